@@ -153,6 +153,8 @@ export {
   type LastTurns,
   MemoryConversationStore,
   type MetadataChange,
+  openStore,
+  type OpenStoreOptions,
   type PendingTurn,
   type RecordPiece,
   type RecordProblem,

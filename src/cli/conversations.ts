@@ -10,7 +10,7 @@ import {
 import { oneLine } from "../render/index.ts";
 import {
   conversationNotFoundError,
-  type ConversationSummary,
+  type WorkspaceSummary,
   type Workspace,
 } from "../storage/index.ts";
 import { JpError, isJpError } from "../util/index.ts";
@@ -22,7 +22,7 @@ import { usageError } from "./exit-status.ts";
 export async function resolveTarget(
   context: CommandContext,
   word = "active",
-): Promise<ConversationSummary> {
+): Promise<WorkspaceSummary> {
   const { conversations } = context.workspace;
   const id = findConversationId(word);
   const named = id && (await conversations.find(id));
@@ -44,7 +44,7 @@ export async function resolveTarget(
 export async function resolveTargets(
   context: CommandContext,
   args: readonly string[],
-): Promise<readonly ConversationSummary[]> {
+): Promise<readonly WorkspaceSummary[]> {
   if (args.length === 0) return [await resolveTarget(context)];
   const targets = await Promise.all(args.map((word) => resolveTarget(context, word)));
   return targets.filter(
@@ -59,7 +59,7 @@ export async function resolveTargets(
 export async function resolveTargetForReading(
   context: CommandContext,
   word: string | undefined,
-): Promise<ConversationSummary> {
+): Promise<WorkspaceSummary> {
   if (word !== undefined) return resolveTarget(context, word);
   try {
     return await resolveTarget(context);
@@ -75,7 +75,7 @@ export async function resolveTargetForReading(
 }
 
 interface Keyword {
-  readonly find: (workspace: Workspace) => Promise<ConversationSummary | undefined>;
+  readonly find: (workspace: Workspace) => Promise<WorkspaceSummary | undefined>;
   /** The error if none is found: a keyword is never tried as part of a title. */
   readonly missing: string;
 }
@@ -116,7 +116,7 @@ const KEYWORDS: Readonly<Record<TargetKeyword, Keyword>> = {
 async function fromHistory(
   { conversations, session }: Workspace,
   position: number,
-): Promise<ConversationSummary | undefined> {
+): Promise<WorkspaceSummary | undefined> {
   const id = (await session.history())[position];
   const summary = id && (await conversations.find(id));
   // It may have been archived since.
@@ -129,9 +129,9 @@ function findKeyword(word: string): TargetKeyword | undefined {
 }
 
 async function latest(
-  summaries: Promise<readonly ConversationSummary[]>,
-  timeOf: (summary: ConversationSummary) => Timestamp | undefined,
-): Promise<ConversationSummary | undefined> {
+  summaries: Promise<readonly WorkspaceSummary[]>,
+  timeOf: (summary: WorkspaceSummary) => Timestamp | undefined,
+): Promise<WorkspaceSummary | undefined> {
   return (await summaries)
     .flatMap((summary) => {
       const time = timeOf(summary);
@@ -140,7 +140,7 @@ async function latest(
     .toSorted((left, right) => compareTimestamps(right.time, left.time))[0]?.summary;
 }
 
-function findByTitle(summaries: readonly ConversationSummary[], word: string): ConversationSummary {
+function findByTitle(summaries: readonly WorkspaceSummary[], word: string): WorkspaceSummary {
   const wanted = word.toLowerCase();
   const found = summaries.filter(({ metadata }) => metadata?.title?.toLowerCase().includes(wanted));
   const [first, second] = found;
@@ -162,7 +162,7 @@ function findByTitle(summaries: readonly ConversationSummary[], word: string): C
 }
 
 /** The last event or the last use, whichever is later; for an empty conversation, its start. */
-export function lastActivity({ id, lastEventAt, metadata }: ConversationSummary): Timestamp {
+export function lastActivity({ id, lastEventAt, metadata }: WorkspaceSummary): Timestamp {
   const used = metadata?.lastActivatedAt;
   if (lastEventAt === undefined) return used ?? conversationCreatedAt(id);
   return used !== undefined && compareTimestamps(used, lastEventAt) > 0 ? used : lastEventAt;
@@ -178,7 +178,7 @@ export async function* readEntries(
   unreadable: "throw" | "warn" = "warn",
 ): AsyncGenerator<readonly StreamEntry[]> {
   try {
-    for await (const { entries, problems } of workspace.conversations.scan(id)) {
+    for await (const { entries, problems = [] } of workspace.conversations.scan(id)) {
       warnAboutProblems(problems, output);
       yield entries;
     }

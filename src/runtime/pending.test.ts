@@ -5,7 +5,13 @@ import { type AnswerEvent, type ConversationEvent, eventsOf } from "../conversat
 import type { ConversationStore } from "../storage/index.ts";
 import { WAITING, WAITING_FOR_SECRET } from "../storage/open-question.fixture.ts";
 import { codeOf } from "../storage/record-elements.fixture.ts";
-import { type PrompterScript, ScriptedModel, ScriptedPrompter } from "../testing/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  type PrompterScript,
+  ScriptedModel,
+  ScriptedPrompter,
+} from "../testing/index.ts";
 import { defineTool, selectQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
@@ -60,7 +66,7 @@ async function lastEvent(store: ConversationStore): Promise<ConversationEvent | 
 
 describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $name", (each) => {
   test("is listed, answered by a program, and its turn goes on where it stopped", async () => {
-    const opened = each.openStore();
+    const opened = await each.create();
     const { store, clock } = opened;
     const { id, end } = await leave(opened, {});
     const pending = await listPending(store);
@@ -97,7 +103,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
   });
 
   test("can be answered so that the conversation stays open for its turn", async () => {
-    const opened = each.openStore();
+    const opened = await each.create();
     const { store, clock } = opened;
     const { id } = await leave(opened, {});
     const wrong = { answer: 1, keepsOpen: true, clock };
@@ -124,7 +130,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
     [{ answer: "moon" }, { outcome: "answered", answer: "moon", isOther: true }],
     [{ isCancelled: true }, { outcome: "cancelled", reason: "user" }],
   ])("is recorded with the reply %o", async (reply, outcome) => {
-    const opened = each.openStore();
+    const opened = await each.create();
     await leave(opened, {});
     await answerInquiry(opened.store, "call_1", { ...reply, clock: opened.clock });
     const { answeredBy, ...event } = (await lastEvent(opened.store)) as AnswerEvent & {
@@ -137,7 +143,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
   });
 });
 
-describe.each(EVERY_STORE)("in $name", ({ openStore }) => {
+describe.each(EVERY_STORE)("in $name", ({ create }) => {
   test.each<[string, JsonObject, PrompterScript, InquiryReply, object]>([
     [
       "a permission",
@@ -169,7 +175,7 @@ describe.each(EVERY_STORE)("in $name", ({ openStore }) => {
       },
     ],
   ])("%s is decided by a program", async (_, toolConfig, script, reply, decision) => {
-    const opened = openStore();
+    const opened = await create();
     const { store, clock } = opened;
     await leave(opened, toolConfig, script);
     const result = await answerInquiry(store, "call_1", { ...reply, clock });
@@ -184,7 +190,7 @@ describe.each(EVERY_STORE)("in $name", ({ openStore }) => {
     ["skip", { decision: "denied" }],
     ["It is on test.", { decision: "edited", result: { content: "It is on test." } }],
   ])("a program decides about a call in doubt: %s", async (answer, decision) => {
-    const { store, clock } = openStore();
+    const { store, clock } = await create();
     const start = { type: "attempt_start", timestamp: at(0), toolCallId: "a" } as const;
     await place(store, turnStart(), chatRequest("Hello"), toolCall("a"), start);
     const [doubt] = await listPending(store);
@@ -194,7 +200,7 @@ describe.each(EVERY_STORE)("in $name", ({ openStore }) => {
   });
 
   test("an answer that does not fit, is for a secret or comes too late is not recorded", async () => {
-    const { store, clock } = openStore();
+    const { store, clock } = await create();
     const question = WAITING.at(-1) as ConversationEvent & { type: "inquiry_request" };
     const ids = [
       await place(store, ...WAITING),
@@ -216,7 +222,7 @@ describe.each(EVERY_STORE)("in $name", ({ openStore }) => {
   });
 
   test("an id has to name one thing that waits", async () => {
-    const { store, clock } = openStore();
+    const { store, clock } = await create();
     const first = await place(store, ...WAITING);
     await place(store, ...WAITING);
     const answer = { answer: true, clock };
@@ -236,20 +242,15 @@ describe.each(EVERY_STORE)("in $name", ({ openStore }) => {
 });
 
 test("an id that would break the lines of a message is quoted", async () => {
-  const { store } = openMemory();
+  const store = new MemoryConversationStore();
   await expect(answerInquiry(store, "a\nb", { answer: true })).rejects.toThrow(
     String.raw`Nothing with the ID "a\nb" is waiting.`,
   );
 });
 
-function openMemory(): OpenedStore {
-  const memory = EVERY_STORE.find(({ name }) => name === "memory");
-  if (memory === undefined) throw new Error("there is no store in memory");
-  return memory.openStore();
-}
-
 test("resuming a turn that is complete ends at once", async () => {
-  const { store, clock } = openMemory();
+  const clock = new FakeClock();
+  const store = new MemoryConversationStore(clock);
   await using conversation = await store.create({});
   const model = new ScriptedModel({ replies: ["Hello."] });
   await runTurn({ conversation, model, clock }, "Hi.");

@@ -192,7 +192,6 @@ function comparingWriter({ conversation, script }: Parts): ConversationWriter {
   return {
     id: conversation.id,
     metadata: conversation.metadata,
-    problems: conversation.problems,
     isOwnTurn: true,
     get stream() {
       return conversation.stream;

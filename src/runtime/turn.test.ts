@@ -310,7 +310,12 @@ describe("a second turn on the same conversation", () => {
     const conversation = await openConversation();
     const released = Promise.withResolvers<void>();
     const model = new ScriptedModel({
-      replies: [[{ type: "wait", until: released.promise }, { type: "text", text: "One." }]],
+      replies: [
+        [
+          { type: "wait", until: released.promise },
+          { type: "text", text: "One." },
+        ],
+      ],
     });
     const options = { model: new ScriptedModel({ replies: [] }), clock };
     const first = runTurn({ conversation, model, clock }, "Hi.");
@@ -323,11 +328,7 @@ describe("a second turn on the same conversation", () => {
     released.resolve();
     const { events } = await first;
     expect([...eventsOf(conversation.stream.entries)]).toEqual(events);
-    expect(events.map(({ type }) => type)).toEqual([
-      "turn_start",
-      "chat_request",
-      "chat_response",
-    ]);
+    expect(events.map(({ type }) => type)).toEqual(["turn_start", "chat_request", "chat_response"]);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 /** What a server needs from the program that runs it. */
 import type * as server from "@modelcontextprotocol/server";
 import type { Prompter, Toolbox } from "../agent/index.ts";
-import type { ConversationStore, CreateOptions } from "../storage/index.ts";
+import type { ConversationStore, WorkspaceCreateOptions } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
 
 /** The only tool that is offered, besides the list of inquiries. */
@@ -11,7 +11,7 @@ export interface ServeSetup {
   readonly version: string;
   readonly conversations: ConversationStore;
   /** For the conversations that record the questions of clients. */
-  readonly newConversation: Omit<CreateOptions, "title">;
+  readonly newConversation: Omit<WorkspaceCreateOptions, "title">;
   /** Only `ask_user` is offered, if it is enabled. */
   readonly tools: Toolbox;
   readonly readInquiries: ReadInquiries;

@@ -1,4 +1,6 @@
+export { answerPending, type AnswerTarget, type Offer } from "./answering.ts";
 export { makeFolder, writeDurably } from "./fs/durable.ts";
+export { openStore, type OpenStoreOptions } from "./fs/open-store.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
@@ -19,17 +21,28 @@ export type {
   ConversationSummary,
   ConversationWriter,
   CreateOptions,
-  FileEdit,
   ForkOptions,
   LastTurns,
   ListOptions,
   MetadataChange,
   PendingTurn,
+  RecordPiece,
+  RecordProblem,
+} from "./port.ts";
+export {
+  archivedError,
+  conversationNotFoundError,
+  LockedError,
+  StorageError,
+  type StorageErrorCode,
+} from "./storage-error.ts";
+export type {
+  FileEdit,
   RecordFile,
   RecordFiles,
   RecordPaths,
-  RecordPiece,
-  RecordProblem,
   SessionStore,
-} from "./port.ts";
-export { conversationNotFoundError, StorageError, type StorageErrorCode } from "./storage-error.ts";
+  WorkspaceCreateOptions,
+  WorkspaceStore,
+  WorkspaceSummary,
+} from "./workspace-port.ts";

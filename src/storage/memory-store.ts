@@ -43,6 +43,7 @@ import {
   conversationNotFoundError,
   LockedError,
   StorageError,
+  THIS_PROCESS,
 } from "./storage-error.ts";
 
 /** Takes the place of a conversation's files. */
@@ -52,7 +53,6 @@ interface MemoryRecord {
   readonly baseConfig: JsonObject;
   readonly entries: StreamEntry[];
   isArchived: boolean;
-  isLocal: boolean;
   isOwnTurn: boolean;
   isLocked: boolean;
   /** Answers that wait for a decision of the writer. */
@@ -60,7 +60,7 @@ interface MemoryRecord {
   listener: AnswerListener | undefined;
 }
 
-/** Behaves like the store of a workspace, but in memory. */
+/** Behaves like a store in files, but in memory. */
 export class MemoryConversationStore implements ConversationStore {
   readonly #clock: Clock;
   readonly #records = new Map<ConversationId, MemoryRecord>();
@@ -85,11 +85,11 @@ export class MemoryConversationStore implements ConversationStore {
     const entries = record.entries.slice();
     const { isOwnTurn } = record;
     const stream = streamOf({ ...record, entries });
-    return { id, stream, isOwnTurn, problems: [] };
+    return { id, stream, isOwnTurn };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
-    yield { entries: this.#getRecord(id).entries.slice(), problems: [] };
+    yield { entries: this.#getRecord(id).entries.slice() };
   }
 
   /** Nothing is saved by not reading: `scan` reads from memory too. */
@@ -117,15 +117,14 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {
-    const { title, labels, baseConfig = {}, entries = [], isLocal = false } = options;
+    const { title, labels, baseConfig = {}, entries = [] } = options;
     const { isOwnTurn = false } = options;
     const metadata: ConversationMetadata = {
       ...(title !== undefined && { title }),
       lastActivatedAt: this.#now(),
       ...(labels !== undefined && { labels }),
     };
-    const parts = { metadata, baseConfig, entries: [...entries], isLocal, isOwnTurn };
-    return new MemoryWriter(this.#add(parts));
+    return new MemoryWriter(this.#add({ metadata, baseConfig, entries: [...entries], isOwnTurn }));
   }
 
   async open(id: ConversationId): Promise<ConversationWriter> {
@@ -134,14 +133,13 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
-    const { metadata, baseConfig, entries, isLocal, isOwnTurn } = this.#getRecord(id);
+    const { metadata, baseConfig, entries, isOwnTurn } = this.#getRecord(id);
     const { expiresAt: _expiresAt, archivedAt: _archivedAt, ...rest } = metadata;
     const kept = keep === undefined ? entries.slice() : entries.filter(keep);
     const copy = this.#add({
       metadata: { ...rest, ...(title !== undefined && { title }), lastActivatedAt: this.#now() },
       baseConfig,
       entries: kept,
-      isLocal,
       isOwnTurn: isOwnTurn && lastTurnOf(entries).length === lastTurnOf(kept).length,
     });
     return copy.id;
@@ -165,14 +163,8 @@ export class MemoryConversationStore implements ConversationStore {
     record.metadata = metadata;
   }
 
-  async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
-    const record = this.#unlockedRecord(id);
-    if (record.isArchived) throw archivedError(id);
-    record.isLocal = isLocal;
-  }
-
   #add(
-    parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "isLocal" | "isOwnTurn">,
+    parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "isOwnTurn">,
   ): MemoryRecord {
     let moment = conversationIdToNumber(conversationIdFromDate(this.#clock.now()));
     while (this.#records.has(conversationIdFromNumber(moment))) moment += 1;
@@ -198,7 +190,7 @@ export class MemoryConversationStore implements ConversationStore {
   #unlockedRecord(id: ConversationId): MemoryRecord {
     const record = this.#getRecord(id);
     if (!record.isLocked) return record;
-    throw new LockedError(id, "this process");
+    throw new LockedError(id, THIS_PROCESS);
   }
 
   #now(): Timestamp {
@@ -225,10 +217,6 @@ class MemoryWriter implements ConversationWriter {
 
   get stream(): ConversationStream {
     return streamOf(this.#record);
-  }
-
-  get problems() {
-    return [];
   }
 
   get isOwnTurn(): boolean {
@@ -341,7 +329,6 @@ function summaryOf({
   metadata,
   entries,
   isArchived,
-  isLocal,
   isLocked,
 }: MemoryRecord): ConversationSummary {
   const lastEventAt = findTimestamp(entries.at(-1)?.raw["timestamp"]);
@@ -350,7 +337,6 @@ function summaryOf({
     id,
     metadata,
     isArchived,
-    place: isLocal ? "local" : "workspace",
     ...(lastEventAt !== undefined && { lastEventAt }),
     ...(openTurn !== undefined && { openTurn }),
   };

@@ -1,6 +1,17 @@
 /**
- * The interfaces of storage. Implemented by `fs/`, in the layout of the Rust original, and by
- * `memory-store.ts`. One test suite covers both.
+ * The interfaces of a store of conversations. Implemented in files (`fs/`) and in memory (`memory-store.ts`).
+ * `storeTests` in `jp-ts/testing` checks an implementation. What only a workspace has is in `workspace-port.ts`.
+ *
+ * Several processes may use one store at the same time. What they rely on:
+ *
+ * - **One writer.** `create` and `open` lock a conversation, and nothing else changes it until its writer is
+ *   released. The lock of a process that dies is free at once, or soon: a store with leases must keep renewing one while
+ *   the writer is open, and a writer that has lost its lease must fail with `write_failed`, never write.
+ * - **Durable in order.** What `append` has resolved survives a crash, entries have the order of the calls, and
+ *   nobody ever reads half of one.
+ * - **Nothing is interpreted away.** Entries come back as they were appended (`StreamEntry.raw`), also those of kinds
+ *   that this version does not know. So a database stores the JSON, not columns.
+ * - **Ids are times.** The id of a conversation is the tenth of a second in which it was created, or the next free one.
  */
 import type {
   AnswerEvent,
@@ -16,97 +27,107 @@ import type {
 } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-/** Reading never writes, never locks, and never waits for a writer. */
+/** Stores conversations. Reading never writes, never locks, and never waits for a writer. */
 export interface ConversationStore {
   /** In no particular order. Does not read whole records. A broken one is listed with its problem. */
   list(options?: ListOptions): Promise<ConversationSummary[]>;
 
   find(id: ConversationId): Promise<ConversationSummary | undefined>;
 
-  /** Reads the whole record into memory. Throws `conversation_not_found`. */
+  /** Reads the whole record into memory: everything that was appended before. Throws `conversation_not_found`. */
   load(id: ConversationId): Promise<Conversation>;
 
-  /** Reads the record in pieces of bounded size. Throws `conversation_not_found`. */
+  /** Reads the record in order, in pieces of bounded size. Throws `conversation_not_found`. */
   scan(id: ConversationId): AsyncIterable<RecordPiece>;
 
   /**
-   * Reads the last turns, without what comes before them. Undefined if this is not certain to give the
-   * same as `scan`, as after an edit by hand. Throws `conversation_not_found`.
+   * Reads the last turns, without what comes before them. Undefined if the store has no quick way that is certain to
+   * give the same as `scan`. Throws `conversation_not_found`.
    */
   findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined>;
 
   /**
    * The conversations whose last turn is not complete, without archived ones. Costs the same however many
-   * are complete. One that no writer of this program has touched, such as a fresh clone, may be missing. One
-   * that cannot be read is listed with its problem.
+   * are complete: note it with every append. One that no writer of this store has touched, such as a fresh clone of a
+   * workspace, may be missing. One that cannot be read is listed with its problem.
    */
   listPending(): Promise<readonly PendingTurn[]>;
 
   /**
    * Records an answer to what the last turn waits for, exactly once, whoever else answers. If another writer
-   * has the conversation open, the answer is offered to it, and this waits until it has decided or is gone.
-   * Throws `conversation_not_found`, `conversation_archived`, `write_failed`, and the signal's reason if the
-   * answer was withdrawn in time.
+   * has the conversation open, in this process or any other, the answer is offered to it (see
+   * `ConversationWriter.onAnswer`), and this waits until it has decided, is released or is gone. A store can leave
+   * all of that to `answerPending`, and bring only the offers. Throws `conversation_not_found`,
+   * `conversation_archived`, `write_failed`, and the signal's reason if the answer was withdrawn in time.
    */
   answer(id: ConversationId, answer: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult>;
 
-  /** Creates a conversation, saves it, and locks it for the caller. */
+  /**
+   * Creates a conversation, saves it, and locks it for the caller. Others find it complete or not at all. Two that are
+   * created at the same time get different ids.
+   */
   create(options: CreateOptions): Promise<ConversationWriter>;
 
   /**
-   * Locks the conversation and opens it for writing. Repairs a torn end first. Does not wait for the
-   * lock. `loaded` saves reading the record again, if it has not changed since. Throws `conversation_locked`, `conversation_archived`, `record_damaged`,
+   * Locks the conversation and opens it for writing. Does not wait for the lock. Repairs what a crash has left.
+   * Throws `conversation_locked` (as a `LockedError`), `conversation_archived`, `record_damaged`,
    * `conversation_not_found`.
    */
-  open(id: ConversationId, loaded?: Conversation): Promise<ConversationWriter>;
+  open(id: ConversationId): Promise<ConversationWriter>;
 
-  /** Copies the entries, or those that `keep` accepts, unchanged to a new conversation. */
+  /**
+   * Copies the entries, or those that `keep` accepts, unchanged to a new conversation. Takes no lock on the
+   * original. The copied turn is the user's own if it was, and is copied whole.
+   */
   fork(id: ConversationId, options?: ForkOptions): Promise<ConversationId>;
 
-  /** Deletes it permanently. Throws `conversation_locked`. */
+  /** Deletes it permanently. Throws `conversation_not_found`, `conversation_locked`. */
   remove(id: ConversationId): Promise<void>;
 
-  /** Archived conversations can be read but not written. Throws `conversation_locked`. */
+  /**
+   * Archived conversations can be read but not written. Does nothing if it is archived. Throws
+   * `conversation_not_found`, `conversation_locked`.
+   */
   archive(id: ConversationId): Promise<void>;
+  /** The opposite of `archive`, with the same errors. */
   unarchive(id: ConversationId): Promise<void>;
-
-  /** Moves it to the user's own folder, or back to the workspace. Throws `conversation_locked`. */
-  setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
 }
 
-/** A locked conversation, open for writing. Every method may throw `write_failed`. */
+/** A locked conversation, open for writing. Every method may throw `write_failed`, and does so after the release. */
 export interface ConversationWriter extends AsyncDisposable {
   readonly id: ConversationId;
   readonly metadata: ConversationMetadata;
   /** Grows with each append. Do not hold on to its entries. */
   readonly stream: ConversationStream;
-  /** What was repaired on opening. */
-  readonly problems: readonly RecordProblem[];
+  /** What was repaired on opening. Only stores whose records can be damaged have it. */
+  readonly problems?: readonly RecordProblem[];
   /**
-   * The turn that the record ends with is as processes of this user have left it. Records may come with a clone:
-   * someone else's turn may have decisions on record that this user has never made. A turn that starts here is
-   * the user's own.
+   * The turn that the record ends with is as the user's own processes have left it. A workspace's records may come with
+   * a clone: someone else's turn may have decisions on record that this user has never made. A turn that starts here is
+   * the user's own. In a database that only the program writes, every turn is, except one that `create` was given
+   * without `isOwnTurn`, or that a fork has copied in part.
    */
   readonly isOwnTurn: boolean;
 
   /**
-   * Resolves when the events are on disk, in the order of the calls. If it throws, none of these
-   * events are in the record, and all earlier ones are.
+   * Resolves when the events are stored durably, in the order of the calls; those of one call together. If it throws,
+   * none of these events are in the record, and all earlier ones are.
    */
   append(...events: readonly ConversationEvent[]): Promise<void>;
 
-  /** For entries that are not events: config deltas, compactions. */
+  /** The same for entries that are not events: config deltas, compactions. */
   appendEntries(entries: readonly StreamEntry[]): Promise<void>;
 
+  /** Changes of several calls are applied one after the other. */
   updateMetadata(change: MetadataChange): Promise<void>;
 
   /**
-   * Gets the answers that others offer while the conversation is open here, and first those that were left
-   * behind. The listener alone records them. Without one, they wait for the release. Ended by the release.
+   * Gets each answer that others offer while the conversation is open here, and first those that were offered
+   * before. The listener alone records them. Without one, they wait for the release. Ended by the release.
    */
   onAnswer(listener: AnswerListener): Disposable;
 
-  /** Releases the lock. Safe to call twice. */
+  /** Waits for pending writes, then releases the lock. Safe to call twice. */
   release(): Promise<void>;
 }
 
@@ -174,8 +195,6 @@ export interface ConversationSummary {
   /** Absent if it cannot be read; see `problem`. */
   readonly metadata?: ConversationMetadata;
   readonly isArchived: boolean;
-  /** In the workspace, in the user's own folder, or in both. */
-  readonly place: "workspace" | "local" | "both";
   /** The time of the last entry. Absent in an empty record. */
   readonly lastEventAt?: Timestamp;
   /** Set if the last turn is not complete, as far as `listPending` knows of it. */
@@ -189,13 +208,15 @@ export interface Conversation {
   readonly stream: ConversationStream;
   /** See `ConversationWriter.isOwnTurn`. */
   readonly isOwnTurn: boolean;
-  readonly problems: readonly RecordProblem[];
+  /** What of the record could not be read. Only stores whose records can be damaged have it. */
+  readonly problems?: readonly RecordProblem[];
 }
 
 /** Part of a record, in order. */
 export interface RecordPiece {
   readonly entries: readonly StreamEntry[];
-  readonly problems: readonly RecordProblem[];
+  /** See `Conversation.problems`. */
+  readonly problems?: readonly RecordProblem[];
 }
 
 /** The end of a record. */
@@ -206,7 +227,7 @@ export interface LastTurns {
   readonly firstTurn: number;
 }
 
-/** Part of a record that could not be read. It stays in the file. */
+/** Part of a file that could not be read. It stays in the file. */
 export interface RecordProblem {
   /** `torn`: the end of an interrupted write. `damaged`: bytes in between that are not JSON. */
   readonly type: "torn" | "damaged";
@@ -224,8 +245,6 @@ export interface CreateOptions {
   readonly entries?: readonly StreamEntry[];
   /** Whether the turn that they end with is the user's own: see `ConversationWriter`. False by default. */
   readonly isOwnTurn?: boolean;
-  /** Store it in the user's own folder, not in the workspace. */
-  readonly isLocal?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -233,44 +252,4 @@ export interface CreateOptions {
 export interface ForkOptions {
   readonly title?: string;
   readonly keep?: (entry: StreamEntry) => boolean;
-}
-
-/** Which conversation is active in this terminal session, and which were before. */
-export interface SessionStore {
-  /** Most recent first. Empty if there is no session. */
-  history(): Promise<readonly ConversationId[]>;
-  /** Throws `no_session` if the terminal session cannot be identified. */
-  activate(id: ConversationId): Promise<void>;
-}
-
-/** The files behind a record, for users who want to look at or edit them. */
-export interface RecordFiles {
-  /** The files that jp reads. Throws `conversation_not_found`. */
-  paths(id: ConversationId): RecordPaths;
-
-  /** Undefined if it does not exist. Throws `conversation_not_found`, `read_failed`. */
-  read(id: ConversationId, file: RecordFile): string | undefined;
-
-  /**
-   * Replaces the text of a file after validating it. Throws `invalid_record` with the reason,
-   * `conversation_locked`, and `record_changed` if the file no longer contains the old text.
-   */
-  replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void>;
-}
-
-/** The text of a file before and after an edit. */
-export interface FileEdit {
-  readonly before: string;
-  readonly after: string;
-}
-
-/** One of the files of a record. */
-export type RecordFile = "events" | "metadata" | "baseConfig";
-
-/** The paths of a record's files. */
-export interface RecordPaths {
-  readonly folder: string;
-  readonly events: string;
-  readonly metadata: string;
-  readonly baseConfig: string;
 }

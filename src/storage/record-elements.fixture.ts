@@ -3,7 +3,12 @@ import * as fc from "fast-check";
 import type { ConversationEvent, ConversationId, Timestamp } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { EventFileListener } from "./fs/event-file.ts";
-import type { Conversation, ConversationStore, ConversationWriter } from "./index.ts";
+import type {
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  ConversationWriter,
+} from "./index.ts";
 
 export const METADATA_TEXT = '{\n  "last_activated_at": "2026-01-02 03:04:05.0"\n}\n';
 
@@ -36,18 +41,20 @@ export function time(second: number): Timestamp {
  * Everything that a store says about a conversation. Entries keep their content to themselves, so comparing two
  * would always find them equal.
  */
-export async function loadPlain(
-  store: Pick<ConversationStore, "find" | "load">,
+export async function loadPlain<Summary extends ConversationSummary>(
+  store: Pick<ConversationStore, "load"> & {
+    readonly find: (id: ConversationId) => Promise<Summary | undefined>;
+  },
   id: ConversationId,
 ) {
-  const { stream, problems } = await store.load(id);
+  const { stream, problems = [] } = await store.load(id);
   const summary = await store.find(id);
   if (summary === undefined) throw new Error("a conversation that can be loaded is found");
   return { summary, problems, ...plainStream({ stream }) };
 }
 
 export function plainWriter(writer: ConversationWriter) {
-  const { id, metadata, problems } = writer;
+  const { id, metadata, problems = [] } = writer;
   return { id, metadata, problems, ...plainStream(writer) };
 }
 

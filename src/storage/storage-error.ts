@@ -13,20 +13,27 @@ export type StorageErrorCode =
   | "record_changed"
   | "write_failed"
   | "read_failed"
+  | "invalid_store"
   | "no_session"
   | "no_workspace"
   | "workspace_exists";
 
-/** A conversation, session or workspace cannot be read or written. */
+/** A conversation, session, store or workspace cannot be read or written. */
 export class StorageError extends JpError<StorageErrorCode> {}
+
+/** The holder of a conversation that is open in the process that tries to open it again. */
+export const THIS_PROCESS = "this process";
 
 /** A conversation is open for writing elsewhere. */
 export class LockedError extends StorageError {
-  /** Who has it open: `process 123`. */
+  /** Who has it open: `process 123`, or `this process`. */
   readonly holder: string;
 
   constructor(id: ConversationId, holder: string, since = "") {
-    const hint = "Wait for it to finish, or use another conversation.";
+    const hint =
+      holder === THIS_PROCESS
+        ? "Use the writer that has it open, or release that first."
+        : "Wait for it to finish, or use another conversation.";
     super("conversation_locked", `Conversation ${id} is in use by ${holder}${since}.`, { hint });
     this.holder = holder;
   }
@@ -44,6 +51,7 @@ export function conversationNotFoundError(id: ConversationId): StorageError {
   });
 }
 
+/** What a store throws if it cannot write a conversation because it is archived. */
 export function archivedError(id: ConversationId): StorageError {
   return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
     hint: `Unarchive it first: jp conversation unarchive ${id}`,

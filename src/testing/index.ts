@@ -16,3 +16,4 @@ export {
   type ScriptedForm,
   ScriptedPrompter,
 } from "./scripted-prompter.ts";
+export { type StoreTest, storeTests, type StoreToTest } from "./store-tests.ts";

@@ -1,29 +1,49 @@
 /** The stores that the shared suite tests. */
-import { type ConversationStore, MemoryConversationStore } from "../../src/storage/index.ts";
-import { START, temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import path from "node:path";
+import {
+  type ConversationStore,
+  MemoryConversationStore,
+  openStore,
+} from "../../src/storage/index.ts";
+import {
+  START,
+  temporaryFolder,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 
 export interface OpenedStore {
   readonly store: ConversationStore;
+  /** The same, as another process has it open, where that is possible. */
+  readonly other?: ConversationStore;
   readonly clock: FakeClock;
 }
 
 export const EVERY_STORE: readonly {
   readonly name: string;
-  readonly openStore: () => OpenedStore;
+  readonly create: (clock?: FakeClock) => Promise<OpenedStore>;
 }[] = [
   {
-    name: "the file system",
-    openStore: () => {
-      const { conversations, clock } = temporaryWorkspace();
-      return { store: conversations, clock };
+    name: "a workspace",
+    create: async (clock = new FakeClock(START)) => {
+      const { reopen } = temporaryWorkspace();
+      const [store, other] = [reopen({ clock }), reopen({ clock })];
+      return { store: store.conversations, other: other.conversations, clock };
+    },
+  },
+  {
+    name: "a folder",
+    create: async (clock = new FakeClock(START)) => {
+      const folder = path.join(temporaryFolder(), "data");
+      const store = await openStore(folder, { clock });
+      return { store, other: await openStore(folder, { clock }), clock };
     },
   },
   {
     name: "memory",
-    openStore: () => {
-      const clock = new FakeClock(START);
-      return { store: new MemoryConversationStore(clock), clock };
-    },
+    create: async (clock = new FakeClock(START)) => ({
+      store: new MemoryConversationStore(clock),
+      clock,
+    }),
   },
 ];

@@ -16,13 +16,12 @@ import {
   placeConversation,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
-import { EVERY_STORE } from "./every-store.ts";
 
 const ID = conversationIdFromNumber(17_000_000_000);
 
-describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
+describe("in a workspace,", () => {
   test("a loaded conversation is opened with its events, and can be appended to", async () => {
-    const { store } = openStore();
+    const { conversations: store } = temporaryWorkspace();
     const created = await store.create({ baseConfig: { key: "base" } });
     await created.append(numbered(0));
     await created.release();
@@ -38,7 +37,7 @@ describe.each(EVERY_STORE)("a store in $name", ({ openStore }) => {
   });
 
   test("events that were appended after loading are found on opening", async () => {
-    const { store } = openStore();
+    const { conversations: store } = temporaryWorkspace();
     const created = await store.create({});
     const loaded = await store.load(created.id);
     await created.append(numbered(0));

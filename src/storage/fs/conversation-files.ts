@@ -18,8 +18,8 @@ import {
   parseJson,
   systemErrorCode,
 } from "../../util/index.ts";
-import type { RecordFile } from "../port.ts";
 import { readError, StorageError, writeError } from "../storage-error.ts";
+import type { RecordFile } from "../workspace-port.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -228,7 +228,7 @@ export async function removeLeftovers(roots: ConversationRoots, id: Conversation
 }
 
 function partialFolders(roots: ConversationRoots, id: ConversationId): string[] {
-  return (["workspace", "local"] as const).flatMap((root) => {
+  return (["main", "local"] as const).flatMap((root) => {
     if (roots[root] === undefined) return [];
     const parent = parentFolder(roots, root, false);
     return roots.names

@@ -1,5 +1,5 @@
 /**
- * Finds the folders of a conversation. There may be two copies, one in the workspace and one in the
+ * Finds the folders of a conversation. In a workspace there may be two copies, one in it and one in the
  * user's own folder. As in the Rust original, the one that changed last is read.
  */
 import { lstatSync, readdirSync, statSync } from "node:fs";
@@ -18,7 +18,8 @@ export const METADATA = "metadata.json";
 export const BASE_CONFIG = "base_config.json";
 const ARCHIVE = ".archive";
 
-export type Root = "workspace" | "local";
+/** `local`: the user's own conversations of a workspace. */
+export type Root = "main" | "local";
 
 export interface ConversationCopy {
   readonly root: Root;
@@ -26,9 +27,9 @@ export interface ConversationCopy {
   readonly isArchived: boolean;
 }
 
-/** The `conversations` folders. The user's own may not exist yet. */
+/** The `conversations` folders. Only a workspace has a local one, and it may not exist yet. */
 export interface ConversationRoots {
-  readonly workspace: string;
+  readonly main: string;
   readonly local: string | undefined;
   readonly names: FolderNames;
 }
@@ -61,7 +62,7 @@ export function liveCopiesNamed(
   roots: ConversationRoots,
   name: string,
 ): readonly ConversationCopy[] {
-  return (["workspace", "local"] as const).flatMap((root): ConversationCopy[] => {
+  return (["main", "local"] as const).flatMap((root): ConversationCopy[] => {
     if (roots[root] === undefined) return [];
     const folder = path.join(parentFolder(roots, root, false), name);
     const isThere = lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
@@ -74,7 +75,7 @@ function* eachCopy(
   which: "live" | "all",
   isWanted: (name: string) => boolean = () => true,
 ): Generator<readonly [ConversationId, ConversationCopy]> {
-  for (const root of ["workspace", "local"] as const) {
+  for (const root of ["main", "local"] as const) {
     for (const isArchived of [false, true]) {
       if (isArchived && which === "live") continue;
       yield* listRoot(roots, { root, isArchived }, isWanted);
@@ -89,14 +90,14 @@ export function currentCopies(copies: readonly ConversationCopy[]): readonly Con
 }
 
 /**
- * The parent of a conversation's folder. In a workspace it must not be a link, which may have come
- * with a clone; in the user's own folder it may. Throws `read_failed`.
+ * The parent of a conversation's folder. The main one must not be a link, which may have come
+ * with a clone of a workspace; in the user's own folder it may. Throws `read_failed`.
  */
 export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
   const folder = roots[root];
   if (folder === undefined) throw new Error("there is no folder for local conversations");
   const parent = isArchived ? path.join(folder, ARCHIVE) : folder;
-  if (root === "workspace") [path.dirname(folder), folder, parent].forEach(assertNotLink);
+  if (root === "main") [path.dirname(folder), folder, parent].forEach(assertNotLink);
   return parent;
 }
 

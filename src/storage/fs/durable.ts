@@ -52,9 +52,9 @@ export function jsonText(value: unknown): string {
 }
 
 /** Creates a folder and its parents durably. Throws `write_failed`. */
-export async function makeFolder(folder: string): Promise<void> {
+export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
-    const first = await mkdir(folder, { recursive: true });
+    const first = await mkdir(folder, { recursive: true, ...(mode !== undefined && { mode }) });
     if (first === undefined) return;
     // A new folder is on disk only after its parent has been synced.
     for (let made = path.resolve(folder); ; made = path.dirname(made)) {

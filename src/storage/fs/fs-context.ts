@@ -20,16 +20,22 @@ import type { OpenFile } from "./event-file.ts";
 import { acquireLock, type ConversationLock, isLocked, listLockFiles } from "./lock.ts";
 
 export interface FsStoreOptions {
-  /** The workspace's `.jp` folder. */
+  /** The folder with the `conversations`: a workspace's `.jp`, or that of a store. */
   readonly storage: string;
-  /** The user's folder for this workspace, if it exists. */
-  readonly findUserFolder: () => string | undefined;
-  /** The same, created if missing. Only called for writing. */
-  readonly ensureUserFolder: () => Promise<string>;
+  /** Of a workspace, whose own folder may be a clone. A store trusts its folder, and keeps everything in it. */
+  readonly userFolder?: UserFolder;
   readonly clock: Clock;
   readonly pid: number;
   readonly session?: string;
   readonly openFile?: OpenFile;
+}
+
+/** The user's folder for a workspace. */
+export interface UserFolder {
+  /** Undefined if it does not exist. */
+  readonly find: () => string | undefined;
+  /** The same, created if missing. Only called for writing. */
+  readonly ensure: () => Promise<string>;
 }
 
 /** Other processes may be creating conversations at the same time, but not this many. */
@@ -44,10 +50,27 @@ export class FsContext {
     this.options = options;
   }
 
+  /** Where locks, markers of open turns, and offers are. Undefined if it does not exist. */
+  findPrivateFolder(): string | undefined {
+    const { storage, userFolder } = this.options;
+    return userFolder === undefined ? storage : userFolder.find();
+  }
+
+  /** The same, created if missing. Only for writing. */
+  async ensurePrivateFolder(): Promise<string> {
+    const { storage, userFolder } = this.options;
+    return userFolder === undefined ? storage : userFolder.ensure();
+  }
+
+  /** Whether a turn without a marker is the user's own: no clone can have brought it. */
+  get trustsUnmarked(): boolean {
+    return this.options.userFolder === undefined;
+  }
+
   roots(): ConversationRoots {
-    const userFolder = this.options.findUserFolder();
+    const userFolder = this.options.userFolder?.find();
     return {
-      workspace: path.join(this.options.storage, "conversations"),
+      main: path.join(this.options.storage, "conversations"),
       local: userFolder === undefined ? undefined : path.join(userFolder, "conversations"),
       names: this.#names,
     };
@@ -74,8 +97,8 @@ export class FsContext {
 
   /** Throws `conversation_locked`. */
   async lock(id: ConversationId): Promise<ConversationLock> {
-    const { ensureUserFolder, pid, session, clock } = this.options;
-    const folder = locksIn(await ensureUserFolder());
+    const { pid, session, clock } = this.options;
+    const folder = locksIn(await this.ensurePrivateFolder());
     const acquiredAt = clock.now().toISOString();
     const owner = { pid, acquiredAt, ...(session !== undefined && { session }) };
     return acquireLock(folder, id, owner);
@@ -83,8 +106,8 @@ export class FsContext {
 
   /** Whether some process has the conversation open. Takes no lock. */
   isLive(id: ConversationId): boolean {
-    const userFolder = this.options.findUserFolder();
-    return userFolder !== undefined && isLocked(locksIn(userFolder), id);
+    const folder = this.findPrivateFolder();
+    return folder !== undefined && isLocked(locksIn(folder), id);
   }
 
   /** Runs the action while holding the lock. Throws `conversation_locked`. */
@@ -118,9 +141,9 @@ export class FsContext {
 
   /** Cleans up conversations whose process was killed while creating them. */
   async #removeAbandoned(): Promise<void> {
-    const userFolder = this.options.findUserFolder();
-    if (userFolder === undefined) return;
-    for (const id of listLockFiles(locksIn(userFolder))) {
+    const folder = this.findPrivateFolder();
+    if (folder === undefined) return;
+    for (const id of listLockFiles(locksIn(folder))) {
       const lock = this.#exists(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
       await removeLeftovers(this.roots(), id);
@@ -142,6 +165,6 @@ export class FsContext {
   }
 }
 
-function locksIn(userFolder: string): string {
-  return path.join(userFolder, "locks");
+function locksIn(folder: string): string {
+  return path.join(folder, "locks");
 }

@@ -26,23 +26,16 @@ import type {
   ConversationStore,
   ConversationSummary,
   CreateOptions,
-  FileEdit,
   ForkOptions,
   LastTurns,
   ListOptions,
   MetadataChange,
   PendingTurn,
-  RecordFile,
-  RecordFiles,
-  RecordPaths,
   RecordPiece,
 } from "../port.ts";
-import { recordChangedError } from "../storage-error.ts";
 import {
-  assertValidRecordFile,
   mergeCopies,
   type ConversationFiles,
-  copyFolder,
   findFile,
   readBaseConfig,
   readOrReplaceMetadata,
@@ -59,11 +52,10 @@ import {
   EVENTS,
   listCopies,
   liveCopiesNamed,
-  METADATA,
   parentFolder,
   type Root,
 } from "./conversation-folders.ts";
-import { jsonText, makeFolder, moveFolder, renameFolder, writeDurably } from "./durable.ts";
+import { jsonText, makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { fingerprintOf, type LoadedEvents, readEvents } from "./event-file.ts";
 import { readElements } from "./event-reader.ts";
@@ -76,63 +68,79 @@ import {
   turnToText,
   hasMarker,
   hasOpenTurn,
+  isUnmarked,
   listMarkers,
   type Marker,
+  type OwnTurn,
   unmark,
 } from "./open-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 
-export class FsConversationStore implements ConversationStore, RecordFiles {
-  readonly #context: FsContext;
+/** A summary, and all copies of its conversation. */
+interface FoundSummary {
+  readonly summary: ConversationSummary;
+  readonly copies: readonly ConversationCopy[];
+}
+
+/** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
+export class FsConversationStore implements ConversationStore {
+  protected readonly context: FsContext;
   /** Where loaded conversations come from. Those with problems are absent. */
   readonly #loaded = new WeakMap<Conversation, LoadedEvents>();
 
   constructor(options: FsStoreOptions) {
-    this.#context = new FsContext(options);
+    this.context = new FsContext(options);
   }
 
-  async list({ which = "live" }: ListOptions = {}): Promise<ConversationSummary[]> {
-    const summaries: ConversationSummary[] = [];
-    const markers = listMarkers(this.#context.options.findUserFolder());
+  async list(options?: ListOptions): Promise<ConversationSummary[]> {
+    const listed: ConversationSummary[] = [];
+    for await (const { summary } of this.summaries(options)) listed.push(summary);
+    return listed;
+  }
+
+  async find(id: ConversationId): Promise<ConversationSummary | undefined> {
+    return (await this.findSummary(id))?.summary;
+  }
+
+  protected async *summaries({ which = "live" }: ListOptions = {}): AsyncGenerator<FoundSummary> {
+    const markers = listMarkers(this.context.findPrivateFolder());
     const marked = new Set(markers.map((marker) => marker.id));
     for (const [id, copies] of listCopies(
-      this.#context.roots(),
+      this.context.roots(),
       which === "live" ? "live" : "all",
     )) {
       // A conversation is archived only if it has no live copy.
       const isLive = copies.some((copy) => !copy.isArchived);
       if (which === "archived" && isLive) continue;
-      summaries.push(await this.#summarize(id, copies, marked.has(id)));
+      yield { summary: await this.#summarize(id, copies, marked.has(id)), copies };
       if (shouldYield()) await yieldToEventLoop();
     }
-    return summaries;
   }
 
-  async find(id: ConversationId): Promise<ConversationSummary | undefined> {
-    const copies = copiesOf(this.#context.roots(), id);
+  protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {
+    const copies = copiesOf(this.context.roots(), id);
     if (copies.length === 0) return undefined;
-    const userFolder = this.#context.options.findUserFolder();
-    const isMarked = userFolder !== undefined && hasMarker(userFolder, id);
-    return this.#summarize(id, copies, isMarked);
+    const privateFolder = this.context.findPrivateFolder();
+    const isMarked = privateFolder !== undefined && hasMarker(privateFolder, id);
+    return { summary: await this.#summarize(id, copies, isMarked), copies };
   }
 
   async load(id: ConversationId): Promise<Conversation> {
-    const copies = this.#context.readableCopies(id);
+    const copies = this.context.readableCopies(id);
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const file = path.join(folder, EVENTS);
     const before = fingerprintOf(file);
     const { entries, problems, isInLayout } = await readEvents(file);
     const baseConfig = readBaseConfig(folder);
     const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
-    const isOwnTurn =
-      findOwnTurn(this.#context.options.findUserFolder(), id, entries) !== undefined;
+    const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
     const conversation = { id, stream, isOwnTurn, problems };
     if (isInLayout) this.#loaded.set(conversation, { file, fingerprint: before, entries });
     return conversation;
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
-    const folder = folderOfLatest(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
     for (const { elements, problems } of readElements(path.join(folder, EVENTS))) {
       yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
       if (shouldYield()) await yieldToEventLoop();
@@ -140,7 +148,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
-    const folder = folderOfLatest(this.#context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
     const last = await findLastTurns(path.join(folder, EVENTS), count);
     return (
       last && {
@@ -152,11 +160,11 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   async listPending(): Promise<readonly PendingTurn[]> {
     const turns: PendingTurn[] = [];
-    for (const marker of listMarkers(this.#context.options.findUserFolder())) {
+    for (const marker of listMarkers(this.context.findPrivateFolder())) {
       const { id } = marker;
       const copies = this.#copiesOfMarked(marker);
       // Before the entries: a process that ends in between has written them all.
-      const isLive = this.#context.isLive(id);
+      const isLive = this.context.isLive(id);
       try {
         const entries = copies.length === 0 ? [] : await this.#readLastTurn(copies);
         if (hasOpenTurn(entries)) turns.push({ id, entries, isLive });
@@ -170,13 +178,17 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
     const target = {
       open: () => this.open(id),
-      readLastTurn: () => this.#readLastTurn(this.#context.liveCopies(id)),
+      readLastTurn: () => this.#readLastTurn(this.context.liveCopies(id)),
       offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
     };
     return answerPending(target, id, { ...options, event });
   }
 
-  async create(options: CreateOptions): Promise<FsConversationWriter> {
+  create(options: CreateOptions): Promise<FsConversationWriter> {
+    return this.createIn("main", options);
+  }
+
+  protected async createIn(root: Root, options: CreateOptions): Promise<FsConversationWriter> {
     const { title, labels, baseConfig = {}, entries = [] } = options;
     const files: ConversationFiles = {
       metadata: {
@@ -188,20 +200,20 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       events: eventFileBytes(entries.map(({ raw }) => raw)),
     };
     const ownTurn = options.isOwnTurn === true ? turnToText(entries) : undefined;
-    const root = options.isLocal === true ? "local" : "workspace";
     return this.#createConversation(root, files, ownTurn);
   }
 
   async open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
-    this.#context.liveCopies(id);
-    const lock = await this.#context.lock(id);
+    this.context.liveCopies(id);
+    const lock = await this.context.lock(id);
     try {
-      await removeLeftovers(this.#context.roots(), id);
-      const copies = this.#context.liveCopies(id);
-      const folder = await mergeCopies(copies, "workspace");
+      await removeLeftovers(this.context.roots(), id);
+      const copies = this.context.liveCopies(id);
+      const folder = await mergeCopies(copies, "main");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
       const known = loaded && this.#loaded.get(loaded);
-      return await this.#openWriter({ id, folder, otherFolders, lock }, known);
+      const isOwnUnmarked = this.#isOwnUnmarked(id);
+      return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
     } catch (error) {
       lock.release();
       throw error;
@@ -209,7 +221,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
-    const copies = this.#context.readableCopies(id);
+    const copies = this.context.readableCopies(id);
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const {
       expiresAt: _expiresAt,
@@ -224,7 +236,7 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       const isBase = baseConfig === undefined && position === 1;
       return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
     });
-    const root = copies.some((copy) => copy.root === "workspace") ? "workspace" : "local";
+    const root = copies.some((copy) => copy.root === "main") ? "main" : "local";
     const files = {
       metadata: {
         ...metadata,
@@ -235,15 +247,17 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
       events,
     };
     const lastTurn = await this.#readLastTurn(copies);
-    const ownTurn = findOwnTurn(this.#context.options.findUserFolder(), id, lastTurn)?.text;
+    const ownTurn = this.#isOwnUnmarked(id)
+      ? turnToText(lastTurn)
+      : this.#findOwnTurn(id, lastTurn)?.text;
     await using writer = await this.#createConversation(root, files, ownTurn);
     return writer.id;
   }
 
   async remove(id: ConversationId): Promise<void> {
-    await this.#context.withLock(id, async () => {
-      for (const { folder } of this.#context.copies(id)) await removeFolder(folder);
-      unmark(await this.#context.options.ensureUserFolder(), id);
+    await this.context.withLock(id, async () => {
+      for (const { folder } of this.context.copies(id)) await removeFolder(folder);
+      unmark(await this.context.ensurePrivateFolder(), id);
     });
   }
 
@@ -256,58 +270,14 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     await this.#moveAll(id, false, ({ archivedAt: _archivedAt, ...metadata }) => metadata);
   }
 
-  async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
-    await this.#context.withLock(id, async () => {
-      const copies = this.#context.liveCopies(id);
-      const root = isLocal ? "local" : "workspace";
-      const folder = await mergeCopies(copies, root);
-      const parent = parentFolder(this.#context.roots(), root, false);
-      const target = path.join(parent, path.basename(folder));
-      if (folder !== target) await copyFolder(folder, target);
-      for (const copy of copies) if (copy.folder !== target) await removeFolder(copy.folder);
-    });
-  }
-
-  paths(id: ConversationId): RecordPaths {
-    const copies = this.#context.readableCopies(id);
-    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
-    return {
-      folder,
-      events: path.join(folder, EVENTS),
-      metadata: path.join(folderOfLatest(copies, METADATA), METADATA),
-      baseConfig: path.join(folder, BASE_CONFIG),
-    };
-  }
-
-  read(id: ConversationId, file: RecordFile): string | undefined {
-    return findFile(this.paths(id)[file])?.toString("utf8");
-  }
-
-  async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
-    assertValidRecordFile(file, edit.after);
-    await this.#context.withLock(id, async () => {
-      const target = this.paths(id)[file];
-      if (this.read(id, file) !== edit.before) throw recordChangedError(target);
-      await writeDurably(target, Buffer.from(edit.after));
-      if (file === "metadata") await this.#renameFolders(id);
-    });
-  }
-
-  /** Folder names contain the title. */
-  async #renameFolders(id: ConversationId): Promise<void> {
-    const copies = this.#context.readableCopies(id);
-    const name = folderName(id, summarize(id, copies).metadata?.title);
-    for (const { folder } of copies) await renameFolder(folder, name);
-  }
-
   /** Creates a folder for a new id, and removes it again on failure. */
   async #createConversation(
     root: Root,
     files: ConversationFiles,
     ownTurn?: string,
   ): Promise<FsConversationWriter> {
-    const { id, lock } = await this.#context.reserveId();
-    const parent = parentFolder(this.#context.roots(), root, false);
+    const { id, lock } = await this.context.reserveId();
+    const parent = parentFolder(this.context.roots(), root, false);
     const folder = path.join(parent, folderName(id, files.metadata.title));
     try {
       await writeConversation(folder, files);
@@ -321,12 +291,12 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
 
   /** Moves all copies into the archive or out of it. */
   async #moveAll(id: ConversationId, toArchive: boolean, change: MetadataChange): Promise<void> {
-    await this.#context.withLock(id, async () => {
-      for (const { root, folder, isArchived } of this.#context.copies(id)) {
+    await this.context.withLock(id, async () => {
+      for (const { root, folder, isArchived } of this.context.copies(id)) {
         if (isArchived === toArchive) continue;
         const metadata = await readOrReplaceMetadata(folder, this.#now());
         await writeMetadata(folder, change(metadata));
-        const parent = parentFolder(this.#context.roots(), root, toArchive);
+        const parent = parentFolder(this.context.roots(), root, toArchive);
         await makeFolder(parent);
         await moveFolder(folder, path.join(parent, path.basename(folder)));
       }
@@ -334,15 +304,18 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   }
 
   async #openWriter(
-    parts: Pick<FsWriterParts, "id" | "folder" | "otherFolders" | "lock" | "ownTurn">,
+    parts: Pick<
+      FsWriterParts,
+      "id" | "folder" | "otherFolders" | "lock" | "ownTurn" | "isOwnUnmarked"
+    >,
     loaded?: LoadedEvents,
   ): Promise<FsConversationWriter> {
-    const { openFile, ensureUserFolder } = this.#context.options;
+    const { openFile } = this.context.options;
     const baseConfig = readBaseConfig(parts.folder);
     return FsConversationWriter.open(
       {
         ...parts,
-        userFolder: await ensureUserFolder(),
+        privateFolder: await this.context.ensurePrivateFolder(),
         metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
         base: { createdAt: conversationCreatedAt(parts.id), baseConfig },
         ...(openFile !== undefined && { openFile }),
@@ -359,14 +332,14 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
   ): Promise<ConversationSummary> {
     const summary = summarize(id, copies);
     if (!isMarked || summary.problem !== undefined) return summary;
-    const isLive = this.#context.isLive(id);
+    const isLive = this.context.isLive(id);
     const openTurn = describeOpenTurn(lastTurnOf(await this.#readLastTurn(copies)), isLive);
     return { ...summary, ...(openTurn !== undefined && { openTurn }) };
   }
 
   /** Empty if it is archived, or not in this copy of the workspace. */
   #copiesOfMarked({ id, folderName: name }: Marker): readonly ConversationCopy[] {
-    const roots = this.#context.roots();
+    const roots = this.context.roots();
     const named = findIdInFolderName(name) === id ? liveCopiesNamed(roots, name) : [];
     if (named.length > 0) return named;
     return copiesOf(roots, id).filter((copy) => !copy.isArchived);
@@ -379,12 +352,22 @@ export class FsConversationStore implements ConversationStore, RecordFiles {
     return (await readEvents(file)).entries;
   }
 
+  #findOwnTurn(id: ConversationId, entries: readonly StreamEntry[]): OwnTurn | undefined {
+    return findOwnTurn(this.context.findPrivateFolder(), id, entries);
+  }
+
+  /** There is nothing to compare the turn with, and only the program itself can have written it. */
+  #isOwnUnmarked(id: ConversationId): boolean {
+    const { trustsUnmarked, options } = this.context;
+    return trustsUnmarked && isUnmarked(options.storage, id);
+  }
+
   async #offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer> {
-    const userFolder = await this.#context.options.ensureUserFolder();
-    return new Offers(userFolder, id).place(offered);
+    const privateFolder = await this.context.ensurePrivateFolder();
+    return new Offers(privateFolder, id).place(offered);
   }
 
   #now() {
-    return timestampFromDate(this.#context.options.clock.now());
+    return timestampFromDate(this.context.options.clock.now());
   }
 }

@@ -18,7 +18,7 @@ import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
-import { TurnMarker } from "./open-turns.ts";
+import { TurnMarker, turnToText } from "./open-turns.ts";
 
 export interface FsWriterParts {
   readonly id: ConversationId;
@@ -31,10 +31,12 @@ export interface FsWriterParts {
     readonly baseConfig: JsonObject | undefined;
   };
   readonly lock: ConversationLock;
-  /** The user's own, for this workspace. */
-  readonly userFolder: string;
+  /** See `FsContext.findPrivateFolder`. */
+  readonly privateFolder: string;
   /** Of the conversation that this one is a copy of: see `TurnMarker`. */
   readonly ownTurn?: string | undefined;
+  /** The turn is the user's own, without a marker that says so. */
+  readonly isOwnUnmarked?: boolean;
   readonly openFile?: OpenFile;
 }
 
@@ -42,7 +44,7 @@ export class FsConversationWriter implements ConversationWriter {
   readonly id: ConversationId;
   readonly #base: FsWriterParts["base"];
   readonly #lock: ConversationLock;
-  readonly #userFolder: string;
+  readonly #privateFolder: string;
   readonly #listeners = new Set<Disposable>();
   readonly #events: EventFile;
   #otherFolders: readonly string[];
@@ -59,7 +61,7 @@ export class FsConversationWriter implements ConversationWriter {
     this.id = parts.id;
     this.#base = parts.base;
     this.#lock = parts.lock;
-    this.#userFolder = parts.userFolder;
+    this.#privateFolder = parts.privateFolder;
     this.#folder = parts.folder;
     this.#otherFolders = parts.otherFolders;
     this.#metadata = parts.metadata;
@@ -85,10 +87,11 @@ export class FsConversationWriter implements ConversationWriter {
     const writer = new FsConversationWriter(parts);
     try {
       writer.#replaceStream(await writer.#events.open(loaded));
-      const { id, userFolder, ownTurn } = parts;
+      const { id, privateFolder, isOwnUnmarked = false } = parts;
       const { entries } = writer.#stream;
+      const ownTurn = isOwnUnmarked ? turnToText(entries) : parts.ownTurn;
       const marked = { id, folderName: path.basename(parts.folder), entries, ownTurn };
-      writer.#marker = new TurnMarker(userFolder, marked);
+      writer.#marker = new TurnMarker(privateFolder, marked);
       return writer;
     } catch (error) {
       await writer.#close();
@@ -128,7 +131,7 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   onAnswer(listener: AnswerListener): Disposable {
-    const listening = new Offers(this.#userFolder, this.id).listen(listener);
+    const listening = new Offers(this.#privateFolder, this.id).listen(listener);
     this.#listeners.add(listening);
     return listening;
   }

@@ -23,7 +23,7 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { isJsonObject, systemErrorCode } from "../../util/index.ts";
-import { LockedError, StorageError, writeError } from "../storage-error.ts";
+import { LockedError, StorageError, THIS_PROCESS, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 
 export interface ConversationLock {
@@ -38,6 +38,9 @@ interface LockOwner {
   /** RFC 3339. */
   readonly acquiredAt: string;
 }
+
+/** The lock files that this process holds. Process ids do not tell: those of two containers may be the same. */
+const held = new Set<string>();
 
 /** Does not wait. Throws `conversation_locked` with the holder, and `write_failed`. */
 export async function acquireLock(
@@ -61,6 +64,7 @@ export async function acquireLock(
       closeSync(fd);
       throw error instanceof StorageError ? error : writeError(file, error);
     }
+    held.add(file);
     return { release: releaseOnce(fd, file) };
   }
 }
@@ -94,6 +98,7 @@ function releaseOnce(fd: number, file: string): () => void {
   return () => {
     if (isReleased) return;
     isReleased = true;
+    held.delete(file);
     try {
       rmSync(file, { force: true });
     } catch {
@@ -104,6 +109,7 @@ function releaseOnce(fd: number, file: string): () => void {
 }
 
 function lockedError(id: ConversationId, file: string): LockedError {
+  if (held.has(file)) return new LockedError(id, THIS_PROCESS);
   try {
     const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
     if (isJsonObject(owner) && typeof owner["pid"] === "number") {

@@ -45,8 +45,8 @@ export class Offers {
   readonly #folder: string;
   readonly #id: ConversationId;
 
-  constructor(userFolder: string, id: ConversationId) {
-    this.#folder = path.join(userFolder, FOLDER);
+  constructor(privateFolder: string, id: ConversationId) {
+    this.#folder = path.join(privateFolder, FOLDER);
     this.#id = id;
   }
 

@@ -1,5 +1,6 @@
 /**
- * Marks conversations that may have an incomplete turn, in the user's own folder. That has two uses:
+ * Marks conversations that may have an incomplete turn: those of a workspace in the user's own folder, those of a store
+ * in the store. That has two uses:
  *
  * - Finding them needs no look at all the others. A marker is there from the first write until the turn is
  *   complete, or its process was killed. So a marker may be wrong, and each marked record has to be read.
@@ -9,7 +10,7 @@
  *
  * Its first line is the name of the conversation's folder, or empty. Then follow the entries, one per line, with an empty line
  * after those that were written together. Markers are not synced. One that is lost in a power failure is made by the
- * next writer, but its turn then counts as someone else's.
+ * next writer, but its turn then counts as someone else's in a workspace.
  */
 import {
   closeSync,
@@ -22,6 +23,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -45,9 +47,9 @@ export interface Marker {
 }
 
 /** In no particular order. Throws `read_failed`. */
-export function listMarkers(userFolder: string | undefined): readonly Marker[] {
-  if (userFolder === undefined) return [];
-  const folder = path.join(userFolder, FOLDER);
+export function listMarkers(privateFolder: string | undefined): readonly Marker[] {
+  if (privateFolder === undefined) return [];
+  const folder = path.join(privateFolder, FOLDER);
   return namesIn(folder).flatMap((name) => {
     const id = findConversationId(name);
     return id === undefined ? [] : [{ id, folderName: findMarker(folder, id)?.folderName ?? "" }];
@@ -82,14 +84,20 @@ function findMarker(folder: string, id: ConversationId): MarkerFile | undefined 
   }
 }
 
-export function hasMarker(userFolder: string, id: ConversationId): boolean {
-  return existsSync(path.join(userFolder, FOLDER, id));
+export function hasMarker(privateFolder: string, id: ConversationId): boolean {
+  return existsSync(path.join(privateFolder, FOLDER, id));
+}
+
+/** Without a marker, or with an empty one, as a power failure can leave it. */
+export function isUnmarked(privateFolder: string, id: ConversationId): boolean {
+  const stats = statSync(path.join(privateFolder, FOLDER, id), { throwIfNoEntry: false });
+  return stats === undefined || stats.size === 0;
 }
 
 /** A marker that stays behind is wrong, but does no harm. */
-export function unmark(userFolder: string, id: ConversationId): void {
+export function unmark(privateFolder: string, id: ConversationId): void {
   try {
-    rmSync(path.join(userFolder, FOLDER, id), { force: true });
+    rmSync(path.join(privateFolder, FOLDER, id), { force: true });
   } catch {
     // The next writer tries again.
   }
@@ -109,11 +117,11 @@ export interface OwnTurn {
 }
 
 export function findOwnTurn(
-  userFolder: string | undefined,
+  privateFolder: string | undefined,
   id: ConversationId,
   entries: readonly StreamEntry[],
 ): OwnTurn | undefined {
-  const marker = userFolder && findMarker(path.join(userFolder, FOLDER), id);
+  const marker = privateFolder && findMarker(path.join(privateFolder, FOLDER), id);
   const text = marker && turnToText(entries);
   if (!marker || text === undefined) return undefined;
   const earlier = marker.writes.slice(0, -1);
@@ -148,13 +156,13 @@ function toLines(elements: readonly JsonObject[]): string {
 
 export interface MarkedRecord extends Marker {
   readonly entries: readonly StreamEntry[];
-  /** The turn of the conversation that this one is a copy of, if it was the user's own. */
+  /** The last turn, if it is known to be the user's own: that of a copied conversation, or one without a marker. */
   readonly ownTurn?: string | undefined;
 }
 
 /** The marker of a conversation that is open for writing. */
 export class TurnMarker {
-  readonly #userFolder: string;
+  readonly #privateFolder: string;
   readonly #id: ConversationId;
   readonly #folderName: string;
   #isOwnTurn: boolean;
@@ -167,17 +175,17 @@ export class TurnMarker {
   #isOurs: boolean;
 
   /** Throws `write_failed`. */
-  constructor(userFolder: string, { id, folderName, entries, ownTurn }: MarkedRecord) {
-    this.#userFolder = userFolder;
+  constructor(privateFolder: string, { id, folderName, entries, ownTurn }: MarkedRecord) {
+    this.#privateFolder = privateFolder;
     this.#id = id;
     // A clone may bring a name of several lines: they would count as written by this user.
     this.#folderName = folderName.includes("\n") ? "" : folderName;
     const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
-    const own = findOwnTurn(userFolder, id, entries);
+    const own = findOwnTurn(privateFolder, id, entries);
     this.#isOwnTurn = isCopied || own !== undefined;
     this.#isOurs = this.#isOwnTurn;
     if (own?.isComplete === false) this.#repair(own);
-    if (!hasMarker(userFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
+    if (!hasMarker(privateFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
   }
 
   /** Whether the last turn is as this user's processes have left it. */
@@ -191,7 +199,7 @@ export class TurnMarker {
     const isOwn = this.#isOwnTurn;
     if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(elements));
     else if (isOwn) this.#write(`${toLines(elements)}\n\n`);
-    else if (!hasMarker(this.#userFolder, this.#id)) this.#start("");
+    else if (!hasMarker(this.#privateFolder, this.#id)) this.#start("");
   }
 
   /** Once they are on disk. */
@@ -210,19 +218,19 @@ export class TurnMarker {
 
   /** Another program has changed the record. */
   check(entries: readonly StreamEntry[]): void {
-    this.#isOwnTurn &&= findOwnTurn(this.#userFolder, this.#id, entries) !== undefined;
+    this.#isOwnTurn &&= findOwnTurn(this.#privateFolder, this.#id, entries) !== undefined;
   }
 
   /** Removes it unless the turn is still open. */
   close(entries: readonly StreamEntry[]): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
-    if (this.#isOurs && !hasOpenTurn(entries)) unmark(this.#userFolder, this.#id);
+    if (this.#isOurs && !hasOpenTurn(entries)) unmark(this.#privateFolder, this.#id);
   }
 
   /** Drops what is not in the record. */
   #repair({ lastWrite }: OwnTurn): void {
-    const folder = path.join(this.#userFolder, FOLDER);
+    const folder = path.join(this.#privateFolder, FOLDER);
     const file = path.join(folder, this.#id);
     const { writes = [] } = findMarker(folder, this.#id) ?? {};
     const kept = [...writes.slice(0, -1), lastWrite].filter((written) => written !== "");
@@ -243,7 +251,7 @@ export class TurnMarker {
 
   /** With one write, which a kill cannot tear. */
   #write(text: string, flag: "a" | "w" = "a"): void {
-    const folder = path.join(this.#userFolder, FOLDER);
+    const folder = path.join(this.#privateFolder, FOLDER);
     const file = path.join(folder, this.#id);
     try {
       if (this.#file === undefined && flag === "w") makeEmpty(folder, file);

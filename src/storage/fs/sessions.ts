@@ -7,7 +7,7 @@ import {
   conversationIdToNumber,
 } from "../../conversation/index.ts";
 import { type Clock, isJsonArray, isJsonObject, type Json } from "../../util/index.ts";
-import type { SessionStore } from "../port.ts";
+import type { SessionStore } from "../workspace-port.ts";
 import { StorageError } from "../storage-error.ts";
 import { makeFolder, writeJson } from "./durable.ts";
 

@@ -58,6 +58,6 @@ function lastEventIn(events: string): string | undefined {
   const folder = temporaryFolder();
   placeConversation(folder, { metadata: METADATA_TEXT });
   writeFileSync(path.join(folder, "events.json"), events);
-  const copy = { root: "workspace", folder, isArchived: false } as const;
+  const copy = { root: "main", folder, isArchived: false } as const;
   return summarize(conversationIdFromNumber(1), [copy]).lastEventAt;
 }

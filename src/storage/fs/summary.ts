@@ -32,7 +32,6 @@ export function summarize(
   copies: readonly ConversationCopy[],
 ): ConversationSummary {
   const current = currentCopies(copies);
-  const roots = new Set(current.map((copy) => copy.root));
   const folder = folderOfLatest(current, METADATA);
   const eventsFolder = folderOfLatest(current, EVENTS, BASE_CONFIG);
   const open = openerOf(folder);
@@ -45,7 +44,6 @@ export function summarize(
   return {
     id,
     isArchived: current.every((copy) => copy.isArchived),
-    place: roots.size > 1 ? "both" : roots.has("local") ? "local" : "workspace",
     ...(metadata.value !== undefined && { metadata: metadata.value }),
     ...(lastEventAt.value !== undefined && { lastEventAt: lastEventAt.value }),
     ...(problem !== undefined && { problem }),

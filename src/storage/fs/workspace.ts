@@ -2,11 +2,11 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../util/index.ts";
-import type { ConversationStore, RecordFiles, SessionStore } from "../port.ts";
 import { readError, StorageError } from "../storage-error.ts";
+import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-port.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
-import { FsConversationStore } from "./fs-store.ts";
+import { FsWorkspaceStore } from "./fs-workspace-store.ts";
 import { assertNotLink, readRecord } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
 import {
@@ -21,7 +21,7 @@ import { systemErrorCode } from "../../util/index.ts";
 /** An open workspace and its stores. */
 export interface Workspace {
   readonly root: string;
-  readonly conversations: ConversationStore;
+  readonly conversations: WorkspaceStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
   /** Undefined until something is stored. */
@@ -59,10 +59,9 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   };
   const ensureUserFolder = async () =>
     ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
-  const conversations = new FsConversationStore({
-    storage: path.join(root, FOLDER),
-    findUserFolder,
-    ensureUserFolder,
+  const conversations = new FsWorkspaceStore({
+    storage: path.join(root, WORKSPACE_FOLDER),
+    userFolder: { find: findUserFolder, ensure: ensureUserFolder },
     clock,
     pid,
     ...(session !== undefined && { session: session.id }),
@@ -84,13 +83,14 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   };
 }
 
-const FOLDER = ".jp";
+/** The folder that makes another one a workspace. */
+export const WORKSPACE_FOLDER = ".jp";
 const ID_NOTE = "# The id of this workspace. Written by jp; do not edit.";
 
 /** The nearest folder, upwards, with a `.jp` folder. Throws `no_workspace`, or `read_failed` for a link. */
 export function findWorkspaceRoot(from: string): string {
   for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
-    if (isFolder(path.join(folder, FOLDER))) return folder;
+    if (isFolder(path.join(folder, WORKSPACE_FOLDER))) return folder;
     if (folder === path.dirname(folder)) break;
   }
   throw new StorageError(
@@ -104,7 +104,7 @@ export function findWorkspaceRoot(from: string): string {
 
 /** The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. */
 export function findWorkspaceId(root: string): string | undefined {
-  const file = path.join(root, FOLDER, ".id");
+  const file = path.join(root, WORKSPACE_FOLDER, ".id");
   try {
     const lines = readRecord(file).toString("utf8").trim().split("\n");
     const id = lines.at(-1)?.trim() ?? "";
@@ -120,13 +120,13 @@ export async function ensureWorkspaceId(root: string, clock: Clock): Promise<str
   const found = findWorkspaceId(root);
   if (found !== undefined) return found;
   const id = clock.now().getTime().toString(36).slice(-5).padStart(5, "0");
-  await writeDurably(path.join(root, FOLDER, ".id"), Buffer.from(`${ID_NOTE}\n${id}`));
+  await writeDurably(path.join(root, WORKSPACE_FOLDER, ".id"), Buffer.from(`${ID_NOTE}\n${id}`));
   return id;
 }
 
 /** Throws `workspace_exists`, `write_failed`. */
 export async function createWorkspaceFolder(root: string, clock: Clock): Promise<string> {
-  const folder = path.join(root, FOLDER);
+  const folder = path.join(root, WORKSPACE_FOLDER);
   if (isFolder(folder)) {
     throw new StorageError("workspace_exists", `${root} is already a jp workspace.`, {
       hint: "Nothing was changed.",

@@ -10,7 +10,7 @@ import {
   timestampToMilliseconds,
 } from "../../../conversation/index.ts";
 import { type Cell, jsonLine, oneLine, relativeTime, renderTable } from "../../../render/index.ts";
-import type { ConversationSummary } from "../../../storage/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
 import { lastActivity } from "../../conversations.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -57,12 +57,12 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
 }
 
 interface Listed {
-  readonly summary: ConversationSummary;
+  readonly summary: WorkspaceSummary;
   /** In milliseconds since the epoch. */
   readonly activity: number;
 }
 
-function withActivity(summary: ConversationSummary): Listed {
+function withActivity(summary: WorkspaceSummary): Listed {
   return { summary, activity: timestampToMilliseconds(lastActivity(summary)) };
 }
 
@@ -98,11 +98,11 @@ function printTable(
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
 }
 
-function placeCell({ place }: ConversationSummary): Cell {
+function placeCell({ place }: WorkspaceSummary): Cell {
   return { text: place === "local" ? "local" : "", style: "dim" };
 }
 
-function stateCell({ openTurn }: ConversationSummary): Cell {
+function stateCell({ openTurn }: WorkspaceSummary): Cell {
   if (openTurn === undefined) return { text: "" };
   return { text: oneLine(describeState(openTurn)), style: "yellow" };
 }
@@ -119,7 +119,7 @@ const STATES = {
   pending_reply: "interrupted (pending LLM response)",
 } as const satisfies Partial<Record<OpenTurnState["type"], string>>;
 
-function titleCell({ metadata, problem }: ConversationSummary): Cell {
+function titleCell({ metadata, problem }: WorkspaceSummary): Cell {
   const title = oneLine(metadata?.title ?? "");
   if (problem !== undefined) return { text: `${title} (${oneLine(problem)})`.trim(), style: "red" };
   return title === "" ? { text: "(no title)", style: "dim" } : { text: title };
@@ -138,7 +138,7 @@ function sort(listed: readonly Listed[], by: ListFlags["sort"] = "activity"): re
     .map(({ each }) => each);
 }
 
-export function summaryToJson(summary: ConversationSummary) {
+export function summaryToJson(summary: WorkspaceSummary) {
   const { id, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
   return {
     id,

@@ -8,7 +8,7 @@ import {
   TurnCounter,
 } from "../../../conversation/index.ts";
 import { inquiryState, jsonLine, neutralize, relativeTime } from "../../../render/index.ts";
-import type { ConversationSummary } from "../../../storage/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, printFields } from "../../context.ts";
 import {
@@ -53,7 +53,7 @@ interface Counts {
 
 /** Reads the record once, without keeping it in memory. */
 async function countEvents(
-  { id }: ConversationSummary,
+  { id }: WorkspaceSummary,
   { workspace, output }: CommandContext,
 ): Promise<Counts> {
   const counter = new TurnCounter();
@@ -79,7 +79,7 @@ async function countEvents(
   return { turns, events, tool_calls: calls, inquiries };
 }
 
-function describeSummary(summary: ConversationSummary, { clock, workspace }: CommandContext) {
+function describeSummary(summary: WorkspaceSummary, { clock, workspace }: CommandContext) {
   const { id, metadata, isArchived, place, problem } = summary;
   const ago = (time: Timestamp | undefined) =>
     time && `${time} UTC (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;

@@ -131,7 +131,7 @@ export async function checkRecords(workspace: Workspace): Promise<readonly Findi
       findings.push({ check, state: "problem", message: `${id}: ${problem}`, hint });
     }
     try {
-      for await (const { entries, problems } of workspace.conversations.scan(id)) {
+      for await (const { entries, problems = [] } of workspace.conversations.scan(id)) {
         findings.push(...problems.map((one) => toFinding(check, id, one)));
         if (entries.some(asksForSecret)) withSecrets.add(id);
       }

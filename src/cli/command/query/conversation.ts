@@ -5,8 +5,8 @@ import { firstLine, truncate } from "../../../render/index.ts";
 import {
   type Conversation,
   type ConversationWriter,
-  type CreateOptions,
   MemoryConversationStore,
+  type WorkspaceCreateOptions,
 } from "../../../storage/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import { type CommandContext, warnAboutProblems } from "../../context.ts";
@@ -81,7 +81,7 @@ export async function openConversation(
     (found === undefined
       ? await conversations.create(createOptions(opened, context))
       : await openWhenUnlocked(() => conversations.open(found.id, found), context, opened.config));
-  warnAboutProblems(conversation.problems, context.output);
+  warnAboutProblems(conversation.problems ?? [], context.output);
   if (found !== undefined) await recordChange(conversation, opened.config, context);
   return conversation;
 }
@@ -110,7 +110,7 @@ async function openCopy(
 function createOptions(
   { config, message, flags }: OpenedConversation,
   { clock }: CommandContext,
-): CreateOptions {
+): WorkspaceCreateOptions {
   return {
     ...configForNewConversation(config, clock),
     title: flags.title ?? truncate(firstLine(message), MAX_TITLE_LENGTH),

@@ -1,0 +1,102 @@
+/** The store of a workspace: conversations in two places, and their files, for users who edit them. */
+import path from "node:path";
+import { type ConversationId, folderName } from "../../conversation/index.ts";
+import type { ListOptions } from "../port.ts";
+import { recordChangedError } from "../storage-error.ts";
+import type {
+  FileEdit,
+  RecordFile,
+  RecordFiles,
+  RecordPaths,
+  WorkspaceCreateOptions,
+  WorkspaceStore,
+  WorkspaceSummary,
+} from "../workspace-port.ts";
+import {
+  assertValidRecordFile,
+  copyFolder,
+  findFile,
+  mergeCopies,
+  removeFolder,
+} from "./conversation-files.ts";
+import {
+  BASE_CONFIG,
+  type ConversationCopy,
+  currentCopies,
+  EVENTS,
+  METADATA,
+  parentFolder,
+} from "./conversation-folders.ts";
+import { renameFolder, writeDurably } from "./durable.ts";
+import { FsConversationStore } from "./fs-store.ts";
+import type { FsConversationWriter } from "./fs-writer.ts";
+import { folderOfLatest, summarize } from "./summary.ts";
+
+export class FsWorkspaceStore extends FsConversationStore implements WorkspaceStore, RecordFiles {
+  override async list(options?: ListOptions): Promise<WorkspaceSummary[]> {
+    const listed: WorkspaceSummary[] = [];
+    for await (const { summary, copies } of this.summaries(options)) {
+      listed.push({ ...summary, place: placeOf(copies) });
+    }
+    return listed;
+  }
+
+  override async find(id: ConversationId): Promise<WorkspaceSummary | undefined> {
+    const found = await this.findSummary(id);
+    return found && { ...found.summary, place: placeOf(found.copies) };
+  }
+
+  override create(options: WorkspaceCreateOptions): Promise<FsConversationWriter> {
+    return this.createIn(options.isLocal === true ? "local" : "main", options);
+  }
+
+  async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
+    await this.context.withLock(id, async () => {
+      const copies = this.context.liveCopies(id);
+      const root = isLocal ? "local" : "main";
+      const folder = await mergeCopies(copies, root);
+      const parent = parentFolder(this.context.roots(), root, false);
+      const target = path.join(parent, path.basename(folder));
+      if (folder !== target) await copyFolder(folder, target);
+      for (const copy of copies) if (copy.folder !== target) await removeFolder(copy.folder);
+    });
+  }
+
+  paths(id: ConversationId): RecordPaths {
+    const copies = this.context.readableCopies(id);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+    return {
+      folder,
+      events: path.join(folder, EVENTS),
+      metadata: path.join(folderOfLatest(copies, METADATA), METADATA),
+      baseConfig: path.join(folder, BASE_CONFIG),
+    };
+  }
+
+  read(id: ConversationId, file: RecordFile): string | undefined {
+    return findFile(this.paths(id)[file])?.toString("utf8");
+  }
+
+  async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
+    assertValidRecordFile(file, edit.after);
+    await this.context.withLock(id, async () => {
+      const target = this.paths(id)[file];
+      if (this.read(id, file) !== edit.before) throw recordChangedError(target);
+      await writeDurably(target, Buffer.from(edit.after));
+      if (file === "metadata") await this.#renameFolders(id);
+    });
+  }
+
+  /** Folder names contain the title. */
+  async #renameFolders(id: ConversationId): Promise<void> {
+    const copies = this.context.readableCopies(id);
+    const name = folderName(id, summarize(id, copies).metadata?.title);
+    for (const { folder } of copies) await renameFolder(folder, name);
+  }
+}
+
+function placeOf(copies: readonly ConversationCopy[]): WorkspaceSummary["place"] {
+  const roots = new Set(currentCopies(copies).map(({ root }) => root));
+  if (roots.size > 1) return "both";
+  return roots.has("local") ? "local" : "workspace";
+}

@@ -1,0 +1,75 @@
+/** Opens a folder of conversations with no workspace around it, for programs that keep their own. */
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
+import path from "node:path";
+import { type Clock, systemClock } from "../../util/index.ts";
+import type { ConversationStore } from "../port.ts";
+import { StorageError, writeError } from "../storage-error.ts";
+import { makeFolder } from "./durable.ts";
+import { FsConversationStore } from "./fs-store.ts";
+import { WORKSPACE_FOLDER } from "./workspace.ts";
+
+/** How to open a store. Nothing is required. */
+export interface OpenStoreOptions {
+  /** Replaces the system clock, for tests. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Opens a folder of conversations that belongs to your program. Creates it if it is missing, for this user alone; an
+ * existing one keeps its permissions. Any number of processes can have it open. They share its locks, and can answer
+ * each other's questions. The records are as in a workspace, but nothing outside the folder is read or written.
+ *
+ * Whoever can write to the folder can change what was decided, so keep it to the program. Throws `invalid_store` if the
+ * path is a file or belongs to a workspace, and `write_failed` if the folder cannot be written.
+ */
+export async function openStore(
+  folder: string,
+  { clock = systemClock }: OpenStoreOptions = {},
+): Promise<ConversationStore> {
+  const storage = await ensureStoreFolder(folder);
+  return new FsConversationStore({ storage, clock, pid: process.pid });
+}
+
+/** Returns its absolute path, without links: the program may change its working folder. */
+async function ensureStoreFolder(given: string): Promise<string> {
+  if (given === "") throw invalidStoreError('""', "the path is empty");
+  const folder = path.resolve(given);
+  assertNotWorkspace(folder);
+  try {
+    await makeFolder(folder, PRIVATE);
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (isBelowFile(folder)) throw invalidStoreError(folder, "it is not a folder", error);
+    throw writeError(folder, error);
+  }
+  return realpathSync(folder);
+}
+
+const PRIVATE = 0o700;
+
+/** The locks and markers of a workspace are elsewhere: two writers would not notice each other. */
+function assertNotWorkspace(folder: string): void {
+  const real = existsSync(folder) ? realpathSync(folder) : folder;
+  const isInside = real.split(path.sep).includes(WORKSPACE_FOLDER);
+  if (!isInside && !existsSync(path.join(real, WORKSPACE_FOLDER))) return;
+  throw new StorageError(
+    "invalid_store",
+    `Cannot open a store in ${folder}: it belongs to a jp workspace.`,
+    { hint: "Use another folder, or open the workspace with openWorkspace from jp-ts/storage." },
+  );
+}
+
+/** It, or the nearest parent that exists, is a file. */
+function isBelowFile(folder: string): boolean {
+  for (let name = folder; ; name = path.dirname(name)) {
+    const stats = statSync(name, { throwIfNoEntry: false });
+    if (stats !== undefined) return !stats.isDirectory();
+  }
+}
+
+function invalidStoreError(folder: string, reason: string, cause?: unknown): StorageError {
+  return new StorageError("invalid_store", `Cannot open a store in ${folder}: ${reason}.`, {
+    cause,
+    hint: "Pass the path of a folder. It is created if it does not exist.",
+  });
+}

@@ -1,0 +1,77 @@
+/** What only a workspace has: conversations of the user's own, the files of a record, and terminal sessions. */
+import type { ConversationId } from "../conversation/index.ts";
+import type {
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  ConversationWriter,
+  CreateOptions,
+  ListOptions,
+} from "./port.ts";
+
+/** The conversations of a workspace: those in it, and the user's own. */
+export interface WorkspaceStore extends ConversationStore {
+  list(options?: ListOptions): Promise<WorkspaceSummary[]>;
+
+  find(id: ConversationId): Promise<WorkspaceSummary | undefined>;
+
+  create(options: WorkspaceCreateOptions): Promise<ConversationWriter>;
+
+  /** `loaded` saves reading the record again, if it has not changed since. */
+  open(id: ConversationId, loaded?: Conversation): Promise<ConversationWriter>;
+
+  /** Moves it to the user's own folder, or back to the workspace. Throws `conversation_locked`. */
+  setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
+}
+
+/** One conversation in a list. */
+export interface WorkspaceSummary extends ConversationSummary {
+  /** In the workspace, in the user's own folder, or in both. */
+  readonly place: "workspace" | "local" | "both";
+}
+
+/** The initial contents of a conversation, and its place. */
+export interface WorkspaceCreateOptions extends CreateOptions {
+  /** Store it in the user's own folder, not in the workspace. */
+  readonly isLocal?: boolean;
+}
+
+/** Which conversation is active in this terminal session, and which were before. */
+export interface SessionStore {
+  /** Most recent first. Empty if there is no session. */
+  history(): Promise<readonly ConversationId[]>;
+  /** Throws `no_session` if the terminal session cannot be identified. */
+  activate(id: ConversationId): Promise<void>;
+}
+
+/** The files behind a record, for users who want to look at or edit them. */
+export interface RecordFiles {
+  /** The files that jp reads. Throws `conversation_not_found`. */
+  paths(id: ConversationId): RecordPaths;
+
+  /** Undefined if it does not exist. Throws `conversation_not_found`, `read_failed`. */
+  read(id: ConversationId, file: RecordFile): string | undefined;
+
+  /**
+   * Replaces the text of a file after validating it. Throws `invalid_record` with the reason,
+   * `conversation_locked`, and `record_changed` if the file no longer contains the old text.
+   */
+  replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void>;
+}
+
+/** The text of a file before and after an edit. */
+export interface FileEdit {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** One of the files of a record. */
+export type RecordFile = "events" | "metadata" | "baseConfig";
+
+/** The paths of a record's files. */
+export interface RecordPaths {
+  readonly folder: string;
+  readonly events: string;
+  readonly metadata: string;
+  readonly baseConfig: string;
+}

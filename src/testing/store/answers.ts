@@ -1,0 +1,224 @@
+/** Answers to what a turn waits for: recorded exactly once, here or by the writer that has it open. */
+import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import type {
+  AnswerEvent,
+  ConversationId,
+  InquiryId,
+  Timestamp,
+} from "../../conversation/index.ts";
+import type { AnswerResult, AnswerWait, ConversationWriter } from "../../storage/index.ts";
+import {
+  answerBy,
+  codeOf,
+  CREATED_AT,
+  eventsIn,
+  type OpenedStores,
+  place,
+  type StoreCases,
+  upTo,
+  WAITING,
+  WAITING_FOR_SECRET,
+} from "./records.ts";
+
+const ANA = answerBy("Ana");
+const BEN = answerBy("Ben");
+const RECORDED = { type: "recorded" } as const;
+
+async function openWaiting({ store }: OpenedStores): Promise<ConversationWriter> {
+  const writer = await store.create({});
+  await writer.append(...WAITING);
+  return writer;
+}
+
+/** Records the first answer, as a turn does that waits for it. */
+function recordFirst(writer: ConversationWriter): Disposable {
+  let taken: AnswerEvent | undefined;
+  return writer.onAnswer(async ({ event }): Promise<AnswerResult> => {
+    if (taken !== undefined) return { type: "taken", event: taken };
+    taken = event;
+    await writer.append(event);
+    return RECORDED;
+  });
+}
+
+/** Everyone answers at once. Exactly one answer may be recorded, and the others are told which. */
+async function race(
+  { store, other }: OpenedStores,
+  id: ConversationId,
+  meanwhile = async () => {},
+): Promise<void> {
+  const answers = upTo(8).map((number) => answerBy(`Person ${number}`));
+  const given = answers.map((answer, index) => [store, other][index % 2]?.answer(id, answer));
+  await meanwhile();
+  const results = await Promise.all(given);
+  const [event, ...more] = (await eventsIn(other, id)).slice(WAITING.length);
+  assert.deepEqual(more, []);
+  const expected = answers.map((answer) =>
+    isDeepStrictEqual(answer, event) ? RECORDED : { type: "taken", event },
+  );
+  assert.equal(expected.filter(({ type }) => type === "recorded").length, 1);
+  assert.deepEqual(results, expected);
+}
+
+export const ANSWERS: StoreCases = {
+  "an answer is recorded, and the turn stays open for its tool": async ({ store, other }) => {
+    const id = await place(store, ...WAITING);
+    assert.deepEqual(await other.answer(id, ANA), RECORDED);
+    assert.deepEqual(await eventsIn(store, id), [...WAITING, ANA]);
+    assert.deepEqual((await store.find(id))?.openTurn, { type: "pending_calls" });
+  },
+
+  "a second answer is told which one was first": async ({ store, other }) => {
+    const id = await place(store, ...WAITING);
+    await store.answer(id, ANA);
+    assert.deepEqual(await other.answer(id, BEN), { type: "taken", event: ANA });
+  },
+
+  "an answer to another question is not recorded": async ({ store }) => {
+    const id = await place(store, ...WAITING);
+    const unasked = { ...ANA, id: "a.q.2" as InquiryId }; // Of the same format.
+    const askedAt = "2020-01-01 00:00:00.0" as Timestamp; // The format of a record.
+    assert.deepEqual(await store.answer(id, unasked), { type: "not_pending" });
+    assert.deepEqual(await store.answer(id, ANA, { askedAt }), { type: "not_pending" });
+    assert.deepEqual(await eventsIn(store, id), WAITING);
+    assert.deepEqual(await store.answer(id, ANA, { askedAt: CREATED_AT }), RECORDED);
+  },
+
+  "an answer that does not fit is refused, and never quoted": async ({ store }) => {
+    const id = await place(store, ...WAITING);
+    const secret = await place(store, ...WAITING_FOR_SECRET);
+    const text = answerBy("Ana", "s3cret");
+    for (const result of [
+      await store.answer(id, text),
+      await store.answer(id, { ...ANA, note: "s3cret" }),
+      await store.answer(secret, text),
+    ]) {
+      assert.equal(result.type, "refused");
+      assert.doesNotMatch(JSON.stringify(result), /s3cret/);
+    }
+    assert.deepEqual(await eventsIn(store, id), WAITING);
+    assert.deepEqual(await eventsIn(store, secret), WAITING_FOR_SECRET);
+  },
+
+  "a recorded answer can leave the conversation open": async ({ store, other }) => {
+    const id = await place(store, ...WAITING);
+    const result = await other.answer(id, ANA, { keepsOpen: true });
+    assert.equal(result.type, "recorded");
+    await using writer = result.type === "recorded" ? result.conversation : undefined;
+    assert.equal(writer?.id, id);
+    assert.equal(await codeOf(store.open(id)), "conversation_locked");
+  },
+
+  "an answer waits for an open writer, and is recorded once that is released": async (opened) => {
+    const { store, other } = opened;
+    const writer = await openWaiting(opened);
+    const result = other.answer(writer.id, ANA);
+    await writer.release();
+    assert.deepEqual(await result, RECORDED);
+    assert.deepEqual(await eventsIn(store, writer.id), [...WAITING, ANA]);
+  },
+
+  "an answer is offered to the writer, who records it or says why not": async (opened) => {
+    const { other } = opened;
+    await using writer = await openWaiting(opened);
+    const offered: unknown[] = [];
+    writer.onAnswer(async (offer): Promise<AnswerResult> => {
+      offered.push(offer);
+      if (offered.length === 1) return { type: "refused", reason: "not now" };
+      await writer.append(offer.event);
+      return RECORDED;
+    });
+    const askedAt = CREATED_AT;
+    const refused = { type: "refused", reason: "not now" };
+    assert.deepEqual(await other.answer(writer.id, ANA, { askedAt }), refused);
+    assert.deepEqual(await other.answer(writer.id, BEN), RECORDED);
+    assert.deepEqual(offered, [{ event: ANA, askedAt }, { event: BEN }]);
+  },
+
+  "an answer from before anyone listened goes to the first who does": async (opened) => {
+    await using writer = await openWaiting(opened);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const result = opened.other.answer(writer.id, ANA, { onWait: () => resolve() });
+    await promise;
+    recordFirst(writer);
+    assert.deepEqual(await result, RECORDED);
+  },
+
+  "an answer that the writer could not decide about is recorded after its release": async (
+    opened,
+  ) => {
+    const writer = await openWaiting(opened);
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    writer.onAnswer(async () => {
+      resolve();
+      throw new Error("The turn has ended.");
+    });
+    const result = opened.other.answer(writer.id, ANA);
+    await asked;
+    await writer.release();
+    assert.deepEqual(await result, RECORDED);
+    assert.deepEqual(await eventsIn(opened.store, writer.id), [...WAITING, ANA]);
+  },
+
+  "an answer can be withdrawn as long as no one has taken it": async (opened) => {
+    const writer = await openWaiting(opened);
+    const abort = new AbortController();
+    const result = opened.other.answer(writer.id, ANA, { signal: abort.signal });
+    abort.abort(new Error("Never mind."));
+    await assert.rejects(result, { message: "Never mind." });
+    await writer.release();
+    assert.deepEqual(await eventsIn(opened.store, writer.id), WAITING);
+  },
+
+  "an answer cannot be withdrawn once it is taken, and whoever answers is told both": async (
+    opened,
+  ) => {
+    await using writer = await openWaiting(opened);
+    const taken = Promise.withResolvers<void>();
+    const decided = Promise.withResolvers<AnswerResult>();
+    writer.onAnswer(async () => {
+      taken.resolve();
+      return decided.promise;
+    });
+    const abort = new AbortController();
+    const waits: AnswerWait[] = [];
+    const onWait = (wait: AnswerWait) => {
+      waits.push(wait);
+      if (wait.type === "claimed") decided.resolve({ type: "refused", reason: "not now" });
+    };
+    const result = opened.other.answer(writer.id, ANA, { signal: abort.signal, onWait });
+    await taken.promise;
+    abort.abort();
+    assert.deepEqual(await result, { type: "refused", reason: "not now" });
+    assert.deepEqual(
+      waits.map(({ type, holder }) => [type, holder !== ""]),
+      [
+        ["offered", true],
+        ["claimed", true],
+      ],
+    );
+  },
+
+  "an answer to an archived or unknown conversation is an error": async ({ store }) => {
+    const id = await place(store, ...WAITING);
+    await store.archive(id);
+    assert.equal(await codeOf(store.answer(id, ANA)), "conversation_archived");
+    await store.remove(id);
+    assert.equal(await codeOf(store.answer(id, ANA)), "conversation_not_found");
+  },
+
+  "of many answers at once, one is recorded": async (opened) => {
+    for (const _round of upTo(3)) await race(opened, await place(opened.store, ...WAITING));
+  },
+
+  "of many answers at once, one is recorded by the writer, or after its release": async (
+    opened,
+  ) => {
+    for (const _round of upTo(3)) {
+      const writer = await openWaiting(opened);
+      recordFirst(writer);
+      await race(opened, writer.id, () => writer.release());
+    }
+  },
+};

@@ -1,0 +1,164 @@
+/** Operations on whole conversations. */
+import assert from "node:assert/strict";
+import {
+  conversationIdFromNumber,
+  conversationIdToNumber,
+  StreamEntry,
+} from "../../conversation/index.ts";
+import {
+  codeOf,
+  CREATED_AT,
+  elementsIn,
+  FIRST_ID,
+  numbered,
+  numberedElements,
+  plain,
+  record,
+  type StoreCases,
+  time,
+  upTo,
+} from "./records.ts";
+
+export const CONVERSATIONS: StoreCases = {
+  "a new conversation is empty and can be found": async ({ store, other }) => {
+    const baseConfig = { assistant: { name: "JP" } };
+    const labels = { kind: "test" };
+    await using writer = await store.create({ title: "A title", baseConfig, labels });
+    const metadata = { title: "A title", lastActivatedAt: CREATED_AT, labels };
+    const { stream } = await other.load(FIRST_ID);
+    assert.deepEqual([writer.id, writer.metadata], [FIRST_ID, metadata]);
+    for (const { createdAt, baseConfig: found, entries } of [writer.stream, stream]) {
+      assert.deepEqual([createdAt, found, plain(entries)], [CREATED_AT, baseConfig, []]);
+    }
+    for (const found of [await other.find(FIRST_ID), ...(await other.list())]) {
+      assert.deepEqual(
+        [found?.id, found?.metadata, found?.isArchived, found?.lastEventAt, found?.problem],
+        [FIRST_ID, metadata, false, undefined, undefined],
+      );
+    }
+  },
+
+  "a conversation can start with entries": async ({ store, other }) => {
+    const entries = numberedElements(0, 1).map((element) => StreamEntry.fromJson(element));
+    const { id } = await store.create({ entries });
+    assert.deepEqual(await elementsIn(other, id), numberedElements(0, 1));
+  },
+
+  "appended events are loaded, with the time of the last one": async ({ store, other }) => {
+    const id = await record(store, { title: "Talk" }, 3);
+    assert.deepEqual(await elementsIn(other, id), numberedElements(0, 1, 2));
+    assert.equal((await other.find(id))?.lastEventAt, time(2));
+  },
+
+  "the last entry has the time of the last event, whatever its kind": async ({ store, other }) => {
+    await using writer = await store.create({});
+    await writer.append(numbered(1));
+    const delta = { type: "config_delta", timestamp: time(5), delta: {} };
+    await writer.appendEntries([StreamEntry.fromJson(delta)]);
+    assert.equal((await other.find(writer.id))?.lastEventAt, time(5));
+  },
+
+  "scanning gives the same entries as loading": async ({ store, other }) => {
+    const id = await record(store, {}, 5);
+    const scanned: StreamEntry[] = [];
+    for await (const { entries } of other.scan(id)) scanned.push(...entries);
+    assert.deepEqual(plain(scanned), numberedElements(...upTo(5)));
+  },
+
+  "a loaded record does not change when more is appended": async ({ store }) => {
+    const id = await record(store, {}, 1);
+    const loaded = await store.load(id);
+    await using writer = await store.open(id);
+    await writer.append(numbered(1));
+    assert.deepEqual(plain(loaded.stream.entries), numberedElements(0));
+  },
+
+  "live and archived conversations are listed separately or together": async ({ store, other }) => {
+    const live = await record(store);
+    const archived = await record(store);
+    await store.archive(archived);
+    const ids = async (which?: "live" | "archived" | "all") =>
+      (await other.list(which && { which })).map(({ id }) => id).toSorted();
+    assert.deepEqual(
+      [await ids(), await ids("live"), await ids("archived"), await ids("all")],
+      [[live], [live], [archived], [live, archived].toSorted()],
+    );
+  },
+
+  "an unknown conversation is not found": async ({ store }) => {
+    await record(store);
+    const id = conversationIdFromNumber(1);
+    const scan = async () => {
+      for await (const { entries } of store.scan(id)) assert.deepEqual(entries, []);
+    };
+    assert.equal(await store.find(id), undefined);
+    for (const attempt of [
+      () => store.load(id),
+      scan,
+      () => store.findLastTurns(id, 1),
+      () => store.open(id),
+      () => store.fork(id),
+      () => store.remove(id),
+      () => store.archive(id),
+      () => store.unarchive(id),
+    ]) {
+      assert.equal(await codeOf(attempt()), "conversation_not_found");
+    }
+  },
+
+  "conversations created at the same time get different ids": async ({ store, other }) => {
+    const first = await record(store);
+    const writers = await Promise.all([store, other, store, other].map((each) => each.create({})));
+    const forks = await Promise.all([store.fork(first), other.fork(first)]);
+    await Promise.all(writers.map((writer) => writer.release()));
+    const start = conversationIdToNumber(FIRST_ID);
+    assert.deepEqual(
+      [first, ...writers.map(({ id }) => id), ...forks].toSorted(),
+      upTo(7).map((index) => conversationIdFromNumber(start + index)),
+    );
+  },
+
+  "a removed conversation is gone": async ({ store, other }) => {
+    const id = await record(store);
+    const kept = await record(store);
+    await store.remove(id);
+    assert.equal(await other.find(id), undefined);
+    assert.equal(await codeOf(other.load(id)), "conversation_not_found");
+    const all = await other.list({ which: "all" });
+    assert.deepEqual(
+      all.map((summary) => summary.id),
+      [kept],
+    );
+  },
+
+  "an archived conversation has a time, can be read, and cannot be opened": async (opened) => {
+    const { store, other, clock } = opened;
+    const id = await record(store, { title: "Old" }, 1);
+    clock.advance(10_000);
+    await store.archive(id);
+    const found = await other.find(id);
+    assert.deepEqual(
+      [found?.isArchived, found?.metadata?.archivedAt, await elementsIn(other, id)],
+      [true, "2026-01-02 03:04:15.0", numberedElements(0)],
+    );
+    assert.equal(await codeOf(other.open(id)), "conversation_archived");
+  },
+
+  "archiving an archived conversation does not change its time": async ({ store, clock }) => {
+    const id = await record(store);
+    await store.archive(id);
+    clock.advance(10_000);
+    await store.archive(id);
+    assert.equal((await store.find(id))?.metadata?.archivedAt, CREATED_AT);
+  },
+
+  "an unarchived conversation is the same as before": async ({ store, other }) => {
+    const id = await record(store, { title: "Back again" }, 2);
+    const before = await other.find(id);
+    await store.archive(id);
+    await store.unarchive(id);
+    assert.deepEqual(await other.find(id), before);
+    await using writer = await other.open(id);
+    assert.deepEqual(plain(writer.stream.entries), numberedElements(0, 1));
+  },
+};
