@@ -21,17 +21,18 @@ const hasUsers = process.platform !== "win32";
 test.runIf(hasUsers)("a read-only workspace can be read and is not changed", async () => {
   const { root, data, live, locks } = placeReadOnly();
   const before = snapshotOf(root);
-  const [load, open, create, fork, remove, archive] = await attempt({ root, data }, [
+  const [load, open, create, fork, remove, archive, store] = await attempt({ root, data }, [
     "load",
     "open",
     "create",
     "fork",
     "remove",
     "archive",
+    "openStore",
   ]);
   const folder = path.join(live, "17000000000");
   expect({
-    outcomes: { load, open, create, fork, remove, archive },
+    outcomes: { load, open, create, fork, remove, archive, store },
     after: snapshotOf(root),
     locks: readdirSync(locks),
   }).toEqual({
@@ -42,6 +43,7 @@ test.runIf(hasUsers)("a read-only workspace can be read and is not changed", asy
       fork: denied(live),
       remove: denied(folder),
       archive: denied(path.join(folder, "metadata.json")),
+      store: denied(path.join(root, "data")),
     },
     after: before,
     locks: [],

@@ -8,7 +8,7 @@ import { flushCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseConversationId } from "../../src/conversation/index.ts";
-import { createWorkspaceFolder, openWorkspace } from "../../src/storage/index.ts";
+import { createWorkspaceFolder, openStore, openWorkspace } from "../../src/storage/index.ts";
 import { isJpError, systemClock } from "../../src/util/index.ts";
 import { numbered } from "../../src/storage/record-elements.fixture.ts";
 
@@ -34,6 +34,7 @@ const attempts: Readonly<Record<string, () => Promise<unknown>>> = {
   remove: () => conversations.remove(conversation),
   archive: () => conversations.archive(conversation),
   load: () => conversations.load(conversation),
+  openStore: () => openStore(path.join(root, "data")),
 };
 
 for (const name of names) console.log(JSON.stringify(await outcomeOf(attempts[name])));
