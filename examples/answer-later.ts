@@ -1,10 +1,16 @@
-/** A turn that leaves its question, an answer to it from elsewhere, and the turn that goes on. The model is scripted. */
+/**
+ * A turn that leaves its question, an answer to it from elsewhere, and the turn that goes on. Nothing but files connects
+ * the three parts. The model is scripted.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { stdout } from "node:process";
 import {
   answerInquiry,
   defineTool,
   listPending,
-  MemoryConversationStore,
+  openStore,
   resumeTurn,
   runTurn,
   selectQuestion,
@@ -24,26 +30,38 @@ const model = new ScriptedModel({
   replies: [[{ type: "tool_call", id: "call_1", name: "deploy" }], "It is done."],
 });
 
-// Each part may run in a process of its own, if the store is that of a workspace.
-const store = new MemoryConversationStore();
 const options = { model, tools: [deploy], defer: true };
+const folder = mkdtempSync(path.join(tmpdir(), "answer-later-"));
 
-// A job that no one watches.
-const conversation = await store.create({});
-const { type } = await runTurn({ conversation, ...options }, "Deploy the site.");
-await conversation.release();
-stdout.write(`The job: ${type}\n`);
+await startJob();
+await answer();
+await finishJobs();
+rmSync(folder, { recursive: true });
+
+// A job that no one watches. It ends at the question.
+async function startJob() {
+  const store = await openStore(folder);
+  await using conversation = await store.create({});
+  const { type } = await runTurn({ conversation, ...options }, "Deploy the site.");
+  stdout.write(`The job: ${type}\n`);
+}
 
 // Whoever has time, for example on a web page.
-for (const { conversation: id, id: inquiryId, question } of await listPending(store)) {
-  const answer = { answer: "test", channel: "web", userName: "Ana" };
-  const result = await answerInquiry(store, `${id}/${inquiryId}`, answer);
-  stdout.write(`${question.text} ${answer.answer}: ${result.type}\n`);
+async function answer() {
+  const store = await openStore(folder);
+  for (const { conversation: id, id: inquiryId, question } of await listPending(store)) {
+    const given = { answer: "test", channel: "web", userName: "Ana" };
+    const { type } = await answerInquiry(store, `${id}/${inquiryId}`, given);
+    stdout.write(`${question.text} ${given.answer}: ${type}\n`);
+  }
 }
 
 // The next run of the job.
-for (const { id } of await store.listPending()) {
-  await using left = await store.open(id);
-  const { text } = await resumeTurn(left, options);
-  stdout.write(`The job: ${text}\n`);
+async function finishJobs() {
+  const store = await openStore(folder);
+  for (const { id } of await store.listPending()) {
+    await using conversation = await store.open(id);
+    const { text } = await resumeTurn(conversation, options);
+    stdout.write(`The job: ${text}\n`);
+  }
 }

@@ -249,8 +249,8 @@ test("the turn loop handles no inquiry events and asks no inquiry model", () => 
 test("only the executors decide who asks", () => {
   verifies("082/source/rule-in-one-place");
   const deciding = sources
-    // The type itself, and its codec.
-    .filter(({ name }) => !/(tool\/question|inquiry-codec)\.ts$/.test(name))
+    // The type itself, its codec, and what tests record.
+    .filter(({ name }) => !/(tool\/question|inquiry-codec|testing\/store\/records)\.ts$/.test(name))
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([

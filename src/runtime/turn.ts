@@ -48,7 +48,7 @@ import { deferring } from "./tools.ts";
 
 /** What a turn is made of. Only the conversation and the model are required. */
 export interface TurnOptions {
-  /** Where everything is recorded: of a `MemoryConversationStore`, or of a workspace. */
+  /** Where everything is recorded: of `openStore`, a `MemoryConversationStore`, or a workspace. */
   readonly conversation: ConversationWriter;
   /** One of ours, or any language model of the AI SDK 6 or 7. */
   readonly model: Model | LanguageModel;
@@ -125,7 +125,8 @@ const MAX_CYCLES = 50;
 /**
  * Runs one turn: a message, the assistant's replies, and every tool they call. Throws
  * `ProviderError`, `McpError`, `write_failed`, and `config_invalid`, `unknown_tool` and `tool_name_clash`
- * for the tools and their config; what happened until then is on record.
+ * for the tools and their config; what happened until then is on record. Throws `turn_running` if another turn
+ * runs on the same `conversation`.
  */
 export async function runTurn(
   options: TurnOptions,

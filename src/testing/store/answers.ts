@@ -49,7 +49,9 @@ async function race(
   meanwhile = async () => {},
 ): Promise<void> {
   const answers = upTo(8).map((number) => answerBy(`Person ${number}`));
-  const given = answers.map((answer, index) => [store, other][index % 2]?.answer(id, answer));
+  const given = answers.map((answer, index) =>
+    (index % 2 === 0 ? store : other).answer(id, answer),
+  );
   await meanwhile();
   const results = await Promise.all(given);
   const [event, ...more] = (await eventsIn(other, id)).slice(WAITING.length);
@@ -209,13 +211,15 @@ export const ANSWERS: StoreCases = {
   },
 
   "of many answers at once, one is recorded": async (opened) => {
-    for (const _round of upTo(3)) await race(opened, await place(opened.store, ...WAITING));
+    for (let round = 0; round < 3; round += 1) {
+      await race(opened, await place(opened.store, ...WAITING));
+    }
   },
 
   "of many answers at once, one is recorded by the writer, or after its release": async (
     opened,
   ) => {
-    for (const _round of upTo(3)) {
+    for (let round = 0; round < 3; round += 1) {
       const writer = await openWaiting(opened);
       recordFirst(writer);
       await race(opened, writer.id, () => writer.release());

@@ -42,12 +42,8 @@ export const WRITERS: StoreCases = {
     const codes = await Promise.all(
       [store, other, store, other].map((each) => codeOf(each.open(id))),
     );
-    assert.deepEqual(codes.toSorted(), [
-      "conversation_locked",
-      "conversation_locked",
-      "conversation_locked",
-      undefined,
-    ]);
+    assert.equal(codes.filter((code) => code === "conversation_locked").length, 3);
+    assert.equal(codes.filter((code) => code === undefined).length, 1);
   },
 
   "a writer can be released twice without releasing another's lock": async ({ store, other }) => {
