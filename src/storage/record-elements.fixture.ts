@@ -3,12 +3,7 @@ import * as fc from "fast-check";
 import type { ConversationEvent, ConversationId, Timestamp } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { EventFileListener } from "./fs/event-file.ts";
-import type {
-  Conversation,
-  ConversationStore,
-  ConversationSummary,
-  ConversationWriter,
-} from "./index.ts";
+import type { Conversation, ConversationStore, ConversationSummary } from "./index.ts";
 
 export const METADATA_TEXT = '{\n  "last_activated_at": "2026-01-02 03:04:05.0"\n}\n';
 
@@ -51,11 +46,6 @@ export async function loadPlain<Summary extends ConversationSummary>(
   const summary = await store.find(id);
   if (summary === undefined) throw new Error("a conversation that can be loaded is found");
   return { summary, problems, ...plainStream({ stream }) };
-}
-
-export function plainWriter(writer: ConversationWriter) {
-  const { id, metadata, problems = [] } = writer;
-  return { id, metadata, problems, ...plainStream(writer) };
 }
 
 export function plainStream({ stream }: Pick<Conversation, "stream">) {

@@ -20,9 +20,8 @@ import { openWorkspace, type OpenWorkspaceOptions, type Workspace } from "./inde
 
 const WORKSPACE_ID = "abc12";
 
-/** What all clocks of these tests start from, and the id a conversation of that moment gets. */
+/** What all clocks of these tests start from. */
 export const START = new Date("2026-01-02T03:04:05.000Z");
-export const START_NUMBER = 17_673_230_450;
 
 export interface TemporaryWorkspace extends Workspace {
   /** What `JP_USER_DATA_DIR` says. */

@@ -240,7 +240,7 @@ describe("editing a file", () => {
   });
 });
 
-test("a conversation that another process writes to is not changed, and the process is named", async () => {
+test("a conversation that is open for writing is not changed, and its holder is named", async () => {
   const project = new Project();
   const one = place(project);
   const { conversations } = openWorkspace({
@@ -260,7 +260,7 @@ test("a conversation that another process writes to is not changed, and the proc
     project.jp("conversation", "print", one.id),
     project.jp("conversation", "use", one.id),
   ]);
-  const holder = `Conversation ${one.id} is in use by process ${process.pid}, since `;
+  const holder = `Conversation ${one.id} is in use by this process.`; // The commands run in it.
   expect({
     statuses: results.map(({ status }) => status),
     named: results.map(({ stderr }) => stderr.includes(holder)),

@@ -213,7 +213,7 @@ describe("an answer for a process that is busy", () => {
       status: 130,
       stdout: "",
       stderr: lines(
-        `Waiting for process ${process.pid}, which is busy. Ctrl-C withdraws the answer.`,
+        "Waiting for this process, which is busy. Ctrl-C withdraws the answer.",
         "Answer withdrawn: a.q.1 is still waiting.",
       ),
     });
@@ -245,7 +245,7 @@ describe("an answer for a process that is busy", () => {
       status: 0,
       stdout: "",
       stderr: lines(
-        `Too late to withdraw the answer: process ${process.pid} has taken it.`,
+        "Too late to withdraw the answer: this process has taken it.",
         "Answered a.q.1.",
       ),
     });

@@ -31,7 +31,7 @@ export interface FsStoreOptions {
 }
 
 /** The user's folder for a workspace. */
-export interface UserFolder {
+interface UserFolder {
   /** Undefined if it does not exist. */
   readonly find: () => string | undefined;
   /** The same, created if missing. Only called for writing. */
