@@ -26,14 +26,17 @@ export interface Offer {
   [Symbol.dispose](): void;
 }
 
-/** What a store brings along. */
+/** What a store brings along. Its `open` has to throw a `LockedError` if the conversation is open elsewhere. */
 export interface AnswerTarget extends Pick<ConversationStore, "open"> {
   /** The entries of the last turn, read without the lock. Throws `conversation_not_found`. */
   readLastTurn(id: ConversationId): Promise<readonly StreamEntry[]>;
   offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer>;
 }
 
-/** See `ConversationStore.answer`. */
+/**
+ * Implements `ConversationStore.answer`: records the answer if no one has the conversation open, or else offers it to the
+ * writer that has, and waits for what becomes of it.
+ */
 export async function answerPending(
   target: AnswerTarget,
   id: ConversationId,

@@ -5,12 +5,12 @@
  * Several processes may use one store at the same time. What they rely on:
  *
  * - **One writer.** `create` and `open` lock a conversation, and nothing else changes it until its writer is
- *   released. The lock of a process that dies is free at once, or soon: a store with leases must keep renewing one while
- *   the writer is open, and a writer that has lost its lease must fail with `write_failed`, never write.
- * - **Durable in order.** What `append` has resolved survives a crash, entries have the order of the calls, and
- *   nobody ever reads half of one.
- * - **Nothing is interpreted away.** Entries come back as they were appended (`StreamEntry.raw`), also those of kinds
- *   that this version does not know. So a database stores the JSON, not columns.
+ *   released. The lock of a process that dies becomes free. A store with leases renews them while the writer is open, and
+ *   a writer that has lost its lease fails with `write_failed` and never writes.
+ * - **Durable, in order.** What `append` has resolved survives a crash. Entries have the order of the calls, and no
+ *   reader sees half of one.
+ * - **Unchanged entries.** Entries come back as they were appended (`StreamEntry.raw`), also those of kinds that this
+ *   version does not know. A database stores their JSON, not columns of it.
  * - **Ids are times.** The id of a conversation is the tenth of a second in which it was created, or the next free one.
  */
 import type {

@@ -9,13 +9,14 @@
  *   rather than a hash: to load Node's cryptography takes longer than to write both.
  *
  * Its first line is the name of the conversation's folder, or empty. Then follow the entries, one per line, with an empty line
- * after those that were written together. Markers are not synced. One that is lost in a power failure is made by the
- * next writer, but its turn then counts as someone else's in a workspace.
+ * after those that were written together. A marker is synced only when its turn is left open. One that is lost in a power
+ * failure is made by the next writer, but its turn then counts as someone else's in a workspace.
  */
 import {
   closeSync,
   existsSync,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
   mkdirSync,
   openSync,
@@ -223,9 +224,10 @@ export class TurnMarker {
 
   /** Removes it unless the turn is still open. */
   close(entries: readonly StreamEntry[]): void {
-    if (this.#file !== undefined) closeSync(this.#file);
+    const isOpen = hasOpenTurn(entries);
+    if (this.#file !== undefined) closeFile(this.#file, isOpen);
     this.#file = undefined;
-    if (this.#isOurs && !hasOpenTurn(entries)) unmark(this.#privateFolder, this.#id);
+    if (this.#isOurs && !isOpen) unmark(this.#privateFolder, this.#id);
   }
 
   /** Drops what is not in the record. */
@@ -264,6 +266,16 @@ export class TurnMarker {
       throw writeError(file, error);
     }
     this.#isOurs = true;
+  }
+}
+
+function closeFile(file: number, isSynced: boolean): void {
+  try {
+    if (isSynced) fsyncSync(file);
+  } catch {
+    // The next writer tries again.
+  } finally {
+    closeSync(file);
   }
 }
 
