@@ -129,9 +129,9 @@ export class Turn {
   }
 
   /**
-   * Starts a turn, and closes what an incomplete one before it has left open. Throws `turn_running` and `invalid_file` before it
-   * records anything; `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the record
-   * meanwhile. Everything up to the error is recorded.
+   * Starts a turn, and closes what an incomplete one before it has left open. Throws `turn_running` and `invalid_file`
+   * before it records anything; `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the
+   * record meanwhile. Everything up to the error is recorded.
    */
   async run(request: Message): Promise<TurnEnd> {
     return this.#alone(() => this.#start(request));

@@ -17,9 +17,9 @@ function filesSent(model: ScriptedModel) {
   return events.flatMap((event) => (event.type === "chat_request" ? [event.files] : []));
 }
 
-describe.each(EVERY_STORE)("files of a message, with $name", ({ openStore }) => {
+describe.each(EVERY_STORE)("files of a message, with $name", ({ create }) => {
   test("are recorded, and sent with every later turn, of a fork too", async () => {
-    const { store } = openStore();
+    const { store } = await create();
     const model = new ScriptedModel({ replies: ["A cat.", "A tabby.", "Three."] });
     const conversation = await store.create({});
     const { events } = await runTurn({ conversation, model, clock }, message);
@@ -36,7 +36,7 @@ describe.each(EVERY_STORE)("files of a message, with $name", ({ openStore }) => 
   });
 
   test("are sent when another process resumes the turn", async () => {
-    const { store } = openStore();
+    const { store } = await create();
     const error = new Error("The network is down.");
     const model = new ScriptedModel({ replies: [[{ type: "error", error }], "A cat."] });
     const conversation = await store.create({});
@@ -49,7 +49,7 @@ describe.each(EVERY_STORE)("files of a message, with $name", ({ openStore }) => 
   });
 
   test("that cannot be sent are refused before anything is recorded", async () => {
-    const { store } = openStore();
+    const { store } = await create();
     await using conversation = await store.create({});
     const files = [{ mediaType: "image/png", data: "/home/me/cat.png" }];
     const model = new ScriptedModel({ replies: ["A cat."] });
@@ -63,7 +63,7 @@ describe.each(EVERY_STORE)("files of a message, with $name", ({ openStore }) => 
   });
 
   test("of some megabytes come back as they were", async () => {
-    const { store } = openStore();
+    const { store } = await create();
     const model = new ScriptedModel({ replies: ["Large.", "Still."] });
     const data = new Uint8Array(3 * 1024 * 1024).fill(0xa5);
     const conversation = await store.create({});
