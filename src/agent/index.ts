@@ -1,5 +1,6 @@
 export { ToolCycle } from "./calls.ts";
 export { closeCall, closeTurn } from "./closing.ts";
+export { type DataValidator, type Done, type InvalidData } from "./data.ts";
 export { PromptQueue } from "./interrupts.ts";
 export {
   type AnswerSource,

@@ -5,6 +5,16 @@ import type { JsonObject } from "../util/index.ts";
 export const CONTINUE_REPLY =
   "[Your reply was cut off. Continue exactly where it stopped. Do not repeat anything.]";
 
+/** `problem` has one problem per line. Not every provider shows a model the schema, so it is repeated. */
+export function answerAgain(problem: string, schema: JsonObject): string {
+  return [
+    "[Your answer cannot be used:",
+    ...problem.split("\n").map((line) => `- ${line}`),
+    "Answer again with one JSON document and nothing else. It must match this JSON Schema: " +
+      `${JSON.stringify(schema)}]`,
+  ].join("\n");
+}
+
 export const SKIPPED = "Tool skipped by user.";
 export const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
 export const SKIPPED_BY_CONFIG = "Tool skipped by configuration.";

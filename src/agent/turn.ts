@@ -2,7 +2,7 @@
  * The turn loop: does what the record says is missing, until nothing is. A turn that has just begun and one
  * that another process has left differ only in their records.
  *
- *   request ─► stream the reply ─┬─► no calls: done
+ *   request ─► stream the reply ─┬─► no calls: done, if its data fits the schema
  *                 ▲              └─► run its tools ─┬─► some wait for a person: waiting
  *                 └────────────── next cycle ◄──────┘
  */
@@ -19,11 +19,23 @@ import {
   type TurnProgress,
 } from "../conversation/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
-import type { EndReason, Model, ToolChoice, ToolSchema } from "../provider/index.ts";
+import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { type Clock, JpError, type JsonObject } from "../util/index.ts";
+import { abortable, type Clock, JpError, type JsonObject } from "../util/index.ts";
 import { ToolCycle } from "./calls.ts";
 import { closeTurn, recordUnscopedQuestions } from "./closing.ts";
+import {
+  causeOf,
+  checkAnswer,
+  correctionOf,
+  type DataValidator,
+  type Done,
+  findCheckedSchema,
+  type InvalidData,
+  isCorrected,
+  readEnd,
+  toInvalidData,
+} from "./data.ts";
 import { type Interruption, Interrupts, PromptQueue } from "./interrupts.ts";
 import {
   type AnswerSource,
@@ -65,6 +77,8 @@ export interface TurnSetup {
   readonly userName?: string;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
+  /** Checks data that fits the JSON Schema, and may convert it. */
+  readonly validateData?: DataValidator;
 }
 
 /** The request of the user that starts a turn. */
@@ -75,11 +89,15 @@ export interface Message {
   readonly author?: string;
   /** Images and other files for the model, at most 20 MB together. They are recorded, and sent with every request. */
   readonly files?: readonly MessageFile[];
+  /** False if the answer is not checked against the schema: replays do as older versions did. */
+  readonly isChecked?: boolean;
 }
 
 /** How a turn ended. */
 export type TurnEnd =
-  | { readonly type: "done"; readonly reason: EndReason }
+  | Done
+  /** The answer does not fit the schema of the message, although the model was told so and asked again. */
+  | InvalidData
   /** The user stopped it. */
   | { readonly type: "stopped" }
   /** The user quit, or a signal or the embedding program ended it. It can be continued. */
@@ -88,7 +106,7 @@ export type TurnEnd =
   | { readonly type: "waiting" }
   | { readonly type: "cycle_limit"; readonly cycles: number };
 
-type ReplyEnd = Extract<TurnEnd, { type: "done" }> | Interruption;
+type ReplyEnd = Done | Interruption;
 
 /** The writers on which a turn runs now: two would mix their events. */
 const busy = new WeakSet<ConversationWriter>();
@@ -154,14 +172,15 @@ export class Turn {
     }
   }
 
-  async #start({ files = [], ...message }: Message): Promise<TurnEnd> {
+  async #start({ files = [], isChecked = true, ...message }: Message): Promise<TurnEnd> {
     const { clock } = this.#setup;
     const recorded = files.length > 0 && { files: recordFiles(files) };
+    const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());
     await this.#journal.record(
       ...closeTurn(lastTurnOf(this.#journal.stream.entries), clock, "interrupted"),
       { type: "turn_start", timestamp },
-      { type: "chat_request", timestamp, ...message, ...recorded },
+      { type: "chat_request", timestamp, ...message, ...recorded, ...check },
     );
     this.#isOwn = this.#setup.conversation.isOwnTurn;
     return this.#advance();
@@ -169,7 +188,9 @@ export class Turn {
 
   async #continue(): Promise<TurnEnd> {
     const { conversation, clock, allowsForeignTurn = false } = this.#setup;
-    if (this.#progress().next === "done") return { type: "done", reason: "stop" };
+    if (this.#progress().next === "done") {
+      return readEnd(lastTurn(this.#journal), this.#setup.validateData);
+    }
     if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
     this.#isOwn = conversation.isOwnTurn;
     const timestamp = timestampFromDate(clock.now());
@@ -197,11 +218,12 @@ export class Turn {
   }
 
   /** Only where the rest of the record does not show that the turn is over. */
-  async #recordEnd({ type }: TurnEnd): Promise<void> {
-    if (type !== "done" && type !== "stopped") return;
+  async #recordEnd(end: TurnEnd): Promise<void> {
+    if (end.type !== "done" && end.type !== "stopped" && end.type !== "invalid_data") return;
     if (this.#progress().next === "done") return;
     const timestamp = timestampFromDate(this.#setup.clock.now());
-    await this.#journal.record({ type: "turn_end", timestamp, reason: type });
+    const reason = end.type === "stopped" ? "stopped" : "done";
+    await this.#journal.record({ type: "turn_end", timestamp, reason, ...causeOf(end) });
   }
 
   /** Throws `foreign_turn` if another program has changed the record: a tool could permit itself the next call. */
@@ -227,13 +249,18 @@ export class Turn {
     for (let cycle = 1; cycle <= this.#setup.maxCycles;) {
       if (progress.next === "done") return { type: "done", reason: "stop" };
       const calls = openCycle(context, progress);
-      let reply: ReplyEnd = { type: "done", reason: "tool_calls" };
+      let reply: ReplyEnd = { type: "done", reason: calls.isEmpty ? "stop" : "tool_calls" };
       if (progress.next === "request") {
         this.#setup.observer?.observe({ type: "cycle_start", cycle });
         cycle += 1;
         reply = await this.#streamReply(calls, tools, toolChoice);
       }
-      if (reply.type === "done" && calls.isEmpty) return reply;
+      if (reply.type === "done" && calls.isEmpty) {
+        const end = await this.#checkData(reply);
+        if (end !== undefined) return end;
+        progress = this.#readProgress(context);
+        continue;
+      }
       const interruption =
         reply.type === "done" ? await this.#runTools(calls) : await this.#dropCalls(calls, reply);
       if (interruption !== undefined && interruption.type !== "reply") {
@@ -300,6 +327,31 @@ export class Turn {
       await calls.run().catch(() => undefined); // The first error is the one to report.
       throw error;
     }
+  }
+
+  /** The end of the turn, or undefined if the data does not fit and the model has to be asked again. */
+  async #checkData(reply: Done): Promise<TurnEnd | undefined> {
+    const { clock, validateData } = this.#setup;
+    const turn = lastTurn(this.#journal);
+    const schema = findCheckedSchema(turn);
+    if (schema === undefined || reply.reason === "refused") return reply;
+    const { value: check, interruption } = await this.#interrupts.during(
+      { choices: ["continue", "stop"] },
+      async ({ signal }) => {
+        const checked = abortable(checkAnswer(turn, schema, validateData), signal);
+        return checked.catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+          return { ok: false, problems: [] } as const;
+        });
+      },
+    );
+    if (interruption !== undefined) return toTurnEnd(interruption);
+    if (check.ok) return { ...reply, data: check.value };
+    if (reply.reason === "length") return reply;
+    const invalid = toInvalidData(turn, check.problems);
+    if (isCorrected(turn)) return invalid;
+    await this.#journal.record(correctionOf(invalid, schema, clock));
+    return undefined;
   }
 
   async #runTools(calls: ToolCycle): Promise<Interruption | undefined> {

@@ -18,14 +18,8 @@ import {
   turnStart,
 } from "./events.fixture.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
-import {
-  decodeStrings,
-  decodeText,
-  encodeStrings,
-  eventToJson,
-  eventToPlainJson,
-  parseEvent,
-} from "./event-codec.ts";
+import { decodeStrings, decodeText, encodeStrings } from "./encoded-strings.ts";
+import { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 import type { ConversationEvent } from "./event.ts";
 
 const head = (type: string) => `"timestamp":"2026-01-02 03:04:05.0","type":"${type}"`;

@@ -1,21 +1,19 @@
 /**
  * Events to and from the JSON of the record. The record stores some strings in base64, so that text
- * searches of its files do not find them. One layer is added on writing and removed on reading; text
- * that is not base64 is kept unchanged.
+ * searches of its files do not find them.
  */
 import {
   arrayField,
   booleanField,
-  decodeBase64,
   encodeBase64,
   findJson,
   isJsonObject,
   type Json,
   type JsonObject,
   mismatch,
-  MAX_JSON_DEPTH,
   objectField,
   oneOf,
+  optionalBoolean,
   optionalString,
   type Shape,
   ShapeError,
@@ -23,6 +21,7 @@ import {
   stringField,
   unknownFields,
 } from "../util/index.ts";
+import { decodeStrings, decodeText, encodeStrings } from "./encoded-strings.ts";
 import {
   type ChatRequest,
   type ChatResponse,
@@ -33,6 +32,7 @@ import {
   type PermissionDecision,
   type PermissionRequestEvent,
   type ToolResult,
+  type TurnEndEvent,
 } from "./event.ts";
 import {
   deciderToJson,
@@ -169,15 +169,19 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: () => ({}),
   },
   chat_request: {
-    keys: knownKeys("content", "schema", "author", "files"),
+    keys: knownKeys("content", "schema", "author", "files", "checked", "correction"),
     parse: parseChatRequest,
-    toJson: ({ content, schema, author, files }, notation) => ({
-      content,
-      ...(schema !== undefined && { schema }),
-      ...(author !== undefined && { author }),
-      ...(files !== undefined && notation.files(files)),
+    toJson: (event, notation) => ({
+      content: event.content,
+      ...(event.schema !== undefined && { schema: event.schema }),
+      ...(event.author !== undefined && { author: event.author }),
+      ...(event.files !== undefined && notation.files(event.files)),
+      ...checkToJson(event),
     }),
-    mirror: ({ files }) => (files === undefined ? {} : { files: files.map(fileToJson) }),
+    mirror: (event) => ({
+      ...(event.files !== undefined && { files: event.files.map(fileToJson) }),
+      ...checkToJson(event),
+    }),
   },
   chat_response: {
     keys: knownKeys("message", "reasoning", "data"),
@@ -261,12 +265,13 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   },
   turn_resume: { keys: knownKeys(), parse: () => ({ type: "turn_resume" }), toJson: () => ({}) },
   turn_end: {
-    keys: knownKeys("reason"),
-    parse: (shape) => ({
-      type: "turn_end",
-      reason: oneOf(shape, "reason", ["done", "stopped", "discarded"]),
+    keys: knownKeys("reason", "cause", "problem"),
+    parse: parseTurnEnd,
+    toJson: ({ reason, cause, problem }) => ({
+      reason,
+      ...(cause !== undefined && { cause }),
+      ...(problem !== undefined && { problem }),
     }),
-    toJson: ({ reason }) => ({ reason }),
   },
   permission_decision: {
     keys: knownKeys(
@@ -295,12 +300,34 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
 
 function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
   const author = optionalString(shape, "author");
+  const correction = optionalString(shape, "correction");
   return {
     type: "chat_request",
     content: stringField(shape, "content"),
     ...(shape.value["schema"] != null && { schema: objectField(shape, "schema").value }),
     ...(author !== undefined && { author }),
     ...(shape.value["files"] != null && { files: arrayField(shape, "files").map(parseFile) }),
+    ...(optionalBoolean(shape, "checked") === true && { isChecked: true }),
+    ...(correction !== undefined && { correction }),
+  };
+}
+
+function checkToJson({ isChecked, correction }: ChatRequest): JsonObject {
+  return {
+    ...(isChecked === true && { checked: true }),
+    ...(correction !== undefined && { correction }),
+  };
+}
+
+function parseTurnEnd(shape: Shape): Omit<TurnEndEvent, "timestamp"> {
+  const problem = optionalString(shape, "problem");
+  return {
+    type: "turn_end",
+    reason: oneOf(shape, "reason", ["done", "stopped", "discarded"]),
+    ...(shape.value["cause"] != null && {
+      cause: oneOf(shape, "cause", ["length", "refused", "invalid_data"]),
+    }),
+    ...(problem !== undefined && { problem }),
   };
 }
 
@@ -370,29 +397,4 @@ function resultToJson(
 ): JsonObject {
   if (result === undefined) return {};
   return { result: { content: notation.text(result.content), is_error: result.isError } };
-}
-
-export function decodeText(text: string): string {
-  return decodeBase64(text) ?? text;
-}
-
-/** Decodes every string value, but no keys. Throws `ShapeError` if the object is nested too deeply. */
-export function decodeStrings(object: JsonObject): JsonObject {
-  return mapStrings(object, decodeText) as JsonObject; // An object maps to an object.
-}
-
-/** The inverse of `decodeStrings`. */
-export function encodeStrings(object: JsonObject): JsonObject {
-  return mapStrings(object, encodeBase64) as JsonObject; // An object maps to an object.
-}
-
-function mapStrings(value: Json, change: (text: string) => string, level = 0): Json {
-  if (typeof value === "string") return change(value);
-  if (level > MAX_JSON_DEPTH)
-    throw new ShapeError("", `nested deeper than ${MAX_JSON_DEPTH} levels`);
-  if (Array.isArray(value)) return value.map((item: Json) => mapStrings(item, change, level + 1));
-  if (!isJsonObject(value)) return value;
-  const members = Object.entries(value);
-  for (const member of members) member[1] = mapStrings(member[1], change, level + 1);
-  return Object.fromEntries(members);
 }

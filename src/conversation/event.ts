@@ -39,7 +39,7 @@ export interface TurnStart extends EventBase {
   readonly type: "turn_start";
 }
 
-/** A message of the user. */
+/** A message of the user, or a correction by jp. */
 export interface ChatRequest extends EventBase {
   readonly type: "chat_request";
   readonly content: string;
@@ -48,6 +48,10 @@ export interface ChatRequest extends EventBase {
   readonly author?: string;
   /** Not empty. */
   readonly files?: readonly RecordedFile[];
+  /** jp checks the answer against the schema, and a `turn_end` says when that is over. */
+  readonly isChecked?: boolean;
+  /** Set if jp asks again, not the user: what is wrong with the answer before, one problem per line. */
+  readonly correction?: string;
 }
 
 /** A message, reasoning or structured output of the assistant. */
@@ -176,6 +180,10 @@ export interface TurnEndEvent extends EventBase {
   readonly type: "turn_end";
   /** `done`: the model had nothing to say. `stopped`: by the user. `discarded`: never to be continued. */
   readonly reason: "done" | "stopped" | "discarded";
+  /** Why the last reply is no answer. */
+  readonly cause?: "length" | "refused" | "invalid_data";
+  /** `invalid_data`: what is wrong with it, one problem per line. */
+  readonly problem?: string;
 }
 
 /** What was decided about a call, and who decided. */

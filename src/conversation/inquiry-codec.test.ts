@@ -15,7 +15,8 @@ import {
 import { savedByOriginal } from "./original-record.fixture.ts";
 import { type InquiryQuestion, secretQuestion } from "../tool/index.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
-import { encodeStrings, eventToJson, parseEvent } from "./event-codec.ts";
+import { encodeStrings } from "./encoded-strings.ts";
+import { eventToJson, parseEvent } from "./event-codec.ts";
 import type { ConversationEvent, Decider, InquiryOutcome, InquiryRequest } from "./event.ts";
 import { cancellationTag, deciderToJson, parseDecider } from "./inquiry-codec.ts";
 

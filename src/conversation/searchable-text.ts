@@ -22,7 +22,7 @@ export interface SearchableText {
 export function findSearchableText(event: ConversationEvent): SearchableText | undefined {
   switch (event.type) {
     case "chat_request":
-      return { scope: "user", text: event.content };
+      return event.correction === undefined ? { scope: "user", text: event.content } : undefined;
     case "chat_response":
       return searchableResponse(event.content);
     case "tool_call_request":

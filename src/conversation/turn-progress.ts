@@ -20,8 +20,11 @@ import { pairInquiries } from "./turns.ts";
 
 /** What is missing from a turn. */
 export interface TurnProgress {
-  /** `request`: the model has to be asked. `calls`: calls are open. `done`: nothing. */
-  readonly next: "request" | "calls" | "done";
+  /**
+   * `request`: the model has to be asked. `calls`: calls are open. `check`: its answer has to be checked
+   * against the schema. `done`: nothing.
+   */
+  readonly next: "request" | "calls" | "check" | "done";
   /** The calls that have no response yet, in the order in which the model made them. */
   readonly calls: readonly CallProgress[];
   /** Whether the model has made a call at all. */
@@ -76,8 +79,8 @@ export type OpenTurnState =
   | { readonly type: "waiting_for_input"; readonly tool: string }
   /** A process works on it. */
   | { readonly type: "running" }
-  /** Calls, a request with their results, or the first request of the turn are missing. */
-  | { readonly type: "pending_calls" | "pending_follow_up" | "pending_reply" };
+  /** Calls, a request with their results, the first request of the turn, or a check of the answer are missing. */
+  | { readonly type: "pending_calls" | "pending_follow_up" | "pending_reply" | "pending_check" };
 
 /** Undefined if the turn is complete, or there is none. */
 export function describeOpenTurn(
@@ -92,6 +95,7 @@ export function describeOpenTurn(
   if (asked !== undefined) return { type: "waiting_for_input", tool: asked.tool };
   if (isLive) return { type: "running" };
   if (progress.next === "calls") return { type: "pending_calls" };
+  if (progress.next === "check") return { type: "pending_check" };
   return { type: progress.hasCalls ? "pending_follow_up" : "pending_reply" };
 }
 
@@ -165,6 +169,7 @@ class ProgressReader {
   /** What the model has to answer, or its answer. */
   #last: "request" | "response" | undefined;
   #isChat = false;
+  #isChecked = false;
   #hasCalls = false;
   #hasEnded = false;
 
@@ -182,6 +187,7 @@ class ProgressReader {
       }
       case "chat_request":
         this.#isChat = true;
+        this.#isChecked ||= event.isChecked === true;
         this.#last = "request";
         break;
       case "chat_response":
@@ -220,8 +226,8 @@ class ProgressReader {
     if (this.#hasEnded) return { next: "done", calls: [], hasCalls };
     if (calls.length > 0) return { next: "calls", calls, hasCalls };
     // Calls that no model has made need no reply.
-    const isAwaiting = this.#isChat && this.#last === "request";
-    return { next: isAwaiting ? "request" : "done", calls, hasCalls };
+    if (this.#isChat && this.#last === "request") return { next: "request", calls, hasCalls };
+    return { next: this.#isChecked ? "check" : "done", calls, hasCalls };
   }
 
   /** Events of a call that is gone, as after a fork of the Rust original, are ignored. */

@@ -1,6 +1,7 @@
 export {
   type ArgumentsCheck,
   checkArguments,
+  checkData,
   findViolations,
   toParametersSchema,
 } from "../json-schema/index.ts";

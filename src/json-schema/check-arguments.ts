@@ -36,7 +36,8 @@ export async function checkArguments(
     const { Validator } = await import("@cfworker/json-schema");
     const { args, problems } = withTimeout(CHECK_MS, () => {
       const filled = fillDefaults(coerceArguments(given, schema), schema);
-      return { args: filled, problems: violationsOf(Validator, schema, filled) };
+      const checked = { schema, value: filled, name: "the arguments" };
+      return { args: filled, problems: violationsOf(Validator, checked) };
     });
     if (problems.length === 0) return { ok: true, arguments: args };
     return invalidArguments(name, problems);
@@ -52,12 +53,26 @@ export async function checkArguments(
 }
 
 /**
- * What is wrong with a value according to a JSON Schema, one line each. Throws if the schema is
- * invalid, and `SchemaTimeoutError`.
+ * What is wrong with a value according to a JSON Schema, one line each. `name` is what the value as a whole
+ * is called there. Throws if the schema is invalid, and `SchemaTimeoutError`.
  */
-export async function findViolations(schema: JsonObject, value: Json): Promise<readonly string[]> {
+export async function findViolations(
+  schema: JsonObject,
+  value: Json,
+  name = "the value",
+): Promise<readonly string[]> {
   const { Validator } = await import("@cfworker/json-schema");
-  return withTimeout(CHECK_MS, () => violationsOf(Validator, schema, value));
+  return withTimeout(CHECK_MS, () => violationsOf(Validator, { schema, value, name }));
+}
+
+/** What is wrong with the data in a model's answer, one line each. Never throws. */
+export async function checkData(schema: JsonObject, data: Json): Promise<readonly string[]> {
+  if (isTooDeep(data)) return [`the answer: nested more than ${MAX_JSON_DEPTH} levels deep`];
+  try {
+    return await findViolations(schema, data, "the answer");
+  } catch (error) {
+    return [`the answer cannot be checked: ${messageOf(error).split("\n")[0]}`];
+  }
 }
 
 /**
@@ -82,13 +97,13 @@ export async function matchesSchema(
 
 function violationsOf(
   Validator: typeof ValidatorClass,
-  schema: JsonObject,
-  value: Json,
+  checked: Parameters<typeof describeViolations>[1],
 ): readonly string[] {
+  const { schema, value } = checked;
   const isShortCircuit = false; // It would stop at the first violation.
   // The validator adds locations to the schema, so it gets a copy.
   const validator = new Validator(structuredClone(schema), "2020-12", isShortCircuit);
-  return describeViolations(validator.validate(value).errors, { schema, value });
+  return describeViolations(validator.validate(value).errors, checked);
 }
 
 function invalidArguments(

@@ -1,6 +1,7 @@
 export {
   type ArgumentsCheck,
   checkArguments,
+  checkData,
   findViolations,
   matchesSchema,
 } from "./check-arguments.ts";

@@ -22,6 +22,8 @@ interface Violation {
 interface CheckedValue {
   readonly schema: JsonObject;
   readonly value: Json;
+  /** What the value as a whole is called. */
+  readonly name: string;
 }
 
 /** What is wrong inside these says less than that they are violated. */
@@ -124,17 +126,17 @@ function describeViolation(violation: Violation, checked: CheckedValue): string[
   switch (violation.keyword) {
     case "required": {
       const missing = missingKeys(schema, value).map(
-        (key) => `${toPath([...place, key])}: missing`,
+        (key) => `${toPath([...place, key], checked)}: missing`,
       );
-      return missing.length > 0 ? missing : [`${toPath(place)}: ${violation.error}`];
+      return missing.length > 0 ? missing : [`${toPath(place, checked)}: ${violation.error}`];
     }
     case "false":
-      return [`${toPath(place)}: ${describeUnknown(violation, checked)}`];
+      return [`${toPath(place, checked)}: ${describeUnknown(violation, checked)}`];
     default: {
       const expected =
         schema === undefined ? undefined : describeExpected(violation.keyword, schema, checked);
       const problem = expected === undefined ? violation.error : `expected ${expected}`;
-      return [`${toPath(place)}: ${problem.replace(/\.$/, "")}, got ${toText(value)}`];
+      return [`${toPath(place, checked)}: ${problem.replace(/\.$/, "")}, got ${toText(value)}`];
     }
   }
 }
@@ -201,8 +203,8 @@ function memberOf(value: Json | undefined, key: string): Json | undefined {
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-function toPath(parts: readonly string[]): string {
-  if (parts.length === 0) return "the arguments";
+function toPath(parts: readonly string[], { name }: CheckedValue): string {
+  if (parts.length === 0) return name;
   const path = parts.map((part) => {
     if (/^\d+$/.test(part)) return `[${part}]`;
     return /^[\w-]+$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`;

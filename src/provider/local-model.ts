@@ -47,12 +47,21 @@ export function createLocalModel(options: LocalModelOptions): Model {
     stream(request) {
       const { parts, tools, toolChoice, schemaMayChange } = request;
       const isUseful = tools.some(({ isAuxiliary }) => isAuxiliary !== true);
-      const canCall = isUseful && toolChoice !== "none" && schemaMayChange !== "nothing";
+      const canCall =
+        isUseful &&
+        toolChoice !== "none" &&
+        schemaMayChange !== "nothing" &&
+        !isCorrection(parts.events.findLast(({ type }) => type === "chat_request"));
       return parts.schema !== undefined && canCall
         ? streamDocument(sendAccepted, request, parts.schema)
         : sendAccepted(request);
     },
   };
+}
+
+/** The model has had its chance to call tools, and to answer without a grammar. */
+function isCorrection(event: ProviderEvent | undefined): boolean {
+  return event?.type === "chat_request" && event.correction !== undefined;
 }
 
 const NOTICES = {

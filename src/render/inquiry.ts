@@ -252,7 +252,8 @@ export function describeRemembered(turn: readonly ConversationEvent[]): readonly
 
 /** What an incomplete turn is missing: a line for each open call, or one for a reply. */
 export function describeIncomplete(progress: TurnProgress): readonly string[] {
-  const { calls, hasCalls } = progress;
+  const { calls, hasCalls, next } = progress;
+  if (next === "check") return ["the answer has not been checked against the schema"];
   if (calls.length === 0) {
     return [hasCalls ? "the model has not seen the results" : "the model has not replied"];
   }

@@ -1,4 +1,5 @@
 export { AnswersFile } from "./answers-file.ts";
+export type { DataOf, DataSchema, Message } from "./data.ts";
 export type { Machine } from "./machine.ts";
 export {
   answerInquiry,
@@ -19,6 +20,7 @@ export {
 export { openProviders } from "./providers.ts";
 export {
   createTurn,
+  type ResumeOptions,
   resumeTurn,
   runTurn,
   streamTurn,

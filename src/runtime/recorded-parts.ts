@@ -1,6 +1,7 @@
 /** What stands in for the models and the tools of a recorded process: each says again what is on record. */
 import {
   type CallableTool,
+  type DataValidator,
   failureIn,
   type InterruptChoice,
   type InterruptMenu,
@@ -9,7 +10,7 @@ import {
 import type { ConversationEvent, InquiryRequest, InquiryResponse } from "../conversation/index.ts";
 import type { AttemptResult, Executor } from "../executor/index.ts";
 import type { InquiryAnswer, InquiryBackend } from "../inquiry/index.ts";
-import type { Model, ModelEvent } from "../provider/index.ts";
+import type { EndReason, Model, ModelEvent } from "../provider/index.ts";
 import type { ModelPrompt } from "../tool/index.ts";
 import { untilAborted } from "./replay-order.ts";
 import type { Lane, ReplayScript } from "./replay-script.ts";
@@ -26,7 +27,8 @@ export function recordedModel(script: ReplayScript, interrupt: () => void): Mode
         await untilAborted(signal);
       }
       const hasCalls = reply.some(({ type }) => type === "tool_call_request");
-      yield { type: "response_end", reason: hasCalls ? "tool_calls" : "stop", usage: {} };
+      const reason = hasCalls ? "tool_calls" : reasonOf(script.upcoming());
+      yield { type: "response_end", reason, usage: {} };
     },
   };
 }
@@ -53,9 +55,31 @@ function toModelEvents(event: ConversationEvent): readonly ModelEvent[] {
   ];
 }
 
+/** Why the reply ended. The record says it only where it makes a difference. */
+function reasonOf(upcoming: readonly ConversationEvent[]): EndReason {
+  const { cause } = upcoming.find((event) => event.type === "turn_end") ?? {};
+  return cause === "length" || cause === "refused" ? cause : "stop";
+}
+
+/** Says of an answer what was wrong with it then. A program's own schema is not on record. */
+export function recordedCheck(script: ReplayScript): DataValidator {
+  return async (value) => {
+    const [next] = script.upcoming();
+    const problem =
+      next?.type === "chat_request"
+        ? next.correction
+        : next?.type === "turn_end"
+          ? next.problem
+          : undefined;
+    return problem === undefined ? { ok: true, value } : { ok: false, problems: problem.split("\n") };
+  };
+}
+
 /** What the person chose in the menu, if this is what came of it. */
 function interruptionOf(event: ConversationEvent | undefined): InterruptChoice | undefined {
-  if (event?.type === "chat_request") return { type: "reply", message: event.content };
+  if (event?.type === "chat_request" && event.correction === undefined) {
+    return { type: "reply", message: event.content };
+  }
   return event?.type === "turn_end" && event.reason === "stopped" ? { type: "stop" } : undefined;
 }
 

@@ -19,6 +19,7 @@ import { type JsonObject, systemClock } from "../util/index.ts";
 import {
   observedExecutor,
   observedModel,
+  recordedCheck,
   recordedExecutor,
   recordedInquiries,
   recordedMenu,
@@ -154,7 +155,7 @@ async function runProcess(
 }
 
 function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): Message {
-  return message;
+  return { ...message, isChecked: message.isChecked ?? false };
 }
 
 interface Parts extends ReplayOptions {
@@ -184,6 +185,7 @@ function createReplay(parts: Parts): Turn {
     toolbox: replayToolbox(parts),
     prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
+    validateData: recordedCheck(script),
   });
 }
 

@@ -5,6 +5,7 @@
 import {
   type AnswerSource,
   type Assistant,
+  type DataValidator,
   type DetachedDenial,
   type InterruptMenu,
   noPrompter,
@@ -13,7 +14,6 @@ import {
   type Toolbox,
   Turn,
   type TurnEnd,
-  type Message,
   type TurnUpdate,
 } from "../agent/index.ts";
 import {
@@ -41,8 +41,15 @@ import {
 } from "../provider/index.ts";
 import type { McpServerConfigs, McpServers, Variables } from "../mcp/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import type { Tool } from "../tool/index.ts";
-import { assertNever, type Clock, JpError, systemClock } from "../util/index.ts";
+import type { StandardSchema, Tool } from "../tool/index.ts";
+import { assertNever, type Clock, JpError, type Json, systemClock } from "../util/index.ts";
+import {
+  type DataOf,
+  type DataSchema,
+  type Message,
+  toCheckedMessage,
+  toDataCheck,
+} from "./data.ts";
 import { createOwnToolbox, openServers, type ToolConfigs } from "./own-tools.ts";
 import { deferring } from "./tools.ts";
 
@@ -100,6 +107,15 @@ export interface TurnOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a turn is continued with. */
+export interface ResumeOptions<Data = Json> extends Omit<TurnOptions, "conversation"> {
+  /**
+   * The schema that the turn was started with, if it is of a library such as zod. The record has only its JSON
+   * Schema: without this, `data` is what the model has written, not checked or converted any further.
+   */
+  readonly schema?: StandardSchema<Data>;
+}
+
 /** What else a program can bring that builds more of a turn itself, as the command does. */
 export interface CreateTurnOptions extends TurnOptions {
   /** Open, because a turn does not close them. */
@@ -112,6 +128,8 @@ export interface CreateTurnOptions extends TurnOptions {
   readonly inquiryModels?: InquiryModels;
   /** Answers in place of any model. */
   readonly inquiries?: InquiryBackend;
+  /** Checks data that fits the JSON Schema of the message, and may convert it. */
+  readonly validateData?: DataValidator;
 }
 
 /** The model for each question, by what the question's `target` says. */
@@ -123,34 +141,35 @@ type InquiryModels = Pick<
 const MAX_CYCLES = 50;
 
 /**
- * Runs one turn: a message, the assistant's replies, and every tool they call. Throws
- * `ProviderError`, `McpError`, `write_failed`, and `config_invalid`, `unknown_tool` and `tool_name_clash`
- * for the tools and their config; what happened until then is on record. Throws `turn_running` if another turn
- * runs on the same `conversation`.
+ * Runs one turn: a message, the assistant's replies, and every tool they call. With a `schema` in the message,
+ * the result has `data`. Throws `ProviderError`, `McpError`, `write_failed`; `config_invalid`, `unknown_tool` and
+ * `tool_name_clash` for the tools and their config; `invalid_schema` and `schema_unsupported` for the schema. What
+ * happened until then is on record. Throws `turn_running` if another turn runs on the same `conversation`.
  */
-export async function runTurn(
+export async function runTurn<Schema extends DataSchema | undefined = undefined>(
   options: TurnOptions,
-  message: string | Message,
-): Promise<TurnResult> {
-  const request = typeof message === "string" ? { content: message } : message;
-  return untilEnd(options, (turn) => turn.run(request));
+  message: string | Message<Schema>,
+): Promise<TurnResult<DataOf<Schema>>> {
+  const { message: request, check } = await toCheckedMessage(message);
+  return untilEnd({ ...options, ...check }, (turn) => turn.run(request));
 }
 
 /**
  * Continues the turn that the conversation ends with, in this process or any other: finished calls are not run
  * again, and what is still unanswered is asked again. Ends at once if nothing is missing. Throws like `runTurn`.
  */
-export async function resumeTurn(
+export async function resumeTurn<Data = Json>(
   conversation: ConversationWriter,
-  options: Omit<TurnOptions, "conversation">,
-): Promise<TurnResult> {
-  return untilEnd({ ...options, conversation }, (turn) => turn.resume());
+  options: ResumeOptions<Data>,
+): Promise<TurnResult<Data>> {
+  const { schema, ...others } = options;
+  return untilEnd({ ...others, conversation, ...toDataCheck(schema) }, (turn) => turn.resume());
 }
 
-async function untilEnd(
-  options: TurnOptions,
+async function untilEnd<Data>(
+  options: CreateTurnOptions,
   start: (turn: Turn) => Promise<TurnEnd>,
-): Promise<TurnResult> {
+): Promise<TurnResult<Data>> {
   const { conversation, signal, mcpServers } = options;
   await using opened = openServers(mcpServers, options);
   const turn = createTurn({ ...options, mcpServers: opened.servers });
@@ -159,7 +178,8 @@ async function untilEnd(
   if (signal?.aborted === true) onAbort();
   try {
     const end = await start(turn);
-    return createResult(end, conversation.stream, turn.denials);
+    const result = createResult(end, conversation.stream, turn.denials);
+    return result as TurnResult<Data>; // The schema that checked the data has this type.
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }
@@ -169,10 +189,10 @@ async function untilEnd(
  * Runs one turn as `runTurn` does, and yields what happens as it happens. A reader who stops early ends
  * the turn in good order.
  */
-export async function* streamTurn(
+export async function* streamTurn<Schema extends DataSchema | undefined = undefined>(
   options: TurnOptions,
-  message: string | Message,
-): AsyncGenerator<TurnUpdate, TurnResult, undefined> {
+  message: string | Message<Schema>,
+): AsyncGenerator<TurnUpdate, TurnResult<DataOf<Schema>>, undefined> {
   const updates = new UpdateQueue();
   const stopped = new AbortController();
   const { signal = stopped.signal, observer } = options;
@@ -202,7 +222,7 @@ export async function* streamTurn(
 /** A turn that has not begun. Its `signal` is the caller's to pass on. Throws `config_invalid`. */
 export function createTurn(options: CreateTurnOptions): Turn {
   const { clock = systemClock, attachments = [], prompter = noPrompter } = options;
-  const { answers, menu, observer } = options;
+  const { answers, menu, observer, validateData } = options;
   const model = toModel(options.model);
   const assistant = createAssistant(options);
   const { toolbox = createOwnToolbox(options) } = options;
@@ -233,6 +253,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     attachments,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     ...(observer !== undefined && { observer }),
+    ...(validateData !== undefined && { validateData }),
   });
 }
 
@@ -316,7 +337,9 @@ class UpdateQueue implements AsyncIterable<TurnUpdate> {
 }
 
 /** How a turn ended, told by `type`, and what came of it. */
-export type TurnResult = TurnEnd & {
+export type TurnResult<Data = unknown> = TurnEnd & {
+  /** Set if the message has a schema, and the answer fits it. */
+  readonly data?: Data;
   /** What the assistant said last, without its thoughts; JSON where a schema was given. */
   readonly text: string;
   /** Everything that the turn added to the record. */
@@ -333,7 +356,8 @@ function createResult(
 ): TurnResult {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   const events = [...eventsOf(entries.slice(start))];
-  const reply = events.slice(events.findLastIndex(({ type }) => type !== "chat_response") + 1);
+  const turn = events.filter(({ type }) => type !== "turn_end" && type !== "turn_resume");
+  const reply = turn.slice(turn.findLastIndex(({ type }) => type !== "chat_response") + 1);
   return { ...end, text: reply.flatMap(saidIn).join("\n\n"), events, denials };
 }
 

@@ -117,6 +117,7 @@ const STATES = {
   pending_calls: "interrupted (pending tool execution)",
   pending_follow_up: "interrupted (pending follow-up)",
   pending_reply: "interrupted (pending LLM response)",
+  pending_check: "interrupted (pending check of the answer)",
 } as const satisfies Partial<Record<OpenTurnState["type"], string>>;
 
 function titleCell({ metadata, problem }: WorkspaceSummary): Cell {

@@ -7,6 +7,7 @@ import {
   resolveInquiryAssistant,
   resolveLimits,
 } from "../../../config/index.ts";
+import { findSchema } from "../../../conversation/index.ts";
 import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
 import {
   type AnswersFile,
@@ -44,7 +45,7 @@ import {
   type Start,
 } from "./incomplete.ts";
 import { withSavedDraft, type Message, type MessageFlags, readMessage } from "./message.ts";
-import { checkStructured, readSchema } from "./structured.ts";
+import { assertData, readSchema } from "./structured.ts";
 import { TextView } from "./text-view.ts";
 import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
 
@@ -100,14 +101,15 @@ export async function query({
     (await withSavedDraft(message, context, () => openConversation(context, found, opened)));
   await using tools = openTools(machineOf(context), config, conversation.id);
   const environment = { context, options, loaded, providers, tools, conversation };
-  const parts = { ...environment, answers, schema, requestSent };
-  const turn = runTurn({ ...parts, model }, start.type === "resume" ? undefined : message.text);
+  const isResumed = start.type === "resume";
+  const wanted = isResumed ? findSchema(conversation.stream) : schema;
+  const parts = { ...environment, answers, schema: wanted, requestSent };
+  const turn = runTurn({ ...parts, model }, isResumed ? undefined : message.text);
   const saved = saveForNextCommand(parts, Promise.race([requestSent, turn.catch(() => {})]));
   saved.catch(() => {}); // Thrown below, when the turn is over.
   const { end, denials } = await turn.finally(() => saved);
   if (answers !== undefined) checkAnswers(answers, end, conversation);
-  if (schema !== undefined && end.type === "done" && end.reason !== "refused")
-    await checkStructured(conversation.stream, schema, end.reason === "length");
+  if (wanted !== undefined) assertData(end);
   if (end.type === "waiting") printPending(conversation.stream, context);
   reportTurnEnd(end, isIncomplete(conversation.stream), context);
   reportDenials(denials, context);
@@ -279,6 +281,7 @@ function createView(parts: TurnContext): TurnView {
 function reportTurnEnd(end: TurnEnd, canBeContinued: boolean, { output }: CommandContext): void {
   switch (end.type) {
     case "stopped":
+    case "invalid_data": // Reported already.
       return;
     case "waiting":
       throw new ExitStatus(WAITING);

@@ -1,7 +1,7 @@
-/** `--schema`: reads the JSON Schema for the answer, and checks the answer against it. */
+/** `--schema`: reads the JSON Schema for the answer, and reports an answer that does not fit it. */
 import path from "node:path";
+import type { TurnEnd } from "../../../agent/index.ts";
 import { pathToText } from "../../../config/index.ts";
-import { type ConversationStream, eventsOf } from "../../../conversation/index.ts";
 import { findViolations } from "../../../executor/index.ts";
 import {
   JpError,
@@ -41,32 +41,25 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
   return schema;
 }
 
-/** Checks the last answer. Throws `no_structured_data`, `invalid_structured_data`. */
-export async function checkStructured(
-  stream: ConversationStream,
-  schema: JsonObject,
-  isCutOff: boolean,
-): Promise<void> {
-  const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-  const turn = [...eventsOf(stream.entries.slice(start))];
-  const response = turn.findLast(({ type }) => type === "chat_response");
-  if (response?.type !== "chat_response" || response.content.type !== "structured") {
-    if (isCutOff) {
-      throw new JpError(
-        "no_structured_data",
-        "The reply was cut off before its JSON was complete: it reached its maximum length.",
-        { hint: "Raise `assistant.model.parameters.max_tokens`, or ask for less." },
-      );
-    }
+/** Throws `no_structured_data` and `invalid_structured_data` if the turn ended without an answer that fits. */
+export function assertData(end: TurnEnd): void {
+  if (end.type === "done" && end.reason === "length" && end.data === undefined) {
+    throw new JpError(
+      "no_structured_data",
+      "The reply was cut off before its JSON was complete: it reached its maximum length.",
+      { hint: "Raise `assistant.model.parameters.max_tokens`, or ask for less." },
+    );
+  }
+  if (end.type !== "invalid_data") return;
+  if (end.kind === "not_json") {
     throw new JpError("no_structured_data", "The model did not answer in JSON.", {
       hint: "Some models cannot. Try again, or choose another with -m.",
     });
   }
-  const violations = await findViolations(schema, response.content.data);
-  if (violations.length === 0) return;
+  const lines = end.problem.split("\n").map((line) => `- ${line}`);
   throw new JpError(
     "invalid_structured_data",
-    `The answer does not fit the schema:\n${violations.map((line) => `- ${line}`).join("\n")}`,
+    `The answer does not fit the schema:\n${lines.join("\n")}`,
   );
 }
 

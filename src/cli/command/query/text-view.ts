@@ -4,7 +4,7 @@ import type { CallProgress, ConversationEvent, InquiryId } from "../../../conver
 import { addUsage, type Usage } from "../../../provider/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import type { StatusLine } from "../../../terminal/index.ts";
-import { assertNever, type Clock } from "../../../util/index.ts";
+import { assertNever, type Clock, type Json } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
@@ -25,6 +25,8 @@ export class TextView implements TurnView {
   readonly #reply: ReplyView;
   readonly #calls: CallView;
   #usage: Usage = {};
+  /** Only the last one is the answer. */
+  #document: { readonly data: Json } | undefined;
   /** When the current request to the model began. */
   #cycleSince = 0;
   /** Set while a code block waits for its highlighter. Everything after it waits too. */
@@ -79,6 +81,7 @@ export class TextView implements TurnView {
     this.#options.status.set(undefined);
     this.#inOrder(() => this.#reply.end());
     await this.#waiting;
+    if (this.#document !== undefined) this.#reply.printDocument(this.#document.data);
     this.#printLines(this.#calls.leave());
     if (end?.type === "stopped") this.#note("Stopped.");
     if (this.#options.isVerbose) this.#note(describeUsage(this.#usage));
@@ -157,9 +160,14 @@ export class TextView implements TurnView {
   #showEvent(event: ConversationEvent, at: number): void {
     switch (event.type) {
       case "chat_response":
-        if (event.content.type === "structured") this.#reply.printDocument(event.content.data);
+        if (event.content.type === "structured") this.#document = event.content;
         return this.#reply.noteRecorded();
+      case "chat_request":
+        this.#document = undefined;
+        if (event.correction !== undefined) this.#note(ASKS_AGAIN);
+        return undefined;
       case "tool_call_request":
+        this.#document = undefined;
         this.#calls.start(event, at);
         return this.#showRunning();
       case "tool_call_response":
@@ -173,7 +181,6 @@ export class TextView implements TurnView {
       case "permission_decision":
         return this.#printLines(this.#calls.decide(event, at));
       case "turn_start":
-      case "chat_request":
       case "inquiry_escalation":
       case "permission_request":
       case "attempt_start":
@@ -205,6 +212,8 @@ export class TextView implements TurnView {
     this.#options.status.resume();
   }
 }
+
+const ASKS_AGAIN = "The answer does not fit the schema. Asking again.";
 
 /** A server that is starting is tried many times, which is worth only one line. */
 function describeRetry({

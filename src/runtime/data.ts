@@ -1,0 +1,58 @@
+/** Messages that ask for data: what a program passes as a schema, and what a turn makes of it. */
+import type { DataValidator, Message as TurnMessage } from "../agent/index.ts";
+import { findViolations } from "../executor/index.ts";
+import { isStandardSchema, type StandardSchema, toJsonSchema, validateWith } from "../tool/index.ts";
+import { JpError, type Json, type JsonObject, messageOf } from "../util/index.ts";
+
+/** What asks for data: a JSON Schema, or a schema of zod, valibot, arktype or a similar library. */
+export type DataSchema = JsonObject | StandardSchema;
+
+/** What the user says. */
+export interface Message<Schema extends DataSchema | undefined = DataSchema | undefined> extends Omit<
+  TurnMessage,
+  "schema" | "isChecked"
+> {
+  /**
+   * Asks for data that fits this schema, in place of text. jp checks the answer. If it does not fit, jp tells
+   * the model what is wrong and asks again, once.
+   */
+  readonly schema?: Schema;
+}
+
+/** The type of the data: the output of a library's schema, any JSON for a JSON Schema, else undefined. */
+export type DataOf<Schema> =
+  Schema extends StandardSchema<infer Output> ? Output : Schema extends object ? Json : undefined;
+
+/** A message with a JSON Schema, and what else its data has to satisfy. */
+interface CheckedMessage {
+  readonly message: TurnMessage;
+  readonly check: DataCheck;
+}
+
+interface DataCheck {
+  readonly validateData?: DataValidator;
+}
+
+/** Throws `schema_unsupported`, and `invalid_schema` before the model is asked for what cannot be checked. */
+export async function toCheckedMessage(given: string | Message): Promise<CheckedMessage> {
+  if (typeof given === "string") return { message: { content: given }, check: {} };
+  const { schema, ...message } = given;
+  if (schema === undefined) return { message, check: {} };
+  const jsonSchema = isStandardSchema(schema) ? toJsonSchema(schema) : schema;
+  await assertSchema(jsonSchema);
+  return { message: { ...message, schema: jsonSchema }, check: toDataCheck(schema) };
+}
+
+/** What a JSON Schema says is on record already. */
+export function toDataCheck(schema: DataSchema | undefined): DataCheck {
+  return isStandardSchema(schema) ? { validateData: (data) => validateWith(schema, data) } : {};
+}
+
+async function assertSchema(schema: JsonObject): Promise<void> {
+  try {
+    await findViolations(schema, {});
+  } catch (error) {
+    const [problem] = messageOf(error).split("\n");
+    throw new JpError("invalid_schema", `The schema of the message is not valid: ${problem}`);
+  }
+}
