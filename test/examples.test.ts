@@ -38,6 +38,12 @@ describe("the examples", () => {
     );
   });
 
+  test("include data that a schema checks", async () => {
+    expect(await run("typed-data.ts")).toEqual(
+      printed(lines("Rome: 2800000", 'Asked again: `people`: expected integer, got "many"')),
+    );
+  });
+
   test("include a custom prompter, which repeats a question after an invalid answer", async () => {
     expect(await run("custom-prompter.ts", { input: "yes\nperhaps\nyes\n" })).toEqual(
       printed(

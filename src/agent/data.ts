@@ -11,7 +11,7 @@ import {
 import { checkData } from "../executor/index.ts";
 import type { EndReason } from "../provider/index.ts";
 import type { Validation } from "../tool/index.ts";
-import type { Clock, Json, JsonObject } from "../util/index.ts";
+import { abortable, type Clock, type Json, type JsonObject } from "../util/index.ts";
 import { answerAgain } from "./model-texts.ts";
 
 /** Checks data that fits the JSON Schema of a message, and may convert it. */
@@ -33,10 +33,44 @@ export interface Done {
   readonly data?: unknown;
 }
 
-const MAX_PROBLEMS = 10;
+interface CheckOptions {
+  readonly validateData?: DataValidator;
+  readonly clock: Clock;
+  /** Once aborted, nothing is checked any more, and the result does not matter. */
+  readonly signal: AbortSignal;
+}
 
-/** Whether the last reply of a turn fits the schema. Throws what the validator throws. */
-export async function checkAnswer(
+/**
+ * What comes after a reply without calls: the end of the turn, or a request to answer again. Throws what the
+ * validator throws.
+ */
+export async function checkReply(
+  reply: Done,
+  turn: readonly ConversationEvent[],
+  { validateData, clock, signal }: CheckOptions,
+): Promise<Done | InvalidData | ChatRequest> {
+  const schema = findCheckedSchema(turn);
+  if (schema === undefined || reply.reason === "refused") return reply;
+  const checking = abortable(checkAnswer(turn, schema, validateData), signal);
+  const check = await checking.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
+  if (check?.ok === true) return { ...reply, data: check.value };
+  // Asked again, it would be cut off again.
+  if (check === undefined || reply.reason === "length") return reply;
+  const invalid = toInvalidData(turn, check.problems);
+  return isCorrected(turn) ? invalid : correctionOf(invalid, schema, clock);
+}
+
+/** The schema that jp checks the answer against. Older versions, and the Rust original, check nothing. */
+function findCheckedSchema(turn: readonly ConversationEvent[]): JsonObject | undefined {
+  const request = turn.find((event) => event.type === "chat_request");
+  return request?.isChecked === true ? request.schema : undefined;
+}
+
+/** Whether the last reply of a turn fits the schema. */
+async function checkAnswer(
   turn: readonly ConversationEvent[],
   schema: JsonObject,
   validate?: DataValidator,
@@ -58,7 +92,9 @@ function findAnswer(turn: readonly ConversationEvent[]): { readonly data: Json }
   return undefined;
 }
 
-export function toInvalidData(
+const MAX_PROBLEMS = 10;
+
+function toInvalidData(
   turn: readonly ConversationEvent[],
   problems: readonly string[],
 ): InvalidData {
@@ -72,23 +108,12 @@ function kindOf(turn: readonly ConversationEvent[]): InvalidData["kind"] {
   return findAnswer(turn) === undefined ? "not_json" : "mismatch";
 }
 
-/** The schema that jp checks the turn's answer against. Older versions, and the Rust original, check nothing. */
-export function findCheckedSchema(turn: readonly ConversationEvent[]): JsonObject | undefined {
-  const request = turn.find((event) => event.type === "chat_request");
-  return request?.isChecked === true ? request.schema : undefined;
-}
-
 /** Whether the model was asked again already. */
-export function isCorrected(turn: readonly ConversationEvent[]): boolean {
+function isCorrected(turn: readonly ConversationEvent[]): boolean {
   return turn.some((event) => event.type === "chat_request" && event.correction !== undefined);
 }
 
-/** Asks again. */
-export function correctionOf(
-  { problem }: InvalidData,
-  schema: JsonObject,
-  clock: Clock,
-): ChatRequest {
+function correctionOf({ problem }: InvalidData, schema: JsonObject, clock: Clock): ChatRequest {
   return {
     type: "chat_request",
     timestamp: timestampFromDate(clock.now()),

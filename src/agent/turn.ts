@@ -21,20 +21,16 @@ import {
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { abortable, type Clock, JpError, type JsonObject } from "../util/index.ts";
+import { type Clock, JpError, type JsonObject } from "../util/index.ts";
 import { ToolCycle } from "./calls.ts";
 import { closeTurn, recordUnscopedQuestions } from "./closing.ts";
 import {
   causeOf,
-  checkAnswer,
-  correctionOf,
+  checkReply,
   type DataValidator,
   type Done,
-  findCheckedSchema,
   type InvalidData,
-  isCorrected,
   readEnd,
-  toInvalidData,
 } from "./data.ts";
 import { type Interruption, Interrupts, PromptQueue } from "./interrupts.ts";
 import {
@@ -329,28 +325,15 @@ export class Turn {
     }
   }
 
-  /** The end of the turn, or undefined if the data does not fit and the model has to be asked again. */
+  /** The end of the turn, or undefined if its data does not fit and the model has to be asked again. */
   async #checkData(reply: Done): Promise<TurnEnd | undefined> {
-    const { clock, validateData } = this.#setup;
-    const turn = lastTurn(this.#journal);
-    const schema = findCheckedSchema(turn);
-    if (schema === undefined || reply.reason === "refused") return reply;
-    const { value: check, interruption } = await this.#interrupts.during(
+    const { value: end, interruption } = await this.#interrupts.during(
       { choices: ["continue", "stop"] },
-      async ({ signal }) => {
-        const checked = abortable(checkAnswer(turn, schema, validateData), signal);
-        return checked.catch((error: unknown) => {
-          if (!signal.aborted) throw error;
-          return { ok: false, problems: [] } as const;
-        });
-      },
+      ({ signal }) => checkReply(reply, lastTurn(this.#journal), { ...this.#setup, signal }),
     );
     if (interruption !== undefined) return toTurnEnd(interruption);
-    if (check.ok) return { ...reply, data: check.value };
-    if (reply.reason === "length") return reply;
-    const invalid = toInvalidData(turn, check.problems);
-    if (isCorrected(turn)) return invalid;
-    await this.#journal.record(correctionOf(invalid, schema, clock));
+    if (end.type !== "chat_request") return end;
+    await this.#journal.record(end);
     return undefined;
   }
 

@@ -37,6 +37,18 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       { author: "Ada", ...chatRequest("List them", { type: "object" }) },
       `{${head("chat_request")},"content":"List them","schema":{"type":"object"},"author":"Ada"}`,
     ],
+    [
+      "a request whose answer is checked",
+      { ...chatRequest("List them", { type: "object" }), isChecked: true },
+      `{${head("chat_request")},"content":"List them","schema":{"type":"object"},"checked":true,` +
+        '"metadata":{"jp_ts":"{\\"checked\\":true}"}}',
+    ],
+    [
+      "a correction",
+      { ...chatRequest("Again"), author: "jp", correction: "not JSON" },
+      `{${head("chat_request")},"content":"Again","author":"jp","correction":"not JSON",` +
+        '"metadata":{"jp_ts":"{\\"correction\\":\\"not JSON\\"}"}}',
+    ],
     ["a message", message("Hello"), `{${head("chat_response")},"message":"Hello"}`],
     ["reasoning", reasoning("Hm"), `{${head("chat_response")},"reasoning":"Hm"}`],
     [

@@ -250,7 +250,16 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   eventOf("turn_start", objects({})),
   eventOf(
     "chat_request",
-    objects({ content: anyText }, { schema: anyObject, author: anyText, files: anyFiles }),
+    objects(
+      { content: anyText },
+      {
+        schema: anyObject,
+        author: anyText,
+        files: anyFiles,
+        isChecked: fc.constant(true),
+        correction: anyText,
+      },
+    ),
   ),
   eventOf("chat_response", objects({ content: anyChatContent })),
   eventOf("tool_call_request", objects({ id: name, name: anyText, arguments: anyObject })),
@@ -300,7 +309,13 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   ),
   eventOf("attempt_start", objects({ toolCallId: name })),
   eventOf("turn_resume", objects({})),
-  eventOf("turn_end", objects({ reason: fc.constantFrom("done", "stopped", "discarded") })),
+  eventOf(
+    "turn_end",
+    objects(
+      { reason: fc.constantFrom("done", "stopped", "discarded") },
+      { cause: fc.constantFrom("length", "refused", "invalid_data"), problem: anyText },
+    ),
+  ),
 );
 
 /**

@@ -323,11 +323,11 @@ describe("the Rust original", () => {
     expect(() => savedByOriginal([secret])).toThrow("[0].question.answer_type.type");
   });
 
-  test("loses nothing of an inquiry when it saves, except long fields", () => {
+  test("loses nothing of an inquiry or a checked request when it saves, except long fields", () => {
     counters("T-COMPAT-2");
     fc.assert(
       fc.property(anyEvent.filter(isReadable), (event) => {
-        if (event.type !== "inquiry_request" && event.type !== "inquiry_response") return;
+        if (!["chat_request", "inquiry_request", "inquiry_response"].includes(event.type)) return;
         const [saved] = savedByOriginal([eventToJson(event)]);
         const { extra: _extra, ...known } = event;
         expect(parseEvent(saved)).toStrictEqual(

@@ -18,6 +18,8 @@ import {
 } from "./events.fixture.ts";
 import { pendingOf, readTurnProgress } from "./turn-progress.ts";
 
+const CHECKED = { ...chatRequest("Hi", {}), isChecked: true };
+const CORRECTION = { ...chatRequest("Again"), correction: "not JSON" };
 const RESULT = { content: "done", isError: false };
 const POLICY = { kind: "policy", key: "conversation.tools.a_tool.run" } as const;
 
@@ -48,6 +50,15 @@ describe("what a turn needs next", () => {
     ["a reply, after the request", "request", [chatRequest("Hi")]],
     ["a reply, after a thought", "request", [chatRequest("Hi"), reasoning("Hm")]],
     ["nothing, after a reply", "done", [chatRequest("Hi"), message("Hello")]],
+    ["nothing, after a reply that no one checks", "done", [chatRequest("Hi", {}), message("1")]],
+    ["a check of its answer", "check", [CHECKED, message("1")]],
+    ["nothing, after the check", "done", [CHECKED, message("1"), turnEnd()]],
+    ["a reply, after a correction", "request", [CHECKED, message("1"), CORRECTION]],
+    [
+      "a check, after the second answer",
+      "check",
+      [CHECKED, message("1"), CORRECTION, message("2")],
+    ],
     ["its calls, while one is open", "calls", [chatRequest("Hi"), message("So"), toolCall("a")]],
     [
       "its calls, while one of two is open",

@@ -1,17 +1,21 @@
 /** Messages that ask for data: what a program passes as a schema, and what a turn makes of it. */
 import type { DataValidator, Message as TurnMessage } from "../agent/index.ts";
 import { findViolations } from "../executor/index.ts";
-import { isStandardSchema, type StandardSchema, toJsonSchema, validateWith } from "../tool/index.ts";
+import {
+  isStandardSchema,
+  type StandardSchema,
+  toJsonSchema,
+  validateWith,
+} from "../tool/index.ts";
 import { JpError, type Json, type JsonObject, messageOf } from "../util/index.ts";
 
 /** What asks for data: a JSON Schema, or a schema of zod, valibot, arktype or a similar library. */
 export type DataSchema = JsonObject | StandardSchema;
 
 /** What the user says. */
-export interface Message<Schema extends DataSchema | undefined = DataSchema | undefined> extends Omit<
-  TurnMessage,
-  "schema" | "isChecked"
-> {
+export interface Message<
+  Schema extends DataSchema | undefined = DataSchema | undefined,
+> extends Omit<TurnMessage, "schema" | "isChecked"> {
   /**
    * Asks for data that fits this schema, in place of text. jp checks the answer. If it does not fit, jp tells
    * the model what is wrong and asks again, once.

@@ -71,7 +71,9 @@ export function recordedCheck(script: ReplayScript): DataValidator {
         : next?.type === "turn_end"
           ? next.problem
           : undefined;
-    return problem === undefined ? { ok: true, value } : { ok: false, problems: problem.split("\n") };
+    return problem === undefined
+      ? { ok: true, value }
+      : { ok: false, problems: problem.split("\n") };
   };
 }
 

@@ -240,12 +240,14 @@ describe("a turn in an embedding program", () => {
     const model = new ScriptedModel({ replies: [[{ type: "structured", data }]] });
     const schema = { type: "object" };
     const request = { content: "Which?", schema, author: "Ada" };
-    const { text, events } = await runTurn({ conversation, model, clock }, request);
-    expect({ text, events: events.slice(1) }).toMatchObject({
+    const result = await runTurn({ conversation, model, clock }, request);
+    expect({ ...result, events: result.events.slice(1) }).toMatchObject({
       text: '{"colours":["red"]}',
+      data,
       events: [
         { type: "chat_request", ...request },
         { type: "chat_response", content: { type: "structured", data } },
+        { type: "turn_end", reason: "done" },
       ],
     });
   });

@@ -310,6 +310,7 @@ interface SchemaCase {
 describe("an answer with a schema", () => {
   const SCHEMA = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}';
 
+  const AGAIN = "The answer does not fit the schema. Asking again.";
   const REFUSED = "warning: The model refused to answer.";
   const NOT_JSON = [
     "jp: The model did not answer in JSON.",
@@ -328,19 +329,24 @@ describe("an answer with a schema", () => {
       stdout: '{"a":"ü"}\n',
     },
     {
-      how: "is printed with an error if it does not fit",
+      how: "is printed with an error if it does not fit twice",
       reply: '{"a":1}',
-      enforced: [true],
+      enforced: [true, true],
       stdout: '{"a":1}\n',
-      stderr: ["jp: The answer does not fit the schema:", "- `a`: expected string, got 1"],
+      stderr: [AGAIN, "jp: The answer does not fit the schema:", "- `a`: expected string, got 1"],
     },
     {
       how: "is an error if it is not JSON",
       reply: "I cannot.",
-      enforced: [true],
-      stderr: NOT_JSON,
+      enforced: [true, true],
+      stderr: [AGAIN, ...NOT_JSON],
     },
-    { how: "is an error if there is none", reply: "", enforced: [true], stderr: NOT_JSON },
+    {
+      how: "is an error if there is none",
+      reply: "",
+      enforced: [true, true],
+      stderr: [AGAIN, ...NOT_JSON],
+    },
     {
       how: "is an error if it was cut off",
       reply: { text: '{"a": "', finish: "length" },
@@ -374,7 +380,7 @@ describe("an answer with a schema", () => {
   });
 
   test.each([
-    { how: "no JSON", reply: "I cannot.", stderr: NOT_JSON },
+    { how: "no JSON", reply: "I cannot.", stderr: [AGAIN, ...NOT_JSON] },
     { how: "nothing", reply: { finish: "length" }, stderr: CUT },
   ])(
     "is an error if there is $how, even after an earlier turn with one",
@@ -390,6 +396,32 @@ describe("an answer with a schema", () => {
       expect(ends).toEqual([printed('{"a":"x"}\n'), failed(...stderr)]);
     },
   );
+
+  test("is printed alone if it fits at the second try", async () => {
+    await using server = await ModelServer.start(['{"a":1}', '{"a":"x"}']);
+    const project = queryProject({ server });
+    const finished = await query(project, ["hi", "-s", SCHEMA]);
+    expect(finished).toEqual({ status: 0, stdout: '{"a":"x"}\n', stderr: lines(AGAIN) });
+    expect(server.requests[1]?.messages.at(-1)?.content).toContain("expected string, got 1");
+  });
+
+  test("is asked for again when a turn is continued whose second request failed", async () => {
+    await using server = await ModelServer.start(['{"a":1}', { status: 400 }, '{"a":"x"}']);
+    const project = queryProject({ server });
+    const failure = await query(project, ["hi", "-s", SCHEMA]);
+    const finished = await query(project, ["--continue-turn"]);
+    expect([failure.status, finished]).toEqual([1, printed('{"a":"x"}\n')]);
+    const requests = entriesOf(recordOf(project), "chat_request");
+    expect(requests.map(({ author }) => author)).toEqual([undefined, "jp"]);
+  });
+
+  test("of a local model with tools is asked for in words, with a grammar, and once more if it does not fit", async () => {
+    await using server = await ModelServer.start(["Well.", '{"a":1}', '{"a":"x"}']);
+    const project = queryProject({ server, tools: [{ name: "look" }] });
+    const finished = await query(project, ["hi", "-s", SCHEMA]);
+    expect(finished).toEqual({ status: 0, stdout: '{"a":"x"}\n', stderr: lines(AGAIN) });
+    expect(server.requests.map((body) => "response_format" in body)).toEqual([false, true, true]);
+  });
 
   test("of a local model with tools is described in words first, and enforced without calls if it does not fit", async () => {
     await using server = await ModelServer.start(["Well.", '{"a":"x"}']);
