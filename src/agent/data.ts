@@ -100,7 +100,8 @@ function toInvalidData(
 ): InvalidData {
   const lines = problems.map((problem) => problem.replaceAll(/\s*\n\s*/g, " "));
   const more = lines.length - MAX_PROBLEMS;
-  const shown = [...lines.slice(0, MAX_PROBLEMS), ...(more > 0 ? [`and ${more} more`] : [])];
+  // One more takes no more room than to say so. A replay shortens them again, to the same.
+  const shown = more <= 1 ? lines : [...lines.slice(0, MAX_PROBLEMS), `and ${more} more`];
   return { type: "invalid_data", kind: kindOf(turn), problem: shown.join("\n") };
 }
 

@@ -45,12 +45,16 @@ const look = defineTool({
 const CALL: ScriptedReply = [{ type: "tool_call", id: "call_1", name: "look" }];
 
 /** A program's own rules, which no JSON Schema has. */
+const NO_CITY = "there is no such city";
+const isCity = (name: string) => name !== "Atlantis";
 const KNOWN_CITY = z.object({
   city: z
     .string()
-    .refine((name) => name !== "Atlantis", "there is no such city")
+    .refine(isCity, NO_CITY)
     .transform((name) => name.toUpperCase()),
+  near: z.array(z.string().refine(isCity, NO_CITY)).optional(),
 });
+const MANY: ScriptedReply = JSON.stringify({ city: "Bonn", near: Array(15).fill("Atlantis") });
 
 async function openConversation(
   events: readonly ConversationEvent[] = [],
@@ -212,6 +216,15 @@ describe("a schema of a library", () => {
     expect(result).toMatchObject({ problem: "`city`: expected string, got 2" });
   });
 
+  test("is quoted with its first ten problems", async () => {
+    const { options } = await setUp([MANY, MANY]);
+    const result = await runTurn(options, { content: "Which city?", schema: KNOWN_CITY });
+    const problem = expect.stringMatching(
+      /^(?:`near\.\d`: there is no such city\n){10}and 5 more$/,
+    );
+    expect(result).toMatchObject({ type: "invalid_data", kind: "mismatch", problem });
+  });
+
   test("may be from valibot", async () => {
     const schema = valibot.object({ city: valibot.string() });
     const { options } = await setUp([FITS]);
@@ -240,6 +253,7 @@ describe("a schema of a library", () => {
     >["data"];
     interface City {
       city: string;
+      near?: string[] | undefined;
     }
     expectTypeOf<Data<"library">>().toEqualTypeOf<City | undefined>();
     expectTypeOf<Data<"json">>().toEqualTypeOf<Json | undefined>();
@@ -330,6 +344,17 @@ describe("a replay takes the same way", () => {
     ["when there is none", ["", ""]],
     ["when the program's own rules reject it once", ['{"city":"Atlantis"}', '{"city":"Bonn"}']],
     ["when they reject it twice", ['{"city":"Atlantis"}', '{"city":"Atlantis"}']],
+    ["when the program's own rules reject much of it", [MANY, '{"city":"Bonn"}']],
+    [
+      "when the second reply is cut off",
+      [
+        "Bonn.",
+        [
+          { type: "text", text: '{"city":' },
+          { type: "end", reason: "length" },
+        ],
+      ],
+    ],
     [
       "when the reply is cut off",
       [

@@ -27,7 +27,7 @@ export function recordedModel(script: ReplayScript, interrupt: () => void): Mode
         await untilAborted(signal);
       }
       const hasCalls = reply.some(({ type }) => type === "tool_call_request");
-      const reason = hasCalls ? "tool_calls" : reasonOf(script.upcoming());
+      const reason = hasCalls ? "tool_calls" : reasonOf(script.upcoming()[0]);
       yield { type: "response_end", reason, usage: {} };
     },
   };
@@ -56,8 +56,8 @@ function toModelEvents(event: ConversationEvent): readonly ModelEvent[] {
 }
 
 /** Why the reply ended. The record says it only where it makes a difference. */
-function reasonOf(upcoming: readonly ConversationEvent[]): EndReason {
-  const { cause } = upcoming.find((event) => event.type === "turn_end") ?? {};
+function reasonOf(next: ConversationEvent | undefined): EndReason {
+  const cause = next?.type === "turn_end" ? next.cause : undefined;
   return cause === "length" || cause === "refused" ? cause : "stop";
 }
 
