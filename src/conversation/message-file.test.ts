@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chatRequest } from "./events.fixture.ts";
-import { encodeStrings, eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
+import { encodeStrings } from "./encoded-strings.ts";
+import { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 import { MAX_FILE_BYTES, type MessageFile, recordFiles } from "./message-file.ts";
 import { savedByOriginal } from "./original-record.fixture.ts";
 import type { JsonObject } from "../util/index.ts";

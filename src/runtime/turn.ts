@@ -167,7 +167,7 @@ export async function resumeTurn<Data = Json>(
 }
 
 async function untilEnd<Data>(
-  options: CreateTurnOptions,
+  options: TurnOptions & Pick<CreateTurnOptions, "validateData">,
   start: (turn: Turn) => Promise<TurnEnd>,
 ): Promise<TurnResult<Data>> {
   const { conversation, signal, mcpServers } = options;
