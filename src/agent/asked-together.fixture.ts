@@ -2,7 +2,7 @@
 import type { AttemptRequest, Executor, UnansweredReason } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import { abortable, type Json } from "../util/index.ts";
-import type { FormRequest, FormResult, Prompter, PromptResult } from "./index.ts";
+import type { FormRequest, FormResult, Prompter, PromptRequest, PromptResult } from "./index.ts";
 import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
 /** Asks all questions without an answer, and keeps the answers of each attempt. */
@@ -65,10 +65,10 @@ export class FormPrompter implements Prompter {
   }
 
   /** One alone is a form of one. */
-  async ask({ signal, ...field }: Parameters<Prompter["ask"]>[0]): Promise<PromptResult> {
-    const result = await this.askForm({ fields: [field], signal });
+  async ask(request: PromptRequest): Promise<PromptResult> {
+    const result = await this.askForm({ ...request, fields: [request] });
     const [own] = result.type === "answered" ? result.results : [];
-    return own ?? { type: "cancelled", inquiryId: field.inquiryId };
+    return own ?? { type: "cancelled", inquiryId: request.inquiryId };
   }
 
   askPermission(): Promise<never> {

@@ -13,6 +13,8 @@ import {
   DELIVERY_CANCELLED,
   DELIVERY_SKIPPED,
   DELIVERY_SKIPPED_BY_CONFIG,
+  DELIVERY_TIMED_OUT,
+  NO_ANSWER_IN_TIME,
   OUTCOME_UNKNOWN,
   promptFailed,
   SKIPPED_IN_DOUBT,
@@ -32,10 +34,13 @@ import type {
   GivenBy,
   GivenDelivery,
   GivenReply,
+  NoAnswerReason,
+  PromptBase,
   PromptRequest,
   PromptResult,
 } from "./ports.ts";
-import { personOf, type TurnContext, withoutAnswer } from "./state.ts";
+import { personOf, promptBase } from "./prompt-request.ts";
+import { type TurnContext, withoutAnswer } from "./state.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
@@ -87,6 +92,14 @@ async function deliverHere(context: TurnContext, delivery: Undelivered): Promise
     await recordRequest(context, delivery, { action: "deliver", result: delivery.result });
     return "pending";
   }
+  return deliverDetached(context, delivery);
+}
+
+/** What the config says if no one can be asked. */
+async function deliverDetached(context: TurnContext, delivery: Undelivered): Promise<Delivered> {
+  const { settings } = delivery.tool;
+  const { deliver: mode } = settings.detached;
+  if (mode === "defer") return "pending";
   if (mode === "deny") {
     context.state.addDenial({ tool: settings.name, what: "delivery" });
     return withholdByPolicy(context, delivery, "detached.deliver");
@@ -127,17 +140,24 @@ async function approve(
 }
 
 /** Given elsewhere, or to an earlier process. */
-function applyDecision({ decision, result }: PermissionDecision, own: ToolResult): CallResult {
-  if (decision === "denied") return { content: DELIVERY_SKIPPED, isError: false };
-  return result ?? own;
+function applyDecision(
+  { decision, result, decidedBy, reason }: PermissionDecision,
+  own: ToolResult,
+): CallResult {
+  if (decision !== "denied") return result ?? own;
+  if (decidedBy.kind !== "policy") return { content: DELIVERY_SKIPPED, isError: false };
+  return reason === NO_ANSWER_IN_TIME
+    ? { content: DELIVERY_TIMED_OUT, isError: true }
+    : { content: DELIVERY_SKIPPED_BY_CONFIG, isError: false };
 }
 
 async function askPerson(context: TurnContext, delivery: Undelivered): Promise<Delivered> {
   const { result, signal, item } = delivery;
-  await recordRequest(context, delivery, { action: "deliver", result });
+  const inquiryId = await recordRequest(context, delivery, { action: "deliver", result });
   let decided: Decided | undefined;
   try {
-    const show = (promptSignal: AbortSignal) => prompt(context, delivery, promptSignal);
+    const show = (promptSignal: AbortSignal) =>
+      prompt(context, delivery, { inquiryId, signal: promptSignal });
     decided = await context.prompts.run(show, AbortSignal.any([signal, item.signal]));
   } catch (error) {
     return { content: promptFailed("Delivery", messageOf(error)), isError: true };
@@ -146,7 +166,8 @@ async function askPerson(context: TurnContext, delivery: Undelivered): Promise<D
   if (decided.type === "later") return "pending";
   // The user did not close the prompt, so the result waits for another process.
   if (decided.type === "closed" && decided.cause === "interrupted") return "pending";
-  const decidedBy = personOf(context);
+  if (decided.type === "unanswered") return settleUnanswered(context, delivery, decided.reason);
+  const decidedBy = personOf(context, decided);
   if (decided.type === "deliver") {
     return approve(context, delivery, { decidedBy, content: decided.content });
   }
@@ -156,28 +177,44 @@ async function askPerson(context: TurnContext, delivery: Undelivered): Promise<D
 }
 
 type Decided =
-  | Extract<DeliveryResult, { type: "deliver" | "withhold" | "later" }>
-  | { readonly type: "closed"; readonly cause: StopCause };
+  | Extract<DeliveryResult, { type: "deliver" | "withhold" | "later" | "unanswered" }>
+  | { readonly type: "closed"; readonly cause: StopCause; readonly userName?: string };
 
 async function prompt(
-  { prompter, allowsLater = false }: TurnContext,
-  { tool: { settings }, result }: Delivery,
-  signal: AbortSignal,
+  context: TurnContext,
+  { tool: { settings }, progress, result }: Delivery,
+  asked: Pick<PromptBase, "inquiryId" | "signal">,
 ): Promise<Decided> {
-  const decided = await prompter.askDelivery({
-    tool: settings.name,
+  const { name } = settings;
+  const { signal } = asked;
+  const source = { source: "tool", name } as const;
+  const toolCallId = progress.request.id;
+  const decided = await context.prompter.askDelivery({
+    ...promptBase(context, { ...asked, toolCallId, tool: name, source }),
     ...result,
     isEditing: settings.result === "edit",
-    signal,
-    allowsLater,
   });
-  if (decided.type === "cancelled" || decided.type === "interrupted") {
-    return { type: "closed", cause: promptCause(decided, signal) };
+  const isClosed = decided.type === "cancelled" || decided.type === "interrupted";
+  if (isClosed || (decided.type === "unanswered" && signal.aborted)) {
+    return { ...decided, type: "closed", cause: promptCause(decided, signal) };
   }
   // Some prompters report that they were closed as a no. That is not the person's decision.
   return decided.type === "withhold" && signal.aborted
     ? { type: "closed", cause: stopCause(signal) }
     : decided;
+}
+
+/** The config asks for a yes, and there was none. The person did not say no either. */
+async function settleUnanswered(
+  context: TurnContext,
+  delivery: Undelivered,
+  reason: NoAnswerReason,
+): Promise<Delivered> {
+  if (reason === "unavailable") return deliverDetached(context, delivery);
+  const decidedBy = policy(delivery, "result");
+  const seen = { content: DELIVERY_TIMED_OUT, isError: true };
+  const decided = { decision: "denied", decidedBy, reason: NO_ANSWER_IN_TIME } as const;
+  return decideDelivery(context, delivery, { ...decided, seen });
 }
 
 async function withholdByPolicy(
@@ -190,7 +227,7 @@ async function withholdByPolicy(
   return decideDelivery(context, delivery, { decision: "denied", decidedBy, seen });
 }
 
-interface DeliveryDecision extends Pick<PermissionDecision, "decision" | "decidedBy"> {
+interface DeliveryDecision extends Pick<PermissionDecision, "decision" | "decidedBy" | "reason"> {
   /** What the model sees. */
   readonly seen: ToolResult;
 }
@@ -238,11 +275,14 @@ async function resolveHere(context: TurnContext, call: UndecidedCall): Promise<R
   const show = async (signal: AbortSignal): Promise<Resolved> => {
     const result = await askAboutDoubt(context, call, { inquiryId, question, signal });
     if (result.type === "answered") {
-      return decideRerun(context, call, { ...result, decidedBy: personOf(context) });
+      return decideRerun(context, call, { ...result, decidedBy: personOf(context, result) });
     }
     if (call.signal.aborted) return "stopped";
-    const isClosed = result.type !== "later" && promptCause(result, signal) === "user";
-    return isClosed ? { content: OUTCOME_UNKNOWN, isError: true } : "pending";
+    if (result.type === "later") return "pending";
+    const isUnanswered = result.type === "unanswered" && !signal.aborted;
+    const isDeferred = isUnanswered && isLeftOpen(result.reason, settings);
+    const isOver = isUnanswered ? !isDeferred : promptCause(result, signal) === "user";
+    return isOver ? { content: OUTCOME_UNKNOWN, isError: true } : "pending";
   };
   const resolved = await context.prompts.run(
     show,
@@ -269,14 +309,21 @@ export function rerunQuestion(tool: string, args: JsonObject = {}): Question {
   });
 }
 
+function isLeftOpen(reason: NoAnswerReason, { detached }: Pick<ToolSettings, "detached">): boolean {
+  return reason === "unavailable" && detached.run === "defer";
+}
+
 async function askAboutDoubt(
-  { prompter, allowsLater = false }: TurnContext,
-  { tool }: PendingCall,
-  asked: Pick<PromptRequest, "inquiryId" | "signal"> & { readonly question: Question },
+  context: TurnContext,
+  { tool: { settings }, progress }: PendingCall,
+  { question, ...asked }: Pick<PromptRequest, "inquiryId" | "signal"> & { readonly question: Question },
 ): Promise<PromptResult> {
-  const about = { tool: tool.settings.name, questionId: asked.question.id };
+  const { name } = settings;
+  const source = { source: "tool", name } as const;
+  const base = promptBase(context, { ...asked, toolCallId: progress.request.id, tool: name, source });
   try {
-    return await prompter.ask({ ...asked, ...about, allowsLater });
+    const request = { ...base, question, questionId: question.id, canRemember: false };
+    return await context.prompter.ask(request);
   } catch {
     return { inquiryId: asked.inquiryId, type: "interrupted" };
   }

@@ -163,8 +163,7 @@ async function askPerson(form: Form): Promise<readonly QuestionResult[]> {
   const results = await prompts.run(async (promptSignal) => {
     // While this waited, the person may have left or given an answer for the whole turn.
     if (inquiries.some((inquiry) => inquiry.route().type !== "person")) return "changed";
-    const { allowsLater = false } = context;
-    return showForm(inquiries, (request) => askForm({ ...request, allowsLater }), promptSignal);
+    return showForm(inquiries, askForm, promptSignal);
   }, signal);
   const isChanged = results === "changed" || (results === undefined && hasChanged(inquiries));
   if (isChanged) return answerForm(form);
@@ -181,23 +180,32 @@ async function showForm(
   askForm: NonNullable<Prompter["askForm"]>,
   signal: AbortSignal,
 ): Promise<readonly QuestionResult[] | "changed"> {
+  const fields = inquiries.map((inquiry) => inquiry.request(signal));
+  const [first] = fields;
+  if (first === undefined) return [];
+  const { question: _question, questionId: _id, canRemember: _canRemember, ...base } = first;
   let result: FormResult;
   try {
-    result = await askForm({ fields: inquiries.map(({ field }) => field), signal });
+    result = await askForm({ ...base, fields });
   } catch (error) {
     const message = messageOf(error);
     return Promise.all(inquiries.map((inquiry) => inquiry.failPrompt(message)));
   }
   if (result.type !== "answered" && hasChanged(inquiries)) return "changed";
   if (result.type === "later") return inquiries.map(() => ({ type: "pending" }));
+  if (result.type === "unanswered" && !signal.aborted) {
+    for (const inquiry of inquiries) inquiry.giveUp(result.reason);
+    return "changed";
+  }
   if (result.type !== "answered") return cancelAll(inquiries, promptCause(result, signal));
-  const { results } = result;
+  const { results, userName } = result;
+  const by = userName === undefined ? {} : { userName };
   return Promise.all(
     inquiries.map((inquiry) => {
       const own = results.find(({ inquiryId }) => inquiryId === inquiry.id);
       return own === undefined
         ? inquiry.failPrompt("the form has no answer for this question")
-        : inquiry.accept(own, signal);
+        : inquiry.accept({ ...by, ...own }, signal);
     }),
   );
 }

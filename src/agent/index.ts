@@ -1,12 +1,14 @@
 export { ToolCycle } from "./calls.ts";
 export { closeCall, closeTurn } from "./closing.ts";
 export { type DataValidator, type Done, type InvalidData } from "./data.ts";
+export { CLOSING_MS, guardObserver, guardPrompter } from "./guard.ts";
 export { PromptQueue } from "./interrupts.ts";
 export {
   type AnswerSource,
   type CallableTool,
   type CallToDecide,
   type DeliveryRequest,
+  type AnsweredPrompt,
   type DeliveryResult,
   type FormRequest,
   type FormResult,
@@ -19,9 +21,12 @@ export {
   type InterruptMenu,
   type InterruptRequest,
   type Journal,
+  type NoAnswer,
+  type NoAnswerReason,
   type Observer,
   type PermissionRequest,
   type PermissionResult,
+  type PromptBase,
   type Prompter,
   type PromptRequest,
   type PromptResult,
@@ -29,6 +34,7 @@ export {
   type ToolOrigin,
   type TurnUpdate,
 } from "./ports.ts";
+export { defaultLabel } from "./prompt-request.ts";
 export type { Assistant } from "./reply.ts";
 export { type Overdue, settleOverdue } from "./route.ts";
 export {

@@ -331,6 +331,7 @@ test.each([
   turn.parts = {
     ...turn.parts,
     journal: {
+      conversation: journal.conversation,
       get stream() {
         reads += 1;
         return journal.stream;

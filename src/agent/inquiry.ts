@@ -12,7 +12,6 @@ import {
   type InquiryResponse,
   type KnownCancellationReason,
   timestampFromDate,
-  withEscalation,
 } from "../conversation/index.ts";
 import { explainMisfit, isOther } from "../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../util/index.ts";
@@ -26,12 +25,12 @@ import {
   promptFailed,
   tooManyAnswers,
 } from "./model-texts.ts";
-import type { PromptRequest, PromptResult } from "./ports.ts";
+import type { AnsweredPrompt, NoAnswerReason, PromptRequest, PromptResult } from "./ports.ts";
+import { canRemember, personOf, questionRequest } from "./prompt-request.ts";
 import { type AskedQuestion, type Route, routeQuestion } from "./route.ts";
 import {
   declineOf,
   type GivenAnswer,
-  personOf,
   type RecordedAnswer,
   type TurnContext,
   withDeclines,
@@ -76,8 +75,6 @@ export interface Unanswered {
 
 type ModelRoute = Extract<Route, { type: "model" }>;
 
-type AnsweredPrompt = Extract<PromptResult, { type: "answered" }>;
-
 /** A recorded question that has no recorded end yet. */
 export class Inquiry {
   readonly id: InquiryId;
@@ -87,6 +84,8 @@ export class Inquiry {
   readonly #item: WaitingItem;
   #deadline: Deadline | undefined;
   #escalation: InquiryEscalation | undefined;
+  /** Set if the prompter said that no one will answer. */
+  #noAnswer: NoAnswerReason | undefined;
 
   /** `stop` it afterwards. */
   constructor(context: TurnContext, { asked, request, item, round }: RecordedQuestion) {
@@ -119,17 +118,9 @@ export class Inquiry {
   }
 
   /** The question as a prompter shows it. */
-  get field(): Omit<PromptRequest, "signal" | "allowsLater"> {
-    const { question, tool } = this.#asked;
-    const escalation = this.#escalation;
-    const label = tool.settings.questions.get(question.id)?.promptLabel;
-    return {
-      inquiryId: this.id,
-      question: escalation === undefined ? question : withEscalation(question, escalation),
-      tool: tool.settings.name,
-      questionId: question.id,
-      ...(label !== undefined && { label }),
-    };
+  request(signal: AbortSignal): PromptRequest {
+    const asked = { inquiryId: this.id, signal, escalation: this.#escalation };
+    return questionRequest(this.#context, this.#asked, asked);
   }
 
   /** Routes the question and gets its answer. */
@@ -144,8 +135,16 @@ export class Inquiry {
 
   route(): Route {
     if (this.#item.elsewhere !== undefined) return { type: "elsewhere" };
-    const isOverdue = this.#deadline?.signal.aborted ?? false;
-    return routeQuestion(this.#context, this.#asked, { escalation: this.#escalation, isOverdue });
+    return routeQuestion(this.#context, this.#asked, {
+      escalation: this.#escalation,
+      isOverdue: this.#noAnswer === "timed_out" || this.#deadline?.signal.aborted === true,
+      isUnavailable: this.#noAnswer === "unavailable",
+    });
+  }
+
+  /** No person will answer, so that the question takes another route. */
+  giveUp(reason: NoAnswerReason): void {
+    this.#noAnswer = reason;
   }
 
   async answerBy(route: Route): Promise<QuestionResult | Rerouted> {
@@ -201,6 +200,10 @@ export class Inquiry {
     if (result.inquiryId !== this.id) return this.failPrompt("the answer is for another question");
     if (this.#item.elsewhere !== undefined) return this.#endElsewhere();
     if (result.type === "later") return PENDING;
+    if (result.type === "unanswered" && !signal.aborted) {
+      this.giveUp(result.reason);
+      return this.answer();
+    }
     if (result.type !== "answered") return this.cancel(promptCause(result, signal));
     const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#acceptAnswer(result) : this.failPrompt(misfit);
@@ -223,13 +226,15 @@ export class Inquiry {
   async #prompt(signal: AbortSignal): Promise<QuestionResult | Rerouted> {
     let result: PromptResult;
     try {
-      const { prompter, allowsLater = false } = this.#context;
-      result = await prompter.ask({ ...this.field, signal, allowsLater });
+      result = await this.#context.prompter.ask(this.request(signal));
     } catch (error) {
       return this.failPrompt(messageOf(error));
     }
     const isClosed = result.type !== "answered";
-    return isClosed && this.hasChanged ? REROUTED : this.accept(result, signal);
+    if (isClosed && this.hasChanged) return REROUTED;
+    if (result.type !== "unanswered" || signal.aborted) return this.accept(result, signal);
+    this.giveUp(result.reason);
+    return REROUTED;
   }
 
   /** What comes of a question whose `signal` was aborted. */
@@ -238,10 +243,10 @@ export class Inquiry {
   }
 
   /** Remembers the answer only if the question allows it, and never remembers a secret. */
-  async #acceptAnswer({ answer, note, isRemembered }: AnsweredPrompt): Promise<QuestionResult> {
-    const { persistence } = this.#asked.question;
-    const isKept = isRemembered && persistence === "turn" && !this.#isSecret;
-    const person = personOf(this.#context);
+  async #acceptAnswer(result: AnsweredPrompt): Promise<QuestionResult> {
+    const { answer, note, isRemembered = false } = result;
+    const isKept = isRemembered && canRemember(this.#asked.question);
+    const person = personOf(this.#context, result);
     const answeredBy: Decider = isKept ? { ...person, scope: "turn" } : person;
     const given = { answer, ...this.#allowedNote(note) };
     return this.#endAnswered({ answeredBy }, { type: "answered", ...given, isAutomatic: false });

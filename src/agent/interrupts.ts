@@ -5,7 +5,7 @@
  */
 import type { KnownCancellationReason } from "../conversation/index.ts";
 import { abortable } from "../util/index.ts";
-import type { InterruptChoice, InterruptMenu } from "./ports.ts";
+import type { InterruptChoice, InterruptMenu, NoAnswer } from "./ports.ts";
 
 /** Why work stopped early: a person chose so, or something else interrupted it. */
 export type Interruption =
@@ -211,7 +211,7 @@ export function stopCause({ reason }: AbortSignal): StopCause {
 
 /** Who closed a prompt. An aborted signal decides, because many prompters report every end alike. */
 export function promptCause(
-  { type }: { readonly type: "cancelled" | "interrupted" },
+  { type }: Pick<NoAnswer, "type">,
   signal: AbortSignal,
 ): StopCause {
   if (signal.aborted) return stopCause(signal);

@@ -23,6 +23,9 @@ export const EXECUTION_CANCELLED = "Tool execution cancelled.";
 export const DELIVERY_SKIPPED = "Result delivery skipped by user.";
 export const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
 export const DELIVERY_CANCELLED = "Result delivery cancelled.";
+export const DELIVERY_TIMED_OUT =
+  "The tool ran, but you may see its result only with the user's approval, and no one answered in time. The " +
+  "user did not reject it.";
 
 /** An interrupted call says how far it came, and that the user did not decide against it. */
 export const INTERRUPTED_BEFORE_RUN =
@@ -100,9 +103,20 @@ export function noOneToPermit(tool: string): string {
   );
 }
 
-export function noOneToAsk(tool: string): string {
+/** Why a permission or a delivery was denied, on the record. */
+export const NO_ANSWER_IN_TIME = "No one answered in time.";
+
+export function permissionTimedOut(tool: string): string {
   return (
-    `${tool} cannot run because no interactive terminal is available. Do not retry this tool call ` +
+    `Tool '${tool}' needs the user's permission to run, and no one answered in time. The user did not reject ` +
+    "the call. Do not retry it in this turn; continue without it or explain what is missing."
+  );
+}
+
+/** `why` is a clause of the prompter, which knows how a person would be asked. */
+export function noOneToAsk(tool: string, why = "no user is available to answer"): string {
+  return (
+    `${tool} cannot run because ${why}. Do not retry this tool call ` +
     "in this turn; continue without user input or explain what information is missing."
   );
 }

@@ -13,20 +13,30 @@ import {
   type PermissionDecision,
   type PermissionRequestEvent,
   timestampFromDate,
+  type ToolResult,
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import {
+  NO_ANSWER_IN_TIME,
   noOneToPermit,
+  permissionTimedOut,
   promptFailed,
   SKIPPED,
   SKIPPED_BY_CONFIG,
   SKIPPED_BY_MEMORY,
   skippedBecause,
 } from "./model-texts.ts";
-import type { CallableTool, CallToDecide, PermissionResult } from "./ports.ts";
-import { personOf, type TurnContext, withoutAnswer } from "./state.ts";
+import type {
+  CallableTool,
+  CallToDecide,
+  NoAnswerReason,
+  PermissionResult,
+  PromptBase,
+} from "./ports.ts";
+import { personOf, promptBase } from "./prompt-request.ts";
+import { type TurnContext, withoutAnswer } from "./state.ts";
 import type { WaitingItem } from "./waiting.ts";
 
 /** A call, as far as it has come. */
@@ -108,12 +118,20 @@ function useRecorded(call: PendingCall): Permission | undefined {
 
 function applyDecision(call: PendingCall, decision: PermissionDecision | undefined): Permission {
   if (decision?.decision === "denied") {
-    const content = skipped(decision.reason);
-    return { type: "refused", content, isError: false, events: [] };
+    return { type: "refused", ...deniedText(decision), events: [] };
   }
   const { arguments: args = call.arguments } = decision ?? {};
   const isEdited = decision?.decision === "edited";
   return { type: "granted", arguments: args, isEdited, events: [] };
+}
+
+/** What the model is told of a denial that is on record. */
+function deniedText({ tool, decidedBy, reason }: PermissionDecision): ToolResult {
+  if (decidedBy.kind !== "policy") return { content: skipped(reason), isError: false };
+  if (reason === NO_ANSWER_IN_TIME) return { content: permissionTimedOut(tool), isError: true };
+  return decidedBy.key.endsWith(".detached.run")
+    ? { content: noOneToPermit(tool), isError: true }
+    : { content: SKIPPED_BY_CONFIG, isError: false };
 }
 
 /** Whether an earlier process was allowed to run the call. What the config allowed, it must still allow. */
@@ -171,10 +189,13 @@ async function askPerson(context: TurnContext, call: UndecidedCall): Promise<Per
   if (mode === "defer") return defer(context, call);
   if (mode !== "ask") return decideDetached(context, call);
   // Before it is its turn: it can be answered elsewhere while it waits.
-  await recordRequest(context, call, { action: "run", arguments: call.arguments });
+  const asked = { action: "run", arguments: call.arguments } as const;
+  const inquiryId = await recordRequest(context, call, asked);
   const permission = await context.prompts.run(
     // While this waited, the person may have decided for the whole turn.
-    async (signal) => (await useRemembered(context, call)) ?? (await prompt(context, call, signal)),
+    async (signal) =>
+      (await useRemembered(context, call)) ??
+      (await prompt(context, call, { inquiryId, signal })),
     AbortSignal.any([call.signal, call.item.signal]),
   );
   return permission ?? { type: "cancelled" };
@@ -197,37 +218,42 @@ async function decideDetached(context: TurnContext, call: UndecidedCall): Promis
 async function prompt(
   context: TurnContext,
   call: UndecidedCall,
-  signal: AbortSignal,
+  asked: Pick<PromptBase, "inquiryId" | "signal">,
 ): Promise<Permission> {
   const { settings, description } = call.tool;
+  const { signal } = asked;
+  const toolCallId = call.progress.request.id;
   let result: PermissionResult;
   try {
+    const source = { source: "assistant" } as const;
     result = await context.prompter.askPermission({
-      tool: settings.name,
+      ...promptBase(context, { ...asked, toolCallId, tool: settings.name, source }),
       origin: settings.source,
       arguments: call.arguments,
       isEditing: settings.run === "edit",
+      canRemember: settings.run === "ask",
       check: async (edited) => {
         const checked = await checkArguments(description, edited);
         return checked.ok ? undefined : checked.message;
       },
-      signal,
-      allowsLater: context.allowsLater ?? false,
     });
   } catch (error) {
     const content = promptFailed("Permission", messageOf(error));
     return { type: "refused", content, isError: true, events: [] };
   }
   if (result.type === "later") return { type: "pending" };
-  if (result.type === "cancelled" || result.type === "interrupted") {
-    return handleClosed(context, call, promptCause(result, signal));
+  if (result.type === "unanswered" && !signal.aborted) {
+    return refuseUnanswered(context, call, result.reason);
+  }
+  const user = personOf(context, "userName" in result ? result : {});
+  if (result.type !== "run" && result.type !== "skip") {
+    return handleClosed(context, call, { cause: promptCause(result, signal), user });
   }
   // Some prompters report that they were closed as a no. That is not the person's decision.
   if (result.type === "skip" && signal.aborted) {
-    return handleClosed(context, call, stopCause(signal));
+    return handleClosed(context, call, { cause: stopCause(signal), user });
   }
-  const user = personOf(context);
-  const decidedBy: Decider = result.isRemembered ? { ...user, scope: "turn" } : user;
+  const decidedBy: Decider = result.isRemembered === true ? { ...user, scope: "turn" } : user;
   if (result.type === "run") return grant(context, call, { decidedBy, edited: result.arguments });
   const { reason } = result;
   return refuse(context, call, { decidedBy, content: skipped(reason), reason });
@@ -241,11 +267,29 @@ function skipped(reason = ""): string {
 async function handleClosed(
   context: TurnContext,
   call: UndecidedCall,
-  cause: StopCause,
+  { cause, user }: { readonly cause: StopCause; readonly user: Decider },
 ): Promise<Permission> {
   if (call.signal.aborted) return { type: "cancelled" };
   if (cause === "interrupted") return { type: "pending" };
-  return refuse(context, call, { decidedBy: personOf(context), content: SKIPPED });
+  return refuse(context, call, { decidedBy: user, content: SKIPPED });
+}
+
+/** The config asks for a yes, and there was none. The person did not say no either. */
+async function refuseUnanswered(
+  context: TurnContext,
+  call: UndecidedCall,
+  reason: NoAnswerReason,
+): Promise<Permission> {
+  const { name, detached } = call.tool.settings;
+  if (reason === "unavailable") {
+    return detached.run === "defer" ? { type: "pending" } : decideDetached(context, call);
+  }
+  return refuse(context, call, {
+    decidedBy: policy(call, "run"),
+    content: permissionTimedOut(name),
+    reason: NO_ANSWER_IN_TIME,
+    isError: true,
+  });
 }
 
 interface Grant {

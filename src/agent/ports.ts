@@ -2,6 +2,7 @@
 import type { ToolSettings } from "../config/index.ts";
 import type {
   ConversationEvent,
+  ConversationId,
   ConversationStream,
   Decider,
   InquiryId,
@@ -10,26 +11,36 @@ import type {
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../inquiry/index.ts";
 import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
-import type { InquiryQuestion, Question } from "../tool/index.ts";
+import type { InquiryQuestion, InquirySource, Question } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /**
- * Asks a person, one question at a time. `cancelled` means that the person decided not to answer.
- * `interrupted` means that the prompt ended in any other way, for example because the window closed.
- * Aborting the signal closes an open prompt; either result is then fine, because the agent knows who
- * aborted it. A method throws only if it cannot show its question.
+ * Reaches a person: on a terminal, a web page, in a chat. jp asks one thing at a time.
+ *
+ * Every method gets a `signal`. When it is aborted, close the prompt and return anything: jp knows why it was
+ * aborted. A prompt that stays open is abandoned after two seconds, and what it returns later has no effect. A
+ * method throws only if it cannot show its question.
  */
 export interface Prompter {
   /** How the person is reached. Recorded with every answer. */
   readonly channel: string;
 
-  /** Whether a person can be asked right now, about this call if one is given. Never throws. */
+  /**
+   * Why no one can be asked when `canAsk` is false, as a clause for the model: "no interactive terminal is
+   * available". Defaults to "no user is available to answer".
+   */
+  readonly unavailableBecause?: string;
+
+  /** Whether a person can be asked right now, about this call if one is given. Counts as false if it throws. */
   canAsk(toolCallId?: string): boolean;
 
   /** Asks a question of a tool or of the assistant. */
   ask(request: PromptRequest): Promise<PromptResult>;
 
-  /** Asks several questions together and lets the person review them. If absent: one by one. */
+  /**
+   * Asks several questions together and lets the person review them. A prompter without this method cannot show
+   * forms, and gets the questions one by one.
+   */
   askForm?(request: FormRequest): Promise<FormResult>;
 
   /** Asks whether a tool may run. */
@@ -39,53 +50,83 @@ export interface Prompter {
   askDelivery(request: DeliveryRequest): Promise<DeliveryResult>;
 }
 
-/** One question for a person. */
-export interface PromptRequest {
-  /** The result repeats it, so that an answer can never reach another question. */
+/** What every request to a person has. */
+export interface PromptBase {
+  /** Unique in the conversation's turn, and the id under which the record has the request. A form has that of its first question. */
   readonly inquiryId: InquiryId;
-  readonly question: InquiryQuestion;
-  /** Who is asking, for display. Absent if the config does not say. */
-  readonly label?: string;
-  /**
-   * The tool that asks, and its id for the question. An answer remembered for the turn is kept under
-   * this pair. Absent if answers are not remembered.
-   */
-  readonly tool?: string | undefined;
-  readonly questionId?: string | undefined;
+  readonly conversation: ConversationId;
+  /** The call that the request is about. Not unique: some providers reuse ids within a turn. */
+  readonly toolCallId: string;
+  readonly tool: string;
+  /** Who asks. A permission is asked by the assistant, and a delivery by the tool. */
+  readonly source: InquirySource;
+  /** Who asks, in words to show: the question's `prompt_label` in the config, the tool's name, or "assistant". */
+  readonly label: string;
+  /** Aborted when the request no longer waits for this person. */
   readonly signal: AbortSignal;
-  /** The question can be left for later. */
-  readonly allowsLater?: boolean;
+  /** `later` is a possible result: the request can be answered in another process. */
+  readonly allowsLater: boolean;
 }
 
-/** A person's response to a `PromptRequest`, with the same id. */
-export type PromptResult = { readonly inquiryId: InquiryId } & (
-  | {
-      readonly type: "answered";
-      readonly answer: Json;
-      /** The person wants the answer reused until the turn ends. */
-      readonly isRemembered: boolean;
-      /** A comment that the person added to the answer. */
-      readonly note?: string;
-    }
-  | { readonly type: "cancelled" }
+/** One question for a person. */
+export interface PromptRequest extends PromptBase {
+  readonly question: InquiryQuestion;
+  /** The tool's id for the question. An answer for the whole turn is kept under it and the tool's name. */
+  readonly questionId: string;
+  /** The answer can be given for the whole turn (`isRemembered`). */
+  readonly canRemember: boolean;
+}
+
+/** A person's response to a `PromptRequest`. It repeats the id, so that an answer can never reach another question. */
+export type PromptResult = { readonly inquiryId: InquiryId } & (AnsweredPrompt | NoAnswer);
+
+/** A person answered. */
+export interface AnsweredPrompt {
+  readonly type: "answered";
+  readonly answer: Json;
+  /** The person wants the answer reused until the turn ends. Ignored unless `canRemember`. */
+  readonly isRemembered?: boolean;
+  /** A comment that the person added to the answer. */
+  readonly note?: string;
+  /** Who answered, for the record. Replaces the turn's `userName`. */
+  readonly userName?: string;
+}
+
+/** How any prompt can end without an answer. */
+export type NoAnswer =
+  /**
+   * The person decided not to answer. `userName` is recorded with a denied permission or delivery; the record
+   * of a cancelled question names no one.
+   */
+  | { readonly type: "cancelled"; readonly userName?: string }
+  /** The prompt ended in any other way, for example because the window closed. The request stays open. */
   | { readonly type: "interrupted" }
-  /** The person wants to answer later, perhaps elsewhere. The question stays open. */
+  /** The person wants to answer later, perhaps elsewhere. The request stays open. */
   | { readonly type: "later" }
-);
+  /** No one answered, and no one will. The request ends, and is not recorded as the person's decision. */
+  | { readonly type: "unanswered"; readonly reason: NoAnswerReason };
+
+/** Why no one answered. */
+export type NoAnswerReason =
+  /** As if the question's deadline had passed: `on_timeout` applies. Permissions and deliveries are denied. */
+  | "timed_out"
+  /** As if `canAsk` had returned false: `detached` applies. */
+  | "unavailable";
 
 /** Several questions of one call, asked together in this order. */
-export interface FormRequest {
-  readonly fields: readonly Omit<PromptRequest, "signal" | "allowsLater">[];
-  readonly signal: AbortSignal;
-  readonly allowsLater?: boolean;
+export interface FormRequest extends PromptBase {
+  readonly fields: readonly PromptRequest[];
 }
 
 /** A form is answered as a whole, with one result per field, or not at all. */
 export type FormResult =
-  | { readonly type: "answered"; readonly results: readonly PromptResult[] }
-  | { readonly type: "cancelled" }
-  | { readonly type: "interrupted" }
-  | { readonly type: "later" };
+  | {
+      readonly type: "answered";
+      readonly results: readonly PromptResult[];
+      /** Who filled it in, unless the result of a field says otherwise. */
+      readonly userName?: string;
+    }
+  | NoAnswer;
 
 /** Where a tool comes from. */
 export type ToolOrigin =
@@ -94,47 +135,49 @@ export type ToolOrigin =
   | { readonly type: "mcp"; readonly server: string };
 
 /** A call that runs only if a person approves it. */
-export interface PermissionRequest {
-  readonly tool: string;
+export interface PermissionRequest extends PromptBase {
   readonly origin: ToolOrigin;
   readonly arguments: JsonObject;
   /** Open the arguments in an editor right away. */
   readonly isEditing: boolean;
+  /** The decision can be for every call to this tool until the turn ends (`isRemembered`). */
+  readonly canRemember: boolean;
   /** Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. */
   readonly check: (edited: JsonObject) => Promise<string | undefined>;
-  readonly signal: AbortSignal;
-  readonly allowsLater?: boolean;
 }
 
 /** A person's response to a `PermissionRequest`. */
 export type PermissionResult =
-  /** `arguments` are set if the person edited them; they have passed `check`. */
-  | { readonly type: "run"; readonly isRemembered: boolean; readonly arguments?: JsonObject }
-  /** The model sees `reason`. */
-  | { readonly type: "skip"; readonly isRemembered: boolean; readonly reason?: string }
-  | { readonly type: "cancelled" }
-  | { readonly type: "interrupted" }
-  | { readonly type: "later" };
+  | {
+      readonly type: "run";
+      readonly isRemembered?: boolean;
+      /** Set if the person edited them; they have passed `check`. */
+      readonly arguments?: JsonObject;
+      readonly userName?: string;
+    }
+  | {
+      readonly type: "skip";
+      readonly isRemembered?: boolean;
+      /** For the model. */
+      readonly reason?: string;
+      readonly userName?: string;
+    }
+  | NoAnswer;
 
 /** A tool's result that the model sees only if a person approves it. */
-export interface DeliveryRequest {
-  readonly tool: string;
+export interface DeliveryRequest extends PromptBase {
   readonly content: string;
   readonly isError: boolean;
   /** Open the result in an editor right away. */
   readonly isEditing: boolean;
-  readonly signal: AbortSignal;
-  readonly allowsLater?: boolean;
 }
 
 /** A person's response to a `DeliveryRequest`. */
 export type DeliveryResult =
   /** `content` is set if the person edited it. */
-  | { readonly type: "deliver"; readonly content?: string }
-  | { readonly type: "withhold" }
-  | { readonly type: "cancelled" }
-  | { readonly type: "interrupted" }
-  | { readonly type: "later" };
+  | { readonly type: "deliver"; readonly content?: string; readonly userName?: string }
+  | { readonly type: "withhold"; readonly userName?: string }
+  | NoAnswer;
 
 /**
  * Answers that were given before the turn: in a file, in an earlier run, or by a program. They come after what
@@ -215,7 +258,7 @@ export type InterruptChoice =
 
 /** Watches a turn as it happens. */
 export interface Observer {
-  /** Must neither throw nor block. */
+  /** Must not block. If it throws or rejects, the turn goes on, and reports the first error as a process warning. */
   observe(update: TurnUpdate): void;
 }
 
@@ -257,6 +300,7 @@ export type TurnUpdate =
 
 /** The conversation as a turn reads it and adds to it. */
 export interface Journal {
+  readonly conversation: ConversationId;
   /** Includes everything recorded so far. */
   readonly stream: ConversationStream;
   /** Resolves once the events are on disk. Throws `write_failed`. */

@@ -8,7 +8,7 @@ import {
   until,
 } from "./model-turn.fixture.ts";
 import { echo } from "./turn-tools.fixture.ts";
-import type { ConversationEvent } from "../conversation/index.ts";
+import type { ConversationEvent, ConversationId } from "../conversation/index.ts";
 import { type ModelEvent, ProviderError } from "../provider/index.ts";
 import { FakeClock, type ScriptedReply } from "../testing/index.ts";
 import type { TurnUpdate } from "./ports.ts";
@@ -336,6 +336,7 @@ function setUp({ isStructured = false, record = async () => {} } = {}) {
   const updates: TurnUpdate[] = [];
   const recorder = new ReplyRecorder({
     journal: {
+      conversation: "jp-c17000000000" as ConversationId, // In the format of the store.
       stream: { createdAt: at(0), baseConfig: {}, entries: [] },
       record: async (...added: readonly ConversationEvent[]) => {
         await record();

@@ -72,6 +72,8 @@ export interface RouteInput {
   readonly isGivenOnly?: boolean;
   /** Whether a person can be asked. */
   readonly canAsk: boolean;
+  /** Why not, for the model. */
+  readonly unavailableBecause?: string | undefined;
   /** Set if a model was asked, and left the question to a person. */
   readonly escalation?: InquiryEscalation | undefined;
   /** The deadline has passed. */
@@ -113,11 +115,17 @@ const MAX_AUTOMATIC_ANSWERS = 3;
 /** The assistant that the config sets for all inquiries. */
 const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 
+/** What has come of asking so far. */
+interface SoFar extends Pick<RouteInput, "escalation" | "isOverdue"> {
+  /** The prompter has found that it cannot reach anyone. */
+  readonly isUnavailable?: boolean;
+}
+
 /** Who answers it now. That may change while it waits. */
 export function routeQuestion(
   { answers, state, prompter }: Pick<TurnContext, "answers" | "state" | "prompter">,
   { question, tool, toolCallId, prompt, arguments: args, automaticAnswers }: AskedQuestion,
-  soFar: Pick<RouteInput, "escalation" | "isOverdue">,
+  { isUnavailable = false, ...soFar }: SoFar,
 ): Route {
   const { settings } = tool;
   const asked = { tool: settings.name, toolCallId, arguments: args, question };
@@ -131,7 +139,8 @@ export function routeQuestion(
       takeGiven: () => answers.findAnswer(asked),
       isGivenOnly: answers.isComplete,
     }),
-    canAsk: prompter.canAsk(toolCallId),
+    canAsk: !isUnavailable && prompter.canAsk(toolCallId),
+    unavailableBecause: prompter.unavailableBecause,
     ...soFar,
   });
 }
@@ -174,7 +183,7 @@ export function decideRoute(input: RouteInput): Route {
   }
   if (canAsk) return { type: "person" };
   if (settings.detached.tool === "defer") return { type: "deferred" };
-  return requiresPerson ? refuseDetached(tool) : routeDetached(input);
+  return requiresPerson ? refuseDetached(input) : routeDetached(input);
 }
 
 function isUser(target: QuestionTarget): target is Extract<QuestionTarget, { type: "user" }> {
@@ -242,7 +251,8 @@ function useConfigured(tool: string, question: Question, answer: Json): Route {
 }
 
 /** For a question meant for a person in a non-interactive run. */
-function routeDetached({ question, settings, escalation }: RouteInput): Route {
+function routeDetached(input: RouteInput): Route {
+  const { question, settings, escalation } = input;
   const mode = settings.detached.tool;
   // To ask a model again until one says yes would make the first one pointless.
   if (mode === "auto" && escalation !== undefined) return uphold(question, settings, escalation);
@@ -251,7 +261,7 @@ function routeDetached({ question, settings, escalation }: RouteInput): Route {
   if (mode === "defaults" && isUsable(question, suggested)) {
     return { type: "default", answer: suggested };
   }
-  return refuseDetached(settings.name);
+  return refuseDetached(input);
 }
 
 /** A model can only be upheld in what it may say by itself: no. */
@@ -271,6 +281,7 @@ function uphold(
   return { type: "refused", reason: "backend_error", message };
 }
 
-function refuseDetached(tool: string): Route {
-  return { type: "refused", reason: "no_prompt_backend", message: noOneToAsk(tool) };
+function refuseDetached({ settings, unavailableBecause }: RouteInput): Route {
+  const message = noOneToAsk(settings.name, unavailableBecause);
+  return { type: "refused", reason: "no_prompt_backend", message };
 }

@@ -43,13 +43,6 @@ export interface TurnContext {
   readonly userName?: string;
 }
 
-/** The person whom the prompter asks. */
-export function personOf({ prompter, userName }: Pick<TurnContext, "prompter" | "userName">) {
-  const { channel } = prompter;
-  const name = userName === undefined ? {} : { name: userName };
-  return { kind: "user", channel, ...name } as const satisfies Decider;
-}
-
 /** What becomes of something that a person would decide. `detached` is what the config says if none can. */
 export function withoutAnswer<Mode extends string>(
   { answers, prompter }: Pick<TurnContext, "answers" | "prompter">,
@@ -341,6 +334,7 @@ function bytesOf({ answer, note = "" }: Pick<GivenAnswer, "answer" | "note">): n
 /** Records to a stored conversation, and reports each event once it is on disk. */
 export function createJournal(conversation: ConversationWriter, observer?: Observer): Journal {
   return {
+    conversation: conversation.id,
     get stream() {
       return conversation.stream;
     },

@@ -60,6 +60,7 @@ export const WRITE_FAILED = { code: "write_failed", message: "The disk is full."
 /** `isLost` is asked about each event, in order; one that is lost is not in the record. */
 export function losing(journal: Journal, isLost: (event: ConversationEvent) => boolean): Journal {
   return {
+    conversation: journal.conversation,
     get stream() {
       return journal.stream;
     },

@@ -1,7 +1,8 @@
 /** The terminal prompter that a command asks through, configured as the user wants it. */
 import path from "node:path";
+import { noPrompter, type Prompter } from "../agent/index.ts";
 import { mergeConfig, type PartialConfig } from "../config/index.ts";
-import { type EditText, TerminalPrompter } from "../terminal/index.ts";
+import { type EditText, NO_TERMINAL, TerminalPrompter } from "../terminal/index.ts";
 import type { CommandContext } from "./context.ts";
 import { editText } from "./editor.ts";
 import type { Host } from "./host.ts";
@@ -26,6 +27,9 @@ export function findPrompter(
     isPlain: wantsPlainText(context, config),
   });
 }
+
+/** In place of a terminal that the command may not use. */
+export const noTerminal: Prompter = { ...noPrompter, unavailableBecause: NO_TERMINAL };
 
 /** The same without notifications, for questions that follow the command at once. */
 export function findQuietPrompter(

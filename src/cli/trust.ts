@@ -1,8 +1,8 @@
 /** Loads the config for a command, without what the user has not trusted. */
-import type { Prompter } from "../agent/index.ts";
 import { foldLayers } from "../config/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
 import { type ConversationWriter, userDataFolder, type Workspace } from "../storage/index.ts";
+import type { TerminalPrompter } from "../terminal/index.ts";
 import {
   describeWithheld,
   resolveTrustedConfig,
@@ -45,7 +45,7 @@ export function workspaceTrust(
 
 /** Returns false if the user says no, or does not answer. */
 export async function askTrust(
-  person: Prompter,
+  person: TerminalPrompter,
   question: Parameters<NonNullable<TrustRequest["ask"]>>[0],
 ): Promise<boolean> {
   const { signal } = new AbortController();

@@ -1,6 +1,7 @@
 /** One call of one tool outside of a turn, with everything that a turn does around it. */
 import {
   closeCall,
+  guardPrompter,
   type Journal,
   lastTurn,
   type Prompter,
@@ -42,7 +43,8 @@ export interface ToolCallOptions extends Pick<
 /** No model answers its questions. Throws `write_failed`. */
 export async function runToolCall(options: ToolCallOptions): Promise<ToolCallResponse> {
   const { clock, journal, signal, prompts = new PromptQueue() } = options;
-  const cycle = new ToolCycle({ ...options, prompts, inquiries: noInquiryBackend });
+  const prompter = guardPrompter(options.prompter, clock);
+  const cycle = new ToolCycle({ ...options, prompter, prompts, inquiries: noInquiryBackend });
   const request: ToolCallRequest = {
     type: "tool_call_request",
     timestamp: timestampFromDate(clock.now()),

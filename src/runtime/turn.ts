@@ -7,6 +7,8 @@ import {
   type Assistant,
   type DataValidator,
   type DetachedDenial,
+  guardObserver,
+  guardPrompter,
   type InterruptMenu,
   noPrompter,
   type Observer,
@@ -82,7 +84,7 @@ export interface TurnOptions {
    * `waiting`; see `listPending`, `answerInquiry` and `resumeTurn`.
    */
   readonly defer?: boolean;
-  /** The name of that person, recorded with what they decide. */
+  /** The name of that person, recorded with what they decide, unless the prompter returns one with the answer. */
   readonly userName?: string;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
@@ -202,8 +204,8 @@ export async function* streamTurn<Schema extends DataSchema | undefined = undefi
       signal: AbortSignal.any([signal, stopped.signal]),
       observer: {
         observe: (update) => {
-          observer?.observe(update);
-          updates.add(update);
+          updates.add(update); // First, because the program's observer may throw.
+          return observer?.observe(update);
         },
       },
     },
@@ -234,7 +236,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     model,
     assistant,
     tools: { ...tools, schemas: async (signal) => (schemas = await tools.schemas(signal)) },
-    prompter,
+    prompter: guardPrompter(prompter, clock),
     ...(options.userName !== undefined && { userName: options.userName }),
     allowsForeignTurn: options.allowsForeignTurn ?? false,
     ...(answers !== undefined && { answers }),
@@ -252,8 +254,8 @@ export function createTurn(options: CreateTurnOptions): Turn {
     maxCycles: options.maxCycles ?? MAX_CYCLES,
     attachments,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
-    ...(observer !== undefined && { observer }),
     ...(validateData !== undefined && { validateData }),
+    ...(observer !== undefined && { observer: guardObserver(observer) }),
   });
 }
 

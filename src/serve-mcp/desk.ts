@@ -7,7 +7,7 @@ import type {
   RequestStateCodec,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import { type Prompter, PromptQueue } from "../agent/index.ts";
+import { defaultLabel, type PromptBase, type Prompter, PromptQueue } from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
 import { runToolCall } from "../runtime/index.ts";
 import { abortable, type Clock, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
@@ -153,22 +153,22 @@ function elicitBy({ mcpReq }: ServerContext): Elicit {
 
 /** Labels questions at our terminal with the client they come from. */
 function namingClient(person: Prompter, { name }: Client): Prompter {
-  const labelOf = (label: string | undefined) =>
-    label === undefined ? name : `${label} of ${name}`;
+  const naming = <Request extends PromptBase>(request: Request): Request => {
+    const isDefault = request.label === defaultLabel(request);
+    return { ...request, label: isDefault ? name : `${request.label} of ${name}` };
+  };
+  const { channel, unavailableBecause } = person;
+  const askForm = person.askForm?.bind(person);
   return {
-    channel: person.channel,
+    channel,
+    ...(unavailableBecause !== undefined && { unavailableBecause }),
     canAsk: () => person.canAsk(),
-    ask: (request) => person.ask({ ...request, label: labelOf(request.label) }),
-    ...(person.askForm !== undefined && {
-      askForm: ({ fields, signal }) => {
-        const named = fields.map((field) => ({ ...field, label: labelOf(field.label) }));
-        return (
-          person.askForm?.({ fields: named, signal }) ?? Promise.resolve({ type: "interrupted" })
-        );
-      },
+    ask: (request) => person.ask(naming(request)),
+    ...(askForm !== undefined && {
+      askForm: (request) => askForm({ ...naming(request), fields: request.fields.map(naming) }),
     }),
-    askPermission: (request) => person.askPermission(request),
-    askDelivery: (request) => person.askDelivery(request),
+    askPermission: (request) => person.askPermission(naming(request)),
+    askDelivery: (request) => person.askDelivery(naming(request)),
   };
 }
 

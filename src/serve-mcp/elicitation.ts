@@ -6,6 +6,7 @@ import type {
   FormResult,
   PermissionResult,
   Prompter,
+  PromptRequest,
   PromptResult,
 } from "../agent/index.ts";
 import { neutralize, oneLine } from "../render/index.ts";
@@ -33,7 +34,7 @@ export interface ElicitationParts {
 }
 
 export function createElicitationPrompter(parts: ElicitationParts): Prompter {
-  const askForm = async ({ fields, signal }: FormRequest): Promise<FormResult> => {
+  const askForm = async ({ fields, signal }: Pick<FormRequest, "fields" | "signal">): Promise<FormResult> => {
     const content = await fillIn(parts.elicit, toForm(fields, parts.notation), signal);
     if (content === undefined) return { type: closedBy(signal) };
     return { type: "answered", results: readForm(fields, content) };
@@ -42,10 +43,10 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
     channel: parts.channel,
     canAsk: () => true,
     askForm,
-    ask: async ({ signal, ...field }) => {
-      const form = await askForm({ fields: [field], signal });
-      const { inquiryId } = field;
-      if (form.type !== "answered") return { type: form.type, inquiryId };
+    ask: async (request) => {
+      const { inquiryId, signal } = request;
+      const form = await askForm({ fields: [request], signal });
+      if (form.type !== "answered") return { ...form, inquiryId };
       const [result] = form.results;
       if (result === undefined) throw new Error("the client sent a form without answers");
       return result;
@@ -111,7 +112,7 @@ async function decide(
   return decision;
 }
 
-export type Field = FormRequest["fields"][number];
+export type Field = Pick<PromptRequest, "inquiryId" | "question">;
 export type Form = ElicitRequestFormParams;
 type Properties = Form["requestedSchema"]["properties"];
 type Property = Properties[string];

@@ -1,25 +1,34 @@
 /** Asks several questions together, and lets the user review the answers before they are sent. */
-import type { FormRequest, FormResult, PromptResult } from "../agent/index.ts";
+import type { FormResult, PromptResult } from "../agent/index.ts";
 import { oneLine } from "../render/index.ts";
-import { type Answered, answerQuestion, askQuestion, toResult } from "./ask-question.ts";
+import {
+  type Answered,
+  answerQuestion,
+  askQuestion,
+  printLabel,
+  type ShownQuestion,
+  toResult,
+} from "./ask-question.ts";
 import { chooseClosing, type ClosedQuestion, type Dialogue, type NoAnswer } from "./dialogue.ts";
 
-type Field = FormRequest["fields"][number];
+/** What the terminal shows of a form. */
+export interface ShownForm {
+  readonly fields: readonly ShownQuestion[];
+  readonly allowsLater?: boolean;
+}
 
-interface OpenField extends Field {
+type OpenField = ShownQuestion & {
   /** The question as shown while the form is open: `(1/3) Which?`. */
   readonly message: string;
-}
+};
 
-interface AnsweredField extends OpenField {
-  readonly answered: Answered;
-}
+type AnsweredField = OpenField & { readonly answered: Answered };
 
 /** What Escape does at every question of a form and at the review. */
 const CANCEL_ALL = "cancel all questions";
 
 export async function askForm(
-  { fields, allowsLater = false, signal }: FormRequest,
+  { fields, allowsLater = false }: ShownForm,
   dialogue: Dialogue,
 ): Promise<FormResult> {
   const [first, ...others] = fields.map(openField);
@@ -28,13 +37,13 @@ export async function askForm(
     return toFormResult(await askQuestion({ ...first, allowsLater }, dialogue));
   await dialogue.start();
   dialogue.notify(first.message);
-  if (first.label !== undefined) dialogue.printLabel(first.label);
+  printLabel(first, dialogue);
   const result = await answerFields([first, ...others], dialogue);
   if (result.type === "aborted") return { type: "interrupted" };
   if (result.type === "cancelled") {
     const closing = await chooseClosing(result, { allowsLater }, dialogue);
     if (closing === "aborted") return { type: "interrupted" };
-    if (closing === "back") return askForm({ fields, allowsLater, signal }, dialogue);
+    if (closing === "back") return askForm({ fields, allowsLater }, dialogue);
     for (const { question } of fields) {
       const message = oneLine(question.text);
       const summary = closing === "later" ? "left for later" : "cancelled";
@@ -50,15 +59,19 @@ export async function askForm(
   return { type: "answered", results };
 }
 
-function openField(field: Field, index: number, { length }: readonly Field[]): OpenField {
+function openField(
+  field: ShownQuestion,
+  index: number,
+  { length }: readonly ShownQuestion[],
+): OpenField {
   return { ...field, message: `(${index + 1}/${length}) ${oneLine(field.question.text)}` };
 }
 
 /** A single answer is not reviewed. */
 function toFormResult(result: PromptResult): FormResult {
-  return result.type === "answered"
-    ? { type: "answered", results: [result] }
-    : { type: result.type };
+  if (result.type === "answered") return { type: "answered", results: [result] };
+  const { inquiryId: _inquiryId, ...noAnswer } = result;
+  return noAnswer;
 }
 
 type AllAnswered =

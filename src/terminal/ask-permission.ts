@@ -13,6 +13,17 @@ import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
 
 /** The result, and how the line that stays on the screen shows it. Undefined: ask again. */
 type Verdict<Result> = { readonly result: Result; readonly summary: string } | undefined;
+/** What the terminal shows of a call that needs permission. */
+export type ShownPermission = Pick<
+  PermissionRequest,
+  "tool" | "origin" | "arguments" | "isEditing" | "check"
+> &
+  Partial<Pick<PermissionRequest, "allowsLater">>;
+
+/** What the terminal shows of a result that needs approval. */
+export type ShownDelivery = Pick<DeliveryRequest, "tool" | "content" | "isEditing"> &
+  Partial<Pick<DeliveryRequest, "allowsLater">>;
+
 type PermissionVerdict = Verdict<PermissionResult>;
 type DeliveryVerdict = Verdict<DeliveryResult>;
 
@@ -21,7 +32,7 @@ const INTERRUPTED = { result: { type: "interrupted" }, summary: "interrupted" } 
 const LATER = { result: { type: "later" }, summary: "left for later" } as const;
 
 export async function askPermission(
-  request: PermissionRequest,
+  request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<PermissionResult> {
   const message = permissionMessage(request.tool, request.origin);
@@ -49,7 +60,7 @@ function permissionMessage(tool: string, origin: ToolOrigin): string {
 
 async function decidePermission(
   message: string,
-  request: PermissionRequest,
+  request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<PermissionVerdict> {
   const every = `every call to \`${oneLine(request.tool)}\` this turn`;
@@ -110,7 +121,7 @@ async function askReason(dialogue: Dialogue): Promise<PermissionVerdict> {
 
 /** Repeats until the arguments are valid. An empty text goes back to the question. */
 async function editArguments(
-  request: PermissionRequest,
+  request: ShownPermission,
   dialogue: Dialogue,
   isSeen = false,
 ): Promise<PermissionVerdict> {
@@ -140,7 +151,7 @@ type ParsedArguments =
 
 async function parseArguments(
   text: string,
-  { check }: PermissionRequest,
+  { check }: ShownPermission,
 ): Promise<ParsedArguments> {
   let parsed: unknown;
   try {
@@ -156,7 +167,7 @@ async function parseArguments(
 }
 
 /** Arguments that the user left unchanged do not count as edited. */
-function runWith(edited: JsonObject, request: PermissionRequest): PermissionVerdict {
+function runWith(edited: JsonObject, request: ShownPermission): PermissionVerdict {
   if (isDeepStrictEqual(edited, request.arguments)) {
     return { result: { type: "run", isRemembered: false }, summary: "yes" };
   }
@@ -178,7 +189,7 @@ const DELIVERY_CHOICES = {
 const DELIVER_UNCHANGED: DeliveryVerdict = { result: { type: "deliver" }, summary: "yes" };
 
 export async function askDelivery(
-  request: DeliveryRequest,
+  request: ShownDelivery,
   dialogue: Dialogue,
 ): Promise<DeliveryResult> {
   const message = oneLine(`Deliver ${request.tool} result to assistant?`);
@@ -193,7 +204,7 @@ export async function askDelivery(
 
 async function decideDelivery(
   message: string,
-  request: DeliveryRequest,
+  request: ShownDelivery,
   dialogue: Dialogue,
 ): Promise<DeliveryVerdict> {
   const menu = { message, choices: DELIVERY_CHOICES, default: "y", escape: "cancel" } as const;
@@ -217,7 +228,7 @@ async function decideDelivery(
 
 /** A result that is emptied, unchanged or whose editing is cancelled is delivered as it was. */
 async function editResult(
-  { content }: DeliveryRequest,
+  { content }: ShownDelivery,
   dialogue: Dialogue,
 ): Promise<DeliveryVerdict> {
   const entered = await dialogue.enterText({ message: "Edit the result:", text: content });

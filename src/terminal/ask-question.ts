@@ -1,6 +1,6 @@
 /** Asks one question of a tool or of the assistant, in the way its answer type needs. */
 import { isDeepStrictEqual } from "node:util";
-import type { PromptRequest, PromptResult } from "../agent/index.ts";
+import { defaultLabel, type PromptRequest, type PromptResult } from "../agent/index.ts";
 import { jsonLine, oneLine, truncate } from "../render/index.ts";
 import {
   type InquiryQuestion,
@@ -18,22 +18,20 @@ import {
   type SelectState,
 } from "./dialogue.ts";
 
+/** What the terminal shows of a question. jp's own questions have no tool, and cannot be left for later. */
+export type ShownQuestion = Pick<PromptRequest, "inquiryId" | "question"> &
+  Partial<Pick<PromptRequest, "label" | "tool" | "questionId" | "source" | "allowsLater">>;
+
 export async function askQuestion(
-  {
-    inquiryId,
-    question,
-    label,
-    tool,
-    questionId,
-    allowsLater = false,
-  }: Omit<PromptRequest, "signal">,
+  shown: ShownQuestion,
   dialogue: Dialogue,
 ): Promise<PromptResult> {
+  const { inquiryId, question, tool, questionId, allowsLater = false } = shown;
   const message = oneLine(question.text);
   await dialogue.start();
   dialogue.notify(message);
   if (question.context !== undefined) dialogue.printContext(question.context);
-  if (label !== undefined) dialogue.printLabel(label);
+  printLabel(shown, dialogue);
   const open = { question, message, scope: { tool, questionId } };
   for (;;) {
     const result = await answerQuestion(open, dialogue);
@@ -53,6 +51,16 @@ export async function askQuestion(
   }
 }
 
+/** The line about the call names the tool already. */
+export function printLabel(
+  { label, tool, source }: ShownQuestion,
+  dialogue: Pick<Dialogue, "printLabel">,
+): void {
+  const isKnown = tool !== undefined && source !== undefined;
+  const isDefault = isKnown && label === defaultLabel({ tool, source });
+  if (label !== undefined && !isDefault) dialogue.printLabel(label);
+}
+
 export function toResult(inquiryId: PromptRequest["inquiryId"], answered: Answered): PromptResult {
   const { summary: _summary, ...result } = answered;
   return { inquiryId, ...result };
@@ -70,7 +78,9 @@ interface OpenQuestion {
 }
 
 /** Which questions a remembered answer covers. */
-type RememberScope = Pick<PromptRequest, "tool" | "questionId">;
+type RememberScope = {
+  readonly [Name in "tool" | "questionId"]?: string | undefined;
+};
 
 export interface Answered {
   readonly type: "answered";

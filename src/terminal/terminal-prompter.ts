@@ -1,18 +1,17 @@
 /** The prompter for people at a terminal. It loads the rest of this folder only when it has to ask. */
 import type {
-  DeliveryRequest,
   DeliveryResult,
-  FormRequest,
   FormResult,
   InterruptChoice,
   InterruptMenu,
   InterruptRequest,
-  PermissionRequest,
   PermissionResult,
   Prompter,
-  PromptRequest,
   PromptResult,
 } from "../agent/index.ts";
+import type { ShownForm } from "./ask-form.ts";
+import type { ShownDelivery, ShownPermission } from "./ask-permission.ts";
+import type { ShownQuestion } from "./ask-question.ts";
 import type { Dialogue, DialogueOptions } from "./dialogue.ts";
 import { controllingTerminal } from "./controlling-terminal.ts";
 
@@ -21,9 +20,16 @@ export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
   readonly isPlain?: boolean;
 }
 
+/** A terminal shows less than a request has, so that jp can ask questions of its own, outside of a turn. */
+type OnTerminal<Shown> = Shown & { readonly signal: AbortSignal };
+
+/** For the model, where a question would need a terminal. */
+export const NO_TERMINAL = "no interactive terminal is available";
+
 /** Asks on the controlling terminal unless it is given another. */
 export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
+  readonly unavailableBecause = NO_TERMINAL;
   readonly #options: TerminalPrompterOptions & DialogueOptions;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -35,22 +41,22 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     return this.#options.device.isAvailable();
   }
 
-  async ask(request: PromptRequest): Promise<PromptResult> {
+  async ask(request: OnTerminal<ShownQuestion>): Promise<PromptResult> {
     const { askQuestion } = await import("./ask-question.ts");
     return await this.#inTurn(request.signal, (dialogue) => askQuestion(request, dialogue));
   }
 
-  async askForm(request: FormRequest): Promise<FormResult> {
+  async askForm(request: OnTerminal<ShownForm>): Promise<FormResult> {
     const { askForm } = await import("./ask-form.ts");
     return await this.#inTurn(request.signal, (dialogue) => askForm(request, dialogue));
   }
 
-  async askPermission(request: PermissionRequest): Promise<PermissionResult> {
+  async askPermission(request: OnTerminal<ShownPermission>): Promise<PermissionResult> {
     const { askPermission } = await import("./ask-permission.ts");
     return await this.#inTurn(request.signal, (dialogue) => askPermission(request, dialogue));
   }
 
-  async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
+  async askDelivery(request: OnTerminal<ShownDelivery>): Promise<DeliveryResult> {
     const { askDelivery } = await import("./ask-permission.ts");
     return await this.#inTurn(request.signal, (dialogue) => askDelivery(request, dialogue));
   }

@@ -1,31 +1,45 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import type { FormRequest, PermissionRequest, PromptRequest } from "../agent/index.ts";
-import type { InquiryId } from "../conversation/index.ts";
+import type {
+  FormRequest,
+  PermissionRequest,
+  PromptBase,
+  PromptRequest,
+} from "../agent/index.ts";
+import type { ConversationId, InquiryId } from "../conversation/index.ts";
 import { secretQuestion, textQuestion } from "../tool/index.ts";
 import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-prompter.ts";
 
-function question(id: string, signal = new AbortController().signal): PromptRequest {
-  const inquiryId = `call_1.${id}.1` as InquiryId; // In the format of the agent.
-  return { inquiryId, question: textQuestion(id, `What is ${id}?`), signal };
+function base(id: string, signal = new AbortController().signal): PromptBase {
+  return {
+    inquiryId: `call_1.${id}.1` as InquiryId, // In the format of the agent.
+    conversation: "jp-c17000000000" as ConversationId, // In the format of the store.
+    toolCallId: "call_1",
+    tool: "sweep",
+    source: { source: "tool", name: "sweep" },
+    label: "sweep",
+    signal,
+    allowsLater: true,
+  };
 }
 
-function form(signal = new AbortController().signal): FormRequest {
-  const fields = ["a", "b"].map((id) => {
-    const { signal: _signal, ...field } = question(id);
-    return field;
-  });
-  return { fields, signal };
+function question(id: string, signal?: AbortSignal): PromptRequest {
+  const text = textQuestion(id, `What is ${id}?`);
+  return { ...base(id, signal), question: text, questionId: id, canRemember: true };
+}
+
+function form(signal?: AbortSignal): FormRequest {
+  return { ...base("a", signal), fields: ["a", "b"].map((id) => question(id, signal)) };
 }
 
 function permission(check: PermissionRequest["check"] = async () => undefined): PermissionRequest {
   return {
-    tool: "sweep",
+    ...base("run"),
     origin: { type: "local" },
     arguments: {},
     isEditing: false,
+    canRemember: true,
     check,
-    signal: new AbortController().signal,
   };
 }
 
@@ -175,11 +189,10 @@ test.each([
       askPermission: () => prompter.askPermission(permission()),
       askDelivery: () =>
         prompter.askDelivery({
-          tool: "sweep",
+          ...base("deliver"),
           content: "",
           isError: false,
           isEditing: false,
-          signal,
         }),
       choose: () => prompter.choose({ choices: [], signal }),
     }[method];

@@ -1,5 +1,6 @@
 /** A prompter that replays scripted answers and keeps the requests it got. */
 import type {
+  AnsweredPrompt,
   DeliveryRequest,
   DeliveryResult,
   FormRequest,
@@ -7,6 +8,7 @@ import type {
   InterruptChoice,
   InterruptMenu,
   InterruptRequest,
+  NoAnswerReason,
   PermissionRequest,
   PermissionResult,
   Prompter,
@@ -14,13 +16,14 @@ import type {
   PromptResult,
 } from "../agent/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
-import { abortable, type Json } from "../util/index.ts";
+import { abortable } from "../util/index.ts";
 
-/** An answer, a cancelled question, or one that is left for later. */
+/** An answer, a cancelled question, one that is left for later, or one that no one answers. */
 export type ScriptedAnswer =
-  | { readonly answer: Json; readonly isRemembered?: boolean; readonly note?: string }
+  | Omit<AnsweredPrompt, "type">
   | { readonly isCancelled: true }
-  | { readonly isLater: true };
+  | { readonly isLater: true }
+  | { readonly isUnanswered: NoAnswerReason };
 
 /** One answer per field, or a cancelled form. */
 export type ScriptedForm = readonly ScriptedAnswer[] | { readonly isCancelled: true };
@@ -98,7 +101,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     return result === undefined ? { type: "interrupted", inquiryId } : toResult(inquiryId, result);
   }
 
-  /** Cancelled, or left for later, if one of its fields is. */
+  /** Cancelled, left for later or unanswered if one of its fields is. */
   async askForm(request: FormRequest): Promise<FormResult> {
     const { fields, signal } = request;
     if (signal.aborted) return { type: "interrupted" };
@@ -111,7 +114,10 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
       results.length === fields.length && results.every(({ type }) => type === "answered");
     if (isAnswered) return { type: "answered", results };
     if (signal.aborted) return { type: "interrupted" };
-    return { type: results.some(({ type }) => type === "later") ? "later" : "cancelled" };
+    const closed = results.find(({ type }) => type === "later" || type === "unanswered");
+    if (closed === undefined || closed.type === "answered") return { type: "cancelled" };
+    const { inquiryId: _inquiryId, ...noAnswer } = closed;
+    return noAnswer;
   }
 
   async askPermission(request: PermissionRequest): Promise<PermissionResult> {
@@ -142,10 +148,10 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   }
 
   /** Stops at the first field that is not answered. */
-  async #askEach({ fields, signal }: FormRequest): Promise<readonly PromptResult[]> {
+  async #askEach({ fields }: FormRequest): Promise<readonly PromptResult[]> {
     const results: PromptResult[] = [];
     for (const field of fields) {
-      const result = await this.ask({ ...field, signal });
+      const result = await this.ask(field);
       results.push(result);
       if (result.type !== "answered") break;
     }
@@ -173,8 +179,10 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
 function toResult(inquiryId: InquiryId, scripted: ScriptedAnswer): PromptResult {
   if ("isCancelled" in scripted) return { type: "cancelled", inquiryId };
   if ("isLater" in scripted) return { type: "later", inquiryId };
-  const { answer, isRemembered = false, note } = scripted;
-  return { type: "answered", inquiryId, answer, isRemembered, ...(note !== undefined && { note }) };
+  if ("isUnanswered" in scripted) {
+    return { type: "unanswered", inquiryId, reason: scripted.isUnanswered };
+  }
+  return { type: "answered", inquiryId, isRemembered: false, ...scripted };
 }
 
 /** Undefined if aborted. Throws if the script has no result for the request. */

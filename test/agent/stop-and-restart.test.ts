@@ -212,7 +212,7 @@ describe("stopping", () => {
       await journal.record(...events);
       if (events.some(({ type }) => type === "inquiry_request")) cycle.stop("user");
     };
-    turn.parts = { ...turn.parts, journal: { stream: journal.stream, record } };
+    turn.parts = { ...turn.parts, journal: { ...journal, stream: journal.stream, record } };
     const cycle = await turn.begin(toolCall("b", "x"));
     await cycle.run();
     expect(traceOf(turn)).toEqual([

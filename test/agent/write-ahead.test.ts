@@ -110,6 +110,7 @@ function holding(journal: Journal, type: ConversationEvent["type"]) {
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const held: Journal = {
+    conversation: journal.conversation,
     get stream() {
       return journal.stream;
     },

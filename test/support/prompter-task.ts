@@ -9,6 +9,12 @@ import type {
   PromptRequest,
 } from "../../src/agent/index.ts";
 
+/** A request has more than these prompters show. */
+type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &
+  Omit<Partial<Request>, "signal" | "check">;
+
+type FormPrompter = Prompter & Required<Pick<Prompter, "askForm">> & InterruptMenu;
+
 export type PrompterTask = {
   readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
   /** The text that the editor returns; `$TEXT` stands for the original. With `fail`, the editor fails. */
@@ -22,21 +28,29 @@ export type PrompterTask = {
   /** The result is how many descriptors of `/dev/tty` are still open when the program exits. */
   readonly countsDescriptors?: boolean;
 } & (
-  | { readonly method: "ask"; readonly request: Omit<PromptRequest, "signal"> }
-  | { readonly method: "askForm"; readonly request: Omit<FormRequest, "signal"> }
+  | { readonly method: "ask"; readonly request: Shown<PromptRequest, "inquiryId" | "question"> }
+  | {
+      readonly method: "askForm";
+      readonly request: Omit<Shown<FormRequest, never>, "fields"> & {
+        readonly fields: readonly Shown<PromptRequest, "inquiryId" | "question">[];
+      };
+    }
   | {
       readonly method: "askPermission";
-      readonly request: Omit<PermissionRequest, "signal" | "check">;
+      readonly request: Shown<PermissionRequest, "tool" | "origin" | "arguments" | "isEditing">;
       /** The arguments, as JSON, that the check rejects. */
       readonly refused?: string;
     }
-  | { readonly method: "askDelivery"; readonly request: Omit<DeliveryRequest, "signal"> }
+  | {
+      readonly method: "askDelivery";
+      readonly request: Shown<DeliveryRequest, "tool" | "content" | "isError" | "isEditing">;
+    }
   | { readonly method: "choose"; readonly request: Omit<InterruptRequest, "signal"> }
 );
 
 /** The result, both results, or the error, after a round trip through JSON. */
 export async function runPrompterTask(
-  prompter: Required<Prompter> & InterruptMenu,
+  prompter: FormPrompter,
   task: PrompterTask,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -50,24 +64,25 @@ export async function runPrompterTask(
   }
 }
 
+/** The casts add what a task leaves out because nothing shows it. */
 function start(
-  prompter: Required<Prompter> & InterruptMenu,
+  prompter: FormPrompter,
   task: PrompterTask,
   signal: AbortSignal,
 ): Promise<unknown> {
   switch (task.method) {
     case "ask":
-      return prompter.ask({ ...task.request, signal });
+      return prompter.ask({ ...task.request, signal } as PromptRequest);
     case "askForm":
-      return prompter.askForm({ ...task.request, signal });
+      return prompter.askForm({ ...task.request, signal } as FormRequest);
     case "askPermission": {
       const { refused } = task;
       const check = (edited: object) =>
         Promise.resolve(JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined);
-      return prompter.askPermission({ ...task.request, check, signal });
+      return prompter.askPermission({ ...task.request, check, signal } as PermissionRequest);
     }
     case "askDelivery":
-      return prompter.askDelivery({ ...task.request, signal });
+      return prompter.askDelivery({ ...task.request, signal } as DeliveryRequest);
     case "choose":
       return prompter.choose({ ...task.request, signal });
     default:

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { FormRequest } from "../../src/agent/index.ts";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import {
   booleanQuestion,
@@ -26,7 +25,7 @@ const NAME = textQuestion("d", "Name?", { default: "Ada" });
 const SEVERAL = selectQuestion("e", "All?", { options: ["a", "b"], isMultiple: true });
 const REVIEW = "? Send these answers? [y,e,1,2,3,?] (y)";
 
-function fieldsOf(questions: readonly InquiryQuestion[], label?: string): FormRequest["fields"] {
+function fieldsOf(questions: readonly InquiryQuestion[], label?: string) {
   return questions.map((question, index) => ({
     ...field(index + 1),
     question,

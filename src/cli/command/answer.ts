@@ -1,9 +1,10 @@
 /** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
 import { isDeepStrictEqual } from "node:util";
-import { type Prompter, settleOverdue } from "../../agent/index.ts";
+import { settleOverdue } from "../../agent/index.ts";
 import { resolveTools } from "../../config/index.ts";
 import { deciderOf, timestampToMilliseconds } from "../../conversation/index.ts";
 import { describeAnswer, describeDecider, oneLine } from "../../render/index.ts";
+import type { TerminalPrompter } from "../../terminal/index.ts";
 import {
   answerInquiry,
   findPending,
@@ -190,7 +191,7 @@ async function notRecordedError(
 interface GivenFlags extends AnswerFlags {
   /** The value, if one is given. */
   readonly words: readonly string[];
-  readonly prompter: Prompter | undefined;
+  readonly prompter: TerminalPrompter | undefined;
 }
 
 /** Undefined if the person does not answer. Throws `invalid_answer`, `usage`, and if someone else answers. */
@@ -209,7 +210,7 @@ async function findReply(
 /** Closes the prompt and throws if someone else answers meanwhile. */
 async function askUntilAnswered(
   row: PendingInquiry,
-  prompter: Prompter,
+  prompter: TerminalPrompter,
   context: CommandContext,
 ): Promise<InquiryReply | undefined> {
   const { clock, workspace } = context;
@@ -234,9 +235,9 @@ const NOT_PENDING = { type: "not_pending" } as const;
 
 /** Throws `usage`. */
 function requireTerminal(
-  prompter: Prompter | undefined,
+  prompter: TerminalPrompter | undefined,
   { id, question }: PendingInquiry,
-): Prompter {
+): TerminalPrompter {
   if (prompter?.canAsk() === true) return prompter;
   const isSecret = question.answerType.type === "secret";
   throw usageError(
@@ -291,7 +292,7 @@ function spellings(text: string): readonly Json[] {
 /** Asks with the same widgets as a turn. Undefined if the person leaves it for later. */
 type Ask = (
   row: PendingInquiry,
-  prompter: Prompter,
+  prompter: TerminalPrompter,
   signal: AbortSignal,
 ) => Promise<InquiryReply | undefined>;
 
@@ -304,12 +305,12 @@ const ASKING: Readonly<Record<PendingInquiry["kind"], Ask>> = {
 
 async function askQuestion(
   { id, question, tool, request }: PendingInquiry,
-  prompter: Prompter,
+  prompter: TerminalPrompter,
   signal: AbortSignal,
 ): Promise<InquiryReply | undefined> {
   const questionId = request?.type === "inquiry_request" ? request.questionId : undefined;
-  const asked = { inquiryId: id, question, tool, questionId, ...OPEN };
-  const result = await prompter.ask({ ...asked, signal });
+  const scope = questionId === undefined ? {} : { tool, questionId };
+  const result = await prompter.ask({ inquiryId: id, question, ...scope, ...OPEN, signal });
   if (result.type === "cancelled") return { isCancelled: true };
   return result.type === "answered" ? result : undefined;
 }
@@ -318,7 +319,7 @@ const OPEN = { allowsLater: true, isEditing: false };
 
 async function askPermission(
   { tool, arguments: args = {} }: PendingInquiry,
-  prompter: Prompter,
+  prompter: TerminalPrompter,
   signal: AbortSignal,
 ): Promise<InquiryReply | undefined> {
   const result = await prompter.askPermission({
@@ -334,7 +335,7 @@ async function askPermission(
   });
   if (result.type === "cancelled") return { isCancelled: true };
   if (result.type !== "run" && result.type !== "skip") return undefined;
-  const { isRemembered } = result;
+  const { isRemembered = false } = result;
   if (result.type === "run") return { answer: true, isRemembered };
   const { reason } = result;
   return { answer: false, isRemembered, ...(reason !== undefined && { note: reason }) };
@@ -342,7 +343,7 @@ async function askPermission(
 
 async function askDelivery(
   { tool, request }: PendingInquiry,
-  prompter: Prompter,
+  prompter: TerminalPrompter,
   signal: AbortSignal,
 ): Promise<InquiryReply | undefined> {
   const { result: waiting } = request?.type === "permission_request" ? request : {};

@@ -2,7 +2,7 @@
 import { lstatSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Prompter } from "../../agent/index.ts";
+import type { TerminalPrompter } from "../../terminal/index.ts";
 import {
   configJsonSchema,
   findConfigFile,
@@ -167,7 +167,7 @@ interface Situation {
 }
 
 /** Undefined if the user cancels. */
-async function askChoices(prompter: Prompter, situation: Situation): Promise<Choices | undefined> {
+async function askChoices(prompter: TerminalPrompter, situation: Situation): Promise<Choices | undefined> {
   const model = await askModel(prompter, situation);
   if (model === undefined) return undefined;
   const question = booleanQuestion("ask", "Ask before commands and MCP tools run?", {
@@ -185,7 +185,7 @@ async function askChoices(prompter: Prompter, situation: Situation): Promise<Cho
 }
 
 async function askModel(
-  prompter: Prompter,
+  prompter: TerminalPrompter,
   { models, config }: Situation,
 ): Promise<string | undefined> {
   const own = config.assistant?.model?.id;
@@ -213,7 +213,7 @@ async function askModel(
 const NO_MODELS =
   "No local server is running (Ollama, llama.cpp), and no provider's API key is set.";
 
-async function ask(prompter: Prompter, question: InquiryQuestion): Promise<Json | undefined> {
+async function ask(prompter: TerminalPrompter, question: InquiryQuestion): Promise<Json | undefined> {
   const { signal } = new AbortController();
   // It is not recorded, so any ID will do.
   const result = await prompter.ask({ inquiryId: "init" as InquiryId, question, signal });

@@ -263,15 +263,15 @@ function say(text: string, { context: { output } }: Tour, style?: StyleName): vo
 
 /** After the first question without an answer, no other is asked. Ctrl-C ends the tour without a menu. */
 function createLeavingPrompter(inner: Prompter): Prompter {
-  let left: Exclude<PromptResult["type"], "answered"> | undefined;
+  let left: PromptResult | undefined;
   return {
     channel: inner.channel,
     canAsk: () => inner.canAsk(),
     ask: async (request) => {
       const { inquiryId } = request;
-      if (left !== undefined) return { type: left, inquiryId };
+      if (left !== undefined) return { ...left, inquiryId };
       const result = await inner.ask({ ...request, allowsLater: false });
-      if (result.type !== "answered") left = result.type;
+      if (result.type !== "answered") left = result;
       return result;
     },
     askPermission: (request) => inner.askPermission(request),

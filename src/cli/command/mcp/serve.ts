@@ -1,6 +1,5 @@
 /** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
-import { noPrompter } from "../../../agent/index.ts";
 import { inquiryToJson } from "../../../render/index.ts";
 import { openTools } from "../../../runtime/index.ts";
 import {
@@ -15,7 +14,7 @@ import type { Call } from "../../define.ts";
 import { INTERRUPTED, usageError } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
 import { configForNewConversation } from "../../remembered-config.ts";
 import { warnWithheld, trustedConfig } from "../../trust.ts";
 import { matchesFilter, readInquiries } from "../inquiry.ts";
@@ -46,7 +45,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     tools: tools.toolbox,
     readInquiries: (filter) => readMatching(filter, context),
     // Over stdio, the terminal belongs to the client that started us.
-    person: (http ? findPrompter(context, config, options) : undefined) ?? noPrompter,
+    person: (http ? findPrompter(context, config, options) : undefined) ?? noTerminal,
     clock: context.clock,
     onProblem: (message) => warn(message, context.output),
   };

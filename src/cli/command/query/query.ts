@@ -24,7 +24,7 @@ import type { Call } from "../../define.ts";
 import { findDefaultModel } from "../../detect-models.ts";
 import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags, wantsPlainText } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags, noTerminal, wantsPlainText } from "../../prompter.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import { trustedConfig, trustRecord, warnWithheld } from "../../trust.ts";
 import { checkAnswers, readAnswers } from "./answers.ts";
@@ -221,7 +221,7 @@ async function runTurn(parts: TurnContext, message: string | undefined): Promise
     defer: options.defer === true || options.onlyCall !== undefined,
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
-    ...(person !== undefined && { prompter: withScreen(person, view, options.onlyCall) }),
+    prompter: withScreen(person ?? noTerminal, view, options.onlyCall),
     ...(person?.canAsk() === true && { menu: menuWithScreen(person, view) }),
     inquiryModels: {
       assistant: (target) => resolveInquiryAssistant(config, target),

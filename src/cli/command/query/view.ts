@@ -47,8 +47,10 @@ export function createJsonView(output: Output): TurnView {
 /** A prompter that owns the screen while it asks, about any call or only about this one. */
 export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string): Prompter {
   const askForm = prompter.askForm?.bind(prompter);
+  const { channel, unavailableBecause } = prompter;
   return {
-    channel: prompter.channel,
+    channel,
+    ...(unavailableBecause !== undefined && { unavailableBecause }),
     canAsk: (call) => (onlyCall === undefined || call === onlyCall) && prompter.canAsk(call),
     ask: (request) =>
       view.aside(() => {
@@ -58,8 +60,7 @@ export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string
     ...(askForm !== undefined && {
       askForm: (request) =>
         view.aside(() => {
-          const [first] = request.fields;
-          if (first !== undefined) view.showAsker(first.inquiryId);
+          view.showAsker(request.inquiryId);
           return askForm(request);
         }),
     }),

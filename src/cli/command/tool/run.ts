@@ -1,5 +1,5 @@
 /** `jp tool run`: calls a tool without a model. Its questions are routed as they are in a turn. */
-import { createJournal, noPrompter, TurnState } from "../../../agent/index.ts";
+import { createJournal, TurnState } from "../../../agent/index.ts";
 import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
 import {
   cancellationTag,
@@ -26,7 +26,7 @@ import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags } from "../../prompter.ts";
+import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
 import { assertTrusted } from "../../../trust/index.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 
@@ -77,7 +77,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
       schemas: async () => [],
       find: async () => ({ ...tool, settings: withPermission(settings) }),
     },
-    prompter: findPrompter(context, config, options) ?? noPrompter,
+    prompter: findPrompter(context, config, options) ?? noTerminal,
     journal,
     state,
     limits: resolveLimits(config),
