@@ -151,7 +151,7 @@ describe("a person who is asked about a result", () => {
 
 describe("a tool without a result, because its question got no answer", () => {
   const refusal =
-    "read cannot run because no interactive terminal is available. Do not retry this tool call in " +
+    "read cannot run because no user is available to answer. Do not retry this tool call in " +
     "this turn; continue without user input or explain what information is missing.";
 
   test.each(["ask", "edit", "skip"])(

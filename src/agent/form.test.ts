@@ -29,7 +29,7 @@ const FORM = [A, B, C];
 
 const CANCELLED = "Tool input cancelled by user.";
 const NO_ONE_TO_ASK =
-  "x cannot run because no interactive terminal is available. Do not retry this tool call in this " +
+  "x cannot run because no user is available to answer. Do not retry this tool call in this " +
   "turn; continue without user input or explain what information is missing.";
 const MISFIT =
   "x: the configured conversation.tools.x.questions.b.answer value does not match the question's " +
@@ -130,11 +130,10 @@ describe("questions that belong together", () => {
     await turn.call("x");
     const { id: _a, ...a } = A;
     expect(person.forms[0]?.fields).toMatchObject([
-      { inquiryId: "call_1.a.1", question: a },
+      { inquiryId: "call_1.a.1", question: a, label: "x" },
       { inquiryId: "call_1.b.1", question: { text: "B?" }, label: "Checker" },
       { inquiryId: "call_1.c.1", question: { answerType: C.answerType, allowsNote: true } },
     ]);
-    expect(person.forms[0]?.fields[0]).not.toHaveProperty("label");
   });
 
   test("are recorded in order, all before the first answer", async () => {

@@ -19,7 +19,7 @@ import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 const SURE = booleanQuestion("q", "Sure?");
 
 const NO_TERMINAL =
-  "x cannot run because no interactive terminal is available. Do not retry this tool call in this " +
+  "x cannot run because no user is available to answer. Do not retry this tool call in this " +
   "turn; continue without user input or explain what information is missing.";
 const NEEDS_HUMAN =
   "x requires a human answer and cannot be routed to the assistant. Do not retry this tool call " +

@@ -271,7 +271,8 @@ describe("a process that died", () => {
       const worker = new Worker("x");
       const options = { tools: [worker], config: { x: { result: "ask" } } };
       const events = await dieAfter(at("permission_request", "deliver"), options);
-      const decided = { ...decisionOf(events), action: "deliver", decision } as const;
+      const decidedBy = { kind: "user", channel: "web" } as const;
+      const decided = { ...decisionOf(events), action: "deliver", decision, decidedBy } as const;
       const { turn, added } = await resume([...events, decided], options);
       expect([added, worker.runs, turn.prompter.deliveries]).toEqual([
         [result, "message: Fine"],

@@ -56,7 +56,7 @@ const NO_ONE_TO_ASK: Route = {
   type: "refused",
   reason: "no_prompt_backend",
   message:
-    "x cannot run because no interactive terminal is available. Do not retry this tool call in " +
+    "x cannot run because no user is available to answer. Do not retry this tool call in " +
     "this turn; continue without user input or explain what information is missing.",
 };
 const MISFIT: Route = {

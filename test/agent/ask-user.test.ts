@@ -22,8 +22,8 @@ import { ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixtur
 const SELECT = { question: "Which?", answer_type: "select", options: ["backup", "abort"] };
 const SURE = { question: "Sure?", answer_type: "boolean" };
 
-const NO_TERMINAL =
-  "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
+const NO_USER =
+  "ask_user cannot run because no user is available to answer. Do not retry this tool call " +
   "in this turn; continue without user input or explain what information is missing.";
 const NEEDS_HUMAN =
   "ask_user requires a human answer and cannot be routed to the assistant. Do not retry this tool " +
@@ -232,7 +232,7 @@ describe("in a non-interactive run", () => {
         asked: [],
         otherPrompts: 0,
         models: 0,
-        result: [NO_TERMINAL, true],
+        result: [NO_USER, true],
       });
     },
   );
@@ -242,7 +242,7 @@ describe("in a non-interactive run", () => {
     expect(await ask({ ...SURE, more }, { isInteractive: false })).toMatchObject({
       ends: [1, 2, 3].map(() => ({ outcome: "cancelled", reason: "no_prompt_backend" })),
       models: 0,
-      result: [NO_TERMINAL, true],
+      result: [NO_USER, true],
     });
   });
 });
@@ -409,7 +409,7 @@ describe("ask_user under another name", () => {
     const turn = await start({ tools: { ask: alias }, isInteractive: false });
     const response = await turn.call("ask", { question: "Which?" });
     expect([response?.content, turn.inquiries.calls]).toEqual([
-      NO_TERMINAL.replace("ask_user", "ask"),
+      NO_USER.replace("ask_user", "ask"),
       [],
     ]);
   });

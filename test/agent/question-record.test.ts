@@ -126,7 +126,7 @@ describe("the source of a question", () => {
       labels: turn.prompter.questions.map(({ label }) => label),
       sources: turn.recorded("inquiry_request").map(({ source }) => source),
     }).toEqual({
-      labels: [undefined, "The boss"],
+      labels: ["x", "The boss"],
       sources: [
         { source: "tool", name: "x" },
         { source: "tool", name: "x" },

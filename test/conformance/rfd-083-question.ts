@@ -312,6 +312,9 @@ export const rfd083Question: readonly Requirement[] = [
       "retry this tool call in this turn; continue without user input or explain what " +
       "information is missing.`",
     state: "met",
+    deviation:
+      "In a program without a terminal, the error gives the reason of the program's own prompter, or " +
+      "`no user is available to answer`.",
   },
   {
     id: "083/exclusive/nobody-there-recorded",

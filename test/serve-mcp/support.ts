@@ -5,13 +5,14 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
-import type { Prompter } from "../../src/agent/index.ts";
+import { noPrompter } from "../../src/agent/index.ts";
 import { mergeConfig, parseConfigOrThrow, resolveTools } from "../../src/config/index.ts";
 import { type ConversationEvent, eventsOf } from "../../src/conversation/index.ts";
 import { createAskUser, createTool } from "../../src/executor/index.ts";
 import { McpServers } from "../../src/mcp/index.ts";
 import { type HttpService, serveHttp, type ServeSetup } from "../../src/serve-mcp/index.ts";
-import { FakeClock, MemoryConversationStore, ScriptedPrompter } from "../../src/testing/index.ts";
+import { NO_TERMINAL } from "../../src/terminal/index.ts";
+import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { transcript } from "../../src/conversation/transcript.fixture.ts";
 
@@ -59,7 +60,7 @@ export class Served {
       newConversation: {},
       tools: { schemas: async () => [], find: async (name) => (await findAskUser(askUser))(name) },
       readInquiries: async function* () {},
-      person: unavailablePrompter(),
+      person: { ...noPrompter, unavailableBecause: NO_TERMINAL },
       clock,
       onProblem: () => undefined,
       ...changed,
@@ -122,12 +123,6 @@ export async function ask(client: Client, args: JsonObject): Promise<JsonObject>
     text: first?.type === "text" ? first.text : "",
     ...(isError === true && { isError }),
   };
-}
-
-function unavailablePrompter(): Prompter {
-  const prompter = new ScriptedPrompter();
-  prompter.isAvailable = false;
-  return prompter;
 }
 
 async function findAskUser(own: JsonObject) {

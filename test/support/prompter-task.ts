@@ -73,8 +73,10 @@ function start(
   switch (task.method) {
     case "ask":
       return prompter.ask({ ...task.request, signal } as PromptRequest);
-    case "askForm":
-      return prompter.askForm({ ...task.request, signal } as FormRequest);
+    case "askForm": {
+      const fields = task.request.fields.map((field) => ({ ...field, signal }));
+      return prompter.askForm({ ...task.request, fields, signal } as FormRequest);
+    }
     case "askPermission": {
       const { refused } = task;
       const check = (edited: object) =>
