@@ -1,5 +1,6 @@
 /** The library: what an embedding program imports. It never touches a terminal or the process. */
 export type {
+  AnsweredPrompt,
   AnswerSource,
   Assistant,
   CallToDecide,
@@ -13,9 +14,12 @@ export type {
   GivenDelivery,
   GivenPermission,
   GivenReply,
+  NoAnswer,
+  NoAnswerReason,
   Observer,
   PermissionRequest,
   PermissionResult,
+  PromptBase,
   Prompter,
   PromptRequest,
   PromptResult,

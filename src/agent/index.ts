@@ -50,6 +50,7 @@ export { RERUN_ANSWERS, rerunDecision, rerunQuestion } from "./delivery.ts";
 export {
   failureIn,
   isWithheld,
+  NO_ANSWER_IN_TIME,
   OUTCOME_UNKNOWN,
   withoutEditedArguments,
   withoutNotes,

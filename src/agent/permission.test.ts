@@ -14,8 +14,7 @@ const FOR_THE_TURN = { ...USER, scope: "turn" };
 
 const INVALID =
   "Invalid arguments for tool 'write'. It was not run.\n" +
-  "- `path`: expected string, got 5\n" +
-  'You can call `describe_tools(tools: ["write"])` to learn more about how to use this tool.';
+  "- `path`: expected string, got 5";
 
 /** Returns its arguments, to show that it ran and with which. */
 const write = defineTool({

@@ -95,6 +95,8 @@ export interface ToolDescription {
   readonly name: string;
   /** Sent with every request. */
   readonly summary: string;
+  /** `describe_tools` is offered too, and tells the model more when it asks. */
+  readonly hasDetails?: boolean;
   /** Sent when the model asks for it. */
   readonly description?: string;
   readonly examples?: string;

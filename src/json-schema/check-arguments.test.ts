@@ -7,7 +7,7 @@ const HINT =
   'You can call `describe_tools(tools: ["x"])` to learn more about how to use this tool.';
 
 async function problemsOf(schema: JsonObject, given: JsonObject): Promise<string[]> {
-  const check = await checkArguments({ name: "x", parameters: schema }, given);
+  const check = await checkArguments({ name: "x", parameters: schema, hasDetails: true }, given);
   if (check.ok) return [];
   const [title, ...lines] = check.message.split("\n");
   expect([title, lines.pop()]).toEqual(["Invalid arguments for tool 'x'. It was not run.", HINT]);

@@ -18,6 +18,8 @@ export interface CheckedTool {
   readonly name: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
+  /** The model can call `describe_tools` for more. */
+  readonly hasDetails?: boolean;
 }
 
 const MAX_PROBLEMS = 5;
@@ -25,12 +27,13 @@ const CHECK_MS = 500;
 
 /** Checks arguments against the parameters of a tool, and fills in defaults. Never throws. */
 export async function checkArguments(
-  { name, parameters: schema }: CheckedTool,
+  tool: CheckedTool,
   given: JsonObject,
 ): Promise<ArgumentsCheck> {
+  const { name, parameters: schema } = tool;
   if (isTooDeep(given)) {
     const problem = `the arguments: nested more than ${MAX_JSON_DEPTH} levels deep`;
-    return invalidArguments(name, [problem]);
+    return invalidArguments(tool, [problem]);
   }
   try {
     const { Validator } = await import("@cfworker/json-schema");
@@ -40,7 +43,7 @@ export async function checkArguments(
       return { args: filled, problems: violationsOf(Validator, checked) };
     });
     if (problems.length === 0) return { ok: true, arguments: args };
-    return invalidArguments(name, problems);
+    return invalidArguments(tool, problems);
   } catch (error) {
     // Other arguments may be quicker to check, so the model is told. It can do nothing about a schema.
     const reason =
@@ -107,7 +110,7 @@ function violationsOf(
 }
 
 function invalidArguments(
-  name: string,
+  { name, hasDetails = false }: CheckedTool,
   problems: readonly string[],
 ): Extract<ArgumentsCheck, { ok: false }> {
   const shown = problems.slice(0, MAX_PROBLEMS).map((line) => `- ${line}`);
@@ -117,6 +120,7 @@ function invalidArguments(
     ...shown,
     ...(more > 0 ? [`- and ${more} more`] : []),
   ].join("\n");
+  if (!hasDetails) return { ok: false, problem, message: problem };
   const advice = `You can call \`describe_tools(tools: ["${name}"])\` to learn more about how to use this tool.`;
   return { ok: false, problem, message: `${problem}\n${advice}` };
 }

@@ -6,6 +6,9 @@ import {
   failureIn,
   isWithheld,
   lastTurn,
+  NO_ANSWER_IN_TIME,
+  type NoAnswer,
+  type NoAnswerReason,
   type PermissionRequest,
   type PermissionResult,
   type Prompter,
@@ -63,6 +66,8 @@ export class RecordedPrompter implements Prompter {
         return this.#repeat(end, inquiryId);
       case "permission_decision":
         return { inquiryId, type: "answered", answer: rerunAnswer(end), isRemembered: false };
+      case "unanswered":
+        return { inquiryId, ...end };
       default:
         return { inquiryId, type: end === undefined ? "later" : "cancelled" };
     }
@@ -77,6 +82,7 @@ export class RecordedPrompter implements Prompter {
       return request.tool === tool && isDeepStrictEqual(request.arguments, shown);
     });
     if (decided === undefined) return { type: "later" };
+    if (decided.type === "unanswered") return decided;
     const { decision, arguments: edited, reason } = decided;
     const isRemembered = isForTurn(decided);
     if (decision === "denied") {
@@ -90,6 +96,7 @@ export class RecordedPrompter implements Prompter {
       return request.tool === tool && request.result?.content === shown;
     });
     if (decided === undefined) return { type: "later" };
+    if (decided.type === "unanswered") return decided;
     const { content = "" } = this.#options.script.responseOf(decided.toolCallId) ?? {};
     const seen = withoutEditedArguments(content);
     if (decided.decision === "denied") return { type: isWithheld(seen) ? "withhold" : "cancelled" };
@@ -118,7 +125,7 @@ export class RecordedPrompter implements Prompter {
     kind: PendingItem["kind"],
     signal: AbortSignal,
     isShown: (request: PermissionRequestEvent) => boolean,
-  ): Promise<PermissionDecision | undefined> {
+  ): Promise<PermissionDecision | Unanswered | undefined> {
     // Prompts open in the order of the calls. If two look alike, the first is the one that was not asked yet.
     const isIt = ({ id, request, ...item }: PendingItem) =>
       item.kind === kind &&
@@ -130,7 +137,7 @@ export class RecordedPrompter implements Prompter {
       if (isFound) this.#asked.add(item.id);
       return isFound;
     }, signal);
-    return end?.type === "permission_decision" ? end : undefined;
+    return end?.type === "permission_decision" || end?.type === "unanswered" ? end : undefined;
   }
 
   /**
@@ -140,7 +147,7 @@ export class RecordedPrompter implements Prompter {
   async #end(
     isAsked: (item: PendingItem) => boolean,
     signal: AbortSignal,
-  ): Promise<AnswerEvent | ToolCallResponse | undefined> {
+  ): Promise<AnswerEvent | ToolCallResponse | Unanswered | undefined> {
     const { script, conversation } = this.#options;
     const item = pendingOf(readTurnProgress(lastTurn(conversation)), true).find(isAsked);
     if (item === undefined) return undefined;
@@ -149,9 +156,28 @@ export class RecordedPrompter implements Prompter {
     await script.until(end);
     if (script.order.isOver) return undefined;
     if (hasFailed(end)) throw new Error(failureOf(script, item.toolCallId));
-    if (isAnswer(end) && !isByPerson(end)) await script.untilClosed(signal);
+    if (isAnswer(end) && !isByPerson(end)) {
+      const reason = findReason(end, item);
+      if (reason !== undefined) return { type: "unanswered", reason };
+      await script.untilClosed(signal);
+    }
     return script.order.isOver || signal.aborted ? undefined : end;
   }
+}
+
+type Unanswered = Extract<NoAnswer, { type: "unanswered" }>;
+
+/** Why the prompter got no answer. Undefined if it did not say so: the deadline passed, or the tool did not wait. */
+function findReason(end: AnswerEvent, { request }: PendingItem): NoAnswerReason | undefined {
+  if (end.type === "permission_decision") {
+    return end.reason === NO_ANSWER_IN_TIME ? "timed_out" : "unavailable";
+  }
+  if (end.outcome === "cancelled" && end.reason !== "timed_out") {
+    return end.reason === "no_prompt_backend" ? "unavailable" : undefined;
+  }
+  const deadline = request?.type === "inquiry_request" ? request.deadline : undefined;
+  if (deadline !== undefined) return undefined;
+  return end.outcome === "cancelled" ? "timed_out" : "unavailable";
 }
 
 /** The question could not be shown. */

@@ -54,7 +54,7 @@ export function openTools(
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };
   const open = (name: string, signal: AbortSignal) =>
-    createTool(findTool(settings, name), { ...sources, signal });
+    openTool(findTool(settings, name), settings, { ...sources, signal });
   return {
     settings,
     open,
@@ -91,17 +91,16 @@ interface ToolboxParts extends Pick<Machine, "onWarning"> {
 export function createToolbox({ sources, list, onWarning }: ToolboxParts): Toolbox {
   const { servers } = sources;
   const caller = {};
-  const open = (tool: ToolSettings, signal: AbortSignal) =>
-    createTool(tool, { ...sources, caller, signal });
+  const parts = { ...sources, caller };
   const isOptional = ({ source }: ToolSettings) =>
     source.type === "mcp" && servers.isOptional(source.server);
   return {
     schemas: async (signal) => {
-      const all = [...(await list(signal)).values()];
-      const opened = all.map(async (tool) => {
+      const settings = await list(signal);
+      const opened = [...settings.values()].map(async (tool) => {
         if (!tool.isEnabled) return [];
         try {
-          return [toSchema(await open(tool, signal))];
+          return [toSchema(await openTool(tool, settings, { ...parts, signal }))];
         } catch (error) {
           if (!isOptional(tool) || signal.aborted) throw error;
           onWarning(messageOf(error));
@@ -111,15 +110,27 @@ export function createToolbox({ sources, list, onWarning }: ToolboxParts): Toolb
       return (await Promise.all(opened)).flat();
     },
     find: async (name, signal): Promise<CallableTool | undefined> => {
-      const settings = (await list(signal)).get(name);
+      const all = await list(signal);
+      const settings = all.get(name);
       if (settings?.isEnabled !== true) return undefined;
-      const tool = await open(settings, signal);
+      const tool = await openTool(settings, all, { ...parts, signal });
       const { isIdempotent = tool.isIdempotent ?? false } = settings;
       return { ...tool, isIdempotent, settings };
     },
     onUnscopedQuestions: (listener) =>
       servers.onUnscopedQuestion(caller, (stray) => listener(toRefusedQuestions(stray))),
   };
+}
+
+/** Its description says whether `describe_tools` has the rest of it. */
+async function openTool(
+  tool: ToolSettings,
+  all: ReadonlyMap<string, ToolSettings>,
+  parts: ToolParts,
+): Promise<RunnableTool> {
+  const opened = await createTool(tool, parts);
+  const hasDetails = all.get("describe_tools")?.isEnabled === true;
+  return { ...opened, description: { ...opened.description, hasDetails } };
 }
 
 /** Throws `unknown_tool`. */
