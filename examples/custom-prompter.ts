@@ -20,19 +20,20 @@ let isThere = true;
 const prompter: Prompter = {
   channel: "lines",
   canAsk: () => isThere,
-  async ask({ inquiryId, question, signal }) {
+  async ask({ inquiryId, question, label, signal }) {
     for (;;) {
-      const words = await readLine(question.text, signal);
-      if (words === undefined) return { type: "cancelled", inquiryId };
+      const words = await readLine(`${label} asks: ${question.text}`, signal);
+      if (words === undefined) return { type: "unanswered", reason: "unavailable", inquiryId };
       const answer = question.answerType.type === "boolean" ? toBoolean(words) : words;
       if (answerFits(question.answerType, answer)) {
-        return { type: "answered", inquiryId, answer, isRemembered: false };
+        return { type: "answered", inquiryId, answer, userName: "Ana" };
       }
     }
   },
-  async askPermission({ tool, signal }) {
-    const words = await readLine(`Run ${tool}?`, signal);
-    return { type: words === "yes" ? "run" : "skip", isRemembered: false };
+  async askPermission({ tool, label, signal }) {
+    const words = await readLine(`The ${label} wants to run ${tool}. Allow it?`, signal);
+    if (words === undefined) return { type: "unanswered", reason: "unavailable" };
+    return words === "yes" ? { type: "run", userName: "Ana" } : { type: "skip", userName: "Ana" };
   },
   askDelivery: async () => ({ type: "deliver" }),
 };

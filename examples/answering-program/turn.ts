@@ -16,27 +16,25 @@ const prompter: Prompter = {
   canAsk: () => program.connected,
   async ask({ inquiryId, question, signal }) {
     const reply = await post("/question", { question }, signal);
-    if (reply?.answer === undefined) return { type: "cancelled", inquiryId };
-    return { type: "answered", inquiryId, answer: reply.answer, isRemembered: false };
+    if (reply.answer === undefined) return { type: "cancelled", inquiryId };
+    return { type: "answered", inquiryId, answer: reply.answer };
   },
   async askPermission({ tool, arguments: args, signal }) {
-    const reply = await post("/permission", { tool, arguments: args }, signal);
-    if (reply?.answer === true) return { type: "run", isRemembered: false };
-    return { type: "skip", isRemembered: false, reason: reply?.reason ?? "Not allowed." };
+    const { answer, reason = "Not allowed." } = await post(
+      "/permission",
+      { tool, arguments: args },
+      signal,
+    );
+    return answer === true ? { type: "run" } : { type: "skip", reason };
   },
   askDelivery: async () => ({ type: "deliver" }),
 };
 
-/** Undefined if the question was withdrawn. Throws if the program is unreachable; jp records that. */
-async function post(to: string, body: object, signal: AbortSignal): Promise<Reply | undefined> {
+/** Throws if the program is unreachable, which jp records, or if jp withdraws the question. */
+async function post(to: string, body: object, signal: AbortSignal): Promise<Reply> {
   const request = { method: "POST", body: JSON.stringify(body), signal };
-  try {
-    const response = await fetch(new URL(to, address), request);
-    return (await response.json()) as Reply; // jp checks the answer against the question.
-  } catch (error) {
-    if (signal.aborted) return undefined;
-    throw error;
-  }
+  const response = await fetch(new URL(to, address), request);
+  return (await response.json()) as Reply; // jp checks the answer against the question.
 }
 
 const release = defineTool<{ readonly to: string }>({

@@ -316,11 +316,19 @@ function isLeftOpen(reason: NoAnswerReason, { detached }: Pick<ToolSettings, "de
 async function askAboutDoubt(
   context: TurnContext,
   { tool: { settings }, progress }: PendingCall,
-  { question, ...asked }: Pick<PromptRequest, "inquiryId" | "signal"> & { readonly question: Question },
+  {
+    question,
+    ...asked
+  }: Pick<PromptRequest, "inquiryId" | "signal"> & { readonly question: Question },
 ): Promise<PromptResult> {
   const { name } = settings;
   const source = { source: "tool", name } as const;
-  const base = promptBase(context, { ...asked, toolCallId: progress.request.id, tool: name, source });
+  const base = promptBase(context, {
+    ...asked,
+    toolCallId: progress.request.id,
+    tool: name,
+    source,
+  });
   try {
     const request = { ...base, question, questionId: question.id, canRemember: false };
     return await context.prompter.ask(request);

@@ -62,8 +62,8 @@ async function untilClosed<Result>(
 ): Promise<Result | "abandoned"> {
   const settled = new AbortController();
   const abandoned = Promise.withResolvers<"abandoned">();
+  const abandon = () => abandoned.resolve("abandoned");
   const onAbort = () => {
-    const abandon = () => abandoned.resolve("abandoned");
     clock.sleep(CLOSING_MS, settled.signal).then(abandon, () => undefined); // Rejects once settled.
   };
   signal.addEventListener("abort", onAbort, { once: true });

@@ -210,10 +210,7 @@ export function stopCause({ reason }: AbortSignal): StopCause {
 }
 
 /** Who closed a prompt. An aborted signal decides, because many prompters report every end alike. */
-export function promptCause(
-  { type }: Pick<NoAnswer, "type">,
-  signal: AbortSignal,
-): StopCause {
+export function promptCause({ type }: Pick<NoAnswer, "type">, signal: AbortSignal): StopCause {
   if (signal.aborted) return stopCause(signal);
   return type === "cancelled" ? "user" : "interrupted";
 }

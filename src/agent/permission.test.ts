@@ -13,8 +13,7 @@ const USER = { kind: "user", channel: "scripted" };
 const FOR_THE_TURN = { ...USER, scope: "turn" };
 
 const INVALID =
-  "Invalid arguments for tool 'write'. It was not run.\n" +
-  "- `path`: expected string, got 5";
+  "Invalid arguments for tool 'write'. It was not run.\n- `path`: expected string, got 5";
 
 /** Returns its arguments, to show that it ran and with which. */
 const write = defineTool({

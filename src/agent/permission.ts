@@ -194,8 +194,7 @@ async function askPerson(context: TurnContext, call: UndecidedCall): Promise<Per
   const permission = await context.prompts.run(
     // While this waited, the person may have decided for the whole turn.
     async (signal) =>
-      (await useRemembered(context, call)) ??
-      (await prompt(context, call, { inquiryId, signal })),
+      (await useRemembered(context, call)) ?? (await prompt(context, call, { inquiryId, signal })),
     AbortSignal.any([call.signal, call.item.signal]),
   );
   return permission ?? { type: "cancelled" };

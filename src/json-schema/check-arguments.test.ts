@@ -14,6 +14,13 @@ async function problemsOf(schema: JsonObject, given: JsonObject): Promise<string
   return lines;
 }
 
+test("the model is not told of `describe_tools` where it is not offered", async () => {
+  const tool = { name: "x", parameters: { type: "object", required: ["a"] } };
+  expect(await checkArguments(tool, {})).toMatchObject({
+    message: "Invalid arguments for tool 'x'. It was not run.\n- `a`: missing",
+  });
+});
+
 const valueProblems = (schema: JsonObject, value: Json) =>
   problemsOf({ type: "object", properties: { value: schema } }, { value });
 

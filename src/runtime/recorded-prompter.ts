@@ -16,6 +16,7 @@ import {
   type PromptResult,
   RERUN_ANSWERS,
   withoutEditedArguments,
+  withoutNotes,
 } from "../agent/index.ts";
 import {
   type AnswerEvent,
@@ -27,9 +28,11 @@ import {
   type PermissionDecision,
   type PermissionRequestEvent,
   readTurnProgress,
+  timestampToMilliseconds,
   type ToolCallResponse,
 } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
+import type { Clock } from "../util/index.ts";
 import { failureOf } from "./recorded-parts.ts";
 import { isByPerson } from "./recorded-process.ts";
 import type { ReplayScript } from "./replay-script.ts";
@@ -42,6 +45,8 @@ export interface RecordedPrompterOptions {
   readonly canAsk: boolean;
   /** False if tools run for real: they cannot be given a secret, because no record has it. */
   readonly knowsSecrets: boolean;
+  /** Of the replay. */
+  readonly clock: Clock;
 }
 
 /** Answers as recorded. What the process got no answer to is left for later. */
@@ -148,16 +153,25 @@ export class RecordedPrompter implements Prompter {
     isAsked: (item: PendingItem) => boolean,
     signal: AbortSignal,
   ): Promise<AnswerEvent | ToolCallResponse | Unanswered | undefined> {
-    const { script, conversation } = this.#options;
+    const { script, conversation, clock } = this.#options;
     const item = pendingOf(readTurnProgress(lastTurn(conversation)), true).find(isAsked);
     if (item === undefined) return undefined;
     const end = script.answerTo(item) ?? script.responseOf(item.toolCallId);
     if (end === undefined) return undefined;
     await script.until(end);
     if (script.order.isOver) return undefined;
-    if (hasFailed(end)) throw new Error(failureOf(script, item.toolCallId));
+    if (hasFailed(end)) {
+      const response = script.responseOf(item.toolCallId);
+      // A model was asked instead, and failed.
+      const isModels = failureIn(withoutNotes(response?.content ?? ""))?.what === "inquiry";
+      if (isModels) return { type: "unanswered", reason: "unavailable" };
+      throw new Error(failureOf(script, item.toolCallId));
+    }
     if (isAnswer(end) && !isByPerson(end)) {
-      const reason = findReason(end, item);
+      const isOverdue =
+        item.deadline !== undefined &&
+        clock.now().getTime() >= timestampToMilliseconds(item.deadline);
+      const reason = isOverdue ? undefined : findReason(end, item);
       if (reason !== undefined) return { type: "unanswered", reason };
       await script.untilClosed(signal);
     }
@@ -167,17 +181,18 @@ export class RecordedPrompter implements Prompter {
 
 type Unanswered = Extract<NoAnswer, { type: "unanswered" }>;
 
-/** Why the prompter got no answer. Undefined if it did not say so: the deadline passed, or the tool did not wait. */
-function findReason(end: AnswerEvent, { request }: PendingItem): NoAnswerReason | undefined {
+/** Why the prompter got no answer. Undefined if its prompt was closed: the tool did not wait for an answer. */
+function findReason(end: AnswerEvent, { deadline }: PendingItem): NoAnswerReason | undefined {
   if (end.type === "permission_decision") {
     return end.reason === NO_ANSWER_IN_TIME ? "timed_out" : "unavailable";
   }
-  if (end.outcome === "cancelled" && end.reason !== "timed_out") {
-    return end.reason === "no_prompt_backend" ? "unavailable" : undefined;
+  if (end.outcome !== "cancelled") {
+    // Only a question with a deadline has an answer for the case that it passes.
+    const isDefault = deciderOf(end)?.kind === "default" && deadline !== undefined;
+    return isDefault ? "timed_out" : "unavailable";
   }
-  const deadline = request?.type === "inquiry_request" ? request.deadline : undefined;
-  if (deadline !== undefined) return undefined;
-  return end.outcome === "cancelled" ? "timed_out" : "unavailable";
+  if (end.reason === "timed_out") return "timed_out";
+  return end.reason === "no_prompt_backend" ? "unavailable" : undefined;
 }
 
 /** The question could not be shown. */

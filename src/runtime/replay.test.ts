@@ -1,7 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { closeTurn, lastTurn, type Prompter, type Toolbox, type Turn } from "../agent/index.ts";
+import {
+  closeTurn,
+  lastTurn,
+  type NoAnswerReason,
+  type Prompter,
+  type Toolbox,
+  type Turn,
+} from "../agent/index.ts";
 import { toolboxOf } from "../agent/tool-turn.fixture.ts";
 import {
   type ConversationEvent,
@@ -74,7 +81,16 @@ interface Call {
 }
 
 /** `elsewhere`: answers what has waited longest through another process, while the prompt is open. */
-type Reaction = "yes" | "remember" | "no" | "close" | "later" | "change" | "wait" | "elsewhere";
+type Reaction =
+  | "yes"
+  | "remember"
+  | "no"
+  | "close"
+  | "later"
+  | "change"
+  | "wait"
+  | "elsewhere"
+  | NoAnswerReason;
 
 /** A process that runs a turn, or goes on with it. */
 interface Process {
@@ -127,7 +143,7 @@ const anyStory: fc.Arbitrary<Story> = fc.record({
   reactions: fc.array(
     fc.constantFrom<Reaction>(
       ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
-      "elsewhere",
+      ...(["elsewhere", "timed_out", "unavailable"] as const),
     ),
     { minLength: 1, maxLength: 8 },
   ),
@@ -505,6 +521,7 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
       if (reaction === "wait") await passHour(world.clock);
       if (signal.aborted) return { inquiryId, type: "interrupted" };
       if (reaction === "later") return { inquiryId, type: "later" };
+      if (isNoAnswer(reaction)) return { inquiryId, type: "unanswered", reason: reaction };
       if (reaction === "close") return { inquiryId, type: "cancelled" };
       const isRemembered = reaction === "remember";
       return { inquiryId, type: "answered", answer: fitting(question), isRemembered, note: "n" };
@@ -513,6 +530,7 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
       const reaction = await react();
       if (signal.aborted) return { type: "interrupted" };
       if (reaction === "later") return { type: "later" };
+      if (isNoAnswer(reaction)) return { type: "unanswered", reason: reaction };
       if (reaction === "close") return { type: "cancelled" };
       const isRemembered = reaction === "remember";
       if (reaction === "no") return { type: "skip", isRemembered, reason: "not now" };
@@ -523,6 +541,7 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
       const reaction = await react();
       if (signal.aborted) return { type: "interrupted" };
       if (reaction === "later") return { type: "later" };
+      if (isNoAnswer(reaction)) return { type: "unanswered", reason: reaction };
       if (reaction === "close") return { type: "cancelled" };
       if (reaction === "no") return { type: "withhold" };
       return reaction === "change"
@@ -530,6 +549,10 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
         : { type: "deliver" };
     },
   };
+}
+
+function isNoAnswer(reaction: Reaction): reaction is NoAnswerReason {
+  return reaction === "timed_out" || reaction === "unavailable";
 }
 
 function fitting({ answerType }: InquiryQuestion): Json {

@@ -34,7 +34,10 @@ export interface ElicitationParts {
 }
 
 export function createElicitationPrompter(parts: ElicitationParts): Prompter {
-  const askForm = async ({ fields, signal }: Pick<FormRequest, "fields" | "signal">): Promise<FormResult> => {
+  const askForm = async ({
+    fields,
+    signal,
+  }: Pick<FormRequest, "fields" | "signal">): Promise<FormResult> => {
     const content = await fillIn(parts.elicit, toForm(fields, parts.notation), signal);
     if (content === undefined) return { type: closedBy(signal) };
     return { type: "answered", results: readForm(fields, content) };

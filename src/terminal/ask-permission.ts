@@ -149,10 +149,7 @@ type ParsedArguments =
   | { readonly type: "valid"; readonly arguments: JsonObject }
   | { readonly type: "invalid"; readonly problem: string };
 
-async function parseArguments(
-  text: string,
-  { check }: ShownPermission,
-): Promise<ParsedArguments> {
+async function parseArguments(text: string, { check }: ShownPermission): Promise<ParsedArguments> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

@@ -22,10 +22,7 @@ import {
 export type ShownQuestion = Pick<PromptRequest, "inquiryId" | "question"> &
   Partial<Pick<PromptRequest, "label" | "tool" | "questionId" | "source" | "allowsLater">>;
 
-export async function askQuestion(
-  shown: ShownQuestion,
-  dialogue: Dialogue,
-): Promise<PromptResult> {
+export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Promise<PromptResult> {
   const { inquiryId, question, tool, questionId, allowsLater = false } = shown;
   const message = oneLine(question.text);
   await dialogue.start();

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import type {
-  FormRequest,
-  PermissionRequest,
-  PromptBase,
-  PromptRequest,
-} from "../agent/index.ts";
+import type { FormRequest, PermissionRequest, PromptBase, PromptRequest } from "../agent/index.ts";
 import type { ConversationId, InquiryId } from "../conversation/index.ts";
 import { secretQuestion, textQuestion } from "../tool/index.ts";
 import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-prompter.ts";

@@ -65,11 +65,7 @@ export async function runPrompterTask(
 }
 
 /** The casts add what a task leaves out because nothing shows it. */
-function start(
-  prompter: FormPrompter,
-  task: PrompterTask,
-  signal: AbortSignal,
-): Promise<unknown> {
+function start(prompter: FormPrompter, task: PrompterTask, signal: AbortSignal): Promise<unknown> {
   switch (task.method) {
     case "ask":
       return prompter.ask({ ...task.request, signal } as PromptRequest);

@@ -167,7 +167,10 @@ interface Situation {
 }
 
 /** Undefined if the user cancels. */
-async function askChoices(prompter: TerminalPrompter, situation: Situation): Promise<Choices | undefined> {
+async function askChoices(
+  prompter: TerminalPrompter,
+  situation: Situation,
+): Promise<Choices | undefined> {
   const model = await askModel(prompter, situation);
   if (model === undefined) return undefined;
   const question = booleanQuestion("ask", "Ask before commands and MCP tools run?", {
@@ -213,7 +216,10 @@ async function askModel(
 const NO_MODELS =
   "No local server is running (Ollama, llama.cpp), and no provider's API key is set.";
 
-async function ask(prompter: TerminalPrompter, question: InquiryQuestion): Promise<Json | undefined> {
+async function ask(
+  prompter: TerminalPrompter,
+  question: InquiryQuestion,
+): Promise<Json | undefined> {
   const { signal } = new AbortController();
   // It is not recorded, so any ID will do.
   const result = await prompter.ask({ inquiryId: "init" as InquiryId, question, signal });
