@@ -48,12 +48,12 @@ describe("the examples", () => {
     expect(await run("custom-prompter.ts", { input: "yes\nperhaps\nyes\n" })).toEqual(
       printed(
         lines(
-          "Run clean?",
-          "Delete 12 old builds?",
-          "Delete 12 old builds?",
+          "The assistant wants to run clean. Allow it?",
+          "clean asks: Delete 12 old builds?",
+          "clean asks: Delete 12 old builds?",
           "I have cleaned up.",
-          "Permission: approved by user (lines)",
-          "Answer: true by user (lines)",
+          "Permission: approved by user Ana (lines)",
+          "Answer: true by user Ana (lines)",
         ),
       ),
     );
@@ -63,10 +63,10 @@ describe("the examples", () => {
     expect(await run("custom-prompter.ts", { input: "yes\n" })).toEqual(
       printed(
         lines(
-          "Run clean?",
-          "Delete 12 old builds?",
+          "The assistant wants to run clean. Allow it?",
+          "clean asks: Delete 12 old builds?",
           "I have cleaned up.",
-          "Permission: approved by user (lines)",
+          "Permission: approved by user Ana (lines)",
         ),
       ),
     );

@@ -39,7 +39,7 @@ import type {
   PromptRequest,
   PromptResult,
 } from "./ports.ts";
-import { personOf, promptBase } from "./prompt-request.ts";
+import { aboutCall, personOf } from "./prompts.ts";
 import { type TurnContext, withoutAnswer } from "./state.ts";
 
 /** The response to a call, as the model sees it. */
@@ -182,17 +182,14 @@ type Decided =
 
 async function prompt(
   context: TurnContext,
-  { tool: { settings }, progress, result }: Delivery,
+  delivery: Delivery,
   asked: Pick<PromptBase, "inquiryId" | "signal">,
 ): Promise<Decided> {
-  const { name } = settings;
   const { signal } = asked;
-  const source = { source: "tool", name } as const;
-  const toolCallId = progress.request.id;
   const decided = await context.prompter.askDelivery({
-    ...promptBase(context, { ...asked, toolCallId, tool: name, source }),
-    ...result,
-    isEditing: settings.result === "edit",
+    ...aboutCall(context, delivery, { ...asked, by: "tool" }),
+    ...delivery.result,
+    isEditing: delivery.tool.settings.result === "edit",
   });
   const isClosed = decided.type === "cancelled" || decided.type === "interrupted";
   if (isClosed || (decided.type === "unanswered" && signal.aborted)) {
@@ -315,23 +312,16 @@ function isLeftOpen(reason: NoAnswerReason, { detached }: Pick<ToolSettings, "de
 
 async function askAboutDoubt(
   context: TurnContext,
-  { tool: { settings }, progress }: PendingCall,
+  call: PendingCall,
   {
     question,
     ...asked
   }: Pick<PromptRequest, "inquiryId" | "signal"> & { readonly question: Question },
 ): Promise<PromptResult> {
-  const { name } = settings;
-  const source = { source: "tool", name } as const;
-  const base = promptBase(context, {
-    ...asked,
-    toolCallId: progress.request.id,
-    tool: name,
-    source,
-  });
+  const base = aboutCall(context, call, { ...asked, by: "tool" });
   try {
-    const request = { ...base, question, questionId: question.id, canRemember: false };
-    return await context.prompter.ask(request);
+    const about = { question, questionId: question.id, canRemember: false };
+    return await context.prompter.ask({ ...base, ...about });
   } catch {
     return { inquiryId: asked.inquiryId, type: "interrupted" };
   }

@@ -1,8 +1,7 @@
 export { ToolCycle } from "./calls.ts";
 export { closeCall, closeTurn } from "./closing.ts";
 export { type DataValidator, type Done, type InvalidData } from "./data.ts";
-export { CLOSING_MS, guardObserver, guardPrompter } from "./guard.ts";
-export { PromptQueue } from "./interrupts.ts";
+export { guardObserver } from "./observer.ts";
 export {
   type AnswerSource,
   type CallableTool,
@@ -34,7 +33,7 @@ export {
   type ToolOrigin,
   type TurnUpdate,
 } from "./ports.ts";
-export { defaultLabel } from "./prompt-request.ts";
+export { CLOSING_MS, defaultLabel, guardPrompter, PromptQueue } from "./prompts.ts";
 export type { Assistant } from "./reply.ts";
 export { type Overdue, settleOverdue } from "./route.ts";
 export {

@@ -26,7 +26,7 @@ import {
   tooManyAnswers,
 } from "./model-texts.ts";
 import type { AnsweredPrompt, NoAnswerReason, PromptRequest, PromptResult } from "./ports.ts";
-import { canRemember, personOf, questionRequest } from "./prompt-request.ts";
+import { canRemember, personOf, questionRequest } from "./prompts.ts";
 import { type AskedQuestion, type Route, routeQuestion } from "./route.ts";
 import {
   declineOf,

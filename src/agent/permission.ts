@@ -35,7 +35,7 @@ import type {
   PermissionResult,
   PromptBase,
 } from "./ports.ts";
-import { personOf, promptBase } from "./prompt-request.ts";
+import { aboutCall, personOf } from "./prompts.ts";
 import { type TurnContext, withoutAnswer } from "./state.ts";
 import type { WaitingItem } from "./waiting.ts";
 
@@ -221,12 +221,10 @@ async function prompt(
 ): Promise<Permission> {
   const { settings, description } = call.tool;
   const { signal } = asked;
-  const toolCallId = call.progress.request.id;
   let result: PermissionResult;
   try {
-    const source = { source: "assistant" } as const;
     result = await context.prompter.askPermission({
-      ...promptBase(context, { ...asked, toolCallId, tool: settings.name, source }),
+      ...aboutCall(context, call, { ...asked, by: "assistant" }),
       origin: settings.source,
       arguments: call.arguments,
       isEditing: settings.run === "edit",

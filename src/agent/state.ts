@@ -19,7 +19,7 @@ import type { InquiryBackend } from "../inquiry/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Question } from "../tool/index.ts";
 import { type Clock, type Json, truncateBytes } from "../util/index.ts";
-import type { PromptQueue } from "./interrupts.ts";
+import type { PromptQueue } from "./prompts.ts";
 import { declinedByModel } from "./model-texts.ts";
 import type { AnswerSource, Journal, Observer, Prompter, Toolbox } from "./ports.ts";
 import { WaitingList } from "./waiting.ts";

@@ -32,7 +32,8 @@ import {
   type InvalidData,
   readEnd,
 } from "./data.ts";
-import { type Interruption, Interrupts, PromptQueue } from "./interrupts.ts";
+import { type Interruption, Interrupts } from "./interrupts.ts";
+import { PromptQueue } from "./prompts.ts";
 import {
   type AnswerSource,
   type InterruptMenu,

@@ -1,0 +1,225 @@
+/**
+ * Prompts: what a person is asked with, and who answers. They open one at a time, and always close, whatever the
+ * program's own prompter does.
+ */
+import type { ToolSettings } from "../config/index.ts";
+import {
+  type CallProgress,
+  type Decider,
+  type InquiryEscalation,
+  withEscalation,
+} from "../conversation/index.ts";
+import { abortable, type Clock } from "../util/index.ts";
+import { abortBy } from "./interrupts.ts";
+import { warnOnce } from "./observer.ts";
+import type { NoAnswer, NoAnswerReason, PromptBase, Prompter, PromptRequest } from "./ports.ts";
+import type { AskedQuestion } from "./route.ts";
+import type { TurnContext } from "./state.ts";
+
+/** Opens prompts one at a time, first come, first served. */
+export class PromptQueue {
+  #last: Promise<void> = Promise.resolve();
+  #open: AbortController | undefined;
+
+  /**
+   * Waits for its turn, then runs the action. Returns undefined if aborted while waiting. The signal
+   * that the action gets is also aborted by `cancelOpen`.
+   */
+  async run<Value>(
+    action: (signal: AbortSignal) => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    try {
+      await abortable(before, signal).catch(() => undefined);
+      return signal.aborted ? undefined : await this.#show(action, signal);
+    } finally {
+      void before.then(resolve); // Giving up early must not let the next one overtake those before.
+    }
+  }
+
+  /** Cancels the open prompt on behalf of the user. Returns false if none is open. */
+  cancelOpen(): boolean {
+    if (this.#open === undefined) return false;
+    abortBy("user", this.#open);
+    return true;
+  }
+
+  async #show<Value>(
+    action: (signal: AbortSignal) => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value> {
+    const open = new AbortController();
+    this.#open = open;
+    try {
+      return await action(AbortSignal.any([signal, open.signal]));
+    } finally {
+      this.#open = undefined;
+    }
+  }
+}
+
+/** The person whom the prompter asks. The result of a prompt may say who that was. */
+export function personOf(
+  { prompter, userName }: Pick<TurnContext, "prompter" | "userName">,
+  decided: { readonly userName?: string } = {},
+) {
+  const name = decided.userName ?? userName;
+  const named = name === undefined ? {} : { name };
+  return { kind: "user", channel: prompter.channel, ...named } as const satisfies Decider;
+}
+
+/** What every request to a person has. */
+function promptBase(
+  { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
+  asked: Omit<PromptBase, "conversation" | "allowsLater" | "label">,
+): PromptBase {
+  const label = defaultLabel(asked);
+  return { ...asked, label, conversation: journal.conversation, allowsLater };
+}
+
+/** A request about a call itself. Unlike a question's, its source is not recorded. */
+export function aboutCall(
+  context: TurnContext,
+  { progress, tool }: AskedCall,
+  {
+    by,
+    ...asked
+  }: Pick<PromptBase, "inquiryId" | "signal"> & { readonly by: "assistant" | "tool" },
+): PromptBase {
+  const { name } = tool.settings;
+  const source = by === "tool" ? { source: by, name } : { source: by };
+  return promptBase(context, { ...asked, toolCallId: progress.request.id, tool: name, source });
+}
+
+interface AskedCall {
+  readonly progress: Pick<CallProgress, "request">;
+  readonly tool: { readonly settings: Pick<ToolSettings, "name"> };
+}
+
+/** Who asks, if the config does not say. */
+export function defaultLabel({ source, tool }: Pick<PromptBase, "source" | "tool">): string {
+  return source.source === "assistant" ? "assistant" : tool;
+}
+
+/** A recorded question, as a prompter shows it. */
+export function questionRequest(
+  context: TurnContext,
+  { question, tool, source, toolCallId }: AskedQuestion,
+  asked: Pick<PromptBase, "inquiryId" | "signal"> & {
+    readonly escalation: InquiryEscalation | undefined;
+  },
+): PromptRequest {
+  const { name, questions } = tool.settings;
+  const { inquiryId, signal, escalation } = asked;
+  const base = promptBase(context, { inquiryId, signal, toolCallId, tool: name, source });
+  const { promptLabel: label = base.label } = questions.get(question.id) ?? {};
+  return {
+    ...base,
+    label,
+    question: escalation === undefined ? question : withEscalation(question, escalation),
+    questionId: question.id,
+    canRemember: canRemember(question),
+  };
+}
+
+/** A secret is never remembered. */
+export function canRemember({ persistence, answerType }: AskedQuestion["question"]): boolean {
+  return persistence === "turn" && answerType.type !== "secret";
+}
+
+/** How long a prompt may take to close after its signal was aborted. */
+export const CLOSING_MS = 2000;
+
+/**
+ * A prompter whose prompts always close: one that does not in time is abandoned, as if it had returned
+ * `interrupted`, and what it returns later is ignored. Its `canAsk` never throws.
+ */
+export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
+  const { unavailableBecause } = prompter;
+  const askForm = prompter.askForm?.bind(prompter);
+  const warn = warnOnce("The prompter's canAsk failed");
+  return {
+    get channel() {
+      return prompter.channel;
+    },
+    ...(unavailableBecause !== undefined && { unavailableBecause }),
+    canAsk: (toolCallId) => {
+      try {
+        return prompter.canAsk(toolCallId);
+      } catch (error) {
+        warn(error);
+        return false;
+      }
+    },
+    ask: async (request) => {
+      const { inquiryId } = request;
+      const result = await untilClosed(() => prompter.ask(request), request, clock);
+      return result === "abandoned" ? { ...INTERRUPTED, inquiryId } : known(result, ["answered"]);
+    },
+    ...(askForm !== undefined && {
+      askForm: async (request) => {
+        const result = await untilClosed(() => askForm(request), request, clock);
+        return result === "abandoned" ? INTERRUPTED : known(result, ["answered"]);
+      },
+    }),
+    askPermission: async (request) => {
+      const result = await untilClosed(() => prompter.askPermission(request), request, clock);
+      return result === "abandoned" ? INTERRUPTED : known(result, ["run", "skip"]);
+    },
+    askDelivery: async (request) => {
+      const result = await untilClosed(() => prompter.askDelivery(request), request, clock);
+      return result === "abandoned" ? INTERRUPTED : known(result, ["deliver", "withhold"]);
+    },
+  };
+}
+
+const INTERRUPTED: NoAnswer = { type: "interrupted" };
+
+/** A prompt that fails because it was aborted was closed too. Otherwise throws what it throws. */
+async function untilClosed<Result>(
+  ask: () => Promise<Result>,
+  { signal }: Pick<PromptBase, "signal">,
+  clock: Clock,
+): Promise<Result | "abandoned"> {
+  const settled = new AbortController();
+  const abandoned = Promise.withResolvers<"abandoned">();
+  const abandon = () => abandoned.resolve("abandoned");
+  const onAbort = () => {
+    clock.sleep(CLOSING_MS, settled.signal).then(abandon, () => undefined); // Rejects once settled.
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([ask(), abandoned.promise]);
+  } catch (error) {
+    if (signal.aborted) return "abandoned";
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    settled.abort();
+  }
+}
+
+const NO_ANSWER: readonly NoAnswer["type"][] = ["cancelled", "interrupted", "later", "unanswered"];
+const REASONS: readonly NoAnswerReason[] = ["timed_out", "unavailable"];
+
+/** Programs without types may return anything, which must not pass for a decision. */
+function known<Result extends { readonly type: string }>(
+  result: Result,
+  types: readonly string[],
+): Result {
+  const given: unknown = result;
+  if (typeof given !== "object" || given === null || !("type" in given)) {
+    throw new Error("the prompter returned no result");
+  }
+  const { type } = result;
+  if (!types.includes(type) && !NO_ANSWER.some((each) => each === type)) {
+    throw new Error(`the prompter returned a result of an unknown type: ${JSON.stringify(type)}`);
+  }
+  if (type === "unanswered" && !REASONS.some((each) => "reason" in given && each === given.reason))
+    throw new Error("the prompter returned an unknown reason for having no answer");
+  return result;
+}
