@@ -141,6 +141,11 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
   const { unavailableBecause } = prompter;
   const askForm = prompter.askForm?.bind(prompter);
   const warn = warnOnce("The prompter's canAsk failed");
+  const close = <Result extends { readonly type: string }>(
+    { signal }: PromptBase,
+    decisions: readonly Result["type"][],
+    ask: () => Promise<Result>,
+  ) => untilClosed(ask, decisions, { signal, clock });
   return {
     get channel() {
       return prompter.channel;
@@ -155,47 +160,47 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
       }
     },
     ask: async (request) => {
-      const { inquiryId } = request;
-      const result = await untilClosed(() => prompter.ask(request), request, clock);
-      return result === "abandoned" ? { ...INTERRUPTED, inquiryId } : known(result, ["answered"]);
+      const result = await close(request, ["answered"], () => prompter.ask(request));
+      return result ?? { ...INTERRUPTED, inquiryId: request.inquiryId };
     },
     ...(askForm !== undefined && {
-      askForm: async (request) => {
-        const result = await untilClosed(() => askForm(request), request, clock);
-        return result === "abandoned" ? INTERRUPTED : known(result, ["answered"]);
-      },
+      askForm: async (request) =>
+        (await close(request, ["answered"], () => askForm(request))) ?? INTERRUPTED,
     }),
-    askPermission: async (request) => {
-      const result = await untilClosed(() => prompter.askPermission(request), request, clock);
-      return result === "abandoned" ? INTERRUPTED : known(result, ["run", "skip"]);
-    },
-    askDelivery: async (request) => {
-      const result = await untilClosed(() => prompter.askDelivery(request), request, clock);
-      return result === "abandoned" ? INTERRUPTED : known(result, ["deliver", "withhold"]);
-    },
+    askPermission: async (request) =>
+      (await close(request, ["run", "skip"], () => prompter.askPermission(request))) ?? INTERRUPTED,
+    askDelivery: async (request) =>
+      (await close(request, ["deliver", "withhold"], () => prompter.askDelivery(request))) ??
+      INTERRUPTED,
   };
 }
 
 const INTERRUPTED: NoAnswer = { type: "interrupted" };
 
-/** A prompt that fails because it was aborted was closed too. Otherwise throws what it throws. */
-async function untilClosed<Result>(
+/**
+ * Undefined if the prompt was closed from outside without a decision, however it reports that. `decisions` are
+ * the types of results that are one. Throws what the prompt throws otherwise.
+ */
+async function untilClosed<Result extends { readonly type: string }>(
   ask: () => Promise<Result>,
-  { signal }: Pick<PromptBase, "signal">,
-  clock: Clock,
-): Promise<Result | "abandoned"> {
+  decisions: readonly string[],
+  { signal, clock }: Pick<PromptBase, "signal"> & { readonly clock: Clock },
+): Promise<Result | undefined> {
   const settled = new AbortController();
-  const abandoned = Promise.withResolvers<"abandoned">();
-  const abandon = () => abandoned.resolve("abandoned");
+  const abandoned = Promise.withResolvers<undefined>();
+  const abandon = () => abandoned.resolve(undefined);
   const onAbort = () => {
     clock.sleep(CLOSING_MS, settled.signal).then(abandon, () => undefined); // Rejects once settled.
   };
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    return await Promise.race([ask(), abandoned.promise]);
+    const result = await Promise.race([ask(), abandoned.promise]);
+    if (result === undefined && signal.aborted) return undefined;
+    const { type } = known(result, decisions);
+    return signal.aborted && !decisions.includes(type) && type !== "later" ? undefined : result;
   } catch (error) {
-    if (signal.aborted) return "abandoned";
+    if (signal.aborted) return undefined;
     throw error;
   } finally {
     signal.removeEventListener("abort", onAbort);
@@ -208,11 +213,11 @@ const REASONS: readonly NoAnswerReason[] = ["timed_out", "unavailable"];
 
 /** Programs without types may return anything, which must not pass for a decision. */
 function known<Result extends { readonly type: string }>(
-  result: Result,
+  result: Result | undefined,
   types: readonly string[],
 ): Result {
   const given: unknown = result;
-  if (typeof given !== "object" || given === null || !("type" in given)) {
+  if (result === undefined || typeof given !== "object" || given === null || !("type" in given)) {
     throw new Error("the prompter returned no result");
   }
   const { type } = result;

@@ -269,6 +269,7 @@ describe.each([
     ["is interrupted", () => ({ type: "interrupted" })],
     ["times out", () => ({ type: "unanswered", reason: "timed_out", isUnanswered: "timed_out" })],
     ["fails", (signal) => signal.throwIfAborted()],
+    ["returns nonsense", () => ({ type: "closed" })],
   ])("stays open if the prompt %s, and is asked again on resume", async (_end, react) => {
     const deployment = await begin(config);
     const abort = new AbortController();

@@ -54,7 +54,7 @@ export function openTools(
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };
   const open = (name: string, signal: AbortSignal) =>
-    openTool(findTool(settings, name), settings, { ...sources, signal });
+    createTool(findTool(settings, name), { ...sources, signal });
   return {
     settings,
     open,
@@ -96,11 +96,11 @@ export function createToolbox({ sources, list, onWarning }: ToolboxParts): Toolb
     source.type === "mcp" && servers.isOptional(source.server);
   return {
     schemas: async (signal) => {
-      const settings = await list(signal);
-      const opened = [...settings.values()].map(async (tool) => {
+      const all = [...(await list(signal)).values()];
+      const opened = all.map(async (tool) => {
         if (!tool.isEnabled) return [];
         try {
-          return [toSchema(await openTool(tool, settings, { ...parts, signal }))];
+          return [toSchema(await createTool(tool, { ...parts, signal }))];
         } catch (error) {
           if (!isOptional(tool) || signal.aborted) throw error;
           onWarning(messageOf(error));
@@ -113,24 +113,15 @@ export function createToolbox({ sources, list, onWarning }: ToolboxParts): Toolb
       const all = await list(signal);
       const settings = all.get(name);
       if (settings?.isEnabled !== true) return undefined;
-      const tool = await openTool(settings, all, { ...parts, signal });
+      const tool = await createTool(settings, { ...parts, signal });
       const { isIdempotent = tool.isIdempotent ?? false } = settings;
-      return { ...tool, isIdempotent, settings };
+      const hasDetails = all.get("describe_tools")?.isEnabled === true;
+      const description = { ...tool.description, hasDetails };
+      return { ...tool, description, isIdempotent, settings };
     },
     onUnscopedQuestions: (listener) =>
       servers.onUnscopedQuestion(caller, (stray) => listener(toRefusedQuestions(stray))),
   };
-}
-
-/** Its description says whether `describe_tools` has the rest of it. */
-async function openTool(
-  tool: ToolSettings,
-  all: ReadonlyMap<string, ToolSettings>,
-  parts: ToolParts,
-): Promise<RunnableTool> {
-  const opened = await createTool(tool, parts);
-  const hasDetails = all.get("describe_tools")?.isEnabled === true;
-  return { ...opened, description: { ...opened.description, hasDetails } };
 }
 
 /** Throws `unknown_tool`. */
