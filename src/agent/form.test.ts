@@ -136,6 +136,35 @@ describe("questions that belong together", () => {
     ]);
   });
 
+  test("are a form with the id of the first, and each result may say who gave it", async () => {
+    const { turn, person } = await start({
+      react: (form) => {
+        const answered = answersTo(form, ["text", true, "y"]);
+        const results = answered.type === "answered" ? answered.results : [];
+        const others = results.slice(1).map((result) => ({ ...result, userName: "Ben" }));
+        return { type: "answered", results: [...results.slice(0, 1), ...others], userName: "Ana" };
+      },
+    });
+    await turn.call("x");
+    expect(person.forms).toMatchObject([{ inquiryId: IDS[0], toolCallId: "call_1", tool: "x" }]);
+    expect(turn.recorded("inquiry_response")).toMatchObject(
+      ["Ana", "Ben", "Ben"].map((name) => ({ answeredBy: { kind: "user", name } })),
+    );
+  });
+
+  test.each(["timed_out", "unavailable"] as const)(
+    "end together if no one answers the form: %s",
+    async (reason) => {
+      const config = { a: { exclusive: true }, b: { exclusive: true }, c: { exclusive: true } };
+      const { ends, attempts } = await ask({
+        config,
+        react: () => ({ type: "unanswered", reason }),
+      });
+      const recorded = reason === "timed_out" ? reason : "no_prompt_backend";
+      expect([ends, attempts]).toEqual([Object.fromEntries(IDS.map((id) => [id, recorded])), [{}]]);
+    },
+  );
+
   test("are recorded in order, all before the first answer", async () => {
     verifies("005/record/one-pair-per-question", "082/record/request-before-routing");
     const { turn } = await start({

@@ -38,6 +38,20 @@ function permission(check: PermissionRequest["check"] = async () => undefined): 
   };
 }
 
+test("can leave a question or a form unanswered, and say who answered", async () => {
+  const unanswered = { isUnanswered: "timed_out" } as const;
+  const prompter = new ScriptedPrompter({
+    answers: [unanswered, { answer: "one", userName: "Ana" }],
+    forms: [[{ answer: "one" }, unanswered]],
+  });
+  const results = [await prompter.ask(question("a")), await prompter.ask(question("b"))];
+  expect([...results, await prompter.askForm(form())]).toMatchObject([
+    { type: "unanswered", reason: "timed_out", inquiryId: "call_1.a.1" },
+    { type: "answered", answer: "one", userName: "Ana" },
+    { type: "unanswered", reason: "timed_out" },
+  ]);
+});
+
 test("answers in order and keeps the requests", async () => {
   const prompter = new ScriptedPrompter({
     answers: [{ answer: "one", isRemembered: true }, { isCancelled: true }],
