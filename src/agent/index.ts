@@ -44,7 +44,7 @@ export {
   type TurnContext,
   TurnState,
 } from "./state.ts";
-export { Turn, type TurnEnd, type Message, type TurnSetup } from "./turn.ts";
+export { Turn, type TurnEnd, type TurnMessage, type TurnSetup } from "./turn.ts";
 export { RERUN_ANSWERS, rerunDecision, rerunQuestion } from "./delivery.ts";
 export {
   failureIn,

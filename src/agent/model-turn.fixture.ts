@@ -21,7 +21,7 @@ import {
   type Toolbox,
   Turn,
   type TurnEnd,
-  type Message,
+  type TurnMessage,
   type TurnSetup,
   type TurnUpdate,
 } from "./index.ts";
@@ -93,7 +93,7 @@ export class ModelTurn {
     );
   }
 
-  run(request: string | Message = "Hello"): Promise<TurnEnd> {
+  run(request: string | TurnMessage = "Hello"): Promise<TurnEnd> {
     return this.#turn.run(typeof request === "string" ? { content: request } : request);
   }
 

@@ -79,7 +79,7 @@ export interface TurnSetup {
 }
 
 /** The request of the user that starts a turn. */
-export interface Message {
+export interface TurnMessage {
   readonly content: string;
   /** JSON Schema that the final answer must match. */
   readonly schema?: JsonObject;
@@ -148,7 +148,7 @@ export class Turn {
    * before it records anything; `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the
    * record meanwhile. Everything up to the error is recorded.
    */
-  async run(request: Message): Promise<TurnEnd> {
+  async run(request: TurnMessage): Promise<TurnEnd> {
     return this.#alone(() => this.#start(request));
   }
 
@@ -169,7 +169,7 @@ export class Turn {
     }
   }
 
-  async #start({ files = [], isChecked = true, ...message }: Message): Promise<TurnEnd> {
+  async #start({ files = [], isChecked = true, ...message }: TurnMessage): Promise<TurnEnd> {
     const { clock } = this.#setup;
     const recorded = files.length > 0 && { files: recordFiles(files) };
     const check = isChecked && message.schema !== undefined && { isChecked };

@@ -163,11 +163,7 @@ const OUTCOME_KEYS = [
 ];
 
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
-  turn_start: {
-    keys: knownKeys(),
-    parse: () => ({ type: "turn_start" }),
-    toJson: () => ({}),
-  },
+  turn_start: { keys: knownKeys(), parse: () => ({ type: "turn_start" }), toJson: () => ({}) },
   chat_request: {
     keys: knownKeys("content", "schema", "author", "files", "checked", "correction"),
     parse: parseChatRequest,

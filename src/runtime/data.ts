@@ -1,5 +1,5 @@
 /** Messages that ask for data: what a program passes as a schema, and what a turn makes of it. */
-import type { DataValidator, Message as TurnMessage } from "../agent/index.ts";
+import type { DataValidator, TurnMessage } from "../agent/index.ts";
 import { findViolations } from "../executor/index.ts";
 import {
   isStandardSchema,

@@ -2,7 +2,7 @@
  * Runs the turns of a recorded conversation again, in new ones that are kept in memory, with the answers,
  * permissions and deliveries of then. It ends where something else happens than is on record.
  */
-import { closeTurn, lastTurn, type Toolbox, type Turn, type Message } from "../agent/index.ts";
+import { closeTurn, lastTurn, type Toolbox, type Turn, type TurnMessage } from "../agent/index.ts";
 import {
   type CallProgress,
   type ChatRequest,
@@ -154,7 +154,7 @@ async function runProcess(
   };
 }
 
-function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): Message {
+function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): TurnMessage {
   return { ...message, isChecked: message.isChecked ?? false };
 }
 

@@ -101,10 +101,8 @@ describe.each(["v3", "v4"] as const)(
       server.answer(reply({ text: '{"same":true}' }));
       const schema = { type: "object", properties: { same: { type: "boolean" } } };
       const options = await optionsFor(version, server);
-      const { events } = await runTurn(options, { content: "Same?", schema });
-      expect(events.at(-1)).toMatchObject({
-        content: { type: "structured", data: { same: true } },
-      });
+      const { data } = await runTurn(options, { content: "Same?", schema });
+      expect(data).toEqual({ same: true });
       expect(server.body).toMatchObject({
         response_format: { type: "json_schema", json_schema: { schema } },
       });
