@@ -87,9 +87,9 @@ export {
   type McpErrorCode,
   type McpServerConfig,
   type McpServerConfigs,
-  type McpServers,
   type McpServersOptions,
   openMcpServers,
+  type SharedMcpServers,
   type UnscopedQuestion,
 } from "./mcp/index.ts";
 export {

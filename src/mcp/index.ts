@@ -3,10 +3,12 @@ export { McpError, type McpErrorCode } from "./mcp-error.ts";
 export type { McpContext, McpServer, UnscopedQuestion } from "./mcp-server.ts";
 export { McpServers, type ReachedServer } from "./mcp-servers.ts";
 export {
+  createServers,
   type McpServerConfig,
   type McpServerConfigs,
   type McpServersOptions,
   openMcpServers,
+  type SharedMcpServers,
 } from "./open-servers.ts";
 export type { InputRequest, InputResponse } from "./pending-calls.ts";
 export type {

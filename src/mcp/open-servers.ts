@@ -57,11 +57,26 @@ export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscope
   readonly clientInfo?: ConnectionContext["clientInfo"];
 }
 
+/** Servers that any number of turns can share; see `openMcpServers`. */
+export interface SharedMcpServers extends AsyncDisposable {
+  readonly names: readonly string[];
+  /** Ends everything that was started, within two seconds. Never rejects. */
+  close(): Promise<void>;
+}
+
 /**
  * Makes a set of servers that turns can share. Each starts when a turn first needs it, and runs until `close`, or
  * the end of an `await using`. Throws `config_invalid`.
  */
 export function openMcpServers(
+  configs: McpServerConfigs,
+  options: McpServersOptions = {},
+): SharedMcpServers {
+  return createServers(configs, options);
+}
+
+/** The same, as a turn uses them. */
+export function createServers(
   configs: McpServerConfigs,
   options: McpServersOptions = {},
 ): McpServers {

@@ -13,7 +13,8 @@ import {
   type McpServerConfigs,
   McpServers,
   type McpServersOptions,
-  openMcpServers,
+  createServers,
+  type SharedMcpServers,
 } from "../mcp/index.ts";
 import type { Tool } from "../tool/index.ts";
 import { JpError, type JsonObject } from "../util/index.ts";
@@ -42,7 +43,7 @@ interface OfferedTool {
 
 /** Throws `config_invalid`, `unknown_tool` and `tool_name_clash`: at once, or when the servers have been reached. */
 export function createOwnToolbox(options: OwnTools): Toolbox {
-  const { tools = [], askUser = false, mcpServers: servers = openMcpServers({}) } = options;
+  const { tools = [], askUser = false, mcpServers: servers = createServers({}) } = options;
   const given = parseConfigOrThrow("toolConfig", {
     conversation: { tools: options.toolConfig ?? {} },
   });
@@ -170,16 +171,22 @@ interface OpenServers extends AsyncDisposable {
 
 /** For one turn, after which those that were opened for it are closed. Throws `config_invalid`. */
 export function openServers(
-  given: McpServers | McpServerConfigs | undefined,
+  given: SharedMcpServers | McpServerConfigs | undefined,
   { variables, observer }: Pick<McpServersOptions, "variables"> & Pick<OwnTools, "observer">,
 ): OpenServers {
   if (given instanceof McpServers) {
     return { servers: given, [Symbol.asyncDispose]: async () => undefined };
   }
-  const servers = openMcpServers(given ?? {}, {
+  if (isShared(given)) throw new TypeError("mcpServers were not made with openMcpServers");
+  const servers = createServers(given ?? {}, {
     ...(variables !== undefined && { variables }),
     onUnscopedQuestion: (stray) =>
       observer?.observe({ type: "notice", message: describeUnscoped(stray) }),
   });
   return { servers, [Symbol.asyncDispose]: () => servers.close() };
+}
+
+/** Of another copy of this library, for example. */
+function isShared(given: SharedMcpServers | McpServerConfigs = {}): given is SharedMcpServers {
+  return Symbol.asyncDispose in given;
 }

@@ -41,7 +41,7 @@ import {
   type Model,
   type ToolSchema,
 } from "../provider/index.ts";
-import type { McpServerConfigs, McpServers, Variables } from "../mcp/index.ts";
+import type { McpServerConfigs, McpServers, SharedMcpServers, Variables } from "../mcp/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { StandardSchema, Tool } from "../tool/index.ts";
 import { assertNever, type Clock, JpError, type Json, systemClock } from "../util/index.ts";
@@ -67,7 +67,7 @@ export interface TurnOptions {
    * MCP servers, all of whose tools are offered. Config is for servers that run only during this turn;
    * `openMcpServers` makes a set that turns share.
    */
-  readonly mcpServers?: McpServers | McpServerConfigs;
+  readonly mcpServers?: SharedMcpServers | McpServerConfigs;
   /** The environment for `mcpServers` that are config: see `McpServersOptions`. */
   readonly variables?: Variables;
   /** Offers the tool `ask_user`, with which the assistant asks the person. */

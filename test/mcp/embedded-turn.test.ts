@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import {
   defineTool,
   eventsOf,
-  type McpServers,
+  type SharedMcpServers,
   MemoryConversationStore,
   openMcpServers,
   resumeTurn,
@@ -204,7 +204,7 @@ describe("a server that is unavailable", () => {
     [{ moon: { type: "stdio" } }, "command is missing"],
     [{ "moon.sea": { command: "x" } }, "letters, digits, - and _"],
   ])("because of its config, %j, is reported at once", async (configs, message) => {
-    const mcpServers = configs as unknown as McpServers; // What a program without types may pass.
+    const mcpServers = configs as unknown as SharedMcpServers; // What a program without types may pass.
     await expect(land({ mcpServers })).rejects.toMatchObject({ code: "config_invalid" });
     await expect(land({ mcpServers })).rejects.toThrow(message);
   });
