@@ -5,7 +5,7 @@ import { json } from "node:stream/consumers";
 import { generateText, isStepCount, type ModelMessage, tool } from "ai";
 import { z } from "zod";
 import { model } from "./ai-sdk-model.ts";
-import { ACCOUNTS, payBack } from "./payments.ts";
+import { ACCOUNTS, payBack } from "../web-service/payments.ts";
 
 interface Answer {
   readonly id: string;

@@ -6,7 +6,7 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { createAgent, tool } from "langchain";
 import { z } from "zod";
 import { model } from "./langgraph-model.ts";
-import { ACCOUNTS, payBack } from "./payments.ts";
+import { ACCOUNTS, payBack } from "../web-service/payments.ts";
 
 interface Answer {
   readonly id: string;

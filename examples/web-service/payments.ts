@@ -1,4 +1,4 @@
-/** The payment provider of the services in this folder: it appends to a file, so that a second refund would show. */
+/** The payment provider of the service: it appends to a file, so that a second refund would show. */
 import { appendFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 

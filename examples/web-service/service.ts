@@ -1,0 +1,87 @@
+/** A refund service. Its tool asks people over HTTP, and it can be killed and started again at any moment. */
+import { createServer, type IncomingMessage } from "node:http";
+import { json } from "node:stream/consumers";
+import {
+  answerInquiry,
+  type ConversationId,
+  type ConversationWriter,
+  defineTool,
+  type Json,
+  listPending,
+  openStore,
+  resumeTurn,
+  runTurn,
+  selectQuestion,
+} from "jp-ts";
+import { z } from "zod";
+import { model } from "./model.ts";
+import { ACCOUNTS, payBack } from "./payments.ts";
+
+interface Answer {
+  readonly id: string;
+  readonly answer: Json;
+  readonly by: string;
+}
+
+const refund = defineTool({
+  name: "refund",
+  description: "Refunds an order.",
+  parameters: z.object({ order: z.string(), amount: z.number() }),
+  async run({ order, amount }, { ask }) {
+    // The call ends here until there is an answer, and then runs again with it.
+    const account = await ask(selectQuestion("account", "Which account?", { options: ACCOUNTS }));
+    return payBack({ order, amount, account });
+  },
+});
+
+const store = await openStore("data");
+const options = { model, tools: [refund], toolConfig: { refund: { run: "ask" } }, defer: true };
+
+/** The conversation of each user, by its title. */
+const conversations = new Map<string, ConversationId>();
+for (const { id, metadata } of await store.list()) conversations.set(metadata?.title ?? "", id);
+
+// What was running when the service was killed goes on; what waits for an answer waits.
+for (const { id } of await store.listPending()) await finish(await store.open(id));
+
+async function finish(conversation: ConversationWriter): Promise<string> {
+  await using open = conversation;
+  return (await resumeTurn(open, options)).text;
+}
+
+async function questionsOf(user: string) {
+  const pending = await listPending(store);
+  return pending.filter(({ conversation }) => conversation === conversations.get(user));
+}
+
+async function say(user: string, text: string): Promise<string> {
+  const id = conversations.get(user);
+  const created = id === undefined ? store.create({ title: user }) : store.open(id);
+  await using conversation = await created;
+  conversations.set(user, conversation.id);
+  return (await runTurn({ ...options, conversation }, text)).text;
+}
+
+async function answer(user: string, { id, answer, by }: Answer): Promise<string> {
+  const question = (await questionsOf(user)).find((one) => one.id === id);
+  if (question === undefined) throw new Error("This question is not open.");
+  const given = { answer, userName: by, channel: "web", keepsOpen: true };
+  const result = await answerInquiry(store, question, given);
+  if (result.type === "refused") throw new Error(result.reason);
+  if (result.type !== "recorded") throw new Error("Someone else has answered.");
+  return result.conversation === undefined ? "" : finish(result.conversation);
+}
+
+async function handle(request: IncomingMessage) {
+  const user = (request.url ?? "").replaceAll(/\W/g, "");
+  if (request.method === "GET") return { questions: await questionsOf(user) };
+  const body = (await json(request)) as Answer | { readonly text: string };
+  const last = "id" in body ? await answer(user, body) : await say(user, body.text);
+  return { questions: await questionsOf(user), last };
+}
+
+// GET /ana lists Ana's questions; POST /ana sends { text }, or { id, answer, by }.
+createServer(async (request, response) => {
+  const result = await handle(request).catch((error: Error) => ({ error: error.message }));
+  response.end(JSON.stringify(result));
+}).listen(Number(process.env["PORT"] ?? 3000));
