@@ -5,6 +5,13 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { call, permission, question, request, result, turnStart } from "./cli/records.ts";
+import {
+  CHAT_BOT,
+  NIGHTLY_JOB,
+  runNightlyJob,
+  tryWebService,
+  WEB_SERVICE,
+} from "./support/run-examples.ts";
 import { type Finished, jsonLines, lines, printed, Project } from "./cli/support.ts";
 
 const EXAMPLES = path.join(import.meta.dirname, "..", "examples");
@@ -72,20 +79,16 @@ describe("the examples", () => {
     );
   });
 
-  test("include a program that answers questions, and is named in the record", async () => {
-    expect(await run("answering-program/turn.ts")).toEqual(
-      printed(
-        lines(
-          'program: {"tool":"release","arguments":{"to":"live"}} {"answer":false,"reason":"Not on a Friday."}',
-          'program: {"tool":"release","arguments":{"to":"test"}} {"answer":true}',
-          'program: {"question":{"id":"version","text":"Which version?","answerType":{"type":"text"},"exclusive":true,"persistence":"turn"}} {"answer":"1.4"}',
-          "turn: denied by user (answering-program): Not on a Friday.",
-          "turn: approved by user (answering-program): no reason given",
-          'turn: "1.4" by user (answering-program)',
-          "turn: It is on test only.",
-        ),
-      ),
-    );
+  test("include a bot that asks in a chat, and knows who clicked", async () => {
+    expect(await run("chat-bot/bot.ts")).toEqual(printed(lines(...CHAT_BOT)));
+  });
+
+  test("include a nightly job, which continues with what its answers file has since", async () => {
+    expect(await runNightlyJob(path.join(EXAMPLES, "nightly-job"))).toEqual(NIGHTLY_JOB);
+  });
+
+  test("include a web service that can be killed at a question, and while it pays", async () => {
+    expect(await tryWebService(path.join(EXAMPLES, "web-service"))).toEqual(WEB_SERVICE);
   });
 
   test("include a question that is answered later, and the turn that goes on", async () => {

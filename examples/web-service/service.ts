@@ -62,7 +62,7 @@ async function say(user: string, text: string): Promise<string> {
   return (await runTurn({ ...options, conversation }, text)).text;
 }
 
-async function answer(user: string, { id, answer, by }: Answer): Promise<string> {
+async function reply(user: string, { id, answer, by }: Answer): Promise<string> {
   const question = (await questionsOf(user)).find((one) => one.id === id);
   if (question === undefined) throw new Error("This question is not open.");
   const given = { answer, userName: by, channel: "web", keepsOpen: true };
@@ -76,12 +76,15 @@ async function handle(request: IncomingMessage) {
   const user = (request.url ?? "").replaceAll(/\W/g, "");
   if (request.method === "GET") return { questions: await questionsOf(user) };
   const body = (await json(request)) as Answer | { readonly text: string };
-  const last = "id" in body ? await answer(user, body) : await say(user, body.text);
+  const last = "id" in body ? await reply(user, body) : await say(user, body.text);
   return { questions: await questionsOf(user), last };
 }
 
 // GET /ana lists Ana's questions; POST /ana sends { text }, or { id, answer, by }.
-createServer(async (request, response) => {
+const server = createServer(async (request, response) => {
   const result = await handle(request).catch((error: Error) => ({ error: error.message }));
   response.end(JSON.stringify(result));
-}).listen(Number(process.env["PORT"] ?? 3000));
+});
+server.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
+  process.stdout.write(`${JSON.stringify(server.address())}\n`);
+});

@@ -293,7 +293,7 @@ export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
 
 /** What to do about a call in doubt, as a question. */
 export function rerunQuestion(tool: string, args: JsonObject = {}): Question {
-  const text = `jp stopped while ${tool} was running, so it may or may not have finished. What now?`;
+  const text = `${tool} was cut off while it was running, and may or may not have finished. What now?`;
   return selectQuestion("rerun", text, {
     options: [
       { value: RERUN_ANSWERS.rerun, description: "run it again" },

@@ -1,11 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROVIDER_NAMES } from "../../src/provider/index.ts";
 import { Project } from "../cli/support.ts";
 import { AllProviders } from "../support/all-providers.ts";
+import {
+  CHAT_BOT,
+  NIGHTLY_JOB,
+  runNightlyJob,
+  tryWebService,
+  WEB_SERVICE,
+} from "../support/run-examples.ts";
 import {
   addNodeTypes,
   findInstalled,
@@ -131,8 +138,8 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
     project = await install(tarball.file, folder);
     installed = findInstalled(project);
     addNodeTypes(project);
-    linkPackage(project, "valibot");
-    linkPackage(project, "@valibot/to-json-schema");
+    const used = ["valibot", "@valibot/to-json-schema", "zod", "ai", "ai-6"];
+    for (const name of used) linkPackage(project, name);
     const lines = ENTRIES.map(({ name }, index) => `export * as entry${index} from "${name}";`);
     writeFileSync(path.join(project, "entries.ts"), `${lines.join("\n")}\n`);
   }, TIMEOUT_MS);
@@ -157,15 +164,41 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
   });
 
   test("takes models of the AI SDK 6 and 7 by their own types", async () => {
-    for (const name of ["ai", "ai-6"]) {
-      symlinkSync(path.join(ROOT, "node_modules", name), path.join(project, "node_modules", name));
-    }
     const program = "ai-models-program.ts";
     cpSync(path.join(import.meta.dirname, program), path.join(project, program));
     // The AI SDK's own types have errors with `exactOptionalPropertyTypes`.
     const words = ["--noEmit", "--target", "es2024", "--strict", "--module", "nodenext", program];
     const found = await run("tsc", words, { cwd: project });
     expect(found).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+
+  test("runs the examples, whose types it checks without leaving out any declaration", async () => {
+    const examples = path.join(project, "examples");
+    const own = ["web-service", "chat-bot", "nightly-job", "shared-tool"];
+    for (const name of own) {
+      cpSync(path.join(ROOT, "examples", name), path.join(examples, name), { recursive: true });
+    }
+    const programs = ["service.ts", "bot.ts", "job.ts", "programs.ts"].map((file, index) =>
+      path.join("examples", own[index] ?? "", file),
+    );
+    const words = ["--noEmit", "--target", "esnext", "--strict", "--module", "nodenext"];
+    const options = ["--allowImportingTsExtensions", "--skipLibCheck", "false"];
+    const checked = await run("tsc", [...words, ...options, ...programs], { cwd: project });
+    const chat = await run("node", [path.join(examples, "chat-bot", "bot.ts")]);
+    const shared = await run("node", [path.join(examples, "shared-tool", "programs.ts")]);
+    expect({
+      checked,
+      chat,
+      shared,
+      job: await runNightlyJob(path.join(examples, "nightly-job")),
+      service: await tryWebService(path.join(examples, "web-service")),
+    }).toEqual({
+      checked: { status: 0, stdout: "", stderr: "" },
+      chat: { status: 0, stdout: `${CHAT_BOT.join("\n")}\n`, stderr: "" },
+      shared: { status: 0, stdout: expect.stringContaining("After the approval:"), stderr: "" },
+      job: NIGHTLY_JOB,
+      service: WEB_SERVICE,
+    });
   });
 
   test("can be tested on the oldest supported Node", async () => {

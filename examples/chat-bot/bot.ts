@@ -1,0 +1,91 @@
+/** A bot for a chat such as Slack. It asks with buttons in the thread, and whoever clicks has answered. */
+import process from "node:process";
+import {
+  booleanQuestion,
+  type Decider,
+  defineTool,
+  describeDecider,
+  MemoryConversationStore,
+  type PromptBase,
+  type Prompter,
+  runTurn,
+  selectQuestion,
+} from "jp-ts";
+import { Chat, type Post } from "./chat.ts";
+import { model } from "./model.ts";
+
+const deploy = defineTool({
+  name: "deploy",
+  description: "Deploys the site.",
+  parameters: { type: "object" },
+  async run(_args, { ask }) {
+    const where = await ask(selectQuestion("where", "Where to?", { options: ["test", "live"] }));
+    if (!(await ask(booleanQuestion("sure", "Is it reviewed?", { exclusive: true })))) return "No.";
+    return `The site is on ${where}.`;
+  },
+});
+
+const chat = new Chat((message) => {
+  if (message.includes("wants to run")) return { user: "ada", text: "yes" };
+  return message.includes("Where to?") ? { user: "bob", text: "test" } : undefined;
+});
+
+/** Asks in one thread. */
+function createPrompter(thread: string): Prompter {
+  const post = ({ signal }: PromptBase, text: string, buttons: readonly string[]) =>
+    chat.ask({ thread, user: "bot", text, buttons, patienceMs: 100 }, signal);
+  return {
+    channel: "chat",
+    canAsk: () => true,
+    async ask(request) {
+      const { inquiryId, label, question } = request;
+      const { answerType } = question;
+      // A chat keeps everything that is written in it.
+      if (answerType.type === "secret") {
+        return { type: "unanswered", reason: "unavailable", inquiryId };
+      }
+      const options = answerType.type === "select" ? answerType.options : [];
+      const names = options.flatMap(({ value }) => (typeof value === "string" ? [value] : []));
+      const buttons = answerType.type === "boolean" ? ["yes", "no"] : names;
+      const reply = await post(request, `${label}: ${question.text}`, buttons);
+      if (reply === undefined) return { type: "unanswered", reason: "timed_out", inquiryId };
+      const answer = answerType.type === "boolean" ? reply.text === "yes" : reply.text;
+      return { type: "answered", inquiryId, answer, userName: reply.user };
+    },
+    async askPermission(request) {
+      const text = `The ${request.label} wants to run ${request.tool}.`;
+      const reply = await post(request, text, ["yes", "no"]);
+      if (reply === undefined) return { type: "unanswered", reason: "timed_out" };
+      const { user: userName } = reply;
+      return reply.text === "yes" ? { type: "run", userName } : { type: "skip", userName };
+    },
+    askDelivery: async () => ({ type: "deliver" }),
+  };
+}
+
+const store = new MemoryConversationStore();
+
+async function onMessage({ thread, user, text }: Post): Promise<void> {
+  chat.post({ thread, user, text });
+  await using conversation = await store.create({ title: thread });
+  const tools = { tools: [deploy], toolConfig: { deploy: { run: "ask" } } };
+  const options = { conversation, model, ...tools, prompter: createPrompter(thread) };
+  const result = await runTurn(options, { content: text, author: user });
+  chat.post({ thread, user: "bot", text: result.text });
+
+  // The record says who decided what.
+  for (const event of result.events) {
+    if (event.type === "permission_decision") log("permission", event.decidedBy);
+    if (event.type !== "inquiry_response") continue;
+    if (event.outcome === "cancelled")
+      process.stdout.write(`no answer: ${JSON.stringify(event.reason)}\n`);
+    else log("answer", event.answeredBy);
+  }
+}
+
+function log(what: string, by: Decider | undefined): void {
+  process.stdout.write(`${what} by ${by === undefined ? "someone" : describeDecider(by)}\n`);
+}
+
+await onMessage({ thread: "releases", user: "eve", text: "Deploy the site." });
+process.stdout.write(chat.lines.map((line) => `${line}\n`).join(""));
