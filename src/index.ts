@@ -46,6 +46,7 @@ export {
   type ConversationMetadata,
   type ConversationStream,
   type Decider,
+  describeDecider,
   type EntryContent,
   eventsOf,
   type EventType,
@@ -124,7 +125,6 @@ export {
   type ToolSchema,
   type Usage,
 } from "./provider/index.ts";
-export { describeDecider } from "./render/index.ts";
 export {
   answerInquiry,
   AnswersFile,

@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import process from "node:process";
 import {
   type ConversationEvent,
+  describeDecider,
   pairInquiries,
   systemClock,
   type ToolCallRequest,
@@ -42,7 +43,7 @@ function reportCall(call: ToolCallRequest, events: readonly ConversationEvent[])
     if (event.type !== "permission_decision" || event.toolCallId !== call.id) continue;
     const { action, decision, decidedBy, reason } = event;
     const why = reason === undefined ? "" : `: ${reason}`;
-    print(3, `${action} ${decision} by ${render.describeDecider(decidedBy)}${why}`);
+    print(3, `${action} ${decision} by ${describeDecider(decidedBy)}${why}`);
   }
   reportQuestions(3, own, call.id);
 }
@@ -58,7 +59,7 @@ function reportQuestions(
     print(depth, `${render.describeSource(request.source)} asked: ${request.question.text}`);
     const end = response === undefined ? "Unanswered" : render.describeOutcome(response);
     const decider = response !== undefined && "answeredBy" in response && response.answeredBy;
-    print(depth + 1, decider ? `${end} by ${render.describeDecider(decider)}` : end);
+    print(depth + 1, decider ? `${end} by ${describeDecider(decider)}` : end);
   }
 }
 

@@ -52,7 +52,12 @@ export {
   recordFiles,
 } from "./message-file.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
-export { cancellationTag, deciderToJson, inquiryQuestionToJson } from "./inquiry-codec.ts";
+export {
+  cancellationTag,
+  deciderToJson,
+  describeDecider,
+  inquiryQuestionToJson,
+} from "./inquiry-codec.ts";
 export { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { deadlineOf, type InquiryPair, isOverdue, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";

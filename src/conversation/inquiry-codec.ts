@@ -13,6 +13,7 @@ import {
   selectToJson,
 } from "../tool/index.ts";
 import {
+  assertNever,
   type JsonObject,
   objectField,
   oneOf,
@@ -267,4 +268,27 @@ export function parseDecider(raw: JsonObject): Decider {
 /** The JSON form in the record. */
 export function deciderToJson(decider: Decider): JsonObject {
   return decider.kind === "unknown" ? decider.raw : { ...decider };
+}
+
+/** Who decided, and how: `user (terminal)`, `assistant (ollama/qwen3)`, `default`. */
+export function describeDecider(decider: Decider): string {
+  switch (decider.kind) {
+    case "user":
+      return `${["user", decider.name].join(" ").trim()} (${decider.channel})`;
+    case "assistant":
+      return `assistant (${decider.model})`;
+    case "config":
+    case "policy":
+      return `${decider.kind} (${decider.key})`;
+    case "remembered":
+      return `remembered (${decider.from})`;
+    case "answers_file":
+      return `answers file (${decider.entry})`;
+    case "default":
+      return "default";
+    case "unknown":
+      return typeof decider.raw["kind"] === "string" ? decider.raw["kind"] : "unknown";
+    default:
+      return assertNever(decider);
+  }
 }

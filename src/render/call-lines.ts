@@ -1,13 +1,14 @@
 /** A tool call, its questions and its result in a few lines, the same live and in a transcript. */
-import type {
-  InquiryRequest,
-  InquiryResponse,
-  PermissionDecision,
-  ToolCallRequest,
-  ToolCallResponse,
+import {
+  describeDecider,
+  type InquiryRequest,
+  type InquiryResponse,
+  type PermissionDecision,
+  type ToolCallRequest,
+  type ToolCallResponse,
 } from "../conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { answerParts, describeDecider, describeSource } from "./inquiry.ts";
+import { answerParts, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 import { isDiff, type Paint, paintDiff } from "./style.ts";
 import { fits, moreLines, textWidth, truncate, wrapCode, wrapWords } from "./wrap.ts";

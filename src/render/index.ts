@@ -17,7 +17,6 @@ export {
   describeCalls,
   describeEnd,
   describeEscalation,
-  describeDecider,
   describeEdited,
   describeOutcome,
   describeIncomplete,

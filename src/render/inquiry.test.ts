@@ -11,12 +11,12 @@ import {
 import {
   type ConversationId,
   type Decider,
+  describeDecider,
   timestampToMilliseconds,
 } from "../conversation/index.ts";
 import type { InquirySource } from "../tool/index.ts";
 import {
   describeAnswer,
-  describeDecider,
   describeEnd,
   describeEscalation,
   describeOutcome,

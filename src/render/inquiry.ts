@@ -8,6 +8,7 @@ import {
   deciderOf,
   deciderToJson,
   type Decider,
+  describeDecider,
   type InquiryEscalation,
   type InquiryOutcome,
   inquiryQuestionToJson,
@@ -116,29 +117,6 @@ function describeAnswerer(decider: Decider): string {
 /** Who asked: the name of the tool, `assistant` or `user`. */
 export function describeSource(source: InquirySource): string {
   return "name" in source ? source.name : source.source;
-}
-
-/** Who decided, and how: `user (terminal)`, `assistant (ollama/qwen3)`, `default`. */
-export function describeDecider(decider: Decider): string {
-  switch (decider.kind) {
-    case "user":
-      return `${["user", decider.name].join(" ").trim()} (${decider.channel})`;
-    case "assistant":
-      return `assistant (${decider.model})`;
-    case "config":
-    case "policy":
-      return `${decider.kind} (${decider.key})`;
-    case "remembered":
-      return `remembered (${decider.from})`;
-    case "answers_file":
-      return `answers file (${decider.entry})`;
-    case "default":
-      return "default";
-    case "unknown":
-      return typeof decider.raw["kind"] === "string" ? decider.raw["kind"] : "unknown";
-    default:
-      return assertNever(decider);
-  }
 }
 
 /** The arguments a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */

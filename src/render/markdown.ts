@@ -2,12 +2,13 @@
 import {
   type ChatResponse,
   type ConversationEvent,
+  describeDecider,
   type PermissionDecision,
   type RecordedTurn,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
 import { describeFiles } from "./files.ts";
-import { describeDecider, describeOutcome, describeSource } from "./inquiry.ts";
+import { describeOutcome, describeSource } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 
 /** A conversation to be written as Markdown. */

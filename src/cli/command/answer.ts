@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { settleOverdue } from "../../agent/index.ts";
 import { resolveTools } from "../../config/index.ts";
-import { deciderOf, timestampToMilliseconds } from "../../conversation/index.ts";
-import { describeAnswer, describeDecider, oneLine } from "../../render/index.ts";
+import { deciderOf, describeDecider, timestampToMilliseconds } from "../../conversation/index.ts";
+import { describeAnswer, oneLine } from "../../render/index.ts";
 import type { TerminalPrompter } from "../../terminal/index.ts";
 import {
   answerInquiry,
