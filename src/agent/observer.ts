@@ -1,5 +1,4 @@
 /** A program's own observer must not take the turn down. */
-import { emitWarning } from "node:process";
 import { messageOf } from "../util/index.ts";
 import type { Observer } from "./ports.ts";
 
@@ -26,6 +25,6 @@ export function warnOnce(what: string): (error: unknown) => void {
     hasWarned = true;
     const detail = error instanceof Error ? error.stack : undefined;
     const options = { type: "JpWarning", ...(detail !== undefined && { detail }) };
-    emitWarning(`${what}, and the turn continued: ${messageOf(error)}`, options);
+    process.emitWarning(`${what}, and the turn continued: ${messageOf(error)}`, options);
   };
 }
