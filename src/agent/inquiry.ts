@@ -244,8 +244,8 @@ export class Inquiry {
 
   /** Remembers the answer only if the question allows it, and never remembers a secret. */
   async #acceptAnswer(result: AnsweredPrompt): Promise<QuestionResult> {
-    const { answer, note, isRemembered = false } = result;
-    const isKept = isRemembered && canRemember(this.#asked.question);
+    const { answer, note } = result;
+    const isKept = result.isRemembered === true && canRemember(this.#asked.question);
     const person = personOf(this.#context, result);
     const answeredBy: Decider = isKept ? { ...person, scope: "turn" } : person;
     const given = { answer, ...this.#allowedNote(note) };

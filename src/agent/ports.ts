@@ -31,7 +31,7 @@ export interface Prompter {
    */
   readonly unavailableBecause?: string;
 
-  /** Whether a person can be asked right now, about this call if one is given. Counts as false if it throws. */
+  /** Whether a person can be asked right now, about this call if one is given. Throwing, or a promise, counts as false. */
   canAsk(toolCallId?: string): boolean;
 
   /** Asks a question of a tool or of the assistant. */

@@ -9,10 +9,17 @@ import {
   type InquiryEscalation,
   withEscalation,
 } from "../conversation/index.ts";
-import { abortable, type Clock } from "../util/index.ts";
+import { abortable, type Clock, isJsonObject } from "../util/index.ts";
 import { abortBy } from "./interrupts.ts";
 import { warnOnce } from "./observer.ts";
-import type { NoAnswer, NoAnswerReason, PromptBase, Prompter, PromptRequest } from "./ports.ts";
+import type {
+  FormResult,
+  NoAnswer,
+  NoAnswerReason,
+  PromptBase,
+  Prompter,
+  PromptRequest,
+} from "./ports.ts";
 import type { AskedQuestion } from "./route.ts";
 import type { TurnContext } from "./state.ts";
 
@@ -153,7 +160,10 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
     ...(unavailableBecause !== undefined && { unavailableBecause }),
     canAsk: (toolCallId) => {
       try {
-        return prompter.canAsk(toolCallId);
+        const canAsk: unknown = prompter.canAsk(toolCallId);
+        if (!(canAsk instanceof Promise)) return canAsk === true;
+        canAsk.catch(() => undefined);
+        throw new TypeError("it returned a promise");
       } catch (error) {
         warn(error);
         return false;
@@ -165,7 +175,8 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
     },
     ...(askForm !== undefined && {
       askForm: async (request) =>
-        (await close(request, ["answered"], () => askForm(request))) ?? INTERRUPTED,
+        (await close(request, ["answered"], async () => withResults(await askForm(request)))) ??
+        INTERRUPTED,
     }),
     askPermission: async (request) =>
       (await close(request, ["run", "skip"], () => prompter.askPermission(request))) ?? INTERRUPTED,
@@ -197,8 +208,9 @@ async function untilClosed<Result extends { readonly type: string }>(
   try {
     const result = await Promise.race([ask(), abandoned.promise]);
     if (result === undefined && signal.aborted) return undefined;
-    const { type } = known(result, decisions);
-    return signal.aborted && !decisions.includes(type) && type !== "later" ? undefined : result;
+    const given = known(result, decisions);
+    const isOpen = !decisions.includes(given.type) && given.type !== "later";
+    return signal.aborted && isOpen ? undefined : given;
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;
@@ -211,7 +223,7 @@ async function untilClosed<Result extends { readonly type: string }>(
 const NO_ANSWER: readonly NoAnswer["type"][] = ["cancelled", "interrupted", "later", "unanswered"];
 const REASONS: readonly NoAnswerReason[] = ["timed_out", "unavailable"];
 
-/** Programs without types may return anything, which must not pass for a decision. */
+/** Programs without types may return anything, which must not pass for a decision, nor spoil the record. */
 function known<Result extends { readonly type: string }>(
   result: Result | undefined,
   types: readonly string[],
@@ -226,5 +238,31 @@ function known<Result extends { readonly type: string }>(
   }
   if (type === "unanswered" && !REASONS.some((each) => "reason" in given && each === given.reason))
     throw new Error("the prompter returned an unknown reason for having no answer");
-  return result;
+  return withKnownFields(result);
+}
+
+const TEXTS = ["inquiryId", "userName", "note", "reason", "content"];
+
+/** Without optional fields that are `null`, as JSON from a web page may have them. */
+function withKnownFields<Result extends object>(result: Result): Result {
+  const fields = Object.entries(result).filter(
+    ([key, value]) => key === "answer" || (value !== undefined && value !== null),
+  );
+  for (const [key, value] of fields) {
+    if (TEXTS.includes(key) && typeof value !== "string") {
+      throw new Error(`the prompter returned a result whose ${key} is not text`);
+    }
+    if (key === "arguments" && !isJsonObject(value)) {
+      throw new Error("the prompter returned arguments that are not an object");
+    }
+  }
+  return Object.fromEntries(fields) as Result; // Its required fields are never null.
+}
+
+/** A form whose fields have known results too. */
+function withResults(form: FormResult): FormResult {
+  const given: unknown = form;
+  if (!isJsonObject(given) || form.type !== "answered") return form;
+  if (!Array.isArray(given["results"])) throw new Error("the prompter returned no results");
+  return { ...form, results: form.results.map((result) => known(result, ["answered"])) };
 }

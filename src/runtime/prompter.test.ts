@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   CLOSING_MS,
+  type FormRequest,
   type Prompter,
   type PromptRequest,
   type PromptResult,
@@ -16,7 +17,7 @@ import {
   ScriptedModel,
   ScriptedPrompter,
 } from "../testing/index.ts";
-import { booleanQuestion, defineTool, secretQuestion } from "../tool/index.ts";
+import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { resumeTurn, runTurn, streamTurn, type TurnOptions } from "./index.ts";
 
@@ -391,14 +392,18 @@ describe("a program's mistake", () => {
     return warnings.filter(({ name }) => name === "JpWarning").map(({ message }) => message);
   }
 
-  test("canAsk that throws counts as false, and is reported once", async () => {
+  test.each([
+    ["throws", failToSay, "no session"],
+    ["returns a promise", async () => true, "it returned a promise"],
+    ["returns a promise that rejects", async () => failToSay(), "it returned a promise"],
+  ])("canAsk that %s counts as false, and is reported once", async (_, canAsk, problem) => {
     const deployment = await begin(ASKS_ALL);
-    const prompter = Object.assign(new ScriptedPrompter(YES), { canAsk: failToSay });
-    const { type, denials } = await run(deployment, prompter);
+    const prompter = Object.assign(new ScriptedPrompter(YES), { canAsk });
+    const { type, denials } = await run(deployment, prompter as Prompter); // Without types.
     expect([type, denials, await messages()]).toEqual([
       "done",
       [{ tool: "deploy", what: "permission" }],
-      ["The prompter's canAsk failed, and the turn continued: no session"],
+      [`The prompter's canAsk failed, and the turn continued: ${problem}`],
     ]);
   });
 
@@ -445,6 +450,9 @@ describe("a program's mistake", () => {
     ["no result", undefined, "the prompter returned no result"],
     ["an unknown result", { type: "approve" }, 'a result of an unknown type: "approve"'],
     ["an unknown reason", { type: "unanswered", reason: "?" }, "an unknown reason"],
+    ["a name that is not text", { type: "run", userName: 5 }, "whose userName is not text"],
+    ["a list of arguments", { type: "run", arguments: [] }, "arguments that are not an object"],
+    ["a reason that is not text", { type: "skip", reason: 5 }, "whose reason is not text"],
   ])("%s of a prompter is no decision of the user", async (_, result, problem) => {
     const deployment = await begin(ASKS_ALL);
     const prompter = Object.assign(new ScriptedPrompter(YES), {
@@ -453,6 +461,63 @@ describe("a program's mistake", () => {
     await run(deployment, prompter); // As a program without types may pass it.
     expect(outcomesOf(deployment)).toEqual({
       decided: [],
+      told: [expect.stringContaining(problem)],
+    });
+  });
+
+  test("null in a result, as JSON has it, counts as absent", async () => {
+    const deployment = await begin({ ...ASKS_ALL, questions: { sure: { exclusive: false } } });
+    const absent = { userName: null, isRemembered: null, note: null };
+    const prompter = Object.assign(new ScriptedPrompter(), {
+      askPermission: async () => ({ type: "run", arguments: null, ...absent }),
+      ask: async ({ inquiryId }: PromptRequest) => ({
+        inquiryId,
+        type: "answered",
+        answer: true,
+        ...absent,
+      }),
+      askDelivery: async () => ({ type: "deliver", content: null, ...absent }),
+    });
+    await run(deployment, prompter as unknown as Prompter, { userName: "Ana" }); // Without types.
+    expect(outcomesOf(deployment)).toEqual({
+      decided: ["run approved", "question answered", "deliver approved"].map(
+        (outcome) => `${outcome} by Ana (scripted)`,
+      ),
+      told: ["deployed"],
+    });
+  });
+
+  test.each<[string, (ids: readonly string[]) => unknown, string]>([
+    ["no results", () => undefined, "returned no results"],
+    ["results by name", () => ({ title: "Hello" }), "returned no results"],
+    ["an empty result", () => [null], "returned no result"],
+    ["results without a type", (ids) => ids.map((id) => ({ inquiryId: id })), "no result"],
+    [
+      "a field without a reason",
+      ([first, second]) => [
+        { inquiryId: first, type: "answered", answer: "Hello" },
+        { inquiryId: second, type: "unanswered" },
+      ],
+      "an unknown reason",
+    ],
+  ])("a form with %s has no answers", async (_, results, problem) => {
+    const report = defineTool({
+      name: "deploy",
+      description: "Reports.",
+      parameters: { type: "object" },
+      run: async (_args, { askAll }) =>
+        askAll({ title: textQuestion("title", "Title?"), text: textQuestion("text", "Text?") }),
+    });
+    const deployment = { ...(await begin()), tools: [report] };
+    const prompter = Object.assign(new ScriptedPrompter(), {
+      askForm: async ({ fields }: FormRequest) => ({
+        type: "answered",
+        results: results(fields.map(({ inquiryId }) => inquiryId)),
+      }),
+    });
+    await run(deployment, prompter as unknown as Prompter); // Without types.
+    expect(outcomesOf(deployment)).toEqual({
+      decided: [ALLOWED, ...Array(2).fill('question cancelled ("backend_error")')],
       told: [expect.stringContaining(problem)],
     });
   });
