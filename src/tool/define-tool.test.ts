@@ -104,6 +104,60 @@ describe("a tool that asks", () => {
     ]);
   });
 
+  test("may ask twice before it waits, without an unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", onUnhandled);
+    const hasty = defineTool({
+      name: "hasty",
+      description: "",
+      parameters: {},
+      run: async (_args, { ask, askAll }) => {
+        const [first, second, third] = [ask(place), ask(sure), askAll({ sure })];
+        return [await first, String(await second), String(await third)];
+      },
+    });
+    expect(await hasty.execute(call({}))).toEqual({ type: "needs_input", question: place });
+    await new Promise(setImmediate); // Node reports them after all promises have settled.
+    process.off("unhandledRejection", onUnhandled);
+    expect(unhandled).toEqual([]);
+  });
+
+  test.each([
+    ["without a type", { id: "x", text: "Where?" }],
+    ["with an unknown type", { ...place, id: "x", answerType: { type: "date" } }],
+    ["without a text", { ...place, id: "x", text: undefined }],
+    ["without options", { ...place, id: "x", answerType: { type: "select", options: [] } }],
+  ])("fails with a question %s", async (_, question) => {
+    const broken = defineTool({
+      name: "broken",
+      description: "",
+      parameters: {},
+      run: async (_args, { ask }) => String(await ask(question as unknown as Question)), // Without types.
+    });
+    expect(await broken.execute(call({}))).toMatchObject({
+      type: "error",
+      message: expect.stringContaining('the question "x" cannot be asked'),
+    });
+  });
+
+  test("gets the same arguments in every attempt, whatever it does to them", async () => {
+    const greedy = defineTool<{ count: number }>({
+      name: "greedy",
+      description: "",
+      parameters: {},
+      run: async (args, { ask }) => {
+        args.count += 1;
+        return `${args.count} to ${await ask(place)}`;
+      },
+    });
+    const given = { count: 1 };
+    await greedy.execute(call(given));
+    expect(await greedy.execute(call(given, { place: "Rome" }))).toMatchObject({
+      content: "2 to Rome",
+    });
+  });
+
   test("does not mistake inherited properties for answers", async () => {
     const odd = defineTool({
       name: "odd",
@@ -221,6 +275,29 @@ test("an exception becomes an error outcome with its causes", async () => {
     trace: ["rain", "clouds"],
     transient: false,
   });
+});
+
+test("an exception that is its own cause is an error outcome, too", async () => {
+  const circular = new Error("round");
+  circular.cause = circular;
+  const broken = defineTool({
+    name: "broken",
+    description: "",
+    parameters: {},
+    run: () => Promise.reject(circular),
+  });
+  const outcome = await broken.execute(call({}));
+  expect(outcome).toMatchObject({ type: "error", trace: Array(10).fill("round") });
+});
+
+test("a tool that returns nothing has an empty result", async () => {
+  const silent = defineTool({
+    name: "silent",
+    description: "",
+    parameters: {},
+    run: (() => undefined) as () => never, // As a tool without types may do.
+  });
+  expect(await silent.execute(call({}))).toEqual({ type: "success", content: "" });
 });
 
 test("a result that is not text is serialized as JSON", async () => {

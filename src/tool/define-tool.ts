@@ -7,7 +7,7 @@ import { type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
 import type { Outcome } from "./outcome.ts";
 import type { AnswerTo, InquirySource, Question } from "./question.ts";
-import { findDuplicate } from "./question-codec.ts";
+import { findDuplicate, parseQuestion, questionToWire } from "./question-codec.ts";
 import {
   isStandardSchema,
   type StandardSchema,
@@ -115,12 +115,18 @@ async function run<Arguments>(
   context: ToolContext,
 ): Promise<Outcome> {
   try {
-    const result = await definition.run(await parseArguments(definition, value), context);
-    const content = typeof result === "string" ? result : JSON.stringify(result);
-    return { type: "success", content };
+    // A copy: the next attempt gets the arguments of the call, whatever this one does to its own.
+    const args = await parseArguments(definition, structuredClone(value));
+    const result = await definition.run(args, context);
+    return { type: "success", content: toContent(result) };
   } catch (thrown) {
     return { type: "error", message: messageOf(thrown), trace: causesOf(thrown), transient: false };
   }
+}
+
+/** A tool without types may return nothing. */
+function toContent(result: unknown): string {
+  return typeof result === "string" ? result : (JSON.stringify(result) ?? "");
 }
 
 /** A library's schema may also apply defaults and transformations. */
@@ -145,6 +151,7 @@ function createContext(
       throw new Error(`askAll: two questions have the id "${duplicate}"`);
     const open = asked.filter((question) => !isAnswered(question, answers));
     if (open.length > 0) {
+      for (const question of open) assertQuestion(question);
       onAsked(open);
       throw new Error(`waiting for an answer to "${open.map(({ id }) => id).join('", "')}"`);
     }
@@ -156,9 +163,25 @@ function createContext(
     notes,
     progress: (message) => onProgress?.(message),
     // `isAnswered` has checked the types of the answers.
-    askAll: askAll as AskAll,
-    ask: (async (question: Question) => (await askAll({ question }))["question"]) as Ask,
+    askAll: ((questions) => handled(askAll(questions))) as AskAll,
+    ask: ((question: Question) =>
+      handled(askAll({ question }).then((given) => given["question"]))) as Ask,
   };
+}
+
+/** A tool may ask twice before it waits for the first answer. Node would end the program for the second rejection. */
+function handled<Value>(asked: Promise<Value>): Promise<Value> {
+  asked.catch(() => undefined);
+  return asked;
+}
+
+/** Throws for a question that a tool without types has made, and that could be neither recorded nor shown. */
+function assertQuestion(question: Question): void {
+  try {
+    parseQuestion(questionToWire(question));
+  } catch (error) {
+    throw new Error(`the question "${question.id}" cannot be asked: ${messageOf(error)}`);
+  }
 }
 
 function isAnswered({ id, answerType }: Question, answers: ToolCall["answers"]): boolean {
@@ -166,7 +189,10 @@ function isAnswered({ id, answerType }: Question, answers: ToolCall["answers"]):
   return answer !== undefined && answerFits(answerType, answer);
 }
 
-function causesOf(thrown: unknown): readonly string[] {
+const MAX_CAUSES = 10;
+
+/** Limited, because an error may be its own cause. */
+function causesOf(thrown: unknown, most = MAX_CAUSES): readonly string[] {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
-  return cause === undefined ? [] : [messageOf(cause), ...causesOf(cause)];
+  return cause === undefined || most === 0 ? [] : [messageOf(cause), ...causesOf(cause, most - 1)];
 }
