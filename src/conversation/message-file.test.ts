@@ -40,6 +40,16 @@ describe("a file of a message", () => {
     );
   });
 
+  test.each([null, 1234, new ArrayBuffer(3)])("is refused as data of another kind: %s", (given) => {
+    const data = given as unknown as string; // As a program without types may pass it.
+    expect(() => recordFiles([{ ...png, data }])).toThrow("its data is neither bytes");
+  });
+
+  test("is refused with a name that is not text", () => {
+    const filename = 5 as unknown as string; // As a program without types may pass it.
+    expect(() => recordFiles([{ ...png, filename }])).toThrow("its filename is not text");
+  });
+
   test("is refused without a media type", () => {
     expect(() => recordFiles([{ ...png, mediaType: "png" }])).toThrow('"png" is not a media type.');
   });

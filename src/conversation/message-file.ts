@@ -45,7 +45,8 @@ export function recordFiles(files: readonly MessageFile[]): readonly RecordedFil
 function recordFile(file: MessageFile): RecordedFile {
   const { mediaType, data, filename } = file;
   const text = typeof data === "string" ? data : toText(data);
-  const problem = findProblem(mediaType, text);
+  const isNamed = filename === undefined || typeof filename === "string";
+  const problem = isNamed ? findProblem(mediaType, text) : "its filename is not text";
   if (problem !== undefined) {
     const name = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
     throw new JpError("invalid_file", `The file${name} cannot be sent: ${problem}.`);
@@ -53,9 +54,13 @@ function recordFile(file: MessageFile): RecordedFile {
   return { mediaType, data: text, ...(filename !== undefined && { filename }) };
 }
 
+/** Programs without types may pass anything, and "null" is base64. */
 function toText(data: Uint8Array | URL): string {
-  return data instanceof Uint8Array ? bytesToBase64(data) : String(data);
+  if (data instanceof Uint8Array) return bytesToBase64(data);
+  return data instanceof URL ? data.href : NOT_DATA;
 }
+
+const NOT_DATA = "-";
 
 function findProblem(mediaType: string, data: string): string | undefined {
   if (!MEDIA_TYPE.test(mediaType)) return `${JSON.stringify(mediaType)} is not a media type`;

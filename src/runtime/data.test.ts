@@ -12,7 +12,7 @@ import {
   type ScriptedReply,
 } from "../testing/index.ts";
 import { defineTool } from "../tool/index.ts";
-import type { Json } from "../util/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { replayConversation, resumeTurn, runTurn, streamTurn, type TurnOptions } from "./index.ts";
 
 const clock = new FakeClock();
@@ -178,9 +178,14 @@ describe("an answer that has to fit a schema", () => {
     expect(next.value.data).toEqual({ city: "Bonn" });
   });
 
-  test("is not asked for with a schema that cannot be checked", async () => {
+  test.each([
+    ["that cannot be checked", { $ref: "#/nothing" }],
+    ["that is not an object", "object"],
+    ["that is a list", []],
+    ["that is null", null],
+  ])("is not asked for with a schema %s", async (_, given) => {
     const { options, conversation, model } = await setUp([]);
-    const schema = { $ref: "#/nothing" };
+    const schema = given as JsonObject; // As a program without types may pass it.
     const run = runTurn(options, { content: "Hi", schema });
     await expect(run).rejects.toMatchObject({ code: "invalid_schema" });
     expect([recordOf(conversation), model.requests]).toEqual([[], []]);

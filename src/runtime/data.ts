@@ -7,7 +7,7 @@ import {
   toJsonSchema,
   validateWith,
 } from "../tool/index.ts";
-import { JpError, type Json, type JsonObject, messageOf } from "../util/index.ts";
+import { isJsonObject, JpError, type Json, type JsonObject, messageOf } from "../util/index.ts";
 
 /** What asks for data: a JSON Schema, or a schema of zod, valibot, arktype or a similar library. */
 export type DataSchema = JsonObject | StandardSchema;
@@ -37,10 +37,20 @@ interface DataCheck {
   readonly validateData?: DataValidator;
 }
 
-/** Throws `schema_unsupported`, and `invalid_schema` before the model is asked for what cannot be checked. */
+/**
+ * Throws `invalid_message`, `schema_unsupported`, and `invalid_schema` before the model is asked for what cannot be
+ * checked.
+ */
 export async function toCheckedMessage(given: string | Message): Promise<CheckedMessage> {
   if (typeof given === "string") return { message: { content: given }, check: {} };
-  const { schema, ...message } = given;
+  assertMessage(given);
+  // Field by field: what else a client has sent must not get into the record.
+  const { schema, content, author, files } = given;
+  const message = {
+    content,
+    ...(author !== undefined && { author }),
+    ...(files !== undefined && { files }),
+  };
   if (schema === undefined) return { message, check: {} };
   const jsonSchema = isStandardSchema(schema) ? toJsonSchema(schema) : schema;
   await assertSchema(jsonSchema);
@@ -52,8 +62,20 @@ export function toDataCheck(schema: DataSchema | undefined): DataCheck {
   return isStandardSchema(schema) ? { validateData: (data) => validateWith(schema, data) } : {};
 }
 
+/** Programs without types may pass anything, such as what a client has sent. It could not be read from the record. */
+function assertMessage(given: unknown): void {
+  const message = isJsonObject(given) ? given : {};
+  const { content, author = "", files = [] } = message;
+  if (typeof content === "string" && typeof author === "string" && Array.isArray(files)) return;
+  throw new JpError(
+    "invalid_message",
+    "A message is text, or an object whose content and author are text and whose files are a list.",
+  );
+}
+
 async function assertSchema(schema: JsonObject): Promise<void> {
   try {
+    if (!isJsonObject(schema)) throw new TypeError("it is not an object");
     await findViolations(schema, {});
   } catch (error) {
     const [problem] = messageOf(error).split("\n");

@@ -145,8 +145,9 @@ const MAX_CYCLES = 50;
 /**
  * Runs one turn: a message, the assistant's replies, and every tool they call. With a `schema` in the message,
  * the result has `data`. Throws `ProviderError`, `McpError`, `write_failed`; `config_invalid`, `unknown_tool` and
- * `tool_name_clash` for the tools and their config; `invalid_schema` and `schema_unsupported` for the schema. What
- * happened until then is on record. Throws `turn_running` if another turn runs on the same `conversation`.
+ * `tool_name_clash` for the tools and their config; `invalid_message`, `invalid_file`, `invalid_schema` and
+ * `schema_unsupported` for the message. What happened until then is on record. Throws `turn_running` if another turn
+ * runs on the same `conversation`.
  */
 export async function runTurn<Schema extends DataSchema | undefined = undefined>(
   options: TurnOptions,
