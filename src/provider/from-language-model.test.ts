@@ -6,8 +6,9 @@ import type {
 import { describe, expect, test } from "vitest";
 import { chatRequest, message } from "../conversation/events.fixture.ts";
 import type { ProviderEvent } from "../conversation/index.ts";
-import { fromLanguageModel } from "./from-language-model.ts";
+import { fromLanguageModel, type LanguageModel } from "./from-language-model.ts";
 import type { ModelEvent, ModelRequest } from "./port.ts";
+import { ProviderError } from "./provider-error.ts";
 
 const usage = {
   inputTokens: { total: 5, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -61,9 +62,13 @@ function requestOf(
 }
 
 async function replyOf(...parts: readonly LanguageModelV4StreamPart[]): Promise<ModelEvent[]> {
+  return read(new FixedModel("openrouter.chat", ...parts));
+}
+
+async function read(model: LanguageModel): Promise<ModelEvent[]> {
   const events: ModelEvent[] = [];
-  const model = fromLanguageModel(new FixedModel("openrouter.chat", ...parts));
-  for await (const event of model.stream(requestOf([chatRequest("Hi")]))) events.push(event);
+  const stream = fromLanguageModel(model).stream(requestOf([chatRequest("Hi")]));
+  for await (const event of stream) events.push(event);
   return events;
 }
 
@@ -96,6 +101,38 @@ describe("any model of the AI SDK", () => {
       message:
         "openrouter/model-1: the provider is overloaded or unavailable (HTTP 503): Overloaded",
     });
+  });
+
+  test.each([
+    ["no usage", { usage: undefined }, {}],
+    ["an empty usage", { usage: {} }, {}],
+    ["a usage without details", { usage: { inputTokens: 5, outputTokens: 2 } }, {}],
+    ["a usage of one side", { usage: { inputTokens: { total: 5 } } }, { input: 5 }],
+  ])("may report %s", async (_, reported, expected) => {
+    const end = { ...finish, ...reported } as LanguageModelV4StreamPart; // Packages may be wrong.
+    expect(await replyOf(end)).toEqual([{ type: "response_end", reason: "stop", usage: expected }]);
+  });
+
+  test("may pass arguments that are not text", async () => {
+    const called = { type: "tool-call", toolCallId: "1", toolName: "look", input: { at: "me" } };
+    const [event] = await replyOf(called as unknown as LanguageModelV4StreamPart, finish); // As above.
+    expect(event).toMatchObject({ type: "tool_call_request", arguments: { at: "me" } });
+  });
+
+  test("fails if it makes a call without an id, which could not be recorded", async () => {
+    const called = { type: "tool-call", toolName: "look", input: "{}" };
+    const reply = replyOf(called as unknown as LanguageModelV4StreamPart, finish); // As above.
+    await expect(reply).rejects.toMatchObject({
+      kind: "other",
+      message: "openrouter/model-1: the reply has a call without an id or a name.",
+    });
+  });
+
+  test.each([undefined, {}])("fails as a request if it has no stream: %j", async (result) => {
+    const broken = Object.assign(new FixedModel("openrouter.chat"), {
+      doStream: async () => result,
+    });
+    await expect(read(broken as unknown as LanguageModel)).rejects.toBeInstanceOf(ProviderError); // As above.
   });
 
   test("broke off if its stream has no finish part", async () => {

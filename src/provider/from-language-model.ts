@@ -11,7 +11,7 @@ import type {
   SharedV4FileDataData,
   SharedV4FileDataUrl,
 } from "@ai-sdk/provider";
-import { type Clock, JpError, messageOf, systemClock } from "../util/index.ts";
+import { type Clock, isJsonObject, JpError, messageOf, systemClock } from "../util/index.ts";
 import { anthropicDialect } from "./anthropic.ts";
 import type { StreamingModel } from "./definition.ts";
 import { defaultDialect, type Dialect, metadataOf } from "./dialect.ts";
@@ -85,6 +85,12 @@ interface GlobalProvider {
 
 function openModel(model: LanguageModelObject): StreamingModel {
   // Programs without types may pass anything.
+  const given: unknown = model;
+  const { provider, modelId } = isJsonObject(given) ? given : {};
+  if (typeof provider !== "string" || typeof modelId !== "string") {
+    const hint = 'Pass a model of the AI SDK, as in openai("gpt-5").';
+    throw unsupportedModel("A language model has a provider and a modelId.", hint);
+  }
   const version: string = model.specificationVersion;
   // The version says which of the interfaces it is.
   if (version === "v4") return model as LanguageModelV4;

@@ -77,8 +77,11 @@ async function* readParts(source: PartSource): AsyncGenerator<LanguageModelV4Str
 
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
   try {
-    const { stream } = await wait(model.doStream({ ...options, abortSignal: request.signal }));
-    reader = stream.getReader();
+    const open = async () => {
+      const { stream } = await model.doStream({ ...options, abortSignal: request.signal });
+      return stream.getReader();
+    };
+    reader = await wait(open());
     for (;;) {
       const { done, value } = await wait(reader.read());
       if (done) return;
@@ -175,7 +178,7 @@ class ReplyReader {
     }
     const block = this.#block;
     block.metadata = { ...block.metadata, ...this.#metadata(kind, part) };
-    if (!("delta" in part) || part.delta === "") return;
+    if (!("delta" in part) || typeof part.delta !== "string" || part.delta === "") return;
     block.hasText = true;
     yield { type: `${kind}_delta` as const, text: part.delta };
   }
@@ -200,6 +203,7 @@ class ReplyReader {
   *#addToolCall(part: Part<"tool-call">): Generator<ModelEvent, void, undefined> {
     if (part.providerExecuted === true) return;
     yield* this.#closeBlock();
+    assertToolCall(part, this.#modelId);
     this.#hasToolCalls = true;
     const metadata = this.#metadata("tool_call", part);
     yield {
@@ -216,17 +220,19 @@ class ReplyReader {
     return this.#dialect.toEventMetadata(kind, metadataOf(key, part.providerMetadata));
   }
 
-  #isBrokenOff({ finishReason: { unified, raw } }: Part<"finish">): boolean {
+  #isBrokenOff(finish: Partial<Part<"finish">>): boolean {
+    const { unified, raw } = finish.finishReason ?? {};
     return (
       unified === "interrupted" || (this.#dialect.alwaysSendsFinishReason && raw === undefined)
     );
   }
 
-  #endReason({ finishReason }: Part<"finish">): EndReason {
-    switch (finishReason.unified) {
+  #endReason({ finishReason }: Partial<Part<"finish">>): EndReason {
+    const unified = finishReason?.unified;
+    switch (unified) {
       case "stop":
       case "length":
-        return finishReason.unified;
+        return unified;
       case "tool-calls":
         return "tool_calls";
       case "content-filter":
@@ -245,13 +251,22 @@ function modelError(modelId: string): ProviderError {
   return new ProviderError("other", message, { isRetryable: true, hint: "Try again." });
 }
 
+/** A call without an id or a name could be neither recorded nor answered, and the model would make it again. */
+function assertToolCall(part: Partial<Part<"tool-call">>, modelId: string): void {
+  if (typeof part.toolCallId === "string" && typeof part.toolName === "string") return;
+  const message = `${modelId}: the reply has a call without an id or a name.`;
+  throw new ProviderError("other", message, { isRetryable: true });
+}
+
 /**
  * The only argument of a call whose arguments are not a JSON object. No tool has such a parameter, so
  * checking the arguments rejects the call and shows the model what it wrote.
  */
 export const INVALID_ARGUMENTS = "__invalid_json";
 
-function parseToolArguments(text: string): JsonObject {
+/** Text, but some packages pass the arguments themselves. */
+function parseToolArguments(input: unknown): JsonObject {
+  const text = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
   // A call without arguments may come without any text.
   if (text.trim() === "") return {};
   const value = findJson(text);
@@ -259,8 +274,13 @@ function parseToolArguments(text: string): JsonObject {
   return isJsonObject(value) && !isTooDeep(value) ? value : { [INVALID_ARGUMENTS]: text };
 }
 
-function toUsage(usage: LanguageModelV4Usage, cost: number | undefined): Usage {
-  const { inputTokens, outputTokens } = usage;
+/** Packages of others may leave out any of it. */
+type ReportedUsage = {
+  readonly [Key in "inputTokens" | "outputTokens"]?: Partial<LanguageModelV4Usage[Key]>;
+};
+
+function toUsage(usage: ReportedUsage = {}, cost?: number): Usage {
+  const { inputTokens = {}, outputTokens = {} } = usage;
   return {
     ...(inputTokens.total !== undefined && { input: inputTokens.total }),
     ...(inputTokens.cacheRead !== undefined && { cachedInput: inputTokens.cacheRead }),
