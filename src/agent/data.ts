@@ -79,7 +79,8 @@ async function checkAnswer(
   if (answer === undefined) return { ok: false, problems: ["the answer is not JSON"] };
   const problems = await checkData(schema, answer.data);
   if (problems.length > 0) return { ok: false, problems };
-  return validate === undefined ? { ok: true, value: answer.data } : validate(answer.data);
+  const data = structuredClone(answer.data); // The program may change what it gets, but not the record.
+  return validate === undefined ? { ok: true, value: data } : validate(data);
 }
 
 /** The data of the reply that the turn ends with. */

@@ -11,7 +11,7 @@ import {
   ScriptedModel,
   type ScriptedReply,
 } from "../testing/index.ts";
-import { defineTool } from "../tool/index.ts";
+import { defineTool, type StandardSchema } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { replayConversation, resumeTurn, runTurn, streamTurn, type TurnOptions } from "./index.ts";
 
@@ -235,6 +235,27 @@ describe("a schema of a library", () => {
     const { options } = await setUp([FITS]);
     const { data } = await runTurn(options, { content: "Which city?", schema });
     expect(data).toEqual({ city: "Bonn" });
+  });
+
+  test("cannot change the record, nor can the program change it through the data", async () => {
+    const { options, conversation } = await setUp([FITS, FITS]);
+    const schema: StandardSchema = {
+      "~standard": {
+        version: 1,
+        vendor: "own",
+        validate: (data) => ({ value: Object.assign(data as object, { city: "?" }) }),
+        jsonSchema: { input: () => SCHEMA },
+      },
+    };
+    const checked = await runTurn(options, { content: "Which city?", schema });
+    expect(checked.data).toEqual({ city: "?" });
+    const plain = await runTurn(options, MESSAGE);
+    Object.assign(plain.data as object, { city: "!" });
+    const said = [...eventsOf(conversation.stream.entries)].flatMap((event) =>
+      event.type === "chat_response" ? [event.content] : [],
+    );
+    const structured = { type: "structured", data: { city: "Bonn" } };
+    expect(said).toEqual([structured, structured]);
   });
 
   test("that takes forever does not keep the turn from ending", async () => {
