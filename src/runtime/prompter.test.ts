@@ -399,7 +399,7 @@ describe("a program's mistake", () => {
   ])("canAsk that %s counts as false, and is reported once", async (_, canAsk, problem) => {
     const deployment = await begin(ASKS_ALL);
     const prompter = Object.assign(new ScriptedPrompter(YES), { canAsk });
-    const { type, denials } = await run(deployment, prompter as Prompter); // Without types.
+    const { type, denials } = await run(deployment, prompter); // Without types.
     expect([type, denials, await messages()]).toEqual([
       "done",
       [{ tool: "deploy", what: "permission" }],
@@ -478,7 +478,7 @@ describe("a program's mistake", () => {
       }),
       askDelivery: async () => ({ type: "deliver", content: null, ...absent }),
     });
-    await run(deployment, prompter as unknown as Prompter, { userName: "Ana" }); // Without types.
+    await run(deployment, prompter, { userName: "Ana" }); // Without types.
     expect(outcomesOf(deployment)).toEqual({
       decided: ["run approved", "question answered", "deliver approved"].map(
         (outcome) => `${outcome} by Ana (scripted)`,
@@ -515,7 +515,7 @@ describe("a program's mistake", () => {
         results: results(fields.map(({ inquiryId }) => inquiryId)),
       }),
     });
-    await run(deployment, prompter as unknown as Prompter); // Without types.
+    await run(deployment, prompter); // Without types.
     expect(outcomesOf(deployment)).toEqual({
       decided: [ALLOWED, ...Array(2).fill('question cancelled ("backend_error")')],
       told: [expect.stringContaining(problem)],

@@ -184,6 +184,19 @@ describe("a turn in an embedding program", () => {
     },
   );
 
+  test.each(["constructor", "prototype", "__proto__"])(
+    "refuses the config of a tool named %s, which would have no effect",
+    async (name) => {
+      const conversation = await openConversation();
+      const model = new ScriptedModel({ replies });
+      const tools = [{ ...deploy, name }];
+      const toolConfig = Object.fromEntries([[name, { run: "ask" }]]);
+      await expect(
+        runTurn({ conversation, model, tools, toolConfig, clock }, "Go."),
+      ).rejects.toMatchObject({ code: "config_invalid" });
+    },
+  );
+
   test("refuses the config of a tool that there is not, before anything is recorded", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
@@ -200,6 +213,12 @@ describe("a turn in an embedding program", () => {
   test.each([
     ["openai/gpt-5", '"openai/gpt-5" is the id of a model, and there is no default provider.'],
     [undefined, "A model is an object, not undefined."],
+    [() => sdkModel("Hello."), "A model is an object, not a function."],
+    [Promise.resolve(sdkModel("Hello.")), "This object is not a model."],
+    [
+      { ...sdkModel("Hello."), provider: undefined },
+      "A language model has a provider and a modelId.",
+    ],
     [
       { ...sdkModel("Hello."), specificationVersion: "v2" },
       "The model small has version v2 of the AI SDK's interface; jp takes v3 and v4.",

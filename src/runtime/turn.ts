@@ -44,7 +44,14 @@ import {
 import type { McpServerConfigs, McpServers, SharedMcpServers, Variables } from "../mcp/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { StandardSchema, Tool } from "../tool/index.ts";
-import { assertNever, type Clock, JpError, type Json, systemClock } from "../util/index.ts";
+import {
+  assertNever,
+  type Clock,
+  isJsonObject,
+  JpError,
+  type Json,
+  systemClock,
+} from "../util/index.ts";
 import {
   type DataOf,
   type DataSchema,
@@ -302,12 +309,14 @@ function oneModel(model: Model, assistant: Assistant): InquiryModels {
 /** Programs without types may pass anything. Throws `unsupported_model`. */
 export function toModel(model: Model | LanguageModel): Model {
   const given: unknown = model;
+  const hint = 'Make it with a provider of the AI SDK, as in openai("gpt-5").';
   if (typeof given !== "string" && (typeof given !== "object" || given === null)) {
-    throw new JpError("unsupported_model", `A model is an object, not ${JSON.stringify(given)}.`, {
-      hint: 'Make it with a provider of the AI SDK, as in openai("gpt-5").',
-    });
+    const kind = typeof given === "function" ? "a function" : JSON.stringify(given);
+    throw new JpError("unsupported_model", `A model is an object, not ${kind}.`, { hint });
   }
-  return typeof model === "string" || "doStream" in model ? fromLanguageModel(model) : model;
+  if (typeof model === "string" || "doStream" in model) return fromLanguageModel(model);
+  if (isJsonObject(given) && typeof given["id"] === "string" && "stream" in given) return model;
+  throw new JpError("unsupported_model", "This object is not a model.", { hint });
 }
 
 /** Updates that were not read yet. */
