@@ -241,7 +241,7 @@ function known<Result extends { readonly type: string }>(
   return withKnownFields(result);
 }
 
-const TEXTS = ["inquiryId", "userName", "note", "reason", "content"];
+const TEXTS = new Set(["inquiryId", "userName", "note", "reason", "content"]);
 
 /** Without optional fields that are `null`, as JSON from a web page may have them. */
 function withKnownFields<Result extends object>(result: Result): Result {
@@ -249,7 +249,7 @@ function withKnownFields<Result extends object>(result: Result): Result {
     ([key, value]) => key === "answer" || (value !== undefined && value !== null),
   );
   for (const [key, value] of fields) {
-    if (TEXTS.includes(key) && typeof value !== "string") {
+    if (TEXTS.has(key) && typeof value !== "string") {
       throw new Error(`the prompter returned a result whose ${key} is not text`);
     }
     if (key === "arguments" && !isJsonObject(value)) {

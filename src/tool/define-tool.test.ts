@@ -114,7 +114,7 @@ describe("a tool that asks", () => {
       parameters: {},
       run: async (_args, { ask, askAll }) => {
         const [first, second, third] = [ask(place), ask(sure), askAll({ sure })];
-        return [await first, String(await second), String(await third)];
+        return [await first, await second, await third];
       },
     });
     expect(await hasty.execute(call({}))).toEqual({ type: "needs_input", question: place });
@@ -127,13 +127,13 @@ describe("a tool that asks", () => {
     ["without a type", { id: "x", text: "Where?" }],
     ["with an unknown type", { ...place, id: "x", answerType: { type: "date" } }],
     ["without a text", { ...place, id: "x", text: undefined }],
-    ["without options", { ...place, id: "x", answerType: { type: "select", options: [] } }],
+    ["without options", { ...place, id: "x", answerType: { type: "select" } }],
   ])("fails with a question %s", async (_, question) => {
     const broken = defineTool({
       name: "broken",
       description: "",
       parameters: {},
-      run: async (_args, { ask }) => String(await ask(question as unknown as Question)), // Without types.
+      run: async (_args, { ask }) => ask(question as unknown as Question), // Without types.
     });
     expect(await broken.execute(call({}))).toMatchObject({
       type: "error",

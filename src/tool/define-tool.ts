@@ -3,11 +3,11 @@
  * fact the call ends there, and jp runs it again with the answer. Everything before `ask` runs again
  * each time.
  */
-import { type Json, type JsonObject, messageOf } from "../util/index.ts";
+import { type Json, type JsonObject, messageOf, shapeOf, stringField } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
 import type { Outcome } from "./outcome.ts";
 import type { AnswerTo, InquirySource, Question } from "./question.ts";
-import { findDuplicate, parseQuestion, questionToWire } from "./question-codec.ts";
+import { findDuplicate, parseInquiryQuestion, questionToWire } from "./question-codec.ts";
 import {
   isStandardSchema,
   type StandardSchema,
@@ -178,9 +178,12 @@ function handled<Value>(asked: Promise<Value>): Promise<Value> {
 /** Throws for a question that a tool without types has made, and that could be neither recorded nor shown. */
 function assertQuestion(question: Question): void {
   try {
-    parseQuestion(questionToWire(question));
+    const shape = shapeOf(questionToWire(question));
+    stringField(shape, "id");
+    parseInquiryQuestion(shape);
   } catch (error) {
-    throw new Error(`the question "${question.id}" cannot be asked: ${messageOf(error)}`);
+    const message = `the question "${question.id}" cannot be asked: ${messageOf(error)}`;
+    throw new Error(message, { cause: error });
   }
 }
 
