@@ -3,6 +3,7 @@ import {
   type CallProgress,
   type ConversationEvent,
   type InquiryResponse,
+  type PermissionProgress,
   readTurnProgress,
   timestampFromDate,
   type ToolCallResponse,
@@ -11,10 +12,15 @@ import type { Clock } from "../util/index.ts";
 import { toInquiryRequest } from "./form.ts";
 import type { StopCause } from "./interrupts.ts";
 import {
+  INTERRUPTED_AFTER_ANSWER,
+  INTERRUPTED_AFTER_DELIVERY,
   INTERRUPTED_AT_DELIVERY,
   INTERRUPTED_AT_QUESTION,
   INTERRUPTED_BEFORE_RUN,
   INTERRUPTED_WHILE_RUNNING,
+  REJECTED_AT_DELIVERY,
+  REJECTED_AT_QUESTION,
+  rejectedBeforeRun,
 } from "./model-texts.ts";
 import type { TurnContext } from "./state.ts";
 
@@ -47,10 +53,29 @@ export function closeCall(
   ];
 }
 
-function howFar({ attempts, isInDoubt, permissions }: CallProgress): string {
-  if (attempts === 0) return INTERRUPTED_BEFORE_RUN;
+/** A person may have decided something after the process had ended. */
+function howFar({ attempts, isInDoubt, permissions, asked }: CallProgress): string {
+  const { run, deliver } = permissions;
+  if (attempts === 0) {
+    return isRejected(run) ? rejectedBeforeRun(run?.decision?.reason) : INTERRUPTED_BEFORE_RUN;
+  }
   if (isInDoubt) return INTERRUPTED_WHILE_RUNNING;
-  return permissions.deliver === undefined ? INTERRUPTED_AT_QUESTION : INTERRUPTED_AT_DELIVERY;
+  if (isRejected(deliver)) return REJECTED_AT_DELIVERY;
+  if (deliver !== undefined) {
+    const isApproved = deliver.decision !== undefined && deliver.decision.decision !== "denied";
+    return isApproved ? INTERRUPTED_AFTER_DELIVERY : INTERRUPTED_AT_DELIVERY;
+  }
+  const ends = asked.map(({ response }) => response);
+  if (ends.some((end) => end?.outcome === "cancelled" && end.reason === "user")) {
+    return REJECTED_AT_QUESTION;
+  }
+  const isAnswered = ends.every((end) => end !== undefined && end.outcome !== "cancelled");
+  return isAnswered && ends.length > 0 ? INTERRUPTED_AFTER_ANSWER : INTERRUPTED_AT_QUESTION;
+}
+
+/** By a person: what only the config denies, the user did not reject. */
+function isRejected({ decision }: PermissionProgress = {}): boolean {
+  return decision?.decision === "denied" && decision.decidedBy.kind !== "policy";
 }
 
 /** The ends of what a call has left open. */

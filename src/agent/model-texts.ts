@@ -39,6 +39,22 @@ export const INTERRUPTED_AT_DELIVERY =
   "The tool ran, but the call was interrupted before the user decided whether you may see its " +
   "result. The user did not reject it.";
 
+export const INTERRUPTED_AFTER_ANSWER =
+  "The call was interrupted after its question was answered, before the tool ran again. The user did not " +
+  "reject it.";
+export const INTERRUPTED_AFTER_DELIVERY =
+  "The tool ran, and the user agreed that you see its result, but the call was interrupted before you got it.";
+
+/** For an interrupted call that the user has decided against. */
+export const REJECTED_AT_QUESTION =
+  "The user cancelled the question of this call. It was interrupted there.";
+export const REJECTED_AT_DELIVERY =
+  "The tool ran, and the user decided that you may not see its result. The call was interrupted there.";
+
+export function rejectedBeforeRun(reason = ""): string {
+  return `The tool did not run. The user rejected the call${reason === "" ? "." : `: ${reason}`}`;
+}
+
 /** For a call that was running when its process ended. */
 export const OUTCOME_UNKNOWN =
   "The process ended while this tool was running, so it is not known whether the tool did its work. It was " +

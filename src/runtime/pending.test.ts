@@ -257,3 +257,60 @@ test("resuming a turn that is complete ends at once", async () => {
   const end = await resumeTurn(conversation, { model, clock });
   expect([end.type, end.text, model.requests.length]).toEqual(["done", "Hello.", 1]);
 });
+
+describe("a turn that is given up after someone has answered", () => {
+  const answered: PrompterScript = { answers: [{ answer: "test" }] };
+  const asked: PrompterScript = { answers: [{ isLater: true }] };
+  test.each<[string, JsonObject, PrompterScript, InquiryReply, string]>([
+    [
+      "that the call may not run",
+      { run: "ask" },
+      { permissions: [{ type: "later" }] },
+      { answer: false },
+      "The tool did not run. The user rejected the call.",
+    ],
+    [
+      "that the result must not be seen",
+      { result: "ask" },
+      { ...answered, deliveries: [{ type: "later" }] },
+      { answer: false },
+      "The tool ran, and the user decided that you may not see its result. The call was interrupted there.",
+    ],
+    [
+      "that the result may be seen",
+      { result: "ask" },
+      { ...answered, deliveries: [{ type: "later" }] },
+      { answer: true },
+      "The tool ran, and the user agreed that you see its result, but the call was interrupted before you got it.",
+    ],
+    [
+      "by cancelling",
+      {},
+      asked,
+      { isCancelled: true },
+      "The user cancelled the question of this call. It was interrupted there.",
+    ],
+    [
+      "the question",
+      {},
+      asked,
+      { answer: "test" },
+      "The call was interrupted after its question was answered, before the tool ran again. The user did " +
+        "not reject it.",
+    ],
+  ])("tells the model so: %s", async (_, toolConfig, script, reply, told) => {
+    const clock = new FakeClock();
+    const store = new MemoryConversationStore(clock);
+    const { id } = await leave({ store, clock }, toolConfig, script);
+    await answerInquiry(store, "call_1", { ...reply, clock });
+    await using conversation = await store.open(id);
+    await runTurn(
+      { conversation, model: new ScriptedModel({ replies: ["Hello."] }), clock },
+      "Hi.",
+    );
+    const results = [...eventsOf(conversation.stream.entries)].flatMap((event) =>
+      event.type === "tool_call_response" ? [event.content] : [],
+    );
+    expect(results).toEqual([told]);
+  });
+});
