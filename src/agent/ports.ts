@@ -17,9 +17,9 @@ import type { Json, JsonObject } from "../util/index.ts";
 /**
  * Reaches a person: on a terminal, a web page, in a chat. jp asks one thing at a time.
  *
- * Every method gets a `signal`. When it is aborted, close the prompt and return anything: jp knows why it was
- * aborted. A prompt that stays open is abandoned after two seconds, and what it returns later has no effect. A
- * method throws only if it cannot show its question.
+ * Every method gets a `signal`. When it is aborted, close the prompt and return anything but an answer: jp knows why
+ * it was aborted. An answer that the person has just given still counts. A prompt that stays open is abandoned after
+ * two seconds, and what it returns later has no effect. A method throws only if it cannot show its question.
  */
 export interface Prompter {
   /** How the person is reached. Recorded with every answer. */

@@ -45,13 +45,13 @@ export function recordFiles(files: readonly MessageFile[]): readonly RecordedFil
 function recordFile(file: MessageFile): RecordedFile {
   const { mediaType, data, filename } = file;
   const text = typeof data === "string" ? data : toText(data);
-  const isNamed = filename === undefined || typeof filename === "string";
+  const isNamed = typeof (filename ?? "") === "string";
   const problem = isNamed ? findProblem(mediaType, text) : "its filename is not text";
   if (problem !== undefined) {
-    const name = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
+    const name = typeof filename === "string" ? ` ${JSON.stringify(filename)}` : "";
     throw new JpError("invalid_file", `The file${name} cannot be sent: ${problem}.`);
   }
-  return { mediaType, data: text, ...(filename !== undefined && { filename }) };
+  return { mediaType, data: text, ...(typeof filename === "string" && { filename }) };
 }
 
 /** Programs without types may pass anything, and "null" is base64. */

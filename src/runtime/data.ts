@@ -46,11 +46,7 @@ export async function toCheckedMessage(given: string | Message): Promise<Checked
   assertMessage(given);
   // Field by field: what else a client has sent must not get into the record.
   const { schema, content, author, files } = given;
-  const message = {
-    content,
-    ...(author !== undefined && { author }),
-    ...(files !== undefined && { files }),
-  };
+  const message = { content, ...(author && { author }), ...(files && { files }) };
   if (schema === undefined) return { message, check: {} };
   const jsonSchema = isStandardSchema(schema) ? toJsonSchema(schema) : schema;
   await assertSchema(jsonSchema);
@@ -65,8 +61,9 @@ export function toDataCheck(schema: DataSchema | undefined): DataCheck {
 /** Programs without types may pass anything, such as what a client has sent. It could not be read from the record. */
 function assertMessage(given: unknown): void {
   const message = isJsonObject(given) ? given : {};
-  const { content, author = "", files = [] } = message;
-  if (typeof content === "string" && typeof author === "string" && Array.isArray(files)) return;
+  const { content, author, files } = message;
+  const isText = typeof content === "string" && typeof (author ?? "") === "string";
+  if (isText && Array.isArray(files ?? [])) return;
   throw new JpError(
     "invalid_message",
     "A message is text, or an object whose content and author are text and whose files are a list.",

@@ -254,6 +254,7 @@ describe("a turn in an embedding program", () => {
     const model = new ScriptedModel({ replies: ["Hello."] });
     const sent = {
       content: "Hi.",
+      author: null as unknown as string, // As JSON has it.
       type: "permission_decision",
       timestamp: "2020-01-01 00:00:00.0",
       toolCallId: "call_1",
