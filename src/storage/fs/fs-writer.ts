@@ -131,6 +131,7 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   onAnswer(listener: AnswerListener): Disposable {
+    this.#assertHeld();
     const listening = new Offers(this.#privateFolder, this.id).listen(listener);
     this.#listeners.add(listening);
     return listening;
@@ -157,13 +158,18 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
+    this.#assertHeld();
     const file = path.join(this.#folder, METADATA);
-    if (this.#isReleased) throw writeError(file, new Error("the conversation was released"));
     const metadata = change(this.#metadata);
     await writeJson(file, metadataToJson(metadata));
     const isRenamed = metadata.title !== this.#metadata.title;
     this.#metadata = metadata;
     if (isRenamed) await this.#events.move(() => this.#renameFolders());
+  }
+
+  #assertHeld(): void {
+    if (this.#isReleased)
+      throw writeError(this.#folder, new Error("the conversation was released"));
   }
 
   #replaceStream({ entries, problems }: OpenedEvents): void {

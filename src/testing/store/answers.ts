@@ -112,6 +112,22 @@ export const ANSWERS: StoreCases = {
     assert.equal(await codeOf(store.open(id)), "conversation_locked");
   },
 
+  "an answer that is not recorded never leaves the conversation open": async ({ store, other }) => {
+    const id = await place(store, ...WAITING);
+    const options = { keepsOpen: true };
+    const results = [
+      await store.answer(id, answerBy("Ana", "text"), options),
+      await store.answer(id, ANA),
+      await store.answer(id, BEN, options),
+    ];
+    assert.deepEqual(
+      results.map(({ type }) => type),
+      ["refused", "recorded", "taken"],
+    );
+    const writer = await other.open(id);
+    await writer.release();
+  },
+
   "an answer waits for an open writer, and is recorded once that is released": async (opened) => {
     const { store, other } = opened;
     const writer = await openWaiting(opened);
@@ -145,6 +161,18 @@ export const ANSWERS: StoreCases = {
     await promise;
     recordFirst(writer);
     assert.deepEqual(await result, RECORDED);
+  },
+
+  "an answer is not offered to one who has stopped listening": async (opened) => {
+    const writer = await openWaiting(opened);
+    const stopped = writer.onAnswer(async () => ({ type: "refused", reason: "not now" }));
+    stopped[Symbol.dispose]();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const result = opened.other.answer(writer.id, ANA, { onWait: () => resolve() });
+    await promise;
+    recordFirst(writer);
+    assert.deepEqual(await result, RECORDED);
+    await writer.release();
   },
 
   "an answer that the writer could not decide about is recorded after its release": async (

@@ -30,7 +30,9 @@ export const CONVERSATIONS: StoreCases = {
     for (const { createdAt, baseConfig: found, entries } of [writer.stream, stream]) {
       assert.deepEqual([createdAt, found, plain(entries)], [CREATED_AT, baseConfig, []]);
     }
-    for (const found of [await other.find(FIRST_ID), ...(await other.list())]) {
+    const listed = await other.list();
+    assert.equal(listed.length, 1);
+    for (const found of [await other.find(FIRST_ID), ...listed]) {
       assert.deepEqual(
         [found?.id, found?.metadata, found?.isArchived, found?.lastEventAt, found?.problem],
         [FIRST_ID, metadata, false, undefined, undefined],

@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { type ConversationId, StreamEntry } from "../../conversation/index.ts";
 import type { ConversationStore } from "../../storage/index.ts";
-import { place, REST, type StoreCases, WAITING } from "./records.ts";
+import { place, plain, REST, type StoreCases, WAITING } from "./records.ts";
 
 async function pendingIds(store: ConversationStore): Promise<readonly ConversationId[]> {
   return (await store.listPending()).map(({ id }) => id).toSorted();
 }
+
+const COMPLETE = [...WAITING, ...REST];
 
 const STATES = [
   [WAITING, { type: "waiting_for_input", tool: "a_tool" }],
@@ -31,6 +33,19 @@ export const TURNS: StoreCases = {
       })),
       [{ id, isLive: false, events: WAITING }],
     );
+  },
+
+  "the last turns, where there is a quick way to them, are those of the record": async (opened) => {
+    const { store, other } = opened;
+    const id = await place(store, ...COMPLETE, ...COMPLETE, ...WAITING);
+    const { entries } = (await other.load(id)).stream;
+    for (const count of [1, 2, 3, 4]) {
+      const last = await other.findLastTurns(id, count);
+      if (last === undefined) continue;
+      const firstTurn = Math.max(0, 3 - count);
+      const expected = entries.slice(firstTurn * COMPLETE.length);
+      assert.deepEqual([last.firstTurn, plain(last.entries)], [firstTurn, plain(expected)]);
+    }
   },
 
   "an incomplete turn is live while a writer has it open": async ({ store, other }) => {

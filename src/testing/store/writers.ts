@@ -1,6 +1,7 @@
 /** Locking, appending and releasing. */
 import assert from "node:assert/strict";
 import { StreamEntry } from "../../conversation/index.ts";
+import { LockedError } from "../../storage/index.ts";
 import {
   codeOf,
   elementsIn,
@@ -35,6 +36,14 @@ export const WRITERS: StoreCases = {
     await second.append(numbered(1));
     assert.deepEqual(plain(second.stream.entries), numberedElements(0, 1));
     assert.equal(await codeOf(store.open(first.id)), "conversation_locked");
+  },
+
+  "an open conversation is reported with its holder": async ({ store, other }) => {
+    await using writer = await store.create({});
+    await assert.rejects(
+      other.open(writer.id),
+      (error) => error instanceof LockedError && error.holder !== "",
+    );
   },
 
   "of several that open a conversation at once, one succeeds": async ({ store, other }) => {
@@ -86,6 +95,16 @@ export const WRITERS: StoreCases = {
     );
     const elements = numberedElements(...upTo(50));
     assert.deepEqual(resolved, upTo(50));
+    assert.deepEqual(plain(writer.stream.entries), elements);
+    assert.deepEqual(await elementsIn(other, writer.id), elements);
+  },
+
+  "a writer keeps the events of one append together": async ({ store, other }) => {
+    await using writer = await store.create({});
+    await Promise.all(
+      [0, 3, 6].map((first) => writer.append(...[0, 1, 2].map((next) => numbered(first + next)))),
+    );
+    const elements = numberedElements(...upTo(9));
     assert.deepEqual(plain(writer.stream.entries), elements);
     assert.deepEqual(await elementsIn(other, writer.id), elements);
   },
@@ -153,6 +172,8 @@ export const WRITERS: StoreCases = {
     const rename = first.updateMetadata((metadata) => ({ ...metadata, title: "After" }));
     assert.equal(await codeOf(rename), "write_failed");
     assert.equal(await codeOf(first.append(numbered(1))), "write_failed");
+    const listen = async () => first.onAnswer(async () => undefined);
+    assert.equal(await codeOf(listen()), "write_failed");
     assert.equal((await other.find(first.id))?.metadata?.title, "Before");
     assert.deepEqual(await elementsIn(other, first.id), numberedElements(0));
   },
