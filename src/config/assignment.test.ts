@@ -272,8 +272,8 @@ describe("a key", () => {
       "assistant.__proto__.polluted=1",
     ])
       apply(words, {}, { isLoose: true });
-    apply("conversation.tools.__proto__.run=ask");
-    apply("template.__proto__.polluted=1");
+    expect(() => apply("conversation.tools.__proto__.run=ask")).toThrow("cannot be used");
+    expect(() => apply("template.__proto__.polluted=1")).toThrow("cannot be used");
     apply(
       '{"__proto__":{"polluted":1},"template":{"__proto__":{"polluted":null}}}',
       {},

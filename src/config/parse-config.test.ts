@@ -209,6 +209,19 @@ describe("keys that every object has", () => {
     expect(Object.getPrototypeOf(config.conversation?.tools)).toBe(Object.prototype);
   });
 
+  test("are reported where they are left out", () => {
+    const tools = Object.fromEntries([
+      ["__proto__", { run: "ask" }],
+      ["constructor", { run: "ask" }],
+    ]);
+    expect(parseConfig({ conversation: { tools } }).warnings).toEqual(
+      ["__proto__", "constructor"].map((name) => ({
+        path: ["conversation", "tools", name],
+        message: "this name cannot be used",
+      })),
+    );
+  });
+
   test("are ordinary names where they are harmless", () => {
     const tools = { toString: { run: "ask" }, valueOf: { run: "skip" }, hasOwnProperty: {} };
     expect(parseConfig({ conversation: { tools } })).toStrictEqual({

@@ -77,7 +77,10 @@ function toConfigIssue({ path, message }: StructureIssue): ConfigIssue {
   return { path, message };
 }
 
-/** Finds unknown keys, and lists in place of tables: to the schema library, a list is an object too. */
+/** The schema library drops these keys without a word, and with them what they were to forbid. */
+const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/** Finds unknown keys, reserved ones, and lists in place of tables: to the schema library, a list is an object too. */
 function findStructureIssues(
   schema: v.GenericSchema,
   value: unknown,
@@ -103,6 +106,9 @@ function findStructureIssues(
   return Object.entries(value).flatMap(([key, member]) => {
     const child = findWrittenChild(schema, key);
     const inside = [...path, key];
+    if (RESERVED.has(key)) {
+      return [{ path: inside, message: "this name cannot be used", severity: "warning" }];
+    }
     if (child !== undefined) return findStructureIssues(child, member, inside);
     const closest = findClosest(
       key,

@@ -175,6 +175,20 @@ test("config for an unknown tool is an error once the servers have listed theirs
   });
 });
 
+test.each(["__proto__", "constructor", "prototype"])(
+  "config for a tool or server named %s is an error, not ignored",
+  async (name) => {
+    const toolConfig = Object.fromEntries([[name, { run: "ask" }]]);
+    const mcpServers = Object.fromEntries([[name, { command: "moon" }]]);
+    for (const options of [{ toolConfig }, { mcpServers }]) {
+      await expect(land(options)).rejects.toMatchObject({
+        code: "config_invalid",
+        message: expect.stringContaining(`${name}: this name cannot be used`),
+      });
+    }
+  },
+);
+
 describe("a server that is unavailable", () => {
   test("is an error that names it", async () => {
     const url = `http://127.0.0.1:${await freePort()}/mcp`;
