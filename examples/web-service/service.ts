@@ -1,12 +1,12 @@
 /** A refund service. Its tool asks people over HTTP, and it can be killed and started again at any moment. */
 import { createServer, type IncomingMessage } from "node:http";
+import { stderr } from "node:process";
 import { json } from "node:stream/consumers";
 import {
   answerInquiry,
   type ConversationId,
   type ConversationWriter,
   defineTool,
-  type Json,
   listPending,
   openStore,
   resumeTurn,
@@ -17,11 +17,8 @@ import { z } from "zod";
 import { model } from "./model.ts";
 import { ACCOUNTS, payBack } from "./payments.ts";
 
-interface Answer {
-  readonly id: string;
-  readonly answer: Json;
-  readonly by: string;
-}
+const Answer = z.object({ id: z.string(), answer: z.json(), by: z.string() });
+const Body = z.union([Answer, z.object({ text: z.string() })]);
 
 const refund = defineTool({
   name: "refund",
@@ -37,12 +34,16 @@ const refund = defineTool({
 const store = await openStore("data");
 const options = { model, tools: [refund], toolConfig: { refund: { run: "ask" } }, defer: true };
 
-/** The conversation of each user, by its title. */
-const conversations = new Map<string, ConversationId>();
-for (const { id, metadata } of await store.list()) conversations.set(metadata?.title ?? "", id);
+/** The user of each conversation, which is its title. */
+const users = new Map<ConversationId, string>();
+for (const { id, metadata } of await store.list()) users.set(id, metadata?.title ?? "");
 
 // What was running when the service was killed goes on; what waits for an answer waits.
-for (const { id } of await store.listPending()) await finish(await store.open(id));
+for (const { id } of await store.listPending()) {
+  // One that fails must not stop the service.
+  const resumed = store.open(id).then(finish);
+  await resumed.catch((error: Error) => stderr.write(`${error.message}\n`));
+}
 
 async function finish(conversation: ConversationWriter): Promise<string> {
   await using open = conversation;
@@ -51,18 +52,18 @@ async function finish(conversation: ConversationWriter): Promise<string> {
 
 async function questionsOf(user: string) {
   const pending = await listPending(store);
-  return pending.filter(({ conversation }) => conversation === conversations.get(user));
+  return pending.filter(({ conversation }) => users.get(conversation) === user);
 }
 
 async function say(user: string, text: string): Promise<string> {
-  const id = conversations.get(user);
-  const created = id === undefined ? store.create({ title: user }) : store.open(id);
-  await using conversation = await created;
-  conversations.set(user, conversation.id);
+  const [id] = [...users].find(([, each]) => each === user) ?? [];
+  const opened = id === undefined ? store.create({ title: user }) : store.open(id);
+  await using conversation = await opened;
+  users.set(conversation.id, user);
   return (await runTurn({ ...options, conversation }, text)).text;
 }
 
-async function reply(user: string, { id, answer, by }: Answer): Promise<string> {
+async function reply(user: string, { id, answer, by }: z.infer<typeof Answer>): Promise<string> {
   const question = (await questionsOf(user)).find((one) => one.id === id);
   if (question === undefined) throw new Error("This question is not open.");
   const given = { answer, userName: by, channel: "web", keepsOpen: true };
@@ -73,9 +74,10 @@ async function reply(user: string, { id, answer, by }: Answer): Promise<string> 
 }
 
 async function handle(request: IncomingMessage) {
+  // A real service takes the user, and who answers, from its login.
   const user = (request.url ?? "").replaceAll(/\W/g, "");
   if (request.method === "GET") return { questions: await questionsOf(user) };
-  const body = (await json(request)) as Answer | { readonly text: string };
+  const body = Body.parse(await json(request));
   const last = "id" in body ? await reply(user, body) : await say(user, body.text);
   return { questions: await questionsOf(user), last };
 }
@@ -83,6 +85,7 @@ async function handle(request: IncomingMessage) {
 // GET /ana lists Ana's questions; POST /ana sends { text }, or { id, answer, by }.
 const server = createServer(async (request, response) => {
   const result = await handle(request).catch((error: Error) => ({ error: error.message }));
+  response.statusCode = "error" in result ? 400 : 200;
   response.end(JSON.stringify(result));
 });
 server.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
