@@ -1,6 +1,14 @@
 /** Only one process can write a conversation, and its lock ends with the process. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { conversationIdFromNumber, conversationIdToNumber } from "../../src/conversation/index.ts";
@@ -42,8 +50,11 @@ test("a lock is exclusive even if processes constantly take and release it", asy
 test("creating a conversation fails if the next hundred ids are locked", async () => {
   const { conversations, locks, id } = await placeRecord();
   const owner = { pid: process.pid, acquiredAt: "2026-01-02T03:04:05.000Z" };
+  // By another path, this process does not know the locks for its own.
+  const others = `${locks}-of-others`;
+  symlinkSync(locks, others);
   for (let next = conversationIdToNumber(id); next <= conversationIdToNumber(id) + 100; next += 1) {
-    const lock = await acquireLock(locks, conversationIdFromNumber(next), owner);
+    const lock = await acquireLock(others, conversationIdFromNumber(next), owner);
     onTestFinished(() => lock.release());
   }
   expect(await failureOf(conversations.create({}))).toEqual({

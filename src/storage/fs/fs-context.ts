@@ -15,9 +15,10 @@ import {
   copiesOf,
   currentCopies,
   FolderNames,
+  listCopies,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
-import { acquireLock, type ConversationLock, isLocked, listLockFiles } from "./lock.ts";
+import { acquireLock, type ConversationLock, isHeldHere, isLocked, listLockFiles } from "./lock.ts";
 
 export interface FsStoreOptions {
   /** The folder with the `conversations`: a workspace's `.jp`, or that of a store. */
@@ -38,6 +39,11 @@ interface UserFolder {
   readonly ensure: () => Promise<string>;
 }
 
+interface ReservedId {
+  readonly id: ConversationId;
+  readonly lock: ConversationLock;
+}
+
 /** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
 
@@ -45,6 +51,7 @@ export class FsContext {
   readonly options: FsStoreOptions;
 
   readonly #names = new FolderNames();
+  #reserved: Promise<unknown> = Promise.resolve();
 
   constructor(options: FsStoreOptions) {
     this.options = options;
@@ -122,15 +129,25 @@ export class FsContext {
   }
 
   /** Locks the id for the current time, or the next free one. Throws `conversation_locked`. */
-  async reserveId(): Promise<{ readonly id: ConversationId; readonly lock: ConversationLock }> {
-    await this.#removeAbandoned();
+  reserveId(): Promise<ReservedId> {
+    // One after the other: of many at once, all would try the same ids.
+    const reserved = this.#reserved.then(() => this.#reserveId());
+    this.#reserved = reserved.catch(() => undefined);
+    return reserved;
+  }
+
+  async #reserveId(): Promise<ReservedId> {
+    // Once: after a burst, the next free id comes after all of them.
+    const known = listCopies(this.roots(), "all");
+    await this.#removeAbandoned(known);
+    const locks = locksIn(await this.ensurePrivateFolder());
     let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
     for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {
       const id = conversationIdFromNumber(moment);
-      if (this.#exists(id)) continue;
+      if (known.has(id) || isHeldHere(locks, id)) continue;
       const lock = await this.#tryLock(id);
       if (lock === undefined) {
-        locked += 1;
+        if (!this.#exists(id)) locked += 1;
         continue;
       }
       if (!this.#exists(id)) return { id, lock };
@@ -140,13 +157,13 @@ export class FsContext {
   }
 
   /** Cleans up conversations whose process was killed while creating them. */
-  async #removeAbandoned(): Promise<void> {
+  async #removeAbandoned(known: ReadonlyMap<ConversationId, unknown>): Promise<void> {
     const folder = this.findPrivateFolder();
     if (folder === undefined) return;
     for (const id of listLockFiles(locksIn(folder))) {
-      const lock = this.#exists(id) ? undefined : await this.#tryLock(id);
+      const lock = known.has(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
-      await removeLeftovers(this.roots(), id);
+      if (!this.#exists(id)) await removeLeftovers(this.roots(), id);
       lock.release();
     }
   }

@@ -48,7 +48,7 @@ export async function acquireLock(
   id: ConversationId,
   owner: LockOwner,
 ): Promise<ConversationLock> {
-  const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
+  const file = lockFile(folder, id);
   await makeFolder(folder);
   const tryLock = await loadFlock();
   for (;;) {
@@ -123,12 +123,21 @@ function lockedError(id: ConversationId, file: string): LockedError {
   return new LockedError(id, "another process");
 }
 
+function lockFile(folder: string, id: ConversationId): string {
+  return path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
+}
+
+/** Whether this process holds the lock. */
+export function isHeldHere(folder: string, id: ConversationId): boolean {
+  return held.has(lockFile(folder, id));
+}
+
 /**
  * Whether some process holds the lock, without touching it. Exact where the system lists locks; elsewhere a
  * process that has got the number of one that was killed may be mistaken for it.
  */
 export function isLocked(folder: string, id: ConversationId): boolean {
-  const file = path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
+  const file = lockFile(folder, id);
   try {
     const { ino } = statSync(file);
     const locks = findSystemLocks();

@@ -108,6 +108,13 @@ export const CONVERSATIONS: StoreCases = {
     }
   },
 
+  "any number of conversations can be created at the same time": async ({ store, other }) => {
+    const writers = await Promise.all(upTo(120).map(() => store.create({})));
+    assert.equal(new Set(writers.map(({ id }) => id)).size, 120);
+    assert.equal((await other.list()).length, 120);
+    for (const writer of writers) await writer.release();
+  },
+
   "conversations created at the same time get different ids": async ({ store, other }) => {
     const first = await record(store);
     const writers = await Promise.all([store, other, store, other].map((each) => each.create({})));
