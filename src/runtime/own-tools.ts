@@ -1,7 +1,6 @@
 /** The tools of a program that embeds jp: its own, those of MCP servers, and `ask_user`. */
 import type { Observer, Toolbox } from "../agent/index.ts";
 import {
-  ConfigError,
   mergeConfig,
   parseConfigOrThrow,
   type PartialConfig,
@@ -48,7 +47,6 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
   const given = parseConfigOrThrow("toolConfig", {
     conversation: { tools: options.toolConfig ?? {} },
   });
-  assertNotReserved(options.toolConfig ?? {});
   const shipped = [
     ...tools.map((tool): ShippedTool => ({ tool, config: ownConfig(tool, given) })),
     ...(askUser ? [createAskUser()] : []),
@@ -75,15 +73,6 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
     }
   };
   return createToolbox({ sources: { shipped, servers }, list, onWarning });
-}
-
-/** The parser leaves these names out, and a tool with such a name would run without its config. */
-function assertNotReserved(toolConfig: ToolConfigs): void {
-  const reserved = new Set(["__proto__", "prototype", "constructor"]);
-  const name = Object.keys(toolConfig).find((key) => reserved.has(key));
-  if (name === undefined) return;
-  const problem = `toolConfig: ${name}: reserved name, so a tool that has it cannot be configured`;
-  throw new ConfigError("config_invalid", problem);
 }
 
 /** A program may always run its own tools, unless it says otherwise. */
