@@ -89,7 +89,7 @@ describe("the examples", () => {
 
   test("include a web service that can be killed at a question, and while it pays", async () => {
     expect(await tryWebService(path.join(EXAMPLES, "web-service"))).toEqual(WEB_SERVICE);
-  });
+  }, 120_000);
 
   test("include a question that is answered later, and the turn that goes on", async () => {
     expect(await run("answer-later.ts")).toEqual(

@@ -121,7 +121,7 @@ test.each<[string, JsonObject, readonly string[]]>([
   ],
   ["a tool that reads, switched on", { conversation: tools({ read: { enable: true } }) }, []],
   ["a tool that there is not", { conversation: tools({ none: { run: "unattended" } }) }, []],
-  ["names that every object has", { conversation: tools({ constructor: LOCAL }) }, []],
+  ["names that every object has", { conversation: tools({ toString: LOCAL }) }, ["tool toString"]],
   [
     "a model on this machine",
     { providers: { llm: { ollama: { base_url: "http://127.0.0.1:1" } } } },
