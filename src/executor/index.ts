@@ -2,7 +2,7 @@ export {
   type ArgumentsCheck,
   checkArguments,
   checkData,
-  findViolations,
+  explainSchema,
   toParametersSchema,
 } from "../json-schema/index.ts";
 export { createAskUser } from "./builtin/ask-user.ts";

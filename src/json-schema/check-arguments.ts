@@ -4,7 +4,15 @@
  */
 import vm from "node:vm";
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
-import { isTooDeep, type Json, type JsonObject, messageOf, MAX_JSON_DEPTH } from "../util/index.ts";
+import { pathToText } from "../config/index.ts";
+import {
+  isJsonObject,
+  isTooDeep,
+  type Json,
+  type JsonObject,
+  MAX_JSON_DEPTH,
+  messageOf,
+} from "../util/index.ts";
 import { coerceArguments, fillDefaults } from "./normalize-arguments.ts";
 import { describeViolations } from "./violations.ts";
 
@@ -66,6 +74,27 @@ export async function findViolations(
 ): Promise<readonly string[]> {
   const { Validator } = await import("@cfworker/json-schema");
   return withTimeout(CHECK_MS, () => violationsOf(Validator, { schema, value, name }));
+}
+
+/** Why values cannot be checked against a JSON Schema. */
+export interface SchemaProblem {
+  readonly message: string;
+  /** The message may quote the schema. */
+  readonly quotes: boolean;
+}
+
+/** Undefined if the schema can be used. */
+export async function explainSchema(schema: JsonObject): Promise<SchemaProblem | undefined> {
+  const unknown = findUnknownType(schema);
+  if (unknown !== undefined) {
+    return { message: `unknown type (${pathToText(unknown)}).`, quotes: false };
+  }
+  try {
+    await findViolations(schema, {});
+    return undefined;
+  } catch (error) {
+    return { message: messageOf(error).split("\n")[0] ?? "", quotes: true };
+  }
 }
 
 /** What is wrong with the data in a model's answer, one line each. Never throws. */
@@ -179,4 +208,25 @@ function isTimeout(error: unknown): boolean {
     "code" in error &&
     error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
   );
+}
+
+const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
+/** Keywords whose value is data, not a schema. */
+const DATA = new Set(["const", "default", "enum", "examples"]);
+
+/** The path to an unknown `type`. The validator accepts any word there, and then nothing fits. */
+function findUnknownType(
+  schema: Json,
+  keys: readonly string[] = [],
+): readonly string[] | undefined {
+  if (typeof schema !== "object" || schema === null) return undefined;
+  for (const [key, value] of Object.entries(schema)) {
+    if (DATA.has(key) && !Array.isArray(schema)) continue;
+    const inside = [...keys, key];
+    const names = key === "type" && !isJsonObject(value) ? [value].flat() : [];
+    if (names.some((name) => !TYPES.some((type) => type === name))) return inside;
+    const deeper = findUnknownType(value, inside);
+    if (deeper !== undefined) return deeper;
+  }
+  return undefined;
 }

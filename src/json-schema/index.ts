@@ -2,8 +2,10 @@ export {
   type ArgumentsCheck,
   checkArguments,
   checkData,
+  explainSchema,
   findViolations,
   matchesSchema,
+  type SchemaProblem,
 } from "./check-arguments.ts";
 export { toParametersSchema } from "./parameters-schema.ts";
 export { constToEnum, isStrict, toStrictSchema } from "./provider-schema.ts";

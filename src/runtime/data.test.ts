@@ -180,6 +180,7 @@ describe("an answer that has to fit a schema", () => {
 
   test.each([
     ["that cannot be checked", { $ref: "#/nothing" }],
+    ["of a type that there is not", { properties: { name: { type: "strin" } } }],
     ["that is not an object", "object"],
     ["that is a list", []],
     ["that is null", null],

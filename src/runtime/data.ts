@@ -1,13 +1,13 @@
 /** Messages that ask for data: what a program passes as a schema, and what a turn makes of it. */
 import type { DataValidator, TurnMessage } from "../agent/index.ts";
-import { findViolations } from "../executor/index.ts";
+import { explainSchema } from "../executor/index.ts";
 import {
   isStandardSchema,
   type StandardSchema,
   toJsonSchema,
   validateWith,
 } from "../tool/index.ts";
-import { isJsonObject, JpError, type Json, type JsonObject, messageOf } from "../util/index.ts";
+import { isJsonObject, JpError, type Json, type JsonObject } from "../util/index.ts";
 
 /** What asks for data: a JSON Schema, or a schema of zod, valibot, arktype or a similar library. */
 export type DataSchema = JsonObject | StandardSchema;
@@ -71,11 +71,7 @@ function assertMessage(given: unknown): void {
 }
 
 async function assertSchema(schema: JsonObject): Promise<void> {
-  try {
-    if (!isJsonObject(schema)) throw new TypeError("it is not an object");
-    await findViolations(schema, {});
-  } catch (error) {
-    const [problem] = messageOf(error).split("\n");
-    throw new JpError("invalid_schema", `The schema of the message is not valid: ${problem}`);
-  }
+  const problem = isJsonObject(schema) ? (await explainSchema(schema))?.message : "not an object.";
+  if (problem === undefined) return;
+  throw new JpError("invalid_schema", `The schema of the message is not valid: ${problem}`);
 }

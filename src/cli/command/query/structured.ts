@@ -1,16 +1,8 @@
 /** `--schema`: reads the JSON Schema for the answer, and reports an answer that does not fit it. */
 import path from "node:path";
 import type { TurnEnd } from "../../../agent/index.ts";
-import { pathToText } from "../../../config/index.ts";
-import { findViolations } from "../../../executor/index.ts";
-import {
-  JpError,
-  findJson,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  messageOf,
-} from "../../../util/index.ts";
+import { explainSchema } from "../../../executor/index.ts";
+import { findJson, isJsonObject, JpError, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
 import { readTextFile } from "./message.ts";
@@ -27,18 +19,11 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
       `Give one as JSON, or @file: --schema '{"type":"object","properties":{"answer":{"type":"string"}}}'`,
     );
   }
-  const unknown = findUnknownType(schema);
-  if (unknown !== undefined) {
-    throw usageError(`${where}: not a JSON Schema: unknown type (${pathToText(unknown)}).`);
-  }
-  try {
-    await findViolations(schema, {});
-  } catch (error) {
-    // Words from the command line may be repeated. A file may be private, so its content may not.
-    const problem = isFile ? "the validator rejects it." : messageOf(error).split("\n")[0];
-    throw usageError(`${where}: not a JSON Schema: ${problem}`);
-  }
-  return schema;
+  const problem = await explainSchema(schema);
+  if (problem === undefined) return schema;
+  // Words from the command line may be repeated. A file may be private, so its content may not.
+  const shown = isFile && problem.quotes ? "the validator rejects it." : problem.message;
+  throw usageError(`${where}: not a JSON Schema: ${shown}`);
 }
 
 /** Throws `no_structured_data` and `invalid_structured_data` if the turn ended without an answer that fits. */
@@ -61,25 +46,4 @@ export function assertData(end: TurnEnd): void {
     "invalid_structured_data",
     `The answer does not fit the schema:\n${lines.join("\n")}`,
   );
-}
-
-const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
-/** Keywords whose value is data, not a schema. */
-const DATA = new Set(["const", "default", "enum", "examples"]);
-
-/** The path to an unknown `type`. The validator accepts any word there, and then nothing fits. */
-function findUnknownType(
-  schema: Json,
-  keys: readonly string[] = [],
-): readonly string[] | undefined {
-  if (typeof schema !== "object" || schema === null) return undefined;
-  for (const [key, value] of Object.entries(schema)) {
-    if (DATA.has(key) && !Array.isArray(schema)) continue;
-    const inside = [...keys, key];
-    const names = key === "type" && !isJsonObject(value) ? [value].flat() : [];
-    if (names.some((name) => !TYPES.some((type) => type === name))) return inside;
-    const deeper = findUnknownType(value, inside);
-    if (deeper !== undefined) return deeper;
-  }
-  return undefined;
 }
