@@ -21,7 +21,12 @@ function* eventsUpTo(count: number, times: number): Generator<ConversationEvent>
   for (let index = 0; index < count; index += 1) yield event(index, times);
 }
 
-function writeEvents(folder: string, title: string, events: Iterable<ConversationEvent>): number {
+/** The same with these events. */
+export function writeEvents(
+  folder: string,
+  title: string,
+  events: Iterable<ConversationEvent>,
+): number {
   mkdirSync(folder, { recursive: true });
   writeText(path.join(folder, "metadata.json"), {
     title,
@@ -95,6 +100,20 @@ export function event(index: number, times = LONG): ConversationEvent {
     { type: "chat_response", timestamp, content: { type: "message", text: words } },
   ];
   return kinds[index % kinds.length] as ConversationEvent;
+}
+
+/** A turn whose tool has asked, and has no answer yet. Turns with different numbers have different questions. */
+export function questionTurn(number: number): readonly ConversationEvent[] {
+  const timestamp = time(number);
+  const call = `call_${number}`;
+  const [start, message, , request, question] = Array.from({ length: 5 }, (_, index) =>
+    event(number * 8 + index),
+  );
+  if (!start || !message || !request || question?.type !== "inquiry_request") {
+    throw new Error("the events have another order");
+  }
+  const attempt = { type: "attempt_start", timestamp, toolCallId: call } as const;
+  return [start, message, request, attempt, { ...question, toolCallId: call }];
 }
 
 function time(index: number): Timestamp {

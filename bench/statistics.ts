@@ -26,6 +26,12 @@ export function median(values: readonly number[]): number {
   return low === undefined || high === undefined ? Number.NaN : (low + high) / 2;
 }
 
+/** The value that this share of them does not exceed: 0.99 for all but the slowest hundredth. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, two) => one - two);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
 /** The ratio of two sides that took turns: element `n` of both is from round `n`. */
 export function ratioOf(ours: readonly number[], theirs: readonly number[]): Figure {
   const pairs = ours.map((value, round) => value / (theirs[round] ?? Number.NaN));

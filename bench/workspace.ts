@@ -29,6 +29,15 @@ export function benchEnvironment(folder: string): NodeJS.ProcessEnv {
   };
 }
 
+/** The same without what is not set. */
+export function benchVariables(folder: string): Readonly<Record<string, string>> {
+  const variables: Record<string, string> = {};
+  for (const [name, value] of Object.entries(benchEnvironment(folder))) {
+    if (value !== undefined) variables[name] = value;
+  }
+  return variables;
+}
+
 /** Writes the user's own config, which needs no trust. */
 export function writeUserConfig(folder: string, lines: readonly string[]): void {
   const { JP_GLOBAL_CONFIG_DIR: config = "" } = benchEnvironment(folder);

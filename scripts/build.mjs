@@ -1,7 +1,8 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as split ESM
-// with its types. Everything that they import is inside, except koffi's binaries, one package for each
+// with its types, and the page of the desk. Everything that they import is inside, except koffi's binaries, one package for each
 // platform: see `optionalDependencies` in package.json. The types of other packages are inside too, as copies.
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -50,10 +51,19 @@ const standIns = {
   },
 };
 
+/** The page uses only what runs anywhere, from folders that have more: what it does not use is left out. */
+const unusedNode = {
+  name: "unused-node",
+  resolveId: {
+    filter: { id: /^node:/ },
+    handler: (id) => ({ id, external: true, moduleSideEffects: false }),
+  },
+};
+
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 try {
-  const [command, library] = await Promise.all([
+  const [command, library, page] = await Promise.all([
     bundle(
       { jp: "src/cli/main.ts" },
       {
@@ -71,11 +81,12 @@ try {
       extension: "js",
       minify: false,
     }),
+    bundlePage(`${made}/desk`),
     writeTypes(`${made}/lib`),
   ]);
   writeHelp(`${made}/bin`);
   copyFileSync(`node_modules/minijinja-js/dist/web/${MINIJINJA_WASM}`, `${made}/${MINIJINJA_WASM}`);
-  writeNotices([...command, ...library, ...Object.values(COPIED_TYPES)]);
+  writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES)]);
   swap();
 } finally {
   rmSync(made, { recursive: true, force: true });
@@ -83,28 +94,74 @@ try {
 
 /** Returns the files that are in the bundle. */
 async function bundle(input, { extension, inject = {}, ...options }) {
-  const build = await rolldown({
-    input,
-    platform: "node",
-    plugins: [standIns],
-    external: /^@koromix\/koffi-/,
-    transform: {
-      target: "node22.22",
-      define: { JP_VERSION: JSON.stringify(manifest.version) },
-      inject,
+  const output = await write(
+    {
+      input,
+      platform: "node",
+      plugins: [standIns],
+      external: /^@koromix\/koffi-/,
+      transform: {
+        target: "node22.22",
+        define: { JP_VERSION: JSON.stringify(manifest.version) },
+        inject,
+      },
     },
+    {
+      ...options,
+      entryFileNames: `[name].${extension}`,
+      chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
+    },
+  );
+  return filesIn(output);
+}
+
+/** The page of the desk. Its names have hashes, so that browsers may keep the files. Returns what is in it. */
+async function bundlePage(dir) {
+  const source = "src/desk/page";
+  const output = await write(
+    {
+      input: { app: `${source}/main.tsx` },
+      platform: "browser",
+      tsconfig: `${source}/tsconfig.json`,
+      transform: { target: "es2024" },
+      plugins: [unusedNode],
+    },
+    {
+      dir,
+      format: "esm",
+      minify: true,
+      entryFileNames: "[name]-[hash].js",
+      chunkFileNames: "[name]-[hash].js",
+    },
+  );
+  const names = new Set(output.map(({ fileName }) => fileName));
+  const missing = output.flatMap(({ imports }) => imports.filter((name) => !names.has(name)));
+  if (missing.length > 0) throw new Error(`The page cannot import ${missing.join(", ")}.`);
+  const style = readFileSync(`${source}/app.css`);
+  const styleName = `app-${createHash("sha256").update(style).digest("hex").slice(0, 8)}.css`;
+  writeFileSync(`${dir}/${styleName}`, style);
+  const html = readFileSync(`${source}/index.html`, "utf8")
+    .replace("app.css", styleName)
+    .replace("app.js", output.find(({ isEntry }) => isEntry).fileName);
+  writeFileSync(`${dir}/index.html`, html);
+  return filesIn(output);
+}
+
+async function write(input, options) {
+  const build = await rolldown({
+    ...input,
     onLog: (level, { code, message }) => {
       // Such as an import that is not found, and would fail for users. The command loads parts of the library
       // later than the library's own users do.
       if (level === "warn" && code !== "INEFFECTIVE_DYNAMIC_IMPORT") throw new Error(message);
     },
   });
-  const { output } = await build.write({
-    ...options,
-    entryFileNames: `[name].${extension}`,
-    chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
-  });
+  const { output } = await build.write(options);
   await build.close();
+  return output;
+}
+
+function filesIn(output) {
   return output.flatMap(({ modules }) =>
     Object.entries(modules).flatMap(([file, { renderedLength }]) =>
       renderedLength > 0 ? [file] : [],

@@ -7,6 +7,7 @@ const steps = [
   ["format", "oxfmt", "--check"],
   ["lint", "oxlint", "--type-aware"],
   ["types", "tsc", "--noEmit"],
+  ["types of the page", "tsc", "--noEmit", "--project", "src/desk/page"],
   ["unused code", "knip"],
   ["duplicate code", "jscpd", "src"],
   ["package", "publint", "--strict"],

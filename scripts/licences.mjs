@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const FINE = new Set(["Apache-2.0", "BSD-3-Clause", "ISC", "MIT"]);
+const FINE = new Set(["Apache-2.0", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "Unlicense"]);
 
 const MIT = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
 associated documentation files (the "Software"), to deal in the Software without restriction, including

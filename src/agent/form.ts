@@ -5,11 +5,13 @@ import {
   type Timestamp,
   timestampFromDate,
 } from "../conversation/index.ts";
+import type { ToolSettings } from "../config/index.ts";
 import type { QuestionRefusal } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import { messageOf } from "../util/index.ts";
 import {
   Inquiry,
+  PENDING,
   type Pending,
   type QuestionResult,
   type RecordedQuestion,
@@ -17,7 +19,8 @@ import {
 } from "./inquiry.ts";
 import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
 import type { CallableTool, FormResult, Prompter } from "./ports.ts";
-import { type AskedQuestion, withConfiguredExclusive } from "./route.ts";
+import { isUserOf } from "./prompts.ts";
+import type { AskedQuestion } from "./route.ts";
 import type { GivenAnswer, TurnContext } from "./state.ts";
 
 /** The answers in the order of the questions, or why one of them has none. */
@@ -35,17 +38,41 @@ export async function answerQuestions(
   context: TurnContext,
   questions: readonly AskedQuestion[],
 ): Promise<QuestionsResult> {
+  const { waiting } = context.state;
+  const asksSecret = questions.some(({ question }) => question.answerType.type === "secret");
+  const listening = asksSecret ? await waiting.listenForSecrets() : undefined;
+  try {
+    return await answerAll(context, questions);
+  } finally {
+    listening?.[Symbol.dispose]();
+  }
+}
+
+async function answerAll(
+  context: TurnContext,
+  questions: readonly AskedQuestion[],
+): Promise<QuestionsResult> {
   const inquiries = await openInquiries(context, questions);
   const [first] = questions;
   const isForm = questions.length > 1 && first?.signal.aborted === false;
   let results: readonly QuestionResult[];
   try {
-    results = isForm
+    const answered = isForm
       ? await answerForm({ context, inquiries })
       : await Promise.all(inquiries.map((inquiry) => inquiry.answer()));
+    results = await Promise.all(
+      inquiries.map(async (inquiry, index) => {
+        const result = answered[index] ?? PENDING;
+        // One that was left open may have got its answer while others were asked.
+        return result.type === "pending" && inquiry.hasChanged ? inquiry.answer() : result;
+      }),
+    );
   } finally {
     for (const inquiry of inquiries) inquiry.stop();
   }
+  results = await Promise.all(
+    results.map(async (result, index) => inquiries[index]?.settle(result) ?? result),
+  );
   const answers = questions.flatMap(({ question }, index): AnsweredQuestion[] => {
     const result = results[index];
     return result?.type === "answered" ? [{ question, ...result }] : [];
@@ -93,6 +120,15 @@ async function openInquiries(
   return recorded.map((question) => new Inquiry(context, question));
 }
 
+/** Applies the config, which has the last word on who may answer. */
+export function withConfiguredExclusive(
+  question: Question,
+  { questions }: Pick<ToolSettings, "questions">,
+): Question {
+  const { exclusive = question.exclusive } = questions.get(question.id) ?? {};
+  return exclusive === question.exclusive ? question : { ...question, exclusive };
+}
+
 function createRequest(
   { state: turn }: TurnContext,
   { question, tool, source, toolCallId, state, isBound }: AskedQuestion,
@@ -105,7 +141,13 @@ function createRequest(
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),
     ...deadlineFor(question, tool, now),
+    ...personFor(question, tool),
   };
+}
+
+function personFor({ id }: Question, { settings }: CallableTool): { readonly for?: string } {
+  const { user } = settings.questions.get(id)?.target ?? {};
+  return user === undefined ? {} : { for: user };
 }
 
 function deadlineFor(
@@ -158,6 +200,10 @@ async function askPerson(form: Form): Promise<readonly QuestionResult[]> {
   const { context, inquiries } = form;
   const { prompter, prompts } = context;
   const askForm = prompter.askForm?.bind(prompter);
+  const groups = Map.groupBy(inquiries, (inquiry) =>
+    isUserOf(context, inquiry.for) ? undefined : inquiry.for,
+  );
+  if (groups.size > 1) return askPeople(form, [...groups.values()]);
   if (askForm === undefined || inquiries.length < 2) return askOneByOne(inquiries);
   const signal = AbortSignal.any(inquiries.map((inquiry) => inquiry.signal));
   const results = await prompts.run(async (promptSignal) => {
@@ -168,6 +214,23 @@ async function askPerson(form: Form): Promise<readonly QuestionResult[]> {
   const isChanged = results === "changed" || (results === undefined && hasChanged(inquiries));
   if (isChanged) return answerForm(form);
   return results ?? cancelAll(inquiries, stopCause(signal));
+}
+
+/** Asks one person after the other, each for what is meant for them. */
+async function askPeople(
+  form: Form,
+  groups: readonly (readonly Inquiry[])[],
+): Promise<readonly QuestionResult[]> {
+  const results = new Map<Inquiry, QuestionResult>();
+  for (const inquiries of groups) {
+    const ended = [...results.values()].find((result) => result.type === "unanswered");
+    const part = ended ? await closeAll(inquiries, ended) : await askPerson({ ...form, inquiries });
+    for (const [index, result] of part.entries()) {
+      const inquiry = inquiries[index];
+      if (inquiry !== undefined) results.set(inquiry, result);
+    }
+  }
+  return form.inquiries.flatMap((inquiry) => results.get(inquiry) ?? []);
 }
 
 /** Then what is still open is asked again, without the rest. */

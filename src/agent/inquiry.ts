@@ -26,7 +26,7 @@ import {
   tooManyAnswers,
 } from "./model-texts.ts";
 import type { AnsweredPrompt, NoAnswerReason, PromptRequest, PromptResult } from "./ports.ts";
-import { canRemember, personOf, questionRequest } from "./prompts.ts";
+import { canRemember, isFromOther, personOf, questionRequest } from "./prompts.ts";
 import { type AskedQuestion, type Route, routeQuestion } from "./route.ts";
 import {
   declineOf,
@@ -54,7 +54,7 @@ export interface Pending {
   readonly type: "pending";
 }
 
-const PENDING: Pending = { type: "pending" };
+export const PENDING: Pending = { type: "pending" };
 
 /** Something has changed who answers, so the question has to be routed again. */
 export interface Rerouted {
@@ -78,8 +78,11 @@ type ModelRoute = Extract<Route, { type: "model" }>;
 /** A recorded question that has no recorded end yet. */
 export class Inquiry {
   readonly id: InquiryId;
+  /** The name of the only person who may answer. */
+  readonly for: string | undefined;
   readonly #context: TurnContext;
   readonly #asked: AskedQuestion;
+  readonly #request: InquiryRequest;
   readonly #round: RecordedQuestion["round"];
   readonly #item: WaitingItem;
   #deadline: Deadline | undefined;
@@ -93,7 +96,9 @@ export class Inquiry {
     const { deadline, timestamp } = escalation ?? request;
     this.#context = context;
     this.#asked = asked;
+    this.#request = request;
     this.id = request.id;
+    this.for = request.for;
     this.#round = round;
     this.#item = item;
     this.#escalation = escalation;
@@ -104,6 +109,11 @@ export class Inquiry {
   stop(): void {
     this.#deadline?.stop();
     this.#item[Symbol.dispose]();
+  }
+
+  /** To be called once it no longer waits: an answer from elsewhere may have come after it was left for later. */
+  async settle(result: QuestionResult): Promise<QuestionResult> {
+    return result.type === "pending" ? this.#endElsewhere() : result;
   }
 
   /** Aborted when the question must not wait here any longer, for whatever reason. */
@@ -119,7 +129,7 @@ export class Inquiry {
 
   /** The question as a prompter shows it. */
   request(signal: AbortSignal): PromptRequest {
-    const asked = { inquiryId: this.id, signal, escalation: this.#escalation };
+    const asked = { request: this.#request, signal, escalation: this.#escalation };
     return questionRequest(this.#context, this.#asked, asked);
   }
 
@@ -136,6 +146,7 @@ export class Inquiry {
   route(): Route {
     if (this.#item.elsewhere !== undefined) return { type: "elsewhere" };
     return routeQuestion(this.#context, this.#asked, {
+      for: this.for,
       escalation: this.#escalation,
       isOverdue: this.#noAnswer === "timed_out" || this.#deadline?.signal.aborted === true,
       isUnavailable: this.#noAnswer === "unavailable",
@@ -205,6 +216,7 @@ export class Inquiry {
       return this.answer();
     }
     if (result.type !== "answered") return this.cancel(promptCause(result, signal));
+    if (isFromOther(this.#context, this.#request, result)) return PENDING;
     const misfit = explainMisfit(this.#asked.question.answerType, result.answer);
     return misfit === undefined ? this.#acceptAnswer(result) : this.failPrompt(misfit);
   }
@@ -321,8 +333,9 @@ export class Inquiry {
     answered: Answered,
   ): Promise<QuestionResult> {
     const { answeredBy } = by;
-    if (this.#isSecret) return this.#end({ outcome: "redacted", answeredBy }, answered);
     const { answerType } = this.#asked.question;
+    const isSecret = answerType.type === "secret";
+    if (isSecret) return this.#end({ outcome: "redacted", answeredBy }, answered);
     const { answer, note } = answered;
     const isOwn = answerType.type === "select" && isOther(answerType, answer);
     const given = { answer, ...(note !== undefined && { note }), ...(isOwn && { isOther: true }) };
@@ -333,10 +346,6 @@ export class Inquiry {
   get #decline(): Pick<GivenAnswer, "decline"> {
     const escalation = this.#escalation;
     return escalation?.outcome === "answered" ? declineOf(this.#asked.question, escalation) : {};
-  }
-
-  get #isSecret(): boolean {
-    return this.#asked.question.answerType.type === "secret";
   }
 
   /**
@@ -359,8 +368,10 @@ export class Inquiry {
     const start = this.#startAfter(response);
     if (start.length > 0) await this.#context.journal.record(...start);
     this.#remember(response);
-    if (response.outcome !== "answered") return cancelledBy("user");
-    const { answer, note } = response;
+    if (response.outcome === "cancelled") return cancelledBy("user");
+    const given = response.outcome === "answered" ? response : this.#item.secret?.reveal();
+    if (given === undefined) return PENDING; // Without its secret, it has to be asked again.
+    const { answer, note } = given;
     return { type: "answered", answer, ...(note !== undefined && { note }), isAutomatic: false };
   }
 

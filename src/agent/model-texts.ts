@@ -137,6 +137,9 @@ export function noOneToAsk(tool: string, why = "no user is available to answer")
   );
 }
 
+/** Why no one can be asked, for `noOneToAsk`. The model need not know names. */
+export const PERSON_UNAVAILABLE = "the only person who may answer its question is not available";
+
 export function needsHuman(tool: string): string {
   return (
     `${tool} requires a human answer and cannot be routed to the assistant. ` +

@@ -34,6 +34,9 @@ export interface Prompter {
   /** Whether a person can be asked right now, about this call if one is given. Throwing, or a promise, counts as false. */
   canAsk(toolCallId?: string): boolean;
 
+  /** Whether it can ask someone else than the turn's `userName`: see `for`. Counts as false if absent or if it throws. */
+  canReach?(name: string): boolean;
+
   /** Asks a question of a tool or of the assistant. */
   ask(request: PromptRequest): Promise<PromptResult>;
 
@@ -66,6 +69,8 @@ export interface PromptBase {
   readonly signal: AbortSignal;
   /** `later` is a possible result: the request can be answered in another process. */
   readonly allowsLater: boolean;
+  /** The name of the only person who may answer. With any other `userName` in its result, the question stays open. */
+  readonly for?: string;
 }
 
 /** One question for a person. */

@@ -6,7 +6,10 @@ import type { ToolSettings } from "../config/index.ts";
 import {
   type CallProgress,
   type Decider,
+  explainPerson,
   type InquiryEscalation,
+  type InquiryRequest,
+  isSameName,
   withEscalation,
 } from "../conversation/index.ts";
 import { abortable, type Clock, isJsonObject } from "../util/index.ts";
@@ -14,6 +17,7 @@ import { abortBy } from "./interrupts.ts";
 import { warnOnce } from "./observer.ts";
 import type {
   FormResult,
+  AnsweredPrompt,
   NoAnswer,
   NoAnswerReason,
   PromptBase,
@@ -78,6 +82,35 @@ export function personOf(
   return { kind: "user", channel: prompter.channel, ...named } as const satisfies Decider;
 }
 
+/** The prompter asks the user of the turn, and others only if it says so. Anyone will do without a name. */
+export function canReach(
+  { prompter, userName }: Pick<TurnContext, "prompter" | "userName">,
+  name: string | undefined,
+): boolean {
+  if (name === undefined || isUserOf({ userName }, name)) return true;
+  return prompter.canReach?.(name) === true;
+}
+
+/** Whether the answer is from someone who may not answer, which the program is told. */
+export function isFromOther(
+  context: Pick<TurnContext, "prompter" | "userName">,
+  request: InquiryRequest,
+  answered: AnsweredPrompt,
+): boolean {
+  const why = explainPerson(request.for, personOf(context, answered).name);
+  if (why === undefined) return false;
+  warnOnce(`An answer to ${request.id} was ignored`)(why);
+  return true;
+}
+
+/** Whether this is the name of the user of the turn. */
+export function isUserOf(
+  { userName }: { readonly userName?: string | undefined },
+  name: string | undefined,
+): boolean {
+  return userName !== undefined && name !== undefined && isSameName(userName, name);
+}
+
 /** What every request to a person has. */
 function promptBase(
   { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
@@ -115,12 +148,10 @@ export function defaultLabel({ source, tool }: Pick<PromptBase, "source" | "tool
 export function questionRequest(
   context: TurnContext,
   { question, tool, source, toolCallId }: AskedQuestion,
-  asked: Pick<PromptBase, "inquiryId" | "signal"> & {
-    readonly escalation: InquiryEscalation | undefined;
-  },
+  { request, signal, escalation }: AskedAs,
 ): PromptRequest {
   const { name, questions } = tool.settings;
-  const { inquiryId, signal, escalation } = asked;
+  const { id: inquiryId, for: person } = request;
   const base = promptBase(context, { inquiryId, signal, toolCallId, tool: name, source });
   const { promptLabel: label = base.label } = questions.get(question.id) ?? {};
   return {
@@ -129,7 +160,13 @@ export function questionRequest(
     question: escalation === undefined ? question : withEscalation(question, escalation),
     questionId: question.id,
     canRemember: canRemember(question),
+    ...(person !== undefined && { for: person }),
   };
+}
+
+interface AskedAs extends Pick<PromptBase, "signal"> {
+  readonly request: InquiryRequest;
+  readonly escalation: InquiryEscalation | undefined;
 }
 
 /** A secret is never remembered. */
@@ -142,12 +179,25 @@ export const CLOSING_MS = 2000;
 
 /**
  * A prompter whose prompts always close: one that does not in time is abandoned, as if it had returned
- * `interrupted`, and what it returns later is ignored. Its `canAsk` never throws.
+ * `interrupted`, and what it returns later is ignored. Its `canAsk` and `canReach` never throw.
  */
 export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
   const { unavailableBecause } = prompter;
   const askForm = prompter.askForm?.bind(prompter);
+  const reach = prompter.canReach?.bind(prompter);
   const warn = warnOnce("The prompter's canAsk failed");
+  const warnOfReach = warnOnce("The prompter's canReach failed");
+  const isTrue = (check: () => unknown, onError: typeof warn) => {
+    try {
+      const checked = check();
+      if (!(checked instanceof Promise)) return checked === true;
+      checked.catch(() => undefined);
+      throw new TypeError("it returned a promise");
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+  };
   const close = <Result extends { readonly type: string }>(
     { signal }: PromptBase,
     decisions: readonly Result["type"][],
@@ -158,17 +208,10 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
       return prompter.channel;
     },
     ...(unavailableBecause !== undefined && { unavailableBecause }),
-    canAsk: (toolCallId) => {
-      try {
-        const canAsk: unknown = prompter.canAsk(toolCallId);
-        if (!(canAsk instanceof Promise)) return canAsk === true;
-        canAsk.catch(() => undefined);
-        throw new TypeError("it returned a promise");
-      } catch (error) {
-        warn(error);
-        return false;
-      }
-    },
+    canAsk: (toolCallId) => isTrue(() => prompter.canAsk(toolCallId), warn),
+    ...(reach !== undefined && {
+      canReach: (name) => isTrue(() => reach(name), warnOfReach),
+    }),
     ask: async (request) => {
       const result = await close(request, ["answered"], () => prompter.ask(request));
       return result ?? { ...INTERRUPTED, inquiryId: request.inquiryId };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { settingsOf } from "./tool-turn.fixture.ts";
 import { at } from "../conversation/events.fixture.ts";
-import type { InquiryEscalation, InquiryId } from "../conversation/index.ts";
+import type { Decider, InquiryEscalation, InquiryId } from "../conversation/index.ts";
 import {
   type AnswerType,
   booleanQuestion,
@@ -12,13 +12,8 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import {
-  decideRoute,
-  type Route,
-  type RouteInput,
-  settleOverdue,
-  withConfiguredExclusive,
-} from "./route.ts";
+import { withConfiguredExclusive } from "./form.ts";
+import { decideRoute, type Route, type RouteInput, settleOverdue } from "./route.ts";
 
 /** One row of the table: everything that can decide who answers. */
 interface Row {
@@ -308,6 +303,84 @@ function routeGiven(question: Question, more: Partial<RouteInput>, config: JsonO
 }
 
 function nothingGiven(): undefined {}
+
+const SURE = booleanQuestion("q", "?", { default: true, persistence: "turn" });
+const FOR_ADA = { questions: { q: { target: { user: "ada" } } } };
+
+/** For a person who cannot be asked here. */
+function routeFor(name: string, more: Partial<RouteInput>, config: JsonObject = FOR_ADA) {
+  return routeGiven(SURE, { for: name, canAsk: false, ...more }, config).type;
+}
+
+function givenBy(decidedBy: Decider): Pick<RouteInput, "takeGiven"> {
+  return { takeGiven: () => ({ answer: true, decidedBy }) };
+}
+
+describe("a question for one person", () => {
+  const both = { questions: { q: { target: ["assistant", { user: "ada" }] } } };
+
+  test("waits for that person, whatever else could answer, unless the config denies it", () => {
+    const modes = ["auto", "defaults", "defer", "deny"] as const;
+    expect(modes.map((mode) => routeFor("ada", {}, { ...FOR_ADA, detached: mode }))).toEqual([
+      "deferred",
+      "deferred",
+      "deferred",
+      "refused",
+    ]);
+    expect(routeFor("ada", { canAsk: true })).toBe("person");
+  });
+
+  test("goes to a model first only if the config says so for this person", () => {
+    expect({
+      both: routeFor("Ada", {}, both),
+      alone: routeFor("ada", {}),
+      other: routeFor("eve", {}, both),
+      changed: routeFor("ada", {}, { questions: { q: { target: "assistant" } } }),
+      prompt: routeFor("ada", { isModelPrompt: true }),
+    }).toEqual({
+      both: "model",
+      alone: "deferred",
+      other: "deferred",
+      changed: "deferred",
+      prompt: "refused",
+    });
+  });
+
+  test("waits for that person after a model has said no", () => {
+    const escalation = {
+      type: "inquiry_escalation",
+      timestamp: at(0),
+      id: FROM,
+      outcome: "answered",
+      answer: false,
+      answeredBy: { kind: "assistant", model: "a/b" },
+    } as const;
+    expect(routeFor("ada", { escalation }, both)).toBe("deferred");
+  });
+
+  test("is answered by the config for it, an answers file, or what that person has said before", () => {
+    const remembered = { answer: true, from: FROM };
+    expect([
+      routeFor("ada", {}, { questions: { q: { target: { user: "ada" }, answer: true } } }),
+      routeFor("ada", givenBy({ kind: "answers_file", entry: "answers[0]" })),
+      routeFor("ada", givenBy({ kind: "user", channel: "chat", name: "Ada" })),
+      routeFor("ada", givenBy({ kind: "user", channel: "chat", name: "sam" })),
+      routeFor("ada", givenBy({ kind: "user", channel: "chat" })),
+      routeFor("ada", { remembered: { ...remembered, name: "Ada" } }),
+      routeFor("ada", { remembered: { ...remembered, name: "sam" } }),
+      routeFor("ada", { remembered }),
+    ]).toEqual([
+      "configured",
+      "given",
+      "given",
+      "deferred",
+      "deferred",
+      "remembered",
+      "deferred",
+      "deferred",
+    ]);
+  });
+});
 
 describe("an answer that was given before the turn", () => {
   const decidedBy = { kind: "answers_file", entry: "answers[0]" } as const;

@@ -3,13 +3,15 @@
  * checks and records the answer after.
  */
 import type { QuestionTarget, ToolSettings } from "../config/index.ts";
-import type {
-  Decider,
-  InquiryEscalation,
-  InquiryId,
-  InquiryOutcome,
-  InquiryPair,
-  KnownCancellationReason,
+import {
+  type Decider,
+  type InquiryEscalation,
+  type InquiryId,
+  type InquiryOutcome,
+  type InquiryPair,
+  isSameName,
+  type KnownCancellationReason,
+  mayAnswer,
 } from "../conversation/index.ts";
 import {
   answerFits,
@@ -26,9 +28,11 @@ import {
   keepsAsking,
   needsHuman,
   noOneToAsk,
+  PERSON_UNAVAILABLE,
   timedOut,
 } from "./model-texts.ts";
 import type { CallableTool, Given, GivenBy, GivenReply } from "./ports.ts";
+import { canReach } from "./prompts.ts";
 import type { CallBudget, RememberedAnswer, TurnContext } from "./state.ts";
 
 /** A question of a call. */
@@ -70,7 +74,9 @@ export interface RouteInput {
   readonly takeGiven?: () => Given<GivenReply>;
   /** Only what was given before the turn answers in place of a person. */
   readonly isGivenOnly?: boolean;
-  /** Whether a person can be asked. */
+  /** The name of the only person who may answer. */
+  readonly for?: string | undefined;
+  /** Whether a person can be asked; if there is a name, that person. */
   readonly canAsk: boolean;
   /** Why not, for the model. */
   readonly unavailableBecause?: string | undefined;
@@ -115,18 +121,19 @@ const MAX_AUTOMATIC_ANSWERS = 3;
 /** The assistant that the config sets for all inquiries. */
 const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 
-/** What has come of asking so far. */
-interface SoFar extends Pick<RouteInput, "escalation" | "isOverdue"> {
+/** For whom it is, and what has come of asking so far. */
+interface SoFar extends Pick<RouteInput, "for" | "escalation" | "isOverdue"> {
   /** The prompter has found that it cannot reach anyone. */
   readonly isUnavailable?: boolean;
 }
 
 /** Who answers it now. That may change while it waits. */
 export function routeQuestion(
-  { answers, state, prompter }: Pick<TurnContext, "answers" | "state" | "prompter">,
+  context: Pick<TurnContext, "answers" | "state" | "prompter" | "userName">,
   { question, tool, toolCallId, prompt, arguments: args, automaticAnswers }: AskedQuestion,
   { isUnavailable = false, ...soFar }: SoFar,
 ): Route {
+  const { answers, state, prompter } = context;
   const { settings } = tool;
   const asked = { tool: settings.name, toolCallId, arguments: args, question };
   return decideRoute({
@@ -139,7 +146,7 @@ export function routeQuestion(
       takeGiven: () => answers.findAnswer(asked),
       isGivenOnly: answers.isComplete,
     }),
-    canAsk: !isUnavailable && prompter.canAsk(toolCallId),
+    canAsk: !isUnavailable && prompter.canAsk(toolCallId) && canReach(context, soFar.for),
     unavailableBecause: prompter.unavailableBecause,
     ...soFar,
   });
@@ -155,18 +162,18 @@ export function decideRoute(input: RouteInput): Route {
     return { type: "refused", reason: "attempts_exhausted", message };
   }
   if (input.isOverdue === true) return routeOverdue(input);
-  const { answer: configured, target = { type: "user" } } =
-    settings.questions.get(question.id) ?? {};
+  const { answer: configured, target: wanted } = settings.questions.get(question.id) ?? {};
+  const target = targetFor(input, wanted);
   const isSecret = question.answerType.type === "secret";
-  const requiresPerson = isSecret || question.exclusive;
+  const isForOne = input.for !== undefined && isUser(target);
+  const requiresPerson = isSecret || question.exclusive || isForOne;
 
-  const canReuse = !isSecret && question.persistence === "turn";
-  if (canReuse && remembered !== undefined && answerFits(question.answerType, remembered.answer)) {
-    return { type: "remembered", ...remembered };
+  if (remembered !== undefined && canReuse(input, remembered)) {
+    return { type: "remembered", answer: remembered.answer, from: remembered.from };
   }
   const given = takeGiven?.();
   if (given === "later") return { type: "deferred" };
-  if (given !== undefined) return useGiven(tool, question, given);
+  if (given !== undefined) return useGiven(input, given);
   if (configured !== undefined) {
     return useConfigured(tool, question, configured.value as Json); // From a config file: JSON.
   }
@@ -182,8 +189,25 @@ export function decideRoute(input: RouteInput): Route {
       : { type: "model", target };
   }
   if (canAsk) return { type: "person" };
-  if (settings.detached.tool === "defer") return { type: "deferred" };
+  const { tool: mode } = settings.detached;
+  // No model and no default answers in place of the one person whom it is for.
+  if (mode === "defer" || (input.for !== undefined && mode !== "deny")) return { type: "deferred" };
   return requiresPerson ? refuseDetached(input) : routeDetached(input);
+}
+
+/** The record says for whom a question is, whatever the config says by now. */
+function targetFor(
+  { for: name }: Pick<RouteInput, "for">,
+  target: QuestionTarget = { type: "user" },
+): QuestionTarget {
+  if (name === undefined || isSameName(target.user ?? "", name)) return target;
+  return { type: "user", user: name };
+}
+
+function canReuse(input: RouteInput, { answer, name }: RememberedAnswer): boolean {
+  const { persistence, answerType } = input.question;
+  if (answerType.type === "secret" || persistence !== "turn") return false;
+  return answerFits(answerType, answer) && mayAnswer(input.for, name);
 }
 
 function isUser(target: QuestionTarget): target is Extract<QuestionTarget, { type: "user" }> {
@@ -225,19 +249,13 @@ function isUsable(question: Question, suggested: Json | undefined): suggested is
   return suggested !== undefined && answerFits(withoutOther(question.answerType), suggested);
 }
 
-/** Applies the config, which has the last word on who may answer. */
-export function withConfiguredExclusive(
-  question: Question,
-  { questions }: Pick<ToolSettings, "questions">,
-): Question {
-  const { exclusive = question.exclusive } = questions.get(question.id) ?? {};
-  return exclusive === question.exclusive ? question : { ...question, exclusive };
-}
-
 /** A person gave it, so it may be in their own words where the question allows that. */
-function useGiven(tool: string, question: Question, given: GivenBy<GivenReply>): Route {
+function useGiven(input: RouteInput, given: GivenBy<GivenReply>): Route {
+  const { question, settings } = input;
+  const { decidedBy: by } = given;
+  if (by.kind === "user" && !mayAnswer(input.for, by.name)) return { type: "deferred" };
   if (answerFits(question.answerType, given.answer)) return { type: "given", ...given };
-  const message = givenAnswerInvalid(tool, question);
+  const message = givenAnswerInvalid(settings.name, question);
   return { type: "refused", reason: "invalid_static_answer", message };
 }
 
@@ -281,7 +299,8 @@ function uphold(
   return { type: "refused", reason: "backend_error", message };
 }
 
-function refuseDetached({ settings, unavailableBecause }: RouteInput): Route {
-  const message = noOneToAsk(settings.name, unavailableBecause);
+function refuseDetached({ settings, unavailableBecause, for: name }: RouteInput): Route {
+  const why = name === undefined ? unavailableBecause : PERSON_UNAVAILABLE;
+  const message = noOneToAsk(settings.name, why);
   return { type: "refused", reason: "no_prompt_backend", message };
 }

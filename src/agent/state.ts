@@ -57,6 +57,8 @@ export interface RememberedAnswer {
   readonly answer: Json;
   /** The inquiry in which the person gave it. */
   readonly from: InquiryId;
+  /** Who gave it, if they have a name. */
+  readonly name?: string;
 }
 
 export interface RememberedPermission {
@@ -123,7 +125,10 @@ export class TurnState {
   /** Takes any recorded response, and keeps it only if a person gave it for the whole turn. */
   rememberAnswer(tool: string, questionId: string, response: InquiryResponse): void {
     if (response.outcome !== "answered" || !isForTurn(response.answeredBy)) return;
-    this.#answers.set(key(tool, questionId), { answer: response.answer, from: response.id });
+    const { answer, id: from, answeredBy } = response;
+    const named =
+      answeredBy?.kind === "user" && answeredBy.name !== undefined ? { name: answeredBy.name } : {};
+    this.#answers.set(key(tool, questionId), { answer, from, ...named });
   }
 
   /** Counts an answer without a person, before it is given. Returns false if `max` is reached. */

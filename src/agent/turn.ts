@@ -200,8 +200,8 @@ export class Turn {
     const { conversation, observer } = this.#setup;
     const context = this.#createContext();
     const { waiting } = context.state;
-    const record = { journal: this.#journal, ...(observer !== undefined && { observer }) };
-    const offers = conversation.onAnswer((offered) => waiting.take(offered, record));
+    const recording = { journal: this.#journal, ...(observer !== undefined && { observer }) };
+    const offers = waiting.listen(conversation, recording);
     const stopRecording = recordUnscopedQuestions(context);
     try {
       const end = await this.#runCycles(context);

@@ -1,14 +1,15 @@
 /** Answers from another process, while a person is asked here. */
 import { describe, expect, test } from "vitest";
 import { closed, toolCall, turnStart, chatRequest } from "../conversation/events.fixture.ts";
-import type {
-  AnswerEvent,
-  ConversationEvent,
-  InquiryResponse,
-  PermissionAction,
-  PermissionDecision,
+import {
+  type AnswerEvent,
+  type ConversationEvent,
+  type InquiryResponse,
+  type PermissionAction,
+  type PermissionDecision,
+  SecretAnswer,
 } from "../conversation/index.ts";
-import type { ConversationWriter } from "../storage/index.ts";
+import type { AnswerOptions, ConversationWriter } from "../storage/index.ts";
 import {
   FakeClock,
   holdPrompt,
@@ -49,7 +50,10 @@ function decisionOf(
 
 interface Started {
   readonly turn: ModelTurn;
-  readonly answer: (event: AnswerEvent) => ReturnType<MemoryConversationStore["answer"]>;
+  readonly answer: (
+    event: AnswerEvent,
+    given?: AnswerOptions,
+  ) => ReturnType<MemoryConversationStore["answer"]>;
 }
 
 /** A turn in which the model makes these calls, and then says "Done." */
@@ -65,7 +69,7 @@ async function start(
     replies: replies as readonly (readonly ScriptedStep[])[],
     conversation,
   });
-  return { turn, answer: (event) => store.answer(conversation.id, event) };
+  return { turn, answer: (event, given) => store.answer(conversation.id, event, given) };
 }
 
 function call(name: string, id = "a"): ScriptedStep {
@@ -195,24 +199,6 @@ describe("a question that is shown here and answered elsewhere", () => {
     });
   });
 
-  test("takes no secret from there", async () => {
-    const tool = new FormTool("x", [secretQuestion("key", "Which key?")]);
-    const { turn, answer } = await start([call("x")], {
-      tools: [tool],
-      script: { answers: SILENT },
-    });
-    const end = turn.run();
-    await until(() => turn.prompter.questions.length === 1);
-    const refused = await answer(answerOf("a.key.1", "s3cret"));
-    await answer(closed("a.key.1", { outcome: "cancelled", reason: "user" }));
-    await end;
-    expect(refused).toEqual({
-      type: "refused",
-      reason: "a secret can only be given to the process that runs the tool",
-    });
-    expect(JSON.stringify(turn.events)).not.toContain("s3cret");
-  });
-
   test("that a model is answering goes to the person", async () => {
     const { turn, answer } = await start([call("asker")], {
       tools: [asker],
@@ -224,6 +210,143 @@ describe("a question that is shown here and answered elsewhere", () => {
     await answer(answerOf("a.sure.1", true));
     await end;
     expect(turn.record).toContain("a gives: got true");
+  });
+});
+
+function s3cret(note?: string): AnswerOptions {
+  return { secret: new SecretAnswer("s3cret", note) };
+}
+
+describe("a secret from elsewhere", () => {
+  const KEY = secretQuestion("key", "Which key?");
+  const REDACTED = closed("a.key.1", { outcome: "redacted", answeredBy: ANA });
+  const NOT_ASKED = {
+    type: "refused",
+    reason: "the secret is not being asked for right now; continue the turn on a terminal",
+  };
+
+  test("reaches the tool that waits for it, closes the prompt, and is recorded as redacted", async () => {
+    const tool = new FormTool("x", [KEY]);
+    const { turn, answer } = await start([call("x")], {
+      tools: [tool],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    const results = [
+      await answer(REDACTED, s3cret()),
+      await answer(REDACTED, { secret: new SecretAnswer("other") }),
+    ];
+    await end;
+    expect({
+      results,
+      isPromptClosed: turn.prompter.questions[0]?.signal.aborted,
+      attempt: tool.attempts.at(-1),
+      response: turn.events.find(({ type }) => type === "inquiry_response"),
+      update: turn.updates.find(({ type }) => type === "answered_elsewhere"),
+    }).toEqual({
+      results: [{ type: "recorded" }, { type: "taken", event: REDACTED }],
+      isPromptClosed: true,
+      attempt: { answers: { key: "s3cret" }, notes: {}, secretAnswers: ["key"] },
+      response: REDACTED,
+      update: { type: "answered_elsewhere", inquiryId: "a.key.1", tool: "x", by: ANA },
+    });
+    const recorded = turn.events.filter(({ type }) => type !== "tool_call_response");
+    expect(
+      JSON.stringify([recorded, turn.updates.filter(({ type }) => type !== "event")]),
+    ).not.toContain("s3cret");
+  });
+
+  test("comes with its note, which is not recorded either", async () => {
+    const tool = new FormTool("x", [{ ...KEY, allowsNote: true }]);
+    const { turn, answer } = await start([call("x")], {
+      tools: [tool],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    await answer(REDACTED, s3cret("from the safe"));
+    await end;
+    expect(tool.attempts.at(-1)?.notes).toEqual({ key: "from the safe" });
+    expect(JSON.stringify(turn.events)).not.toContain("from the safe");
+  });
+
+  test.each<[string, AnswerEvent, AnswerOptions, string]>([
+    [
+      "as an ordinary answer",
+      answerOf("a.key.1", "s3cret"),
+      {},
+      "a secret can only be answered where the turn runs",
+    ],
+    ["without the secret", REDACTED, {}, "a secret can only be answered where the turn runs"],
+    ["with a note that is not asked for", REDACTED, s3cret("note"), "this question takes no note"],
+    [
+      "for the whole turn",
+      closed("a.key.1", { outcome: "redacted", answeredBy: { ...ANA, scope: "turn" } }),
+      s3cret(),
+      "this answer cannot be remembered",
+    ],
+  ])("is refused %s", async (_, event, options, reason) => {
+    const { turn, answer } = await start([call("x")], {
+      tools: [new FormTool("x", [KEY])],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    const refused = await answer(event, options);
+    await answer(closed("a.key.1", { outcome: "cancelled", reason: "user" }));
+    await end;
+    expect(refused).toEqual({ type: "refused", reason });
+    expect(JSON.stringify(turn.events)).not.toContain("s3cret");
+  });
+
+  test("is not taken for another kind of question", async () => {
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    const event = closed("a.sure.1", { outcome: "redacted", answeredBy: ANA });
+    const refused = await answer(event, s3cret());
+    await answer(answerOf("a.sure.1", true));
+    await end;
+    expect(refused).toEqual({ type: "refused", reason: "this question does not ask for a secret" });
+  });
+
+  test("is not taken by a turn that has left the question for later", async () => {
+    const slow = new SlowTool();
+    const { turn, answer } = await start([call("x"), call("slow", "b")], {
+      tools: [new FormTool("x", [KEY]), slow],
+      script: { answers: [{ isLater: true }] },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1 && slow.starts === 1);
+    const result = await answer(REDACTED, s3cret());
+    slow.release();
+    expect([result, await end]).toEqual([NOT_ASKED, { type: "waiting" }]);
+    expect(await answer(REDACTED, s3cret())).toEqual(NOT_ASKED);
+  });
+
+  test("is used even if it comes after its question was deferred, while the tool still waits", async () => {
+    const tool = new FormTool("x", [KEY, booleanQuestion("sure", "Are you sure?")]);
+    const { turn, answer } = await start([call("x")], {
+      tools: [tool],
+      config: { x: { detached: "defer", questions: { sure: { target: "assistant" } } } },
+      isInteractive: false,
+      answers: { "a.sure.1": true },
+    });
+    turn.inquiries.hold("a.sure.1");
+    const end = turn.run();
+    await until(() => turn.inquiries.calls.length === 1);
+    const result = await answer(REDACTED, s3cret());
+    turn.inquiries.release("a.sure.1");
+    await end;
+    expect([result, tool.attempts.at(-1)?.answers, has(turn, "inquiry_request", 2)()]).toEqual([
+      { type: "recorded" },
+      { key: "s3cret", sure: true },
+      true,
+    ]);
   });
 });
 

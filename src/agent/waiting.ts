@@ -1,6 +1,7 @@
 /**
  * What a turn waits for, and answers to it that come from elsewhere. Whoever answers first wins: a prompt here
- * claims what it decides before it records it, and an answer from elsewhere is claimed and recorded in here.
+ * claims what it decides before it records it, and an answer from elsewhere is claimed and recorded in here. A
+ * secret from elsewhere is taken only by what waits for it here: it stays in memory, and the record says `redacted`.
  */
 import {
   type AnswerEvent,
@@ -8,9 +9,10 @@ import {
   judgeAnswer,
   lastTurnOf,
   type OfferedAnswer,
+  type SecretAnswer,
   subjectOf,
 } from "../conversation/index.ts";
-import type { AnswerResult } from "../storage/index.ts";
+import type { AnswerResult, ConversationWriter } from "../storage/index.ts";
 import type { Journal, Observer } from "./ports.ts";
 
 /** One thing that someone has to answer. Dispose of it once the answer is on record, or it no longer waits here. */
@@ -20,6 +22,7 @@ export class WaitingItem implements Disposable {
   /** Not called if it was answered elsewhere: whoever comes to it later has to see that. */
   readonly #onClose: () => void;
   #answer: Promise<AnswerEvent> | undefined;
+  #secret: SecretAnswer | undefined;
   #isTakenHere = false;
   #isClosed = false;
 
@@ -35,6 +38,11 @@ export class WaitingItem implements Disposable {
   /** The answer from elsewhere, once it is on record. Undefined if there is none. Throws `write_failed`. */
   get elsewhere(): Promise<AnswerEvent> | undefined {
     return this.#answer;
+  }
+
+  /** What belongs to an answer from elsewhere that is recorded as `redacted`. */
+  get secret(): SecretAnswer | undefined {
+    return this.#secret;
   }
 
   /** To be called before an answer is recorded here. Returns false if one from elsewhere was first. */
@@ -54,7 +62,8 @@ export class WaitingItem implements Disposable {
   }
 
   /** It must not be taken yet. Throws `write_failed`. */
-  async answerWith(event: AnswerEvent, record: () => Promise<void>): Promise<void> {
+  async answerWith({ event, secret }: OfferedAnswer, record: () => Promise<void>): Promise<void> {
+    this.#secret = secret;
     this.#answer = record().then(() => event);
     await this.#answer;
     this.#answered.abort();
@@ -72,9 +81,16 @@ export class WaitingItem implements Disposable {
   }
 }
 
+/** Where answers from elsewhere are recorded, and who is told. */
+interface Recording {
+  readonly journal: Journal;
+  readonly observer?: Observer;
+}
+
 /** Everything that a turn waits for right now. */
 export class WaitingList {
   readonly #items = new Map<string, WaitingItem>();
+  #listenForSecrets: (() => Promise<Disposable> | undefined) | undefined;
   #isClosed = false;
 
   /** The same item for the same subject, as long as it waits. It may have been answered elsewhere already. */
@@ -95,23 +111,39 @@ export class WaitingList {
     }
   }
 
-  /** Records an answer from elsewhere, if it is the first that fits. Undefined if the turn ends before. */
+  /** Takes what others offer for the conversation, until disposed of. */
+  listen(conversation: ConversationWriter, recording: Recording): Disposable {
+    const take = (offered: OfferedAnswer) => this.take(offered, recording);
+    this.#listenForSecrets = () => conversation.onSecret?.(take);
+    return conversation.onAnswer(take);
+  }
+
+  /** Takes secrets too, until disposed of. To be called before one is asked for. */
+  async listenForSecrets(): Promise<Disposable | undefined> {
+    return this.#listenForSecrets?.();
+  }
+
+  /**
+   * Records an answer from elsewhere, if it is the first that fits. Undefined if the turn ends before, or does not wait
+   * for the secret.
+   */
   async take(
     offered: OfferedAnswer,
-    { journal, observer }: { readonly journal: Journal; readonly observer?: Observer },
+    { journal, observer }: Recording,
   ): Promise<AnswerResult | undefined> {
-    const { event } = offered;
+    const { event, secret } = offered;
     const subject = subjectOf(event);
     while (!this.#isClosed) {
       const judged = judgeAnswer(lastTurnOf(journal.stream.entries), offered, true);
       if (judged.type !== "fits") return judged;
-      const item = this.open(subject);
+      const item = secret === undefined ? this.open(subject) : this.#items.get(subject);
+      if (item === undefined) return undefined; // No one here could pass the secret on.
       if (item.isTaken) {
         if (item.isClosed) this.#items.delete(subject); // The same was asked again.
         else await item.closed;
         continue;
       }
-      await item.answerWith(event, () => journal.record(event));
+      await item.answerWith(offered, () => journal.record(event));
       const { id: inquiryId, tool } = judged.item;
       const by = deciderOf(event);
       observer?.observe({ type: "answered_elsewhere", inquiryId, tool, ...(by && { by }) });

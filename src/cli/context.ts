@@ -9,6 +9,7 @@ import {
 } from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
+import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 
 /** The options that every command takes. */
@@ -87,4 +88,18 @@ export function printFields(
 /** For the parts of a record that could not be read; the command continues with the rest. */
 export function warnAboutProblems(problems: readonly RecordProblem[], output: Output): void {
   for (const { file, message } of problems) warn(`${file}: ${message}`, output);
+}
+
+export interface UntilSignal extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+/** For servers: aborted by Ctrl-C and the like. The second time ends the process immediately. */
+export function untilSignal(host: Host): UntilSignal {
+  const stop = new AbortController();
+  const watch = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], () => {
+    if (stop.signal.aborted) return host.exit(INTERRUPTED);
+    stop.abort();
+  });
+  return { signal: stop.signal, [Symbol.dispose]: () => watch[Symbol.dispose]() };
 }

@@ -111,6 +111,16 @@ export function parseCount(text: string): number {
   return count;
 }
 
+const MAX_PORT = 65_535;
+
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
+    throw new InvalidArgumentError(`Expected a whole number up to ${MAX_PORT}.`);
+  }
+  return port;
+}
+
 /** The keywords that stand for a conversation, with their short forms. */
 export const TARGET_KEYWORDS = {
   active: { short: ".", description: "the active conversation of this terminal" },

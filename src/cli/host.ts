@@ -27,6 +27,10 @@ export interface Host {
   readonly pid: number;
   /** The folder for temporary files. */
   readonly tmpdir: string;
+  /** Starts this program again: a program, and the arguments before those of the command. */
+  readonly self: readonly [program: string, ...args: readonly string[]];
+  /** The folder that the build writes, with the page of `jp serve`. */
+  readonly dist: string;
   /** Where questions may be asked, if it is available. */
   readonly terminal: TerminalDevice;
   /** Calls the listener on these signals, instead of ending the process, until disposed. */

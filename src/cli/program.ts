@@ -38,6 +38,11 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/definitions.ts")).defineInquiry,
   },
   {
+    name: "serve",
+    description: "Answer from a browser or a phone",
+    loadDefinition: async () => (await import("./command/serve/definition.ts")).defineServe,
+  },
+  {
     name: "replay",
     description: "Rerun a conversation and show what differs",
     loadDefinition: async () => (await import("./command/definitions.ts")).defineReplay,
@@ -61,6 +66,11 @@ const COMMANDS: readonly ListedCommand[] = [
     name: "config",
     description: "Show and change the configuration",
     loadDefinition: async () => (await import("./command/definitions.ts")).defineConfig,
+  },
+  {
+    name: "notify",
+    description: "Test notifications",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineNotify,
   },
   {
     name: "trust",

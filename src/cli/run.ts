@@ -1,5 +1,6 @@
 /** Runs a command line and turns the result into an exit status. The only place that ends the process. */
 import { homedir, tmpdir } from "node:os";
+import path from "node:path";
 import { CommanderError } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
 import { controllingTerminal } from "../terminal/index.ts";
@@ -48,6 +49,8 @@ function processHost(version: string): Host {
     cwd: process.cwd(),
     pid: process.pid,
     tmpdir: tmpdir(),
+    self: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
+    dist: path.dirname(import.meta.dirname), // This file is in a bundle in `dist/bin`.
     terminal: controllingTerminal,
     onSignal: (signals, listener) => {
       for (const signal of signals) process.on(signal, listener);

@@ -80,7 +80,10 @@ function tools(): fc.Arbitrary<unknown> {
 
 function question(): fc.Arbitrary<unknown> {
   return some({
-    target: fc.oneof(fc.constantFrom("user", "assistant"), assistant()),
+    target: fc.oneof(
+      fc.constantFrom<Json>("user", "assistant", { user: "ada" }, ["assistant", { user: "ada" }]),
+      assistant(),
+    ),
     answer: fc.constantFrom<Json>(SECRET, { nested: SECRET }, [SECRET]),
     exclusive: fc.boolean(),
     prompt_label: word(),

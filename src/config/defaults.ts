@@ -39,6 +39,13 @@ export const LIMIT_DEFAULTS = {
   record_bytes_per_call: 4_194_304,
 } as const;
 
+export const NOTIFY_DEFAULTS = {
+  content: "title",
+  debounce_secs: 10,
+  webhook: { secret_env: "JP_WEBHOOK_SECRET" },
+  email: { port: 587, password_env: "JP_SMTP_PASSWORD" },
+} as const satisfies PartialConfig["notify"];
+
 export const DEFAULTS: PartialConfig = {
   assistant: ASSISTANT_DEFAULTS,
   conversation: {
@@ -79,4 +86,5 @@ export const DEFAULTS: PartialConfig = {
     lock_wait: { timeout_secs: 10 },
     notification: { bell: true, desktop: true },
   },
+  notify: NOTIFY_DEFAULTS,
 };

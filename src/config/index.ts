@@ -31,6 +31,14 @@ export { type McpServerSettings, resolveMcpServers, transportType } from "./mcp-
 export { type ModelId, parseModelId } from "./model-id.ts";
 export { findModelParameters, type ModelParameters } from "./model-parameters.ts";
 export {
+  type ChannelSettings,
+  type CommandChannel,
+  type EmailChannel,
+  type NotifySettings,
+  resolveNotify,
+  type WebhookChannel,
+} from "./notify-settings.ts";
+export {
   findUnusable,
   parseConfig,
   type ParsedConfig,

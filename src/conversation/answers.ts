@@ -16,9 +16,34 @@ import { type PendingItem, pendingOf, readTurnProgress } from "./turn-progress.t
 /** What answers a question, or decides about a call. */
 export type AnswerEvent = InquiryResponse | PermissionDecision;
 
+/**
+ * A secret on its way to the tool that asked for it. Printing it, or turning it into JSON, does not show it: only
+ * `reveal` does.
+ */
+export class SecretAnswer {
+  readonly #given: { readonly answer: string; readonly note?: string };
+
+  constructor(answer: string, note?: string) {
+    this.#given = { answer, ...(note !== undefined && { note }) };
+  }
+
+  /** Only for who passes it on: it must reach no file, log or error. */
+  reveal(): { readonly answer: string; readonly note?: string } {
+    return this.#given;
+  }
+
+  /** As in the record. */
+  toJSON(): string {
+    return "(secret)";
+  }
+}
+
 /** An answer, and what it is for. */
 export interface OfferedAnswer {
+  /** What is recorded. If the answer is a secret, its outcome is `redacted`. */
   readonly event: AnswerEvent;
+  /** Beside the event, in memory only. */
+  readonly secret?: SecretAnswer;
   /** When it was asked. A later question may have the same id: calls of some providers do. */
   readonly askedAt?: Timestamp;
 }
@@ -43,7 +68,7 @@ export type AnswerProblem =
  */
 export function judgeAnswer(
   turn: readonly ConversationEvent[],
-  { event, askedAt }: OfferedAnswer,
+  { event, secret, askedAt }: OfferedAnswer,
   isLive: boolean,
 ): Judgement {
   if (askedAt !== undefined && !turn.some(({ timestamp }) => timestamp === askedAt)) {
@@ -55,7 +80,7 @@ export function judgeAnswer(
     if (deadline !== undefined && isAtOrAfter(event.timestamp, deadline)) {
       return { type: "overdue", deadline };
     }
-    const reason = findMisfit(item, event);
+    const reason = findMisfit(item, event, secret);
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
   const first = turn.findLast(
@@ -100,6 +125,11 @@ export function deciderOf(event: AnswerEvent): Decider | undefined {
   return event.outcome === "cancelled" ? undefined : event.answeredBy;
 }
 
+/** Why a secret is refused that could only be delivered through the record. */
+const SECRET_ELSEWHERE = "a secret can only be answered where the turn runs";
+const NOT_REMEMBERED = "this answer cannot be remembered";
+const NO_NOTE = "this question takes no note";
+
 const ACTIONS = { permission: "run", delivery: "deliver", in_doubt: "rerun" } as const;
 
 function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem): boolean {
@@ -108,32 +138,80 @@ function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem):
   return event.action === ACTIONS[kind] && event.toolCallId === toolCallId && event.tool === tool;
 }
 
-function findMisfit({ request }: PendingItem, event: AnswerEvent): string | undefined {
+function findMisfit(
+  { request }: PendingItem,
+  event: AnswerEvent,
+  secret: SecretAnswer | undefined,
+): string | undefined {
   const decider = deciderOf(event);
   const isCancelled = event.type === "inquiry_response" && event.outcome === "cancelled";
   if (!isCancelled && decider?.kind !== "user") return "only a person can answer from elsewhere";
   if (event.type === "permission_decision") return explainDecision(event);
-  return request?.type === "inquiry_request" ? explainResponse(request, event) : undefined;
+  if (request?.type !== "inquiry_request") return undefined;
+  // To cancel a question needs no name: whoever runs the turn can discard it anyway.
+  const name = decider?.kind === "user" ? decider.name : undefined;
+  const stranger = isCancelled ? undefined : explainPerson(request.for, name);
+  if (stranger !== undefined) return stranger;
+  return event.outcome === "redacted" || request.question.answerType.type === "secret"
+    ? explainSecret(request, event, secret)
+    : explainResponse(request, event);
 }
 
 function isAtOrAfter(timestamp: Timestamp, deadline: Timestamp): boolean {
   return timestampToMilliseconds(timestamp) >= timestampToMilliseconds(deadline);
 }
 
+/** Whether someone with this name may answer a question that is for this person, or for anyone. */
+export function mayAnswer(person: string | undefined, name: string | undefined): boolean {
+  return person === undefined || (name !== undefined && isSameName(name, person));
+}
+
+/** Why someone with this name may not answer. Undefined if they may. */
+export function explainPerson(
+  person: string | undefined,
+  name: string | undefined,
+): string | undefined {
+  return mayAnswer(person, name) ? undefined : `only ${person} can answer this`;
+}
+
+/** Upper and lower case do not matter. */
+export function isSameName(left: string, right: string): boolean {
+  return comparableName(left) === comparableName(right);
+}
+
+function comparableName(name: string): string {
+  return name.trim().normalize("NFC").toLowerCase();
+}
+
 function explainResponse(
   { question }: InquiryRequest,
   response: InquiryResponse,
 ): string | undefined {
-  if (response.outcome === "cancelled") return undefined;
-  if (response.outcome === "redacted" || question.answerType.type === "secret") {
-    return "a secret can only be given to the process that runs the tool";
-  }
+  if (response.outcome !== "answered") return undefined;
   if (response.note !== undefined && question.allowsNote !== true) {
-    return "this question takes no note";
+    return NO_NOTE;
   }
-  const isForTurn = response.answeredBy?.kind === "user" && response.answeredBy.scope === "turn";
-  if (isForTurn && question.persistence !== "turn") return "this answer cannot be remembered";
+  if (isForTurn(response) && question.persistence !== "turn") return NOT_REMEMBERED;
   return explainMisfit(question.answerType, response.answer);
+}
+
+function isForTurn({ answeredBy }: { readonly answeredBy?: Decider }): boolean {
+  return answeredBy?.kind === "user" && answeredBy.scope === "turn";
+}
+
+/** Neither a record nor a file may bring a secret, so whoever judges it must have it in memory. */
+function explainSecret(
+  { question }: InquiryRequest,
+  response: InquiryResponse,
+  secret: SecretAnswer | undefined,
+): string | undefined {
+  if (response.outcome === "cancelled") return undefined;
+  if (question.answerType.type !== "secret") return "this question does not ask for a secret";
+  if (response.outcome !== "redacted" || secret === undefined) return SECRET_ELSEWHERE;
+  if (isForTurn(response)) return NOT_REMEMBERED;
+  const { answer, note } = secret.reveal();
+  if (note !== undefined && question.allowsNote !== true) return NO_NOTE;
+  return explainMisfit(question.answerType, answer);
 }
 
 /** Arguments are edited only where they can be checked: in the process that runs the tool. */

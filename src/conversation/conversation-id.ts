@@ -32,6 +32,19 @@ export function conversationCreatedAt(id: ConversationId): Timestamp {
   return timestampFromDate(new Date(conversationIdToNumber(id) * 100));
 }
 
+/** Those that are older than `before`, if given; with a limit only the newest of them, the newest first. */
+export function newestOf<Item>(
+  items: readonly Item[],
+  idOf: (item: Item) => ConversationId,
+  { before, limit }: { readonly before?: ConversationId; readonly limit?: number },
+): readonly Item[] {
+  const numberOf = (item: Item) => conversationIdToNumber(idOf(item));
+  const end = before === undefined ? Number.POSITIVE_INFINITY : conversationIdToNumber(before);
+  const older = before === undefined ? items : items.filter((item) => numberOf(item) < end);
+  if (limit === undefined) return older;
+  return older.toSorted((left, right) => numberOf(right) - numberOf(left)).slice(0, limit);
+}
+
 /** Accepts `jp-c17457886043`, the same followed by `-<workspace>`, or the bare digits. */
 export function findConversationId(text: string): ConversationId | undefined {
   const digits = /^(?:jp-c)?(\d{1,15})(?:-[0-9a-z]+)?$/.exec(text)?.[1];

@@ -226,6 +226,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "state",
       "bound",
       "deadline",
+      "for",
     ),
     parse: parseInquiryRequest,
     toJson: inquiryRequestToJson,

@@ -95,6 +95,8 @@ export interface InquiryRequest extends EventBase {
   readonly isBound?: boolean;
   /** It need not be answered after this time. */
   readonly deadline?: Timestamp;
+  /** The name of the only person who may answer. Any person may if absent. */
+  readonly for?: string;
 }
 
 /**

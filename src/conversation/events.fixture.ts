@@ -274,6 +274,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         state: anyText,
         isBound: fc.constant(true),
         deadline: anyTimestamp,
+        for: anyText,
       },
     ),
   ),

@@ -13,6 +13,7 @@ export {
   findConversationId,
   findIdInFolderName,
   folderName,
+  newestOf,
   parseConversationId,
 } from "./conversation-id.ts";
 export {
@@ -58,7 +59,7 @@ export {
   describeDecider,
   inquiryQuestionToJson,
 } from "./inquiry-codec.ts";
-export { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
+export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { deadlineOf, type InquiryPair, isOverdue, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
@@ -69,9 +70,13 @@ export {
   decisionSubject,
   isAnswer,
   type Judgement,
+  explainPerson,
+  isSameName,
   judgeAnswer,
+  mayAnswer,
   type OfferedAnswer,
   questionSubject,
+  SecretAnswer,
   subjectOf,
 } from "./answers.ts";
 export {

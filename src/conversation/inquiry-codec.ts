@@ -59,6 +59,7 @@ export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timesta
   const toolCallId = optionalString(shape, "tool_call_id");
   const questionId = optionalString(shape, "question_id");
   const state = optionalString(shape, "state");
+  const person = optionalString(shape, "for");
   return {
     type: "inquiry_request",
     id: stringField(shape, "id") as InquiryId, // Branded where it is read.
@@ -69,6 +70,7 @@ export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timesta
     ...(state !== undefined && { state }),
     ...(shape.value["bound"] === true && { isBound: true }),
     ...parseDeadline(shape),
+    ...(person !== undefined && { for: person }),
   };
 }
 
@@ -82,13 +84,14 @@ export function inquiryRequestToJson(event: InquiryRequest): JsonObject {
 }
 
 function callToJson(event: InquiryRequest): JsonObject {
-  const { toolCallId, questionId, state, isBound, deadline } = event;
+  const { toolCallId, questionId, state, isBound, deadline, for: person } = event;
   return {
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     ...(questionId !== undefined && { question_id: questionId }),
     ...(state !== undefined && { state }),
     ...(isBound === true && { bound: true }),
     ...(deadline !== undefined && { deadline }),
+    ...(person !== undefined && { for: person }),
   };
 }
 

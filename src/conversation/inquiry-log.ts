@@ -77,3 +77,14 @@ export class InquiryLog {
     return inquiries;
   }
 }
+
+/** Every question of a record that is read in pieces, in order. Tells of those that cannot be read. */
+export async function* inquiriesIn(
+  pieces: AsyncIterable<Iterable<StreamEntry>>,
+  onUnreadable?: (error: ShapeError) => void,
+): AsyncGenerator<LoggedInquiry> {
+  const log = new InquiryLog();
+  for await (const entries of pieces) yield* log.read(entries);
+  yield* log.end();
+  for (const error of log.unreadable) onUnreadable?.(error);
+}

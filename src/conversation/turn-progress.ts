@@ -2,6 +2,7 @@
  * How far a turn has come, read from its events alone. A turn that runs and one that is continued after
  * its process has died are continued from the same reading.
  */
+import type { JsonObject } from "../util/index.ts";
 import type {
   AttemptStart,
   ConversationEvent,
@@ -69,6 +70,10 @@ export interface PendingItem {
   readonly askedAt: Timestamp;
   /** An answer does not count after this time. */
   readonly deadline?: Timestamp;
+  /** The name of the only person who may answer. Any person may if absent. */
+  readonly for?: string;
+  /** Those of the call, for a doubt. */
+  readonly arguments?: JsonObject;
   /** As a person sees it. Absent for a doubt that no one has been asked about yet. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
 }
@@ -115,11 +120,12 @@ export function pendingOf(
     }
     const questions = asked.flatMap((pair): PendingItem[] => {
       if (pair.response !== undefined) return [];
-      const { id, timestamp: askedAt, question } = pair.request;
+      const { id, timestamp: askedAt, question, for: person } = pair.request;
       const shown = { ...pair.request, question: withEscalation(question, pair.escalation) };
       const deadline = deadlineOf(pair);
       const item = { kind: "question" as const, ...of, id, askedAt, request: shown };
-      return [deadline === undefined ? item : { ...item, deadline }];
+      const named = person === undefined ? {} : { for: person };
+      return [{ ...item, ...(deadline !== undefined && { deadline }), ...named }];
     });
     return [
       ...pendingPermission("permission", permissions.run),
@@ -144,7 +150,8 @@ function pendingDoubt({ request, permissions, doubts }: CallProgress): readonly 
   if (rerun?.request !== undefined) return pendingPermission("in_doubt", rerun);
   const id = `${request.id}.rerun.${doubts + 1}` as InquiryId; // As it would be asked.
   const { name: tool, id: toolCallId, timestamp: askedAt } = request;
-  return [{ kind: "in_doubt", tool, toolCallId, id, askedAt }];
+  const args = permissions.run?.decision?.arguments ?? request.arguments;
+  return [{ kind: "in_doubt", tool, toolCallId, id, askedAt, arguments: args }];
 }
 
 /** `events` must belong to one turn. */

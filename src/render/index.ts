@@ -23,13 +23,18 @@ export {
   describePending,
   describeRemembered,
   describeSource,
+  type InquiryFilter,
   type InquiryRow,
   type InquiryState,
   inquiryState,
   inquiryToJson,
+  matchesInquiryFilter,
+  type PendingRow,
+  pendingToJson,
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
+export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
 export { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {
   createMarkdownStream,

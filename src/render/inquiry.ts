@@ -20,7 +20,7 @@ import {
   type PermissionDecision,
   type TurnProgress,
 } from "../conversation/index.ts";
-import type { InquirySource } from "../tool/index.ts";
+import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { assertNever } from "../util/index.ts";
 import { jsonLine, oneLine, valueLine } from "./neutralize.ts";
@@ -36,6 +36,22 @@ export type InquiryState = InquiryOutcome["outcome"] | "unanswered";
 /** How an inquiry ended, or `unanswered`. */
 export function inquiryState({ response }: LoggedInquiry): InquiryState {
   return response?.outcome ?? "unanswered";
+}
+
+/** Which inquiries are wanted: all, unless said otherwise. */
+export interface InquiryFilter {
+  readonly outcome?: readonly string[] | undefined;
+  /** Kinds of deciders, such as `user`. */
+  readonly by?: readonly string[] | undefined;
+}
+
+/** Whether an inquiry is wanted. */
+export function matchesInquiryFilter(inquiry: LoggedInquiry, filter: InquiryFilter): boolean {
+  const { outcome, by } = filter;
+  if (outcome !== undefined && !outcome.includes(inquiryState(inquiry))) return false;
+  if (by === undefined) return true;
+  const decider = inquiry.response && deciderOf(inquiry.response);
+  return decider !== undefined && by.includes(decider.kind);
 }
 
 /** How it ended, or that it is open. One that is overdue will be settled when its turn is continued. */
@@ -138,6 +154,7 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
     source: { ...request.source },
     question: inquiryQuestionToJson(request.question),
     ...(deadline !== undefined && { deadline }),
+    ...(request.for !== undefined && { for: request.for }),
     ...(escalation !== undefined && { escalation: escalationToJson(escalation) }),
     outcome: inquiryState(row),
     ...(response !== undefined && outcomeToJson(response)),
@@ -169,14 +186,41 @@ function outcomeToJson(outcome: InquiryOutcome): Record<string, Json> {
   };
 }
 
+/** Something that waits for a person, and where. */
+export interface PendingRow extends PendingItem {
+  readonly workspace: string;
+  readonly conversation: ConversationId;
+  readonly question: InquiryQuestion;
+  readonly arguments?: JsonObject;
+}
+
+/** One object for each thing that waits: one line of `jp inquiry ls --pending`. */
+export function pendingToJson(row: PendingRow) {
+  const { workspace, conversation, id, kind, tool, question, askedAt, deadline, for: person } = row;
+  return {
+    workspace,
+    conversation,
+    id,
+    kind,
+    tool,
+    ...inquiryQuestionToJson(question),
+    text: question.text,
+    asked_at: askedAt,
+    ...(deadline !== undefined && { deadline }),
+    ...(person !== undefined && { for: person }),
+    ...(row.arguments !== undefined && { arguments: row.arguments }),
+  };
+}
+
 /** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */
-export function describePending({ kind, tool, request }: PendingItem): string {
+export function describePending({ kind, tool, request, for: person }: PendingItem): string {
   const name = oneLine(tool);
+  const whom = person === undefined ? "asks" : `asks ${oneLine(person)}`;
   switch (kind) {
     case "question":
       return request?.type === "inquiry_request"
-        ? `${name} asks ${JSON.stringify(oneLine(request.question.text))}`
-        : `${name} asks`;
+        ? `${name} ${whom} ${JSON.stringify(oneLine(request.question.text))}`
+        : `${name} ${whom}`;
     case "permission":
       return `${name} needs permission to run`;
     case "delivery":

@@ -9,6 +9,7 @@ export {
   listPending,
   type ListPendingOptions,
   type PendingInquiry,
+  pendingInTurn,
   untilAnswered,
 } from "./pending.ts";
 export {

@@ -12,7 +12,7 @@ import {
   ScriptedModel,
   ScriptedPrompter,
 } from "../testing/index.ts";
-import { defineTool, selectQuestion } from "../tool/index.ts";
+import { defineTool, secretQuestion, selectQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
   answerInquiry,
@@ -215,7 +215,10 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
       (await listPending(store)).length,
     ]).toEqual([
       { type: "refused", reason: "expected true or false, got string" },
-      { type: "refused", reason: "a secret can only be given to the process that runs the tool" },
+      {
+        type: "refused",
+        reason: "the secret is not being asked for right now; continue the turn on a terminal",
+      },
       { type: "overdue", deadline: at(0) },
       3,
     ]);
@@ -238,6 +241,58 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
       { type: "recorded" },
       { type: "recorded" },
     ]);
+  });
+});
+
+describe.each(EVERY_STORE)("a secret that a turn asks for, in $name", ({ create }) => {
+  test("can be given by another program, and only its tool gets it", async () => {
+    const { store, other = store, clock } = await create();
+    await using conversation = await store.create({});
+    const keys: unknown[] = [];
+    const tool = defineTool({
+      name: "deploy",
+      description: "Deploys.",
+      parameters: { type: "object" },
+      async run(_args, { ask }) {
+        keys.push(await ask(secretQuestion("key", "Which key?")));
+        return "It is deployed.";
+      },
+    });
+    const asked = Promise.withResolvers<AbortSignal>();
+    const prompter = new ScriptedPrompter({
+      answers: ({ signal }) => {
+        asked.resolve(signal);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const model = new ScriptedModel({ replies: [[CALL], "It is done."] });
+    const options = { conversation, model, tools: [tool], prompter, clock };
+    const turn = runTurn(options, "Deploy.");
+    const signal = await asked.promise;
+    const [item] = await listPending(other);
+    if (item === undefined) throw new Error("nothing waits");
+    const by = { channel: "desk", userName: "Ana", clock };
+    const misfit = await answerInquiry(other, "call_1", { answer: 1, ...by });
+    const results = await Promise.all(
+      ["s3cret", "s3cret"].map((answer) => answerInquiry(other, item, { answer, ...by })),
+    );
+    const { type, events } = await turn;
+    const ends = events.filter((event) => event.type === "inquiry_response");
+    expect({ isLive: item.isLive, type, keys, isClosed: signal.aborted, misfit }).toEqual({
+      isLive: true,
+      type: "done",
+      keys: ["s3cret"],
+      isClosed: true,
+      misfit: { type: "refused", reason: "expected text, got number" },
+    });
+    expect(results.map((result) => result.type).toSorted()).toEqual(["recorded", "taken"]);
+    expect(ends).toEqual([
+      expect.objectContaining({
+        outcome: "redacted",
+        answeredBy: { kind: "user", channel: "desk", name: "Ana" },
+      }),
+    ]);
+    expect(JSON.stringify([events, model.requests, results])).not.toContain("s3cret");
   });
 });
 

@@ -12,9 +12,15 @@ import {
   pendingOf,
   type PermissionDecision,
   readTurnProgress,
+  SecretAnswer,
   timestampFromDate,
 } from "../conversation/index.ts";
-import type { AnswerOptions, AnswerResult, ConversationStore } from "../storage/index.ts";
+import type {
+  AnswerOptions,
+  AnswerResult,
+  ConversationStore,
+  PendingTurn,
+} from "../storage/index.ts";
 import { explainMisfit, type InquiryQuestion, isOther } from "../tool/index.ts";
 import { type Clock, JpError, type Json, type JsonObject, systemClock } from "../util/index.ts";
 
@@ -25,12 +31,17 @@ export interface PendingInquiry extends PendingItem {
   readonly question: InquiryQuestion;
   /** What the tool would run with. Absent for a question. */
   readonly arguments?: JsonObject;
+  /** A process has the conversation open. Only then can a secret be answered from another one. */
+  readonly isLive: boolean;
 }
 
 /** What a person says to something that waits. */
 export type InquiryReply =
   | {
-      /** True or false for a permission or a delivery; `run`, `skip` or a result for a call in doubt. */
+      /**
+       * True or false for a permission or a delivery; `run`, `skip` or a result for a call in doubt. A secret goes
+       * from here to the memory of the process that asks for it, and nowhere else.
+       */
       readonly answer: Json;
       /** A note to the answer, or the reason for a no. */
       readonly note?: string;
@@ -43,7 +54,7 @@ export type InquiryReply =
 
 /** A reply, and whose it is. */
 export type InquiryAnswer = InquiryReply &
-  Omit<AnswerOptions, "askedAt"> & {
+  Omit<AnswerOptions, "askedAt" | "secret"> & {
     /** How the person was reached, as recorded; `program` if absent. */
     readonly channel?: string;
     /** The name of the person, as recorded. */
@@ -64,14 +75,18 @@ export async function listPending(
 ): Promise<readonly PendingInquiry[]> {
   const turns = await store.listPending();
   for (const { problem } of turns) if (problem !== undefined) onProblem?.(problem);
-  const pending = turns.flatMap(({ id, entries, isLive }) =>
-    pendingOf(readTurnProgress(eventsOf(entries)), isLive).map((item) => ({
-      ...item,
-      conversation: id,
-      ...questionOf(item),
-    })),
-  );
+  const pending = turns.flatMap(pendingInTurn);
   return pending.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
+}
+
+/** What one incomplete turn waits for, in the order of its calls. */
+export function pendingInTurn({ id, entries, isLive }: PendingTurn): readonly PendingInquiry[] {
+  return pendingOf(readTurnProgress(eventsOf(entries)), isLive).map((item) => ({
+    ...item,
+    conversation: id,
+    isLive,
+    ...questionOf(item),
+  }));
 }
 
 /**
@@ -103,8 +118,9 @@ export function printable(id: string): string {
 /**
  * Answers something that waits, exactly once, whoever else answers: `recorded` says that this answer counts. The
  * turn goes on where it runs, or when it is resumed. `id` is as for `findPending`, or what `listPending` returned.
- * A secret is refused: it reaches only the process that runs the tool. Throws `inquiry_not_found`, `ambiguous_id`,
- * `write_failed`, and the reason of the signal if the answer was withdrawn in time.
+ * A secret is `refused` unless a process asks for it right now, in a store that can pass it on in memory: the stores of
+ * files and of memory can. Throws `inquiry_not_found`, `ambiguous_id`, `write_failed`, and the reason of the signal if
+ * the answer was withdrawn in time.
  */
 export async function answerInquiry(
   store: Pick<ConversationStore, "listPending" | "answer">,
@@ -117,6 +133,7 @@ export async function answerInquiry(
   if (misfit !== undefined) return { type: "refused", reason: misfit };
   return store.answer(item.conversation, toEvent(item, answer), {
     askedAt: item.askedAt,
+    ...secretOf(item, answer),
     ...(signal !== undefined && { signal }),
     ...(onWait !== undefined && { onWait }),
     ...(keepsOpen !== undefined && { keepsOpen }),
@@ -151,16 +168,25 @@ export async function untilAnswered(
 /** What the type of the answer says. The rest is checked where it is recorded. */
 function findMisfit({ question }: PendingInquiry, reply: InquiryReply): string | undefined {
   const { answerType } = question;
-  if ("isCancelled" in reply || answerType.type === "secret") return undefined;
-  return explainMisfit(answerType, reply.answer);
+  return "isCancelled" in reply ? undefined : explainMisfit(answerType, reply.answer);
+}
+
+function secretOf(
+  { question }: PendingInquiry,
+  reply: InquiryReply,
+): Pick<AnswerOptions, "secret"> {
+  if ("isCancelled" in reply || question.answerType.type !== "secret") return {};
+  const { answer, note } = reply;
+  return typeof answer === "string" ? { secret: new SecretAnswer(answer, note) } : {};
 }
 
 /** Permissions, deliveries and doubts in words that fit their answers. */
 function questionOf(item: PendingItem): Pick<PendingInquiry, "question" | "arguments"> {
   const { kind, tool, request } = item;
   if (request?.type === "inquiry_request") return { question: request.question };
-  const args = request?.arguments === undefined ? {} : { arguments: request.arguments };
-  if (kind === "in_doubt") return { question: rerunQuestion(tool, request?.arguments), ...args };
+  const shown = request?.arguments ?? item.arguments;
+  const args = shown === undefined ? {} : { arguments: shown };
+  if (kind === "in_doubt") return { question: rerunQuestion(tool, shown), ...args };
   const text = kind === "delivery" ? `Show the model the result of ${tool}?` : `Run ${tool}?`;
   const base = { exclusive: true, persistence: "none" } as const;
   return { question: { text, answerType: { type: "boolean" }, ...base }, ...args };
@@ -190,6 +216,7 @@ function toOutcome(
   reply: InquiryReply,
 ): InquiryOutcome {
   if ("isCancelled" in reply) return { outcome: "cancelled", reason: "user" };
+  if (answerType.type === "secret") return { outcome: "redacted", answeredBy };
   const { answer, note } = reply;
   const isOwn = answerType.type === "select" && isOther(answerType, answer);
   const given = { answer, ...(note !== undefined && { note }), ...(isOwn && { isOther: true }) };

@@ -407,6 +407,30 @@ describe("a program's mistake", () => {
     ]);
   });
 
+  const FOR_ADA = { questions: { sure: { target: { user: "ada" } } } };
+
+  test("canReach that throws counts as false, and is reported once", async () => {
+    const prompter = Object.assign(new ScriptedPrompter(YES), { canReach: failToSay });
+    const { type } = await run(await begin(FOR_ADA), prompter);
+    expect([type, prompter.questions, await messages()]).toEqual([
+      "waiting",
+      [],
+      ["The prompter's canReach failed, and the turn continued: no session"],
+    ]);
+  });
+
+  test("an answer from someone whom the question is not for is ignored and reported", async () => {
+    const deployment = await begin(FOR_ADA);
+    const answers = [{ answer: true, userName: "bob" }];
+    const prompter = Object.assign(new ScriptedPrompter({ answers }), { people: ["ada"] });
+    const { type } = await run(deployment, prompter);
+    expect([type, outcomesOf(deployment).decided, await messages()]).toEqual([
+      "waiting",
+      [ALLOWED],
+      ["An answer to call_1.sure.1 was ignored, and the turn continued: only ada can answer this"],
+    ]);
+  });
+
   test.each([
     [
       "throws",

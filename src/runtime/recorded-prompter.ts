@@ -37,12 +37,17 @@ import { failureOf } from "./recorded-parts.ts";
 import { isByPerson } from "./recorded-process.ts";
 import type { ReplayScript } from "./replay-script.ts";
 
+/** Takes the place of a secret, for tools that do not run. */
+export const UNKNOWN_SECRET = "(secret)";
+
 export interface RecordedPrompterOptions {
   readonly script: ReplayScript;
   /** What is asked now. */
   readonly conversation: ConversationWriter;
   /** Whether there was a person to ask. */
   readonly canAsk: boolean;
+  /** Whether that was also the person whom a question is for, although the record does not show it. */
+  readonly reachesAll: boolean;
   /** False if tools run for real: they cannot be given a secret, because no record has it. */
   readonly knowsSecrets: boolean;
   /** Of the replay. */
@@ -62,6 +67,11 @@ export class RecordedPrompter implements Prompter {
 
   canAsk(): boolean {
     return this.#options.canAsk;
+  }
+
+  canReach(name: string): boolean {
+    const { script, reachesAll } = this.#options;
+    return reachesAll || script.hasReached(name);
   }
 
   async ask({ inquiryId, signal }: PromptRequest): Promise<PromptResult> {
@@ -110,10 +120,15 @@ export class RecordedPrompter implements Prompter {
 
   #repeat(response: InquiryResponse, inquiryId: InquiryResponse["id"]): PromptResult {
     if (response.outcome === "cancelled") return { inquiryId, type: "cancelled" };
+    const { answeredBy } = response;
+    const named =
+      answeredBy?.kind === "user" && answeredBy.name !== undefined
+        ? { userName: answeredBy.name }
+        : {};
     if (response.outcome === "redacted") {
       if (!this.#options.knowsSecrets)
         throw new Error("the answer is a secret, which no record has");
-      return { inquiryId, type: "answered", answer: "(secret)", isRemembered: false };
+      return { inquiryId, type: "answered", answer: UNKNOWN_SECRET, isRemembered: false, ...named };
     }
     const { answer, note } = response;
     const isRemembered = isForTurn(response);
@@ -123,6 +138,7 @@ export class RecordedPrompter implements Prompter {
       answer,
       isRemembered,
       ...(note !== undefined && { note }),
+      ...named,
     };
   }
 

@@ -125,6 +125,20 @@ export class ReplayScript {
       .find((event) => event.id === id);
   }
 
+  /** Whether a question that is only for this person has come to an end that asking them can have. */
+  hasReached(name: string): boolean {
+    const { turn, process } = this.#options;
+    const asked = new Set<string>(
+      turn.flatMap((event) =>
+        event.type === "inquiry_request" && event.for === name ? [event.id] : [],
+      ),
+    );
+    return process.events.some((event) => {
+      if (event.type !== "inquiry_response" || !asked.has(event.id)) return false;
+      return event.outcome !== "cancelled" || event.reason !== "no_prompt_backend";
+    });
+  }
+
   /** What was answered while the process ran. */
   answerTo(item: PendingItem): AnswerEvent | undefined {
     const id = this.idOnRecord(item.id) as PendingItem["id"]; // As on record.

@@ -63,6 +63,14 @@ const POLICIES: Readonly<Record<string, JsonObject>> = {
     },
     result: "ask",
   },
+  named: {
+    detached: { tool: "deny" },
+    questions: {
+      sure: { target: { user: "ada" } },
+      which: { target: ["assistant", { user: "ada" }] },
+      name: { target: { user: "ben" } },
+    },
+  },
   pressed: {
     questions: {
       name: { deadline: "2h", on_timeout: "default" },
@@ -442,8 +450,9 @@ interface World {
 async function answerElsewhere({ store, clock: now }: World): Promise<void> {
   const [item] = await listPending(store);
   if (item === undefined) return;
-  const { question } = item;
-  await answerInquiry(store, item, { answer: fitting(question), channel: "elsewhere", clock: now });
+  const { question, for: userName = "eve" } = item;
+  const by = { channel: "elsewhere", userName, clock: now };
+  await answerInquiry(store, item, { answer: fitting(question), ...by });
 }
 
 async function passHour(now: FakeClock): Promise<void> {
@@ -516,7 +525,8 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
   return {
     channel: "story",
     canAsk: () => isThere,
-    ask: async ({ inquiryId, question, signal }) => {
+    canReach: (name) => name === "ada",
+    ask: async ({ inquiryId, question, signal, for: userName = "eve" }) => {
       const reaction = await react();
       if (reaction === "wait") await passHour(world.clock);
       if (signal.aborted) return { inquiryId, type: "interrupted" };
@@ -524,7 +534,8 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
       if (isNoAnswer(reaction)) return { inquiryId, type: "unanswered", reason: reaction };
       if (reaction === "close") return { inquiryId, type: "cancelled" };
       const isRemembered = reaction === "remember";
-      return { inquiryId, type: "answered", answer: fitting(question), isRemembered, note: "n" };
+      const given = { answer: fitting(question), isRemembered, note: "n", userName };
+      return { inquiryId, type: "answered", ...given };
     },
     askPermission: async ({ arguments: given, signal }) => {
       const reaction = await react();

@@ -10,6 +10,7 @@ import {
   type ConversationStream,
   pendingOf,
   readTurnProgress,
+  SecretAnswer,
   type StreamEntry,
   turnsOf,
 } from "../conversation/index.ts";
@@ -26,7 +27,11 @@ import {
   recordedModel,
 } from "./recorded-parts.ts";
 import { processesOf, type RecordedProcess } from "./recorded-process.ts";
-import { RecordedPrompter } from "./recorded-prompter.ts";
+import {
+  RecordedPrompter,
+  type RecordedPrompterOptions,
+  UNKNOWN_SECRET,
+} from "./recorded-prompter.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
 import type { Tools } from "./tools.ts";
@@ -94,30 +99,40 @@ interface ReplayedProcess {
 }
 
 interface Run extends ReplayState {
-  readonly canAsk: boolean;
+  readonly audience: Audience;
   /** How much of the record has happened again. */
   readonly progress: number;
   readonly divergence?: Divergence;
 }
 
+/** Whom a process could ask. */
+type Audience = Pick<RecordedPrompterOptions, "canAsk" | "reachesAll">;
+
+const USER: Audience = { canAsk: true, reachesAll: false };
+const OTHERS: readonly Audience[] = [
+  { canAsk: true, reachesAll: true },
+  { canAsk: false, reachesAll: false },
+];
+
 /**
- * No record says whether there was a person to ask. So a process is run again with one and, unless that is as
- * recorded, without. The better match counts. Only then is anything live, which may have effects.
+ * No record says whom a process could ask. So it is run again with the user there and, unless that is as recorded,
+ * with everyone or no one. The best match counts. Only then is anything live, which may have effects.
  */
 async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess): Promise<Run> {
   const { model, runsTools = false, ...others } = options;
-  let best = await runProcess(others, replayed, true);
-  if (best.divergence !== undefined) {
-    const alone = await runProcess(others, replayed, false);
-    if (alone.divergence === undefined || alone.progress > best.progress) best = alone;
+  let best = await runProcess(others, replayed, USER);
+  for (const audience of OTHERS) {
+    if (best.divergence === undefined) break;
+    const run = await runProcess(others, replayed, audience);
+    if (run.divergence === undefined || run.progress > best.progress) best = run;
   }
-  return model === undefined && !runsTools ? best : runProcess(options, replayed, best.canAsk);
+  return model === undefined && !runsTools ? best : runProcess(options, replayed, best.audience);
 }
 
 async function runProcess(
   options: ReplayOptions,
   replayed: ReplayedProcess,
-  canAsk: boolean,
+  audience: Audience,
 ): Promise<Run> {
   const { process, state, request } = replayed;
   const { model, runsTools = false, clock: machine = systemClock } = options;
@@ -138,7 +153,7 @@ async function runProcess(
     onEnd: () => running.leave(),
   });
   const interrupt = () => running.interrupt();
-  const running = createReplay({ ...options, clock, conversation, script, canAsk, interrupt });
+  const running = createReplay({ ...options, ...audience, clock, conversation, script, interrupt });
   if (request === undefined) await running.resume();
   else await running.run(toMessage(request));
   script.end();
@@ -148,7 +163,7 @@ async function runProcess(
     entries: conversation.stream.entries,
     ids,
     delayMs: clock.delayMs,
-    canAsk,
+    audience,
     progress,
     ...(divergence !== undefined && { divergence }),
   };
@@ -158,11 +173,10 @@ function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatReque
   return { ...message, isChecked: message.isChecked ?? false };
 }
 
-interface Parts extends ReplayOptions {
+interface Parts extends ReplayOptions, Audience {
   readonly clock: ReplayClock;
   readonly conversation: ConversationWriter;
   readonly script: ReplayScript;
-  readonly canAsk: boolean;
   readonly interrupt: () => void;
 }
 
@@ -190,7 +204,8 @@ function createReplay(parts: Parts): Turn {
 }
 
 /** Compares everything that is to be recorded with the record. */
-function comparingWriter({ conversation, script }: Parts): ConversationWriter {
+function comparingWriter({ conversation, script, runsTools = false }: Parts): ConversationWriter {
+  const secret = { secret: new SecretAnswer(UNKNOWN_SECRET) };
   return {
     id: conversation.id,
     metadata: conversation.metadata,
@@ -202,7 +217,10 @@ function comparingWriter({ conversation, script }: Parts): ConversationWriter {
     appendEntries: (entries) => conversation.appendEntries(entries),
     updateMetadata: (change) => conversation.updateMetadata(change),
     onAnswer: (listener) => {
-      script.listener = listener;
+      script.listener = ({ event }) => {
+        const isSecret = event.type === "inquiry_response" && event.outcome === "redacted";
+        return listener({ event, ...(isSecret && !runsTools && secret) });
+      };
       return { [Symbol.dispose]: () => (script.listener = undefined) };
     },
     release: async () => undefined,

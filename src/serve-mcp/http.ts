@@ -1,5 +1,5 @@
 /** The HTTP server of `jp mcp serve`, for any number of local clients that have its token. */
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
   createServer as createHttpServer,
@@ -7,12 +7,11 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
-import { JpError, messageOf } from "../util/index.ts";
+import { findForeignCaller, isSameSecret, listen, messageOf } from "../util/index.ts";
 import { ClientRecord } from "./client-record.ts";
 import { QuestionDesk } from "./desk.ts";
 import { createServer, type ServerParts } from "./server.ts";
@@ -63,11 +62,7 @@ export async function serveHttp(
       if (!response.headersSent) refuse(response, 500, "Internal error.");
     }
   };
-  http.listen(wanted, ADDRESS);
-  await once(http, "listening").catch((error: unknown) => {
-    throw cannotListen(error, wanted);
-  });
-  ({ port } = http.address() as AddressInfo); // It listens on a port.
+  port = await listen(http, { host: ADDRESS, port: wanted });
   return {
     url: `http://${ADDRESS}:${port}${PATH}`,
     close: async () => {
@@ -120,16 +115,6 @@ function refuse(response: ServerResponse, status: number, message: string): void
     ...(status === 401 && { "www-authenticate": "Bearer" }),
   };
   response.writeHead(status, headers).end(`${message}\n`);
-}
-
-function cannotListen(error: unknown, port: number): unknown {
-  const { code } = error as NodeJS.ErrnoException; // That is what listening throws.
-  if (code !== "EADDRINUSE" && code !== "EACCES") return error;
-  const why = code === "EACCES" ? "is not allowed" : "is in use";
-  return new JpError("port_in_use", `Port ${port} of ${ADDRESS} ${why}.`, {
-    hint: "Choose another port with --port, or omit it to use any free port.",
-    cause: error,
-  });
 }
 
 interface OlderSession {
@@ -211,27 +196,13 @@ interface Refusal {
 
 const NAMES = ["127.0.0.1", "localhost"];
 
-/**
- * `host` reveals DNS rebinding, `origin` a web page. Both are checked before the token, so that such a
- * caller cannot find out whether a token is valid.
- */
+/** A caller that is not from here is refused first: it must not find out whether a token is valid. */
 function findRefusal(headers: IncomingHttpHeaders, { port, token }: Guarded): Refusal | undefined {
   const own = NAMES.map((name) => new URL(`http://${name}:${port}`));
-  if (!own.some(({ host }) => host === headers.host)) {
-    return { status: 403, message: "The Host header does not match this server." };
-  }
-  const { origin } = headers;
-  if (origin !== undefined && !own.some((url) => url.origin === origin)) {
-    return { status: 403, message: "Requests from other origins are not allowed." };
-  }
-  if (isEqual(headers.authorization ?? "", `Bearer ${token}`)) return undefined;
+  const foreign = findForeignCaller(headers, own);
+  if (foreign !== undefined) return { status: 403, message: foreign };
+  if (isSameSecret(headers.authorization ?? "", `Bearer ${token}`)) return undefined;
   return { status: 401, message: "The Authorization header does not contain the token." };
-}
-
-/** In constant time, whatever the lengths and the differences. */
-function isEqual(given: string, expected: string): boolean {
-  const [left, right] = [given, expected].map((text) => createHash("sha256").update(text).digest());
-  return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }
 
 /** Its signal is aborted if the client disconnects before the response is sent. */

@@ -6,6 +6,7 @@ import {
   judgeAnswer,
   lastTurnOf,
   type OfferedAnswer,
+  type SecretAnswer,
   StreamEntry,
 } from "../conversation/index.ts";
 import { abortable } from "../util/index.ts";
@@ -31,7 +32,21 @@ export interface AnswerTarget extends Pick<ConversationStore, "open"> {
   /** The entries of the last turn, read without the lock. Throws `conversation_not_found`. */
   readLastTurn(id: ConversationId): Promise<readonly StreamEntry[]>;
   offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer>;
+  /**
+   * Passes a secret from memory to memory to a writer whose `onSecret` waits for it. Absent if the store cannot.
+   * Throws the reason of the signal, unless the secret is on its way already.
+   */
+  deliver?(id: ConversationId, offered: SecretOffer, signal?: AbortSignal): Promise<Delivery>;
 }
+
+/** An answer with its secret. */
+export type SecretOffer = OfferedAnswer & { readonly secret: SecretAnswer };
+
+/** What became of a secret. */
+export type Delivery =
+  | AnswerResult
+  /** No one waits for it; or, if it was sent, only the record shows whether the writer has used it. */
+  | { readonly type: "undecided"; readonly wasSent: boolean };
 
 /**
  * Implements `ConversationStore.answer`: records the answer if no one has the conversation open, or else offers it to the
@@ -42,9 +57,13 @@ export async function answerPending(
   id: ConversationId,
   options: AnswerOptions & { readonly event: AnswerEvent },
 ): Promise<AnswerResult> {
-  const { event, askedAt, signal, onWait, keepsOpen = false } = options;
+  const { event, secret, askedAt, signal, onWait, keepsOpen = false } = options;
   signal?.throwIfAborted();
   const offered = { event, ...(askedAt !== undefined && { askedAt }) };
+  // Without a way to deliver it, a secret is left out, so that its answer is refused.
+  if (secret !== undefined && canDeliver(target)) {
+    return deliverSecret(target, id, { ...offered, secret, ...(signal && { signal }) });
+  }
   const free = await openUnlessLocked(target, id);
   if (!(free instanceof LockedError)) return record(free, { offered, keepsOpen });
   const { holder } = free;
@@ -63,6 +82,29 @@ export async function answerPending(
     }
     await waitForChange(offer, signal);
   }
+}
+
+function canDeliver(target: AnswerTarget): target is Required<AnswerTarget> {
+  return target.deliver !== undefined;
+}
+
+const NOT_ASKED = {
+  type: "refused",
+  reason: "the secret is not being asked for right now; continue the turn on a terminal",
+} as const;
+
+/** Never waits for a writer: one that does not ask for the secret now would have nowhere to keep it. */
+async function deliverSecret(
+  target: Required<AnswerTarget>,
+  id: ConversationId,
+  { signal, ...offered }: SecretOffer & Pick<AnswerOptions, "signal">,
+): Promise<AnswerResult> {
+  const before = await judgeLive(target, id, offered);
+  if (before.type !== "fits") return before;
+  const delivery = await target.deliver(id, offered, signal);
+  if (delivery.type !== "undecided") return delivery;
+  const after = await judgeLive(target, id, offered);
+  return after.type === "fits" ? NOT_ASKED : toResult(after, offered, delivery.wasSent);
 }
 
 /** An abort is a change too, the first time. */

@@ -1,6 +1,13 @@
-export { answerPending, type AnswerTarget, type Offer } from "./answering.ts";
+export {
+  answerPending,
+  type AnswerTarget,
+  type Delivery,
+  type Offer,
+  type SecretOffer,
+} from "./answering.ts";
 export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { openStore, type OpenStoreOptions } from "./fs/open-store.ts";
+export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
@@ -16,7 +23,9 @@ export type {
   AnswerOptions,
   AnswerResult,
   AnswerWait,
+  ChangeListener,
   Conversation,
+  ConversationChange,
   ConversationStore,
   ConversationSummary,
   ConversationWriter,
@@ -24,6 +33,7 @@ export type {
   ForkOptions,
   LastTurns,
   ListOptions,
+  ListPendingTurnsOptions,
   MetadataChange,
   PendingTurn,
   RecordPiece,

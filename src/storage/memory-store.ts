@@ -14,6 +14,7 @@ import {
   findTimestamp,
   lastTurnOf,
   metadataToJson,
+  newestOf,
   type OfferedAnswer,
   parseMetadata,
   StreamEntry,
@@ -21,11 +22,12 @@ import {
   timestampFromDate,
 } from "../conversation/index.ts";
 import { type Clock, type JsonObject, systemClock } from "../util/index.ts";
-import { answerPending, type Offer } from "./answering.ts";
+import { answerPending, type Delivery, type Offer, type SecretOffer } from "./answering.ts";
 import type {
   AnswerListener,
   AnswerOptions,
   AnswerResult,
+  ChangeListener,
   Conversation,
   ConversationStore,
   ConversationSummary,
@@ -34,6 +36,7 @@ import type {
   ForkOptions,
   LastTurns,
   ListOptions,
+  ListPendingTurnsOptions,
   MetadataChange,
   PendingTurn,
   RecordPiece,
@@ -58,21 +61,27 @@ interface MemoryRecord {
   /** Answers that wait for a decision of the writer. */
   readonly offers: Set<MemoryOffer>;
   listener: AnswerListener | undefined;
+  /** Called after each change. */
+  readonly onChange: () => void;
+  /** They wait for secrets. */
+  readonly secretListeners: Set<AnswerListener>;
 }
 
 /** Behaves like a store in files, but in memory. */
 export class MemoryConversationStore implements ConversationStore {
   readonly #clock: Clock;
   readonly #records = new Map<ConversationId, MemoryRecord>();
+  readonly #listeners = new Set<ChangeListener>();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
   }
 
-  async list({ which = "live" }: ListOptions = {}): Promise<ConversationSummary[]> {
-    return [...this.#records.values()]
-      .filter(({ isArchived }) => which === "all" || isArchived === (which === "archived"))
-      .map(summaryOf);
+  async list({ which = "live", ...newest }: ListOptions = {}): Promise<ConversationSummary[]> {
+    const wanted = [...this.#records.values()].filter(
+      ({ isArchived }) => which === "all" || isArchived === (which === "archived"),
+    );
+    return newestOf(wanted, ({ id }) => id, newest).map(summaryOf);
   }
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
@@ -98,20 +107,30 @@ export class MemoryConversationStore implements ConversationStore {
     return undefined;
   }
 
-  async listPending(): Promise<readonly PendingTurn[]> {
-    return [...this.#records.values()].flatMap(({ id, entries, isArchived, isLocked }) => {
-      if (isArchived || describeOpenTurn(lastTurnOf(entries), isLocked) === undefined) return [];
+  async listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
+    return [...this.#records.values()].flatMap((record): readonly PendingTurn[] => {
+      const { id, entries, isArchived, isLocked, metadata } = record;
+      if (isArchived || (options.id !== undefined && options.id !== id)) return [];
+      if (describeOpenTurn(lastTurnOf(entries), isLocked) === undefined) return [];
       const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-      return [{ id, entries: entries.slice(start), isLive: isLocked }];
+      const title = options.hasTitles === true && metadata.title;
+      return [{ id, ...(title && { title }), entries: entries.slice(start), isLive: isLocked }];
     });
+  }
+
+  watch(listener: ChangeListener): Disposable {
+    const own: ChangeListener = (change) => listener(change); // It may be registered twice.
+    this.#listeners.add(own);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(own) };
   }
 
   answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
     const target = {
       open: () => this.open(id),
-      readLastTurn: async () => this.#getRecord(id).entries.slice(),
+      readLastTurn: async () => this.#liveRecord(id).entries.slice(),
       offer: async (_id: ConversationId, offered: OfferedAnswer) =>
         new MemoryOffer(this.#getRecord(id), offered),
+      deliver: (_id: ConversationId, offered: SecretOffer) => deliver(this.#getRecord(id), offered),
     };
     return answerPending(target, id, { ...options, event });
   }
@@ -128,7 +147,7 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async open(id: ConversationId): Promise<ConversationWriter> {
-    if (this.#getRecord(id).isArchived) throw archivedError(id);
+    this.#liveRecord(id);
     return new MemoryWriter(this.#unlockedRecord(id));
   }
 
@@ -146,7 +165,9 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async remove(id: ConversationId): Promise<void> {
-    this.#records.delete(this.#unlockedRecord(id).id);
+    const record = this.#unlockedRecord(id);
+    this.#records.delete(id);
+    record.onChange();
   }
 
   async archive(id: ConversationId): Promise<void> {
@@ -154,6 +175,7 @@ export class MemoryConversationStore implements ConversationStore {
     if (record.isArchived) return;
     record.isArchived = true;
     record.metadata = { ...record.metadata, archivedAt: this.#now() };
+    record.onChange();
   }
 
   async unarchive(id: ConversationId): Promise<void> {
@@ -161,6 +183,7 @@ export class MemoryConversationStore implements ConversationStore {
     const { archivedAt: _archivedAt, ...metadata } = record.metadata;
     record.isArchived = false;
     record.metadata = metadata;
+    record.onChange();
   }
 
   #add(
@@ -176,14 +199,30 @@ export class MemoryConversationStore implements ConversationStore {
       isLocked: false,
       offers: new Set(),
       listener: undefined,
+      onChange: () => this.#report(id),
+      secretListeners: new Set(),
     };
     this.#records.set(id, record);
+    record.onChange();
     return record;
+  }
+
+  /** Later, so that no listener can disturb the writer. */
+  #report(id: ConversationId): void {
+    for (const listener of this.#listeners) {
+      queueMicrotask(() => void (this.#listeners.has(listener) && listener({ id })));
+    }
   }
 
   #getRecord(id: ConversationId): MemoryRecord {
     const record = this.#records.get(id);
     if (record === undefined) throw conversationNotFoundError(id);
+    return record;
+  }
+
+  #liveRecord(id: ConversationId): MemoryRecord {
+    const record = this.#getRecord(id);
+    if (record.isArchived) throw archivedError(id);
     return record;
   }
 
@@ -205,6 +244,7 @@ class MemoryWriter implements ConversationWriter {
   constructor(record: MemoryRecord) {
     this.#record = record;
     record.isLocked = true;
+    record.onChange();
   }
 
   get id(): ConversationId {
@@ -235,11 +275,13 @@ class MemoryWriter implements ConversationWriter {
       this.#record.entries.push(StreamEntry.fromJson(structuredClone(raw)));
       if (eventType === "turn_start") this.#record.isOwnTurn = true;
     }
+    this.#record.onChange();
   }
 
   async updateMetadata(change: MetadataChange): Promise<void> {
     this.#assertHeld();
     this.#record.metadata = parseMetadata(metadataToJson(change(this.#record.metadata)));
+    this.#record.onChange();
   }
 
   onAnswer(listener: AnswerListener): Disposable {
@@ -253,12 +295,20 @@ class MemoryWriter implements ConversationWriter {
     };
   }
 
+  async onSecret(listener: AnswerListener): Promise<Disposable> {
+    const { secretListeners } = this.#record;
+    if (!this.#isReleased) secretListeners.add(listener);
+    return { [Symbol.dispose]: () => secretListeners.delete(listener) };
+  }
+
   async release(): Promise<void> {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.#record.isLocked = false;
     this.#record.listener = undefined;
+    this.#record.secretListeners.clear();
     for (const offer of this.#record.offers) offer.wake();
+    this.#record.onChange();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -318,6 +368,12 @@ class MemoryOffer implements Offer {
   [Symbol.dispose](): void {
     this.#record.offers.delete(this);
   }
+}
+
+async function deliver({ secretListeners }: MemoryRecord, offered: SecretOffer): Promise<Delivery> {
+  const [listener] = secretListeners;
+  const result = await listener?.(offered).catch(() => undefined);
+  return result ?? { type: "undecided", wasSent: false };
 }
 
 function streamOf({ id, baseConfig, entries }: MemoryRecord): ConversationStream {

@@ -22,6 +22,7 @@ import type {
   ConversationStream,
   OfferedAnswer,
   OpenTurnState,
+  SecretAnswer,
   StreamEntry,
   Timestamp,
 } from "../conversation/index.ts";
@@ -51,13 +52,23 @@ export interface ConversationStore {
    * are complete: note it with every append. One that no writer of this store has touched, such as a fresh clone of a
    * workspace, may be missing. One that cannot be read is listed with its problem.
    */
-  listPending(): Promise<readonly PendingTurn[]>;
+  listPending(options?: ListPendingTurnsOptions): Promise<readonly PendingTurn[]>;
+
+  /**
+   * Calls the listener after a conversation was created, changed, archived or removed, or opened or released by a
+   * writer, in this process or any other of this user. Costs the same however many conversations there are. Several
+   * changes of one conversation may be reported once, and it may be reported though nothing has changed. Changes are
+   * reported within a fraction of a second, but a system may lose some: read again now and then what matters.
+   * Does not keep the process running.
+   */
+  watch(listener: ChangeListener): Disposable;
 
   /**
    * Records an answer to what the last turn waits for, exactly once, whoever else answers. If another writer
    * has the conversation open, in this process or any other, the answer is offered to it (see
    * `ConversationWriter.onAnswer`), and this waits until it has decided, is released or is gone. A store can leave
-   * all of that to `answerPending`, and bring only the offers. Throws `conversation_not_found`,
+   * all of that to `answerPending`, and bring only the offers. A secret (`AnswerOptions.secret`) reaches only a
+   * writer that waits for it now (see `ConversationWriter.onSecret`), and is refused otherwise. Throws `conversation_not_found`,
    * `conversation_archived`, `write_failed`, and the signal's reason if the answer was withdrawn in time.
    */
   answer(id: ConversationId, answer: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult>;
@@ -127,6 +138,14 @@ export interface ConversationWriter extends AsyncDisposable {
    */
   onAnswer(listener: AnswerListener): Disposable;
 
+  /**
+   * Gets each secret that others offer, from when this resolves until it is disposed of or the writer is released.
+   * Called while something waits for a secret. The listener alone records that it came, never what it is. It has to
+   * come from memory to memory, and never through a file or a database. Absent if the store has no way to do that.
+   * Never throws: a listener that no one can reach is not worth ending a turn.
+   */
+  onSecret?(listener: AnswerListener): Promise<Disposable>;
+
   /** Waits for pending writes, then releases the lock. Safe to call twice. */
   release(): Promise<void>;
 }
@@ -147,6 +166,8 @@ export type AnswerResult =
 export interface AnswerOptions {
   /** When it was asked, for certainty: a later question may have the same id. */
   readonly askedAt?: Timestamp;
+  /** The answer, if it is a secret. The event then says `redacted`. */
+  readonly secret?: SecretAnswer;
   /** Withdraws an answer that another process has not taken yet. */
   readonly signal?: AbortSignal;
   /** Told if the answer has to wait for another writer. */
@@ -169,13 +190,39 @@ export interface AnswerWait {
   readonly holder: string;
 }
 
+/** Told of changes. Must not throw. */
+export type ChangeListener = (change: ConversationChange) => void;
+
+/** A conversation that may have changed. */
+export interface ConversationChange {
+  /** Absent if any of them may have. */
+  readonly id?: ConversationId;
+}
+
+/** Which incomplete turns are listed. */
+export interface ListPendingTurnsOptions {
+  /** Only that of this conversation. */
+  readonly id?: ConversationId;
+  /** Adds the titles. */
+  readonly hasTitles?: boolean;
+  /**
+   * With `version` instead of entries and titles: for programs that list often, and read only what has changed. Some
+   * of the turns may be complete. A store without versions ignores it.
+   */
+  readonly isBrief?: boolean;
+}
+
 /** The turn that a conversation ends with, and that can be continued. */
 export interface PendingTurn {
   readonly id: ConversationId;
+  /** Of the conversation, if it has one: see `ListPendingTurnsOptions.hasTitles`. */
+  readonly title?: string;
   /** From its start on. */
   readonly entries: readonly StreamEntry[];
   /** A process has the conversation open. */
   readonly isLive: boolean;
+  /** Another one once the turn, the title or `isLive` has changed: see `ListPendingTurnsOptions.isBrief`. */
+  readonly version?: string;
   /** Set if the record cannot be read, so that no one knows whether the turn is complete. */
   readonly problem?: string;
 }
@@ -187,6 +234,10 @@ export type MetadataChange = (metadata: ConversationMetadata) => ConversationMet
 export interface ListOptions {
   /** Defaults to `live`. */
   readonly which?: "live" | "archived" | "all";
+  /** Only the newest ones, at most so many. */
+  readonly limit?: number;
+  /** Only those that are older than this one. */
+  readonly before?: ConversationId;
 }
 
 /** One conversation in a list. */

@@ -79,6 +79,8 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly interrupts: InterruptRequest[] = [];
   /** What `canAsk` returns. */
   isAvailable = true;
+  /** The names for which `canReach` is true. */
+  people: readonly string[] = [];
   readonly #script: PrompterScript;
 
   constructor(script: PrompterScript = {}, channel = "scripted") {
@@ -88,6 +90,10 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
 
   canAsk(): boolean {
     return this.isAvailable;
+  }
+
+  canReach(name: string): boolean {
+    return this.people.includes(name);
   }
 
   async ask(request: PromptRequest): Promise<PromptResult> {

@@ -6,6 +6,7 @@ import { CONVERSATIONS } from "./store/conversations.ts";
 import { FORKS } from "./store/forks.ts";
 import { START } from "./store/records.ts";
 import { TURNS } from "./store/turns.ts";
+import { CHANGES } from "./store/changes.ts";
 import { WRITERS } from "./store/writers.ts";
 
 /** A new, empty store. */
@@ -32,7 +33,7 @@ export interface StoreTest {
 export function storeTests(
   create: (clock: FakeClock) => StoreToTest | Promise<StoreToTest>,
 ): readonly StoreTest[] {
-  const cases = { ...CONVERSATIONS, ...FORKS, ...WRITERS, ...TURNS, ...ANSWERS };
+  const cases = { ...CONVERSATIONS, ...FORKS, ...WRITERS, ...TURNS, ...ANSWERS, ...CHANGES };
   return Object.entries(cases).map(([name, check]) => ({
     name,
     run: async () => {

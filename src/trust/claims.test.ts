@@ -8,7 +8,7 @@ import { writtenTables } from "../config/schema-node.ts";
 import { configSchema } from "../config/schema/config-schema.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { findClaims, withoutClaims } from "./claims.ts";
-import { listClaims } from "./describe-claim.ts";
+import { describeClaim, listClaims } from "./describe-claim.ts";
 import { trustRelevantToolFields } from "./trust-relevant-fields.ts";
 
 const BASE: readonly Layer[] = [
@@ -142,6 +142,54 @@ test.each<[string, JsonObject, readonly string[]]>([
 ])("in a workspace's config, %s: %j needs trust: %j", (_name, said, claims) => {
   counters("T-WORK-4");
   expect(claimed(workspace(said))).toEqual(claims);
+});
+
+describe("notifications in a workspace's config", () => {
+  test.each<[string, JsonObject]>([
+    ["run a program", { command: { program: "make" } }],
+    ["go to an address", { webhook: { url: "https://a.b" } }],
+    ["use another key", { webhook: { secret_env: "OPENAI_API_KEY" } }],
+    ["go to a person", { email: { to: ["eve@example.org"] } }],
+    ["log in with another key", { email: { password_env: "OPENAI_API_KEY" } }],
+    ["say more", { content: "question" }],
+    ["link elsewhere", { link: "https://a.b" }],
+    ["wait", { debounce_secs: 3600 }],
+  ])("that %s need trust, and are not used without it", (_name, said) => {
+    counters("T-NOTE-1");
+    const own = { content: "none", webhook: { url: "https://own.example" } };
+    const layers = [...BASE, user({ notify: own }), workspace({ notify: said })];
+    const claims = findClaims(layers);
+    expect([claims.map(({ kind }) => kind), withoutClaims(layers, claims).notify]).toEqual([
+      ["notify"],
+      {
+        ...DEFAULTS.notify,
+        content: "none",
+        webhook: { ...DEFAULTS.notify?.webhook, ...own.webhook },
+      },
+    ]);
+  });
+
+  test("are described with where they go", () => {
+    const notify = {
+      content: "question",
+      link: "https://desk.example",
+      debounce_secs: 0,
+      command: { program: "sh", args: ["-c", "curl x"] },
+      webhook: { url: "https://a.b/c" },
+      email: { from: "me@a.b", to: ["x@a.b", "y\n@a.b"], server: "mx.a.b", user: "me" },
+    };
+    expect(listClaims(findClaims([...BASE, workspace({ notify })]))).toEqual([
+      ".jp/config.toml:",
+      "- notifications: content is question, links lead to https://desk.example, wait 0 seconds, " +
+        'run sh -c "curl x", go to https://a.b/c, signed with JP_WEBHOOK_SECRET, ' +
+        'go by e-mail from me@a.b to x@a.b and "y\\n@a.b" through mx.a.b:587 as me with JP_SMTP_PASSWORD',
+    ]);
+  });
+
+  test("need no trust if the user configures the same", () => {
+    const said = { notify: { command: { program: "make", args: ["x"] } } };
+    expect(claimed(user(said), workspace(said))).toEqual([]);
+  });
 });
 
 test.each<[string, JsonObject]>([
@@ -329,6 +377,58 @@ test.each<[string, JsonObject, JsonObject]>([
   ];
   counters("T-FILE-5");
   expect(claimed(...layers)).toEqual(["tool make"]);
+});
+
+test.each<[Json, Json, string | undefined]>([
+  ["user", { user: "eve" }, "lets only eve answer sure"],
+  ["user", ["assistant", { user: "eve" }], "lets only eve answer sure"],
+  [["assistant", { user: "ada" }], ["assistant", "user"], "lets a model answer sure"],
+  [["assistant", "user"], "assistant", "lets a model answer sure"],
+  [{ user: "ada" }, { user: "eve" }, "lets only eve answer sure"],
+  [{ user: "ada" }, "user", "lets you answer sure"],
+  [{ user: "ada" }, { user: "ada" }, undefined],
+])("a question that %j answers needs trust to go to %j: %s", (own, said, text) => {
+  counters("T-WORK-16");
+  const [before, after] = [own, said].map((target) => ({ questions: { sure: { target } } }));
+  const claims = findClaims([
+    ...BASE,
+    user({ conversation: tools({ make: { ...LOCAL, ...before } }) }),
+    workspace({ conversation: tools({ make: after ?? {} }) }),
+  ]);
+  const ends = claims.map((claim) => listClaims([claim]).at(-1)?.split(", ").at(-1));
+  expect(ends).toEqual(text === undefined ? [] : [text]);
+});
+
+describe("the user's name", () => {
+  const NAMED = { make: { ...LOCAL, questions: { sure: { target: { user: "ada" } } } } };
+  const EVE = { user: { name: "eve" } };
+
+  test("needs trust where it decides who may answer", () => {
+    counters("T-WORK-16");
+    const own = user({ conversation: tools(NAMED), ...EVE });
+    const layers = [...BASE, own, workspace({ user: { name: "ada" } })];
+    expect(findClaims(layers).map(describeClaim)).toEqual(["your name"]);
+    expect(listClaims(findClaims(layers)).at(-1)).toBe(
+      "- your name: is ada, who answers what is meant for them alone",
+    );
+    expect(withoutClaims(layers, findClaims(layers)).user).toEqual({ name: "eve" });
+  });
+
+  test("needs trust although the workspace also lets everyone answer", () => {
+    counters("T-WORK-16");
+    const said = tools({ make: { questions: { sure: { target: "user" } } } });
+    const hostile = workspace({ user: { name: "ada" }, conversation: said });
+    const claims = findClaims([...BASE, user({ conversation: tools(NAMED) }), hostile]);
+    expect(claims.map(describeClaim)).toEqual(["tool make", "your name"]);
+  });
+
+  test("needs none where no question is for one person, or if it is the same", () => {
+    const own = user({ conversation: tools(NAMED), ...EVE });
+    expect([claimed(workspace({ user: { name: "ada" } })), claimed(own, workspace(EVE))]).toEqual([
+      [],
+      [],
+    ]);
+  });
 });
 
 describe("a time limit", () => {

@@ -1,6 +1,6 @@
 /**
  * Finds what the files of a workspace would run, reach or allow: programs as tools, MCP servers, addresses of
- * models. The files may come from a clone, so each of these is a claim that the user has to trust.
+ * models, notifications. The files may come from a clone, so each of these is a claim that the user has to trust.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -28,11 +28,14 @@ import {
 
 /** Something that files of a workspace would run, reach or allow. */
 export interface Claim {
-  /** `model` is for parameters that only the provider understands, `inherit` for dropping the user's config. */
-  readonly kind: "tool" | "mcp" | "llm" | "model" | "inherit";
+  /**
+   * `model` is for parameters that only the provider understands, `user` for who the user is, `inherit` for dropping
+   * the user's config.
+   */
+  readonly kind: "tool" | "mcp" | "llm" | "model" | "notify" | "user" | "inherit";
   /**
    * The name of the tool, server or provider; `*` for the defaults of all tools; for a model, the keys of what it
-   * belongs to.
+   * belongs to; empty for `notify` and `inherit`.
    */
   readonly name: string;
   /** Not used until it is trusted; empty for `inherit`. */
@@ -48,6 +51,8 @@ export interface Claim {
 const TOOLS = ["conversation", "tools"];
 const MCP = ["providers", "mcp"];
 const LLM = ["providers", "llm"];
+const NOTIFY = ["notify"];
+const USER = ["user"];
 
 /** Finds the claims that go beyond the defaults and the user's own config. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
@@ -84,9 +89,11 @@ export function isClaimWithin(config: PartialConfig, { kind, name, path, value }
 
 function isWithin(part: Json, whole: Json | undefined): boolean {
   if (!isJsonObject(part) || !isJsonObject(whole)) return isDeepStrictEqual(part, whole);
-  return Object.entries(part).every(([key, value]) =>
-    isWithin(value, Object.hasOwn(whole, key) ? whole[key] : undefined),
-  );
+  return Object.entries(part).every(([key, value]) => {
+    const other = Object.hasOwn(whole, key) ? whole[key] : undefined;
+    // Less of a target lets others answer.
+    return key === "target" ? isDeepStrictEqual(value, other) : isWithin(value, other);
+  });
 }
 
 /** A file of the workspace that would drop the user's own config. */
@@ -125,7 +132,8 @@ function entryClaims(layers: readonly Layer[]): readonly Claim[] {
     inForce: foldLayers(effective),
     readOnlyTools: new Set(layers.flatMap(({ readOnlyTools = [] }) => readOnlyTools)),
   };
-  return [...toolClaims(views), ...providerClaims(views), ...modelClaims(views)]
+  return [toolClaims, providerClaims, modelClaims, notifyClaims, nameClaims]
+    .flatMap((claimsOf) => claimsOf(views))
     .filter(({ value }) => Object.keys(value).length > 0)
     .map((claim) => ({
       ...claim,
@@ -220,6 +228,31 @@ function modelClaims({ workspace }: Views): readonly EntryClaim[] {
     path,
     value,
   }));
+}
+
+/** All of it: every field decides what leaves this machine, where it goes, or what a link in it opens. */
+function notifyClaims({ workspace }: Views): readonly EntryClaim[] {
+  return [{ kind: "notify", name: "", path: NOTIFY, value: tableAt(workspace, NOTIFY) }];
+}
+
+/** By the name of another, the user could answer what is meant for that person alone. */
+function nameClaims({ workspace, own, inForce }: Views): readonly EntryClaim[] {
+  const { name } = tableAt(workspace, USER);
+  // Also one that the workspace replaces: without trust, it is in force.
+  const isNameUsed = [own, inForce].some((view) =>
+    Object.values(tableAt(view, TOOLS)).some(namesPerson),
+  );
+  if (name === undefined || !isNameUsed) return [];
+  return [{ kind: "user", name: "", path: USER, value: { name } }];
+}
+
+function namesPerson(tool: Json): boolean {
+  const questions = isJsonObject(tool) ? tool["questions"] : undefined;
+  if (!isJsonObject(questions)) return false;
+  return Object.values(questions).some((question) => {
+    const target = isJsonObject(question) ? question["target"] : undefined;
+    return isJsonObject(target) && target["user"] !== undefined;
+  });
 }
 
 /** Drops `inherit` from the layers of the workspace. */

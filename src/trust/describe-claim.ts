@@ -17,6 +17,10 @@ export function describeClaim({ kind, name }: Claim): string {
       return `provider ${wordText(name)}`;
     case "model":
       return `parameters of ${modelText(name)}`;
+    case "notify":
+      return "notifications";
+    case "user":
+      return "your name";
     case "inherit":
       return "your own config";
   }
@@ -55,6 +59,10 @@ function effectsOf({ kind, value, inForce }: Claim): readonly string[] {
       return addressText(inForce);
     case "model":
       return [`sends ${jsonText(value)} with requests`];
+    case "notify":
+      return notifyText(value, inForce);
+    case "user":
+      return [`is ${wordText(value["name"])}, who answers what is meant for them alone`];
     case "inherit":
       return ["is ignored here"];
   }
@@ -102,7 +110,7 @@ function policyText(value: Entry): readonly string[] {
     timeout_secs === undefined ? "" : timeoutText(timeout_secs),
     value["idempotent"] === true ? "runs again without asking if jp stopped during a call" : "",
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
-    ...(isJsonObject(value["questions"]) ? questionsText(value["questions"]) : []),
+    ...(isJsonObject(value["questions"]) ? questionsText(value["questions"], isNew(value)) : []),
   ];
 }
 
@@ -127,7 +135,7 @@ function detachedText(detached: Entry): readonly string[] {
   });
 }
 
-function questionsText(questions: Entry): readonly string[] {
+function questionsText(questions: Entry, isOfNewTool: boolean): readonly string[] {
   const asked = Object.entries(questions);
   const having = (does: string, key: string, ending = "") => {
     const ids = asked
@@ -144,10 +152,19 @@ function questionsText(questions: Entry): readonly string[] {
     routed.length === 0
       ? ""
       : `lets a model answer ${routed.map(([id]) => wordText(id)).join(", ")}`,
+    ...asked.map(([id, question]) => personText(id, question, isOfNewTool)),
     having("changes the label of", "prompt_label"),
     having("limits how long you have to answer", "deadline"),
     having("decides", "on_timeout", " if you do not answer in time"),
   ];
+}
+
+function personText(id: string, question: Json, isOfNewTool: boolean): string {
+  const target = isJsonObject(question) ? question["target"] : undefined;
+  if (!isJsonObject(target)) return "";
+  const { user, type } = target;
+  if (user !== undefined) return `lets only ${wordText(user)} answer ${wordText(id)}`;
+  return type === "user" && !isOfNewTool ? `lets you answer ${wordText(id)}` : "";
 }
 
 function isForModel(target: Json | undefined): boolean {
@@ -182,6 +199,31 @@ function addressText({ base_url, base_url_env, api_key_env }: Entry): readonly s
     base_url_env === undefined ? "" : `or to the address in ${wordText(base_url_env)}`,
     api_key_env === undefined ? "" : `with the key in ${wordText(api_key_env)}`,
   ];
+}
+
+/** Names what it changes, and shows each channel as it would be in force. */
+function notifyText(value: Entry, inForce: Entry): readonly string[] {
+  const { content, link, debounce_secs } = value;
+  const channel = (name: string) =>
+    isJsonObject(value[name]) && isJsonObject(inForce[name]) ? inForce[name] : undefined;
+  const [command, webhook, email] = ["command", "webhook", "email"].map(channel);
+  return [
+    content === undefined ? "" : `content is ${wordText(content)}`,
+    link === undefined ? "" : `links lead to ${wordText(link)}`,
+    debounce_secs === undefined ? "" : `wait ${wordText(debounce_secs)} seconds`,
+    commandText("run", command),
+    webhook === undefined
+      ? ""
+      : `go to ${wordText(webhook["url"])}, signed with ${wordText(webhook["secret_env"])}`,
+    email === undefined ? "" : emailText(email),
+  ];
+}
+
+function emailText({ from, to, server, port, user, password_env }: Entry): string {
+  const recipients = list(to).map(wordText).join(" and ");
+  const login = user === undefined ? "" : ` as ${wordText(user)} with ${wordText(password_env)}`;
+  const route = `through ${wordText(server)}:${wordText(port)}${login}`;
+  return `go by e-mail from ${wordText(from)} to ${recipients} ${route}`;
 }
 
 function list(value: Json | undefined): readonly Json[] {

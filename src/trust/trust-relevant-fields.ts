@@ -3,7 +3,7 @@
  * the user's own config does. Names, descriptions and stricter settings do not.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, isLoopback, type Json, type JsonObject } from "../util/index.ts";
 
 /** Of a tool that the workspace brings, these fields never run, reach or allow more. */
 const HARMLESS_TOOL_FIELDS = new Set([
@@ -67,9 +67,9 @@ export function trustRelevantProviderFields(fields: JsonObject): JsonObject {
 function isLocalModelServer(url: Json): boolean {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   const { hostname, pathname, search } = new URL(url);
-  const isLoopback =
-    hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
-  return isLoopback && search === "" && /^(?:\/api)?(?:\/v1(?:beta)?)?\/?$/.test(pathname);
+  return (
+    isLoopback(hostname) && search === "" && /^(?:\/api)?(?:\/v1(?:beta)?)?\/?$/.test(pathname)
+  );
 }
 
 /** The policy of a tool: its own fields, else the defaults for all tools. */
@@ -95,7 +95,10 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     isLooser(DETACHED, mode, tableIn(policy, "detached")[prompt]),
   );
   const questions = Object.entries(tableIn(fields, "questions"))
-    .map(([id, question]) => [id, withoutStricter(question)] as const)
+    .map(([id, question]) => {
+      const before = tableIn(tableIn(policy, "questions"), id);
+      return [id, withoutStricter(question, tableIn(before, "target"))] as const;
+    })
     .filter(([, question]) => Object.keys(question).length > 0);
   return {
     ...(isLooser(PROMPTS, run, policy["run"]) && { run }),
@@ -149,11 +152,17 @@ function isEnabling(enable: JsonObject, { policy, isSetByUser }: OwnTool): boole
     : isLooser(TOGGLES, after, before) && isSetByUser("enable");
 }
 
-/** To ask the user, and only the user, is stricter than anything else. */
-function withoutStricter(question: Json): JsonObject {
+/**
+ * To ask the user, and only the user, is stricter than anything else, unless the user has named who is to answer.
+ * Anyone whom the workspace names may approve more readily than the user.
+ */
+function withoutStricter(question: Json, ownTarget: JsonObject): JsonObject {
   if (!isJsonObject(question)) return {};
   return pick(question, (key, value) => {
-    if (key === "target") return !(isJsonObject(value) && value["type"] === "user");
+    if (key === "target") {
+      const isUser = isJsonObject(value) && value["type"] === "user";
+      return !isUser || value["user"] !== ownTarget["user"];
+    }
     if (key === "on_timeout") return value !== "deny";
     return !(key === "exclusive" && value === true);
   });

@@ -30,6 +30,7 @@ export {
   MAX_JSON_DEPTH,
   parseJson,
 } from "./json.ts";
+export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";
 export { findClosest } from "./find-closest.ts";
 export { randomName } from "./random-name.ts";
 export {

@@ -28,11 +28,12 @@ export interface QueryProjectOptions {
   readonly config?: string;
   readonly tools?: readonly ScriptedTool[];
   readonly files?: Readonly<Record<string, string>>;
+  /** The workspace to set up; a new one by default. */
+  readonly project?: Project;
 }
 
 export function queryProject(options: QueryProjectOptions): Project {
-  const { server, config = "", tools = [], files = {} } = options;
-  const project = new Project();
+  const { server, config = "", tools = [], files = {}, project = new Project() } = options;
   const toolConfigs = tools.map(
     ({ name, settings = 'run = "unattended"' }) =>
       `[conversation.tools.${name}]\nsource = "local"\ncommand = "node ${name}.cjs"\n${settings}\n`,

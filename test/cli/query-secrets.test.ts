@@ -71,6 +71,34 @@ describe("a secret", () => {
     ]);
   });
 
+  test("that another terminal asks for can be given on this one, and closes the prompt there", async () => {
+    await using server = await calling(["asker"]);
+    const project = queryProject({ server, tools: [SECRET_TOOL] });
+    const asking = new Screen(project, ["query", "one"]);
+    await asking.until("The word?");
+    const onCommandLine = await project.jp("inquiry", "answer", "call_1", CANARY);
+    const here = new Screen(project, ["inquiry", "answer", "call_1"]);
+    await here.until("The word?");
+    here.type(`${CANARY}\r`);
+    const given = await here.end();
+    const { status, bytes, lines } = await asking.end();
+    expect([onCommandLine.status, given.status, given.lines.at(-1), status]).toEqual([
+      2,
+      0,
+      "Answered call_1_1.q.1.",
+      0,
+    ]);
+    expect(lines.join("\n")).toContain("asker: answered elsewhere (cli).");
+    expect([
+      resultsIn(server),
+      leaks(project, server),
+      (bytes + given.bytes).includes(CANARY),
+    ]).toEqual([[`got ${CANARY.length} characters`], [], false]);
+    expect(outcomesIn(recordOf(project))).toEqual([
+      { outcome: "redacted", answer: null, answered_by: { kind: "user", channel: "cli" } },
+    ]);
+  });
+
   test("that waits is asked for alone, and nothing else of its turn", async () => {
     const other = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
     const tools = [SECRET_TOOL, { name: "other", questions: [other] }];

@@ -16,6 +16,7 @@ const HOUR = 3600_000;
 
 interface Asked {
   readonly text?: string;
+  readonly for?: string;
   readonly hoursAgo?: number;
   /** Counted from now. */
   readonly deadlineHours?: number;
@@ -26,13 +27,14 @@ function after(hours: number) {
 }
 
 /** A turn that waits for an answer to this question. */
-function asking({ text = "Go on?", hoursAgo = 2, deadlineHours }: Asked = {}) {
+function asking({ text = "Go on?", hoursAgo = 2, deadlineHours, ...named }: Asked = {}) {
   const question: ConversationEvent = {
     ...inquiry("a.q.1", { text, default: true }),
     timestamp: after(-hoursAgo),
     toolCallId: "a",
     questionId: "q",
     ...(deadlineHours !== undefined && { deadline: after(deadlineHours) }),
+    ...named,
   };
   return [...WAITING.slice(0, -1), question];
 }
@@ -125,6 +127,49 @@ describe("what waits in all workspaces", () => {
     });
     const answered = await project.jp("--workspace", there, "inquiry", "answer", `${id}/a`, "yes");
     expect(answered.status).toBe(0);
+  });
+});
+
+describe("a question for one person", () => {
+  const ANSWER = ["inquiry", "answer", "a.q.1"];
+
+  test("is listed and shown with the name", async () => {
+    const project = new Project();
+    const id = await place(project, { for: "ada\u001b" });
+    const LIST = ["inquiry", "ls", "--pending"];
+    expect(await project.jp(...LIST)).toEqual(
+      printed(lines('a_tool asks ada␛ "Go on?"', `    ${id}/a.q.1, 2 hours ago`)),
+    );
+    const pending = await project.jp(...LIST, "--format", "json");
+    const listed = await project.jp("inquiry", "ls", "--format", "json");
+    expect([jsonLines(pending), jsonLines(listed)]).toMatchObject([
+      [{ for: "ada\u001b" }],
+      [{ for: "ada\u001b" }],
+    ]);
+    expect((await project.jp("inquiry", "show", "a.q.1")).stdout).toMatch(/^For +ada␛$/m);
+  });
+
+  test("is answered by that person alone, by the name in the config", async () => {
+    const project = new Project();
+    await place(project, { for: "ada" });
+    const refusal = "jp: a.q.1: only ada can answer this.";
+    expect(await project.jp(...ANSWER, "yes")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines(refusal, "If that is you: jp config set --in user user.name ada"),
+    });
+    const answerAs = (name: string) => project.jpWith({ JP_CFG_USER_NAME: name }, ...ANSWER, "yes");
+    expect((await answerAs("sam")).stderr).toBe(lines(refusal, "You are sam (user.name)."));
+    expect((await answerAs("Ada")).stderr).toBe(lines("Answered a.q.1."));
+    expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
+      { answered_by: { kind: "user", channel: "cli", name: "Ada" } },
+    ]);
+  });
+
+  test("can be cancelled by whoever runs the turn", async () => {
+    const project = new Project();
+    await place(project, { for: "ada" });
+    expect((await project.jp(...ANSWER, "--cancel")).stderr).toBe(lines("Cancelled a.q.1."));
   });
 });
 

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROVIDER_NAMES } from "../../src/provider/index.ts";
 import { Project } from "../cli/support.ts";
@@ -41,6 +42,8 @@ const ENTRIES = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const TIMEOUT_MS = 180_000;
 const MAX_INSTALLED_BYTES = 15_000_000;
 const MAX_PACKAGES = 10;
+/** Of all scripts of the desk's page, compressed. */
+const MAX_PAGE_BYTES = 60_000;
 const API_KEYS = {
   ANTHROPIC_API_KEY: "key",
   GEMINI_API_KEY: "key",
@@ -55,16 +58,17 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }), TIMEOUT_MS);
 
 describe("the package", { timeout: TIMEOUT_MS }, () => {
-  test("contains the command, the library, the schema and the documents", () => {
-    const others = tarball.contents.filter(
-      (file) => !/^dist\/bin\/[\w-]+\.cjs$|^dist\/lib\/[\w/-]+\.(?:js|d\.ts)$/.test(file),
-    );
+  test("contains the command, the library, the page of the desk, the schema and the documents", () => {
+    const bundled =
+      /^dist\/bin\/[\w-]+\.cjs$|^dist\/lib\/[\w/-]+\.(?:js|d\.ts)$|^dist\/desk\/\w+-[\w-]{8}\.(?:js|css)$/;
+    const others = tarball.contents.filter((file) => !bundled.test(file));
     expect(others.toSorted()).toEqual([
       "CHANGELOG.md",
       "LICENSE",
       "README.md",
       "dist/THIRD-PARTY-NOTICES.txt",
       "dist/bin/help.txt",
+      "dist/desk/index.html",
       "dist/minijinja_js_bg.wasm",
       "package.json",
       "schema/config.schema.json",
@@ -81,6 +85,19 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
       expect(files.toSorted()).toEqual([...importedFrom(entries, suffix)].toSorted());
     },
   );
+
+  test("has a page that names its own files, has no script or style of its own, and is small", () => {
+    const html = readFileSync(path.join(ROOT, "dist/desk/index.html"), "utf8");
+    const named = [...html.matchAll(/ (?:src|href)="(?!data:)([^"]+)"/g)].map(([, name]) => name);
+    const files = tarball.contents.filter((file) => file.startsWith("dist/desk/"));
+    expect(files).toEqual(expect.arrayContaining(named.map((name) => `dist/desk/${name}`)));
+    expect(named).toHaveLength(2);
+    expect(html).not.toMatch(/<style|<script(?! type="module" src=)|style=|onload=/);
+    const scripts = files
+      .filter((file) => file.endsWith(".js"))
+      .map((file) => gzipSync(readFileSync(path.join(ROOT, file))));
+    expect(Buffer.concat(scripts).length).toBeLessThan(MAX_PAGE_BYTES);
+  });
 
   test("has the licence of every package whose code is in it", () => {
     // The bundler writes a file's name above its code.

@@ -92,6 +92,29 @@ test("a typed secret appears nowhere, neither while the tool runs nor afterwards
   ]).toEqual([[NOWHERE], false, [], false]);
 });
 
+test("a secret typed in another process than the one that asks appears nowhere either", async () => {
+  counters("T-SEC-1", "T-SEC-10");
+  await using server = await calling(["looker"]);
+  const project = queryProject({ server, tools: [LOOKER] });
+  const variables = { JP_DEBUG: "1" };
+  const asking = new ScreenProcess(project, ["query", "-v", "one"], { variables });
+  await asking.untilShown((lines) => lines.some((line) => line.startsWith("? The word?")));
+  const other = new ScreenProcess(project, ["inquiry", "answer", "call_1"], { variables });
+  await other.untilShown((lines) => lines.some((line) => line.startsWith("? The word?")));
+  other.type(`${CANARY}\r`);
+  const outputs = [await other.end(), await asking.end()];
+  expect([
+    outputs.map(({ status }) => status),
+    resultsIn(server),
+    hasSecret(outputs.map(({ bytes }) => bytes).join("\n")),
+    filesWithSecret(project),
+    hasSecret(JSON.stringify(server.requests)),
+  ]).toEqual([[0, 0], [NOWHERE], false, [], false]);
+  expect(JSON.stringify(recordOf(project))).toContain(
+    '"answer":null,"answered_by":{"kind":"user","channel":"cli"}',
+  );
+});
+
 test("a secret in the config appears only in that file", async () => {
   counters("T-SEC-2");
   await using server = await calling(["looker"]);

@@ -292,6 +292,25 @@ const secrets: Area = {
       threat: "A command template puts a secret into the arguments.",
       defence: "The call fails, and the error does not contain the secret.",
     },
+    {
+      id: "T-SEC-10",
+      threat:
+        "A secret that the user types in one process, for a tool that another one runs, ends up in " +
+        "a file, a record, a log or a process list on the way.",
+      defence:
+        "It goes over a Unix socket, which exists only while the other process asks for it. The " +
+        "record says `redacted`. Without such a process jp refuses the secret.",
+    },
+    {
+      id: "T-SEC-11",
+      threat:
+        "Another user of the machine connects to that socket, or puts something in its place, to " +
+        "get the secret or to give one.",
+      defence:
+        "The socket and the file with its address are in folders that only the user can enter. " +
+        "jp checks the owner and the permissions of each, and follows no links. A program with the " +
+        "user's own rights could listen there.",
+    },
   ],
 };
 
@@ -416,6 +435,13 @@ const workspace: Area = {
         "A copy of what the user's own processes have written of a turn is in the user's data folder. " +
         "Another turn is continued only after the user has seen its calls and said yes, and never " +
         "without a terminal.",
+    },
+    {
+      id: "T-WORK-16",
+      threat:
+        "It has someone else answer a question, lets others answer what the user keeps for one " +
+        "person, or gives the user that person's name.",
+      defence: "Each of these is a claim, and the trust question shows it.",
     },
   ],
 };
@@ -586,6 +612,137 @@ const servers: Area = {
   ],
 };
 
+const desk: Area = {
+  title: "The desk, over HTTP",
+  threats: [
+    {
+      id: "T-DESK-1",
+      threat:
+        "A web page that the user opens talks to the desk: from another site, or from a name that " +
+        "it points at this machine (DNS rebinding).",
+      defence:
+        "The Host header has to be one of the desk's own addresses, Origin and Sec-Fetch-Site its " +
+        "own origin. jp checks this before any token, and allows no other origin. Cookies are " +
+        "SameSite=Strict. Browsers send them to every port of a host: a server on another port of " +
+        "the same name, which the user opens, gets the cookie. So does one that takes the desk's " +
+        "own port while the desk is stopped and a page is open. If such a server sets a cookie of " +
+        "its own, jp refuses both.",
+    },
+    {
+      id: "T-DESK-2",
+      threat: "A link, a form or a preview answers in the user's name.",
+      defence:
+        "A GET never changes anything. A POST needs JSON and, with a session, its CSRF token. The " +
+        "login of a link is in the fragment, which previews do not send, and is used by a POST.",
+    },
+    {
+      id: "T-DESK-3",
+      threat: "A name, an id or the text of a question injects headers or script into the page.",
+      defence:
+        "The policy of the page allows only its own script and style, no frames and no forms. " +
+        "Nothing from outside is in a header, and everything that the API sends is JSON.",
+    },
+    {
+      id: "T-DESK-4",
+      threat: "A path reaches files of the disk.",
+      defence:
+        "The desk serves a fixed list of files from memory. Paths are compared, never resolved.",
+    },
+    {
+      id: "T-DESK-5",
+      threat:
+        "A client sends too much, too slowly or too often, or opens many connections and does not " +
+        "read.",
+      defence:
+        "Bodies, headers, connections, event streams and what is kept for a slow reader have " +
+        "limits, and requests have timeouts. A client that does not wait for a response before its " +
+        "next request, or does not read, loses its connection. Long conversations come in parts. " +
+        "Wrong tokens are counted for each address. Each " +
+        "person has a limited number of sessions, and the audit a limited size.",
+    },
+    {
+      id: "T-DESK-6",
+      threat:
+        "Someone guesses, reuses or finds a login or a token, or keeps using it after they were " +
+        "removed.",
+      defence:
+        "Logins work once, for ten minutes. Secrets have 256 random bits and are stored and " +
+        "compared as hashes, in constant time. Sessions expire, and one that has ended does not " +
+        "come back, even after a restart. Each request, and each event that " +
+        "is sent, checks whether the person still exists and may see it. Logins and refused " +
+        "tokens are audited.",
+    },
+    {
+      id: "T-DESK-7",
+      threat: "A person answers as another.",
+      defence:
+        "The name on record is that of the token or the session. A request cannot contain one, " +
+        "and names that look the same cannot both be added: letters of other alphabets, case, " +
+        "spaces and invisible characters do not make a difference. Whoever adds a person of their " +
+        "own name is warned. A question for one person is not answered or cancelled by others, but " +
+        "whoever may administer can cancel it. The page logs no one in with a link that contains a " +
+        "token: it could be someone else's.",
+    },
+    {
+      id: "T-DESK-8",
+      threat:
+        "A stored session is stolen, forged, or used for more than it was started for: by another " +
+        "user of the machine, or after the desk was started again for other workspaces.",
+      defence:
+        "The files of people and sessions have only hashes. jp does not use one that belongs to " +
+        "someone else, that others can read or write, or that is damaged. A session counts only " +
+        "for the port and the workspace that it was started for.",
+    },
+    {
+      id: "T-DESK-9",
+      threat:
+        "An answer, perhaps a secret, reaches another question than the one that the person has " +
+        "read: a later one with the same id, or one of another workspace.",
+      defence:
+        "The page and the client send when the question was asked, and jp uses the answer for that " +
+        "one only. If several workspaces have a conversation, the request has to name one, unless " +
+        "the question waits in only one of them.",
+    },
+  ],
+};
+
+const notifications: Area = {
+  title: "Notifications",
+  threats: [
+    {
+      id: "T-NOTE-1",
+      threat:
+        "A cloned workspace or a record sends questions elsewhere, runs a program for them, lets " +
+        "them say more, or makes their links lead to another site.",
+      defence:
+        "Everything under `notify` in a workspace's files is a claim. A conversation never records " +
+        "or sets it.",
+    },
+    {
+      id: "T-NOTE-2",
+      threat: "A notification carries a secret, or more of a question than the user allows.",
+      defence:
+        "A message is built from a fixed list of fields, by `notify.content`. Keys come from the " +
+        "environment, reach only their own channel, and are in no message or error. Webhooks use " +
+        "https and are not redirected, and e-mail uses TLS, except on this machine.",
+    },
+    {
+      id: "T-NOTE-3",
+      threat:
+        "A tool or model puts line breaks, control characters, shell code, strange ids or very long " +
+        "text into a question: to add e-mail headers or recipients, to run something, to change a link.",
+      defence:
+        "jp neutralizes and truncates all of it. Subjects are jp's own words. Commands run without a " +
+        "shell and get no text in their arguments. Ids are percent-encoded in links.",
+    },
+    {
+      id: "T-NOTE-4",
+      threat: "Someone posts forged or repeated notifications to a webhook's receiver.",
+      defence: "Each is signed, with its time and an id that stays the same when jp tries again.",
+    },
+  ],
+};
+
 export const areas: readonly Area[] = [
   provenance,
   terminal,
@@ -595,6 +752,8 @@ export const areas: readonly Area[] = [
   files,
   others,
   servers,
+  desk,
+  notifications,
 ];
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));

@@ -41,7 +41,8 @@ async function ask(id: string): Promise<void> {
   const writer = await conversations.open(parseConversationId(id));
   const journal = createJournal(writer);
   const { waiting } = new TurnState();
-  writer.onAnswer((offered) => waiting.take(offered, { journal }));
+  waiting.listen(writer, { journal });
+  await waiting.listenForSecrets();
   release = async () => {
     waiting.close();
     await writer.release();

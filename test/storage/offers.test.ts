@@ -30,6 +30,8 @@ import {
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 import { counters } from "../security/threats.ts";
+import { yieldToEventLoop } from "../../src/util/index.ts";
+import { FailingDisk } from "../support/failing-disk.ts";
 import { ChildProgram } from "../support/child-program.ts";
 
 async function place(...events: readonly ConversationEvent[]) {
@@ -315,4 +317,30 @@ test("the user's data folder knows the workspaces in which something was stored"
   const known = knownWorkspaces(environment);
   rmSync(root, { recursive: true });
   expect([known, knownWorkspaces(environment)]).toEqual([[root], []]);
+});
+
+test("an answer to a question that is not synced yet waits for that", async () => {
+  const disk = new FailingDisk();
+  const workspace = temporaryWorkspace({ openFile: disk.openFile });
+  await using writer = await workspace.conversations.create({});
+  const seen: number[] = [];
+  writer.onAnswer(async ({ event }) => {
+    seen.push(writer.stream.entries.length);
+    await writer.append(event);
+    return { type: "recorded" };
+  });
+  const [syncing, synced] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  disk.onSync = () => {
+    syncing.resolve();
+    return synced.promise;
+  };
+  const asking = writer.append(...WAITING);
+  await syncing.promise;
+  const answering = workspace.reopen().conversations.answer(writer.id, answerBy("Ana"));
+  while (!readdirSync(offersIn(workspace)).some((name) => name.includes(".claimed."))) {
+    await yieldToEventLoop();
+  }
+  synced.resolve();
+  await asking;
+  expect([await answering, seen]).toEqual([{ type: "recorded" }, [WAITING.length]]);
 });

@@ -1,9 +1,11 @@
 /** Runs `jp` inside the test's process, for tests that do not need a separate one. */
+import path from "node:path";
 import { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { Host } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/run.ts";
 import type { TerminalDevice } from "../../src/terminal/index.ts";
+import { ROOT } from "./documents.ts";
 
 export interface HostOptions {
   readonly cwd?: string;
@@ -14,6 +16,10 @@ export interface HostOptions {
   readonly interrupt?: AbortSignal;
   /** Called for each write to stderr. */
   readonly onNotice?: (text: string) => void;
+  /** Called for each write to stdout. */
+  readonly onOutput?: (text: string) => void;
+  /** In place of the folder that was built. */
+  readonly dist?: string;
 }
 
 export interface Finished {
@@ -25,18 +31,19 @@ export interface Finished {
 /** Without a terminal. The environment has only the given variables. */
 export async function runCommand(
   words: readonly string[],
-  { onNotice, ...options }: HostOptions = {},
+  { onNotice, onOutput, ...options }: HostOptions = {},
 ): Promise<Finished> {
-  const stdout = new Collected();
+  const stdout = new Collected(onOutput);
   const stderr = new Collected(onNotice);
   const status = await run(words, createHost(options, { stdout, stderr }));
   return { status, stdout: stdout.text, stderr: stderr.text };
 }
 
 export function createHost(
-  { cwd = "/", variables = {}, input = "", interrupt }: Omit<HostOptions, "onNotice"> = {},
+  options: Omit<HostOptions, "onNotice" | "onOutput"> = {},
   { stdout = new Collected(), stderr = new Collected() } = {},
 ): Host {
+  const { cwd = "/", variables = {}, input = "", interrupt } = options;
   return {
     version: "0.0.0-test",
     stdin: Readable.from(input === "" ? [] : [input]),
@@ -50,6 +57,8 @@ export function createHost(
     cwd,
     pid: process.pid,
     tmpdir: variables["TMPDIR"] ?? "/tmp",
+    self: [process.execPath, path.join(ROOT, "dist", "bin", "jp.cjs")],
+    dist: options.dist ?? path.join(ROOT, "dist"),
     terminal: NO_TERMINAL,
     onSignal: (signals, listener) => {
       if (signals.includes("SIGINT")) interrupt?.addEventListener("abort", listener);
@@ -73,7 +82,8 @@ function noTerminal(): never {
   throw new Error("ENXIO: no such device or address");
 }
 
-class Collected extends Writable {
+/** A stream that is not a terminal. */
+export class Collected extends Writable {
   text = "";
   readonly isTTY = false;
 

@@ -21,7 +21,7 @@ export function commandsIn(code: string): readonly (readonly string[])[] {
 }
 
 /** Other programs that the documents use. */
-const OTHERS = new Set(["cat", "export", "git"]);
+const OTHERS = new Set(["cat", "curl", "export", "git", "ssh", "tailscale"]);
 
 /** The mistake in a command, if any. */
 export async function findMistake(words: readonly string[]): Promise<string | undefined> {
@@ -55,7 +55,9 @@ async function findUsageMistake(words: readonly string[]): Promise<string | unde
 
 function disarm(command: Command, onReached: () => void): void {
   command.configureOutput({ writeOut: () => {}, writeErr: () => {} });
-  if (command.commands.length === 0) command.action(onReached);
+  // Commander does not tell whether a command with subcommands can also run alone, as `jp serve` does.
+  const { _actionHandler: action } = command as unknown as { readonly _actionHandler: unknown };
+  if (action !== null) command.action(onReached);
   for (const inner of command.commands) disarm(inner, onReached);
 }
 

@@ -15,8 +15,8 @@ interface PlannedFailure {
 export class FailingDisk {
   /** The file's content after each operation that changed it. */
   readonly states: Buffer[] = [];
-  /** Called before each sync. */
-  onSync: () => void = () => undefined;
+  /** Called before each sync, which waits for it. */
+  onSync: () => void | Promise<void> = () => undefined;
   readonly #plan: PlannedFailure[] = [];
 
   /** Makes the next call of this operation fail once. Failures happen in the order they are planned. */
@@ -39,8 +39,8 @@ export class FailingDisk {
         this.#failIfPlanned("truncate");
         return change(handle.truncate(length));
       },
-      datasync: () => {
-        this.onSync();
+      datasync: async () => {
+        await this.onSync();
         this.#failIfPlanned("datasync");
         return handle.datasync();
       },

@@ -2,8 +2,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { settleOverdue } from "../../agent/index.ts";
 import { resolveTools } from "../../config/index.ts";
-import { deciderOf, describeDecider, timestampToMilliseconds } from "../../conversation/index.ts";
-import { describeAnswer, oneLine } from "../../render/index.ts";
+import {
+  deciderOf,
+  describeDecider,
+  explainPerson,
+  timestampToMilliseconds,
+} from "../../conversation/index.ts";
+import { describeAnswer, oneLine, type PendingRow } from "../../render/index.ts";
 import type { TerminalPrompter } from "../../terminal/index.ts";
 import {
   answerInquiry,
@@ -21,7 +26,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
-import { listEverywhere, type PendingRow } from "./pending.ts";
+import { listEverywhere } from "./pending.ts";
 import { shellWord } from "./query/incomplete.ts";
 import { query } from "./query/query.ts";
 
@@ -47,14 +52,15 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
     );
   }
   const { config } = await trustedConfig(context, {});
+  if (options.cancel !== true) assertForUser(row, config.user?.name);
   const prompter = findQuietPrompter(context, config, {});
   const isContinued = options.continue === true;
   // Without a terminal, whatever else waits goes on waiting.
   const asked = isContinued ? { defer: prompter?.canAsk() !== true } : { onlyCall: row.toolCallId };
   // The turn may be over by then, and must not ask for a new message.
   const continued = { id, continueTurn: true, edit: false, ...asked };
-  if (isSecret) {
-    // Only the process that runs the turn may ever hold a secret. Its prompt is not mixed up with others.
+  if (isSecret && !row.isLive) {
+    // Only the process that runs the turn may keep a secret. Its prompt is not mixed up with others.
     requireTerminal(prompter, row);
     return query({ args: [], options: continued, context });
   }
@@ -72,6 +78,18 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   await using opened = result.conversation;
   const flags = { ...continued, ...(opened !== undefined && { opened }) };
   await query({ args: [], options: flags, context });
+}
+
+/** Before the person is asked: the answer would be refused. Throws `invalid_answer`. */
+function assertForUser(row: PendingInquiry, userName: string | undefined): void {
+  const reason = explainPerson(row.for, userName);
+  if (reason === undefined) return;
+  throw new JpError("invalid_answer", `${oneLine(`${row.id}: ${reason}`)}.`, {
+    hint:
+      userName === undefined
+        ? `If that is you: jp config set --in user user.name ${shellWord(oneLine(row.for ?? ""))}`
+        : `You are ${oneLine(userName)} (user.name).`,
+  });
 }
 
 async function findHere(wanted: string, context: CommandContext): Promise<PendingInquiry> {
@@ -180,7 +198,7 @@ async function notRecordedError(
     case "overdue":
       return overdueError(row, context);
     case "refused":
-      return new JpError("invalid_answer", `${id}: ${result.reason}.`);
+      return new JpError("invalid_answer", `${id}: ${oneLine(result.reason)}.`);
     case "not_pending":
       return new JpError("inquiry_not_found", `${id} is no longer waiting.`);
     default:

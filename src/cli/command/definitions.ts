@@ -162,6 +162,26 @@ export function defineConfig(group: Command): void {
     .action(command(async () => (await import("./config.ts")).printSchema));
 }
 
+export function defineNotify(group: Command): void {
+  withConfigOption(group.command("test"))
+    .description("Send a test notification through each configured channel")
+    .addOption(
+      repeatableChoice("--channel <channel>", "Only through this channel; repeatable", [
+        "command",
+        "webhook",
+        "email",
+      ]),
+    )
+    .addHelpText(
+      "after",
+      `
+Channels are set up under \`notify\` in the config. Prints one line per channel.
+
+Exit status: 0 if every notification was sent, 1 if one was not.`,
+    )
+    .action(command(async () => (await import("./notify.ts")).testNotifications));
+}
+
 export function defineTrust(definition: Command): void {
   definition
     .option("-y, --yes", "Trust everything without asking")
@@ -174,11 +194,11 @@ export function defineTrust(definition: Command): void {
       "after",
       `
 The files of a workspace can name programs to run as tools, MCP servers to
-start or connect to, and endpoints for model requests. They can enable tools
-that change files, and answer the questions of tools. They may have come with
-a clone, so jp ignores these settings until you trust them, either here or
-when \`jp query\` or \`jp tool run\` asks. If they change, jp asks again. Your
-choice is stored with your own data, not in the workspace.
+start or connect to, endpoints for model requests, and where notifications go.
+They can enable tools that change files, and answer the questions of tools.
+They may have come with a clone, so jp ignores these settings until you trust
+them, either here or when \`jp query\` or \`jp tool run\` asks. If they change,
+jp asks again. Your choice is stored with your own data, not in the workspace.
 
 On machines that run unattended, set JP_TRUSTED_WORKSPACES to the folders
 whose workspaces you trust.

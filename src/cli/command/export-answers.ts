@@ -104,14 +104,15 @@ function callOf(event: ConversationEvent): string {
 
 function answerItem(
   { name: tool, arguments: args }: ToolCallRequest,
-  { id, question: { text }, questionId: question = id }: InquiryRequest,
+  { id, question: { text }, questionId: question = id, for: person }: InquiryRequest,
   response: InquiryResponse | undefined,
 ): readonly Item[] {
   const match = { tool, question, text, arguments: args };
   if (response?.outcome === "answered") {
     const { answer, note } = response;
     const given = { answer, ...(note !== undefined && { note }) };
-    return [{ section: "answers", match, given }];
+    const comment = `Only ${person} may answer this. With this entry, you answer instead.`;
+    return [{ section: "answers", match, given, ...(person !== undefined && { comment }) }];
   }
   if (response?.outcome === "redacted") {
     const variable = `${tool}_${question}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");

@@ -2,7 +2,8 @@
 import {
   deadlineOf,
   type Decider,
-  InquiryLog,
+  deciderOf,
+  inquiriesIn,
   timestampToMilliseconds,
 } from "../../conversation/index.ts";
 import {
@@ -16,6 +17,7 @@ import {
   inquiryState,
   inquiryToJson,
   jsonLine,
+  matchesInquiryFilter,
   neutralize,
   oneLine,
   relativeTime,
@@ -46,7 +48,7 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
   let count = 0;
   let conversation: string | undefined;
   for await (const row of readInquiries(options, context)) {
-    if (!matchesFilter(row, options)) continue;
+    if (!matchesInquiryFilter(row, options)) continue;
     count += 1;
     if (options.format === "json") {
       output.print(jsonLine(inquiryToJson(row)));
@@ -59,24 +61,6 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
   if (count > 0 || options.format === "json") return;
   const isFiltered = [options.outcome, options.by, options.conversation].some(Boolean);
   output.notice(isFiltered ? "No matching questions." : "No questions yet.");
-}
-
-export interface InquiryFilter {
-  readonly outcome?: readonly string[] | undefined;
-  readonly by?: readonly string[] | undefined;
-}
-
-export function matchesFilter(row: InquiryRow, { outcome, by }: InquiryFilter): boolean {
-  if (outcome !== undefined && !outcome.includes(inquiryState(row))) return false;
-  if (by === undefined) return true;
-  const decider = deciderOf(row);
-  return decider !== undefined && by.includes(decider.kind);
-}
-
-export function deciderOf({ response }: InquiryRow): Decider | undefined {
-  return response === undefined || response.outcome === "cancelled"
-    ? undefined
-    : response.answeredBy;
 }
 
 const STYLES: Readonly<Record<InquiryState, StyleName>> = {
@@ -138,7 +122,7 @@ function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void 
   const { conversation, turn, request, response, escalation, edited } = row;
   const deadline = deadlineOf(row);
   const { question } = request;
-  const decider = deciderOf(row);
+  const decider = response && deciderOf(response);
   const fields = {
     ID: request.id,
     Conversation: `${conversation}, turn ${turn + 1}`,
@@ -151,6 +135,7 @@ function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void 
     Default: question.default === undefined ? undefined : jsonLine(question.default),
     "Asked at": `${request.timestamp} UTC`,
     Deadline: deadline && `${deadline} UTC`,
+    For: request.for,
     "Asked first": escalation && describeEscalation(escalation),
     Outcome: describeEnd(row, clock.now()),
     ...(decider?.kind === "remembered" && { "Remembered from": decider.from }),
@@ -202,12 +187,10 @@ export async function* readInquiries(
       ? await workspace.conversations.list({ which: "all" })
       : await resolveTargets(context, conversation);
   for (const { id } of summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1))) {
-    const log = new InquiryLog();
-    for await (const entries of readEntries(id, context)) {
-      for (const inquiry of log.read(entries)) yield { conversation: id, ...inquiry };
-    }
-    for (const inquiry of log.end()) yield { conversation: id, ...inquiry };
-    for (const { message } of log.unreadable)
+    const onUnreadable = ({ message }: Error) =>
       warn(`${id}: cannot read an inquiry: ${message}`, output);
+    for await (const inquiry of inquiriesIn(readEntries(id, context), onUnreadable)) {
+      yield { conversation: id, ...inquiry };
+    }
   }
 }

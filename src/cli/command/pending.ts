@@ -1,21 +1,19 @@
 /** `jp inquiry ls --pending`: what waits for a person, in this workspace or in all. */
+import { type Timestamp, timestampToMilliseconds } from "../../conversation/index.ts";
 import {
-  inquiryQuestionToJson,
-  type Timestamp,
-  timestampToMilliseconds,
-} from "../../conversation/index.ts";
-import { describePending, jsonLine, oneLine, relativeTime } from "../../render/index.ts";
-import { listPending, type PendingInquiry } from "../../runtime/index.ts";
+  describePending,
+  jsonLine,
+  oneLine,
+  type PendingRow,
+  pendingToJson,
+  relativeTime,
+} from "../../render/index.ts";
+import { listPending } from "../../runtime/index.ts";
 import { knownWorkspaces, openWorkspace, type Workspace } from "../../storage/index.ts";
-import { isJpError, type JsonObject, messageOf } from "../../util/index.ts";
+import { isJpError, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
-
-/** Something that waits, and in which workspace. */
-export interface PendingRow extends PendingInquiry {
-  readonly workspace: string;
-}
 
 export interface ListPendingFlags {
   readonly all?: boolean;
@@ -65,15 +63,9 @@ export async function listEverywhere(
   context: CommandContext,
   onProblem: (problem: string) => void,
 ): Promise<readonly PendingRow[]> {
-  const { environment, clock, host } = context;
   const rows = new Map<string, PendingRow>();
-  const listed = new Set<string>();
-  for (const from of [context.cwd, ...knownWorkspaces(environment)]) {
+  for (const workspace of openEverywhere(context, onProblem)) {
     try {
-      const workspace = openWorkspace({ from, environment, clock, pid: host.pid });
-      const { root } = workspace;
-      if (listed.has(root)) continue;
-      listed.add(root);
       const folder = workspace.findUserFolder();
       for (const row of await listIn(workspace, onProblem)) {
         // Clones of a workspace share a folder of the user, and the conversations in it.
@@ -81,11 +73,40 @@ export async function listEverywhere(
         if (!rows.has(key)) rows.set(key, row);
       }
     } catch (error) {
+      onProblem(`${workspace.root}: ${messageOf(error)}`);
+    }
+  }
+  return [...rows.values()].toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
+}
+
+/**
+ * This workspace, if there is one, and all others that this user has worked in. What clones share, only the first of them
+ * has.
+ */
+export function openEverywhere(
+  { cwd, environment, clock, host: { pid } }: CommandContext,
+  onProblem: (problem: string) => void,
+): readonly Workspace[] {
+  const found = new Map<string, Workspace>();
+  const userFolders = new Set<string>();
+  for (const from of [cwd, ...knownWorkspaces(environment)]) {
+    try {
+      const options = { from, environment, clock, pid };
+      const workspace = openWorkspace(options);
+      if (found.has(workspace.root)) continue;
+      const folder = workspace.findUserFolder() ?? workspace.root;
+      const isShared = userFolders.has(folder);
+      userFolders.add(folder);
+      found.set(
+        workspace.root,
+        isShared ? openWorkspace({ ...options, hasLocal: false }) : workspace,
+      );
+    } catch (error) {
       const isOutside = isJpError(error) && error.code === "no_workspace";
       if (!isOutside) onProblem(`${from}: ${messageOf(error)}`);
     }
   }
-  return [...rows.values()].toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
+  return [...found.values()];
 }
 
 function pendingLines(row: PendingRow, { output, clock }: CommandContext): readonly string[] {
@@ -103,20 +124,4 @@ function describeDeadline(deadline: Timestamp, now: number): string {
   if (end <= now) return "overdue";
   const time = relativeTime(end, now);
   return time.startsWith("in ") ? `due ${time}` : "due in less than a minute";
-}
-
-function pendingToJson(row: PendingRow): JsonObject {
-  const { workspace, conversation, id, kind, tool, question, askedAt, deadline } = row;
-  return {
-    workspace,
-    conversation,
-    id,
-    kind,
-    tool,
-    text: question.text,
-    ...inquiryQuestionToJson(question),
-    asked_at: askedAt,
-    ...(deadline !== undefined && { deadline }),
-    ...(row.arguments !== undefined && { arguments: row.arguments }),
-  };
 }

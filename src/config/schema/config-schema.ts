@@ -1,6 +1,6 @@
 /** Schema of a whole config: every key, its type and its description. */
 import * as v from "valibot";
-import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
+import { isJsonObject, isLoopback, type Json, type JsonObject } from "../../util/index.ts";
 import { DEFAULTS } from "../defaults.ts";
 import { modelIdSchema } from "../model-id.ts";
 import { toJson } from "../schema-node.ts";
@@ -137,6 +137,73 @@ const interrupt = group({
   tool_call: group({ action, compose_in_editor: v.union([v.boolean(), v.string()]) }),
 });
 
+const webAddress = v.pipe(
+  v.string(),
+  v.check(isWebAddress, "expected an address that starts with https:// or http://"),
+);
+
+/** Never recorded with a conversation, which could come from another machine and send elsewhere. */
+const notify = v.pipe(
+  group({
+    content: described(
+      "how much a notification says: none (only how many questions wait), title (also who asks, and in which " +
+        "conversation) or question (also the text of the question)",
+      v.picklist(["none", "title", "question"]),
+    ),
+    debounce_secs: described(
+      "seconds to collect questions for one notification; questions answered by then are left out",
+      wholeNumber({ min: 0, max: 3600 }),
+    ),
+    link: described(
+      "address of the desk in links; by default, the one jp serve prints",
+      webAddress,
+    ),
+    command: group({
+      program: described("program to run for a notification", v.pipe(v.string(), v.nonEmpty())),
+      args: described("arguments of the program", v.array(v.string())),
+    }),
+    webhook: group({
+      url: described(
+        "address to post notifications to",
+        v.pipe(
+          webAddress,
+          v.check(
+            isPrivateAddress,
+            "expected https://, or http:// to this machine, without a password",
+          ),
+        ),
+      ),
+      secret_env: described(
+        "environment variable that holds the secret for signatures",
+        v.string(),
+      ),
+    }),
+    email: group({
+      from: described("sender of e-mails", v.string()),
+      to: described("recipients of e-mails", v.array(v.string())),
+      server: described("host name of the SMTP server", v.string()),
+      port: described(
+        "port of the SMTP server; TLS from the start on 465, STARTTLS on others",
+        wholeNumber({ min: 1, max: 65_535 }),
+      ),
+      user: described("user name at the SMTP server; without it, jp does not log in", v.string()),
+      password_env: described("environment variable that holds the password", v.string()),
+    }),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+/** Whether no one on the way can read what is sent there. */
+function isPrivateAddress(text: string): boolean {
+  if (!isWebAddress(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  return (protocol === "https:" || isLoopback(hostname)) && username === "" && password === "";
+}
+
 export const configSchema = group({
   inherit: described("set to false to ignore lower layers", v.boolean()),
   extends: described(
@@ -163,6 +230,7 @@ export const configSchema = group({
   }),
   plugins: openGroup({}),
   providers: providersSchema,
+  notify,
 });
 
 /** One layer, or several merged: any key may be absent. */

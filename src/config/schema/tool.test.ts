@@ -236,7 +236,34 @@ describe("a target", () => {
     ]).toStrictEqual([both, both, both, judge, judge]);
   });
 
+  test("can name the only person who may answer, alone or after an assistant", () => {
+    const judge = { type: "assistant", assistant: { name: "Judge" }, escalates: true };
+    expect([
+      targetOf({ user: "ada" }),
+      targetOf({ user: " Ada Lovelace " }),
+      targetOf(["assistant", { user: "ada" }]),
+      targetOf([{ name: "Judge" }, { user: "ada" }]),
+    ]).toStrictEqual([
+      { type: "user", user: "ada" },
+      { type: "user", user: "Ada Lovelace" },
+      { type: "assistant", assistant: {}, escalates: true, user: "ada" },
+      { ...judge, user: "ada" },
+    ]);
+  });
+
   test.each<[Json]>([
+    [{ user: "" }],
+    [{ user: " " }],
+    [{ user: "a\nb" }],
+    [{ user: "a\u001b[2J" }],
+    [{ user: "x".repeat(65) }],
+    [{ user: 1 }],
+    [{ user: "ada", name: "Judge" }],
+    [{ user: "ada", escalation: true }],
+    [[{ user: "ada" }, "user"]],
+    [[{ user: "ada" }]],
+    [["user", { user: "ada" }]],
+    [["assistant", { user: "ada", name: "Judge" }]],
     [["user", "assistant"]],
     [["assistant"]],
     [["user"]],
@@ -280,7 +307,7 @@ describe("a target", () => {
   });
 
   test("replaces a lower one as a whole, in any form", () => {
-    const forms: Json[] = ["user", "assistant", {}, CHEAP, { name: "Judge" }];
+    const forms: Json[] = ["user", "assistant", {}, CHEAP, { name: "Judge" }, { user: "ada" }];
     for (const lower of forms)
       for (const upper of forms) {
         const merged = mergeConfig(
@@ -297,6 +324,8 @@ describe("a target", () => {
       stored("user"),
       stored("assistant"),
       stored({}),
+      stored({ user: "ada" }),
+      stored(["assistant", { user: "ada" }]),
       stored("assistant_with_escalation"),
       stored({ name: "Judge", escalation: true }),
       stored({ instructions: [{ title: "a" }], system_prompt: { value: "b", strategy: "append" } }),
@@ -304,6 +333,8 @@ describe("a target", () => {
       configWithQuestion({ target: "user" }),
       configWithQuestion({ target: "assistant" }),
       configWithQuestion({ target: "assistant" }),
+      configWithQuestion({ target: { user: "ada" } }),
+      configWithQuestion({ target: ["assistant", { user: "ada" }] }),
       configWithQuestion({ target: ["assistant", "user"] }),
       configWithQuestion({ target: [{ name: "Judge" }, "user"] }),
       configWithQuestion({

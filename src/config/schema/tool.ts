@@ -126,25 +126,49 @@ const shared = {
 
 /** Who answers a question. A table in the config is the config of the assistant that does. Replaced as a whole. */
 export type QuestionTarget =
-  | { readonly type: "user" }
-  | {
+  | ({ readonly type: "user" } & NamedPerson)
+  | ({
       readonly type: "assistant";
       readonly assistant: AssistantConfig;
-      /** The user is asked if the assistant cannot answer, or says no. */
+      /** A person is asked if the assistant cannot answer, or says no. */
       readonly escalates?: true;
-    };
+    } & NamedPerson);
+
+interface NamedPerson {
+  /** Of all people, only the one with this name may answer. Anyone who is asked may if absent. */
+  readonly user?: string;
+}
 
 type AssistantConfig = v.InferOutput<typeof assistantSchema>;
 
-const LIST_FORM = 'expected a list of two: an assistant, then "user"';
+const LIST_FORM = 'expected a list of two: an assistant, then "user" or { user = "NAME" }';
+const NAME_ALONE = 'user stands alone; to ask an assistant first, write [{ … }, { user = "NAME" }]';
+
+/** Recorded with every question, and shown on one line. */
+const personName = v.pipe(
+  v.string(),
+  v.trim(),
+  v.check(
+    (name) => /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(name),
+    "expected a name of at most 64 characters, on one line",
+  ),
+);
+
+/** A person if it has `user`, and an assistant otherwise. */
+const targetTable = v.object({
+  ...assistantSchema.entries,
+  user: v.optional(described("the name of the only person who may answer", personName)),
+});
+
+type TargetItem = string | v.InferOutput<typeof targetTable>;
 
 // Its type is short: three assistants are too deep for a compiler that reads our declarations.
 const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
   v.union([
     v.picklist(["user", "assistant", "assistant_with_escalation"]),
-    v.array(v.union([v.picklist(["user", "assistant"]), assistantSchema])),
+    v.array(v.union([v.picklist(["user", "assistant"]), targetTable])),
     v.object({
-      ...assistantSchema.entries,
+      ...targetTable.entries,
       escalation: v.optional(
         described("ask the user if the assistant says no or cannot answer", v.boolean()),
       ),
@@ -153,29 +177,44 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
   v.check((value) => {
     if (!Array.isArray(value)) return true;
     const [first, last] = value;
-    return value.length === 2 && first !== "user" && last === "user";
+    return value.length === 2 && !isPerson(first) && isPerson(last);
   }, LIST_FORM),
+  v.check((value) => {
+    const items: readonly TargetItem[] = Array.isArray(value) ? value : [value];
+    return items.every((item) => nameIn(item) === undefined || Object.keys(item).length === 1);
+  }, NAME_ALONE),
   v.transform((value): QuestionTarget => {
     if (value === "user") return { type: "user" };
     if (value === "assistant") return { type: "assistant", assistant: {} };
     if (value === "assistant_with_escalation") return escalating("assistant");
-    if (Array.isArray(value)) return escalating(value[0]);
-    const { escalation, ...assistant } = value;
+    if (Array.isArray(value)) return escalating(value[0], nameIn(value[1]));
+    const { escalation, user, ...assistant } = value;
+    if (user !== undefined) return { type: "user", user };
     return escalation === true ? escalating(assistant) : { type: "assistant", assistant };
   }),
   behaviour({ toJson: targetToJson }),
 );
 
-function escalating(assistant: string | AssistantConfig = {}): QuestionTarget {
+function escalating(assistant: string | AssistantConfig = {}, user?: string): QuestionTarget {
   const config = typeof assistant === "string" ? {} : assistant;
-  return { type: "assistant", assistant: config, escalates: true };
+  const named = user === undefined ? {} : { user };
+  return { type: "assistant", assistant: config, escalates: true, ...named };
+}
+
+function isPerson(item: TargetItem | undefined): boolean {
+  return item === "user" || nameIn(item) !== undefined;
+}
+
+function nameIn(item: TargetItem | undefined): string | undefined {
+  return typeof item === "object" ? item.user : undefined;
 }
 
 function targetToJson(target: QuestionTarget): Json {
-  if (target.type === "user") return "user";
+  const person = target.user === undefined ? "user" : { user: target.user };
+  if (target.type === "user") return person;
   const json = toJson(assistantSchema, target.assistant);
   const assistant = isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
-  return target.escalates === true ? [assistant, "user"] : assistant;
+  return target.escalates === true ? [assistant, person] : assistant;
 }
 
 const TIMEOUT_MODES = ["deny", "default", "escalate"] as const;
@@ -196,8 +235,8 @@ const deadlineSchema = v.pipe(
 
 const questionSchema = group({
   target: described(
-    'who answers: user, assistant, the settings of an assistant, or ["assistant", "user"] to ask the user ' +
-      "if the assistant says no",
+    'who answers: user, assistant, the settings of an assistant, { user = "NAME" } for one person only, or ' +
+      '["assistant", "user"] to ask the user if the assistant says no',
     targetSchema,
   ),
   deadline: described("how long to wait for an answer, such as 30m or 2h", deadlineSchema),

@@ -3,12 +3,19 @@ import { closeSync, fstatSync, readSync } from "node:fs";
 import { readError } from "../storage-error.ts";
 import { openRecord } from "./safe-open.ts";
 
-const STEP = 1 << 18;
+const MAX_STEP = 1 << 18;
+/**
+ * Buffers that are used again: programs that read many records, or one again and again, would leave megabytes behind
+ * before the garbage collector notices.
+ */
+let spare: Buffer | undefined;
+let pieces: Buffer | undefined;
 
 export class ByteWindow implements Disposable {
   readonly file: string;
   readonly #fd: number;
-  #buffer = Buffer.allocUnsafe(STEP);
+  /** Allocated when it is needed. */
+  #buffer: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
   /** The offset of `bytes` in the file. */
@@ -31,6 +38,7 @@ export class ByteWindow implements Disposable {
     return fstatSync(this.#fd).size;
   }
 
+  /** Valid until the window moves or is closed. */
   get bytes(): Buffer {
     return this.#buffer.subarray(this.#start, this.#end);
   }
@@ -49,9 +57,12 @@ export class ByteWindow implements Disposable {
     }
   }
 
-  /** Bytes from anywhere in the file. Throws `read_failed`. */
+  /** Bytes from anywhere in the file, valid until the next call for any file. Throws `read_failed`. */
   readAt(offset: number, length: number): Buffer {
-    const bytes = Buffer.alloc(length);
+    const bytes =
+      length > MAX_STEP
+        ? Buffer.allocUnsafeSlow(length)
+        : (pieces ??= Buffer.allocUnsafeSlow(MAX_STEP));
     try {
       return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, offset));
     } catch (error) {
@@ -67,11 +78,16 @@ export class ByteWindow implements Disposable {
 
   [Symbol.dispose](): void {
     closeSync(this.#fd);
+    if (this.#buffer.length === MAX_STEP) spare = this.#buffer;
   }
 
   /** Moves the remaining bytes to the front, or doubles the buffer if they fill most of it. */
   #makeRoom(): void {
     const kept = this.bytes;
+    if (this.#buffer.length === 0) {
+      this.#buffer = spare ?? Buffer.allocUnsafeSlow(MAX_STEP);
+      spare = undefined;
+    }
     if (kept.length > this.#buffer.length / 2) {
       const larger = Buffer.allocUnsafe(this.#buffer.length * 2);
       kept.copy(larger);

@@ -8,6 +8,7 @@ import {
   type ConversationId,
   conversationIdToNumber,
   findIdInFolderName,
+  newestOf,
 } from "../../conversation/index.ts";
 import { readError } from "../storage-error.ts";
 import { assertNotLink } from "./safe-open.ts";
@@ -47,14 +48,31 @@ export function listCopies(
   return copies;
 }
 
+/** The same, only of the newest conversations and without a look at all the others, the newest first. */
+export function listNewestCopies(
+  roots: ConversationRoots,
+  which: "live" | "all",
+  { limit, before }: { readonly limit: number; readonly before?: ConversationId },
+): readonly (readonly [ConversationId, readonly ConversationCopy[]])[] {
+  const end = before === undefined ? Number.POSITIVE_INFINITY : conversationIdToNumber(before);
+  const folders = places(roots, which).map((place) => {
+    const parent = parentFolder(roots, place.root, place.isArchived);
+    return { ...place, parent, listing: roots.names.listing(parent) };
+  });
+  const ids = new Set(folders.flatMap(({ listing }) => listing.newest(limit, end)));
+  return newestOf([...ids], (id) => id, { limit }).map((id) => {
+    const copies = folders.flatMap(({ root, isArchived, parent, listing }) =>
+      listing.of(id).map((name) => ({ root, isArchived, folder: path.join(parent, name) })),
+    );
+    return [id, copies];
+  });
+}
+
 export function copiesOf(
   roots: ConversationRoots,
   id: ConversationId,
 ): readonly ConversationCopy[] {
-  // A cheap filter first: loops over all conversations look up each of them.
-  const digits = String(conversationIdToNumber(id));
-  const found = eachCopy(roots, "all", (name) => name.includes(digits));
-  return [...found].filter(([other]) => other === id).map(([, copy]) => copy);
+  return [...eachCopy(roots, "all", id)].map(([, copy]) => copy);
 }
 
 /** The live copies in folders of this name, without a look at all the others. */
@@ -73,14 +91,20 @@ export function liveCopiesNamed(
 function* eachCopy(
   roots: ConversationRoots,
   which: "live" | "all",
-  isWanted: (name: string) => boolean = () => true,
+  only?: ConversationId,
 ): Generator<readonly [ConversationId, ConversationCopy]> {
-  for (const root of ["main", "local"] as const) {
-    for (const isArchived of [false, true]) {
-      if (isArchived && which === "live") continue;
-      yield* listRoot(roots, { root, isArchived }, isWanted);
-    }
-  }
+  for (const place of places(roots, which)) yield* listRoot(roots, place, only);
+}
+
+/** Where copies may be. */
+type Place = Pick<ConversationCopy, "root" | "isArchived">;
+
+function places(roots: ConversationRoots, which: "live" | "all"): readonly Place[] {
+  return (["main", "local"] as const).flatMap((root): Place[] => {
+    if (roots[root] === undefined) return [];
+    const live = { root, isArchived: false };
+    return which === "live" ? [live] : [live, { root, isArchived: true }];
+  });
 }
 
 /** The live copies, or all of them if the conversation is archived. */
@@ -113,21 +137,13 @@ export function latestCopy(
     ?.copy;
 }
 
-function listRoot(
-  roots: ConversationRoots,
-  { root, isArchived }: Pick<ConversationCopy, "root" | "isArchived">,
-  isWanted: (name: string) => boolean,
-) {
-  if (roots[root] === undefined) return [];
+function listRoot(roots: ConversationRoots, { root, isArchived }: Place, only?: ConversationId) {
   const parent = parentFolder(roots, root, isArchived);
-  return roots.names
-    .list(parent)
-    .filter(isWanted)
-    .flatMap((name) => {
-      const id = findIdInFolderName(name);
-      const copy: ConversationCopy = { root, folder: `${parent}${path.sep}${name}`, isArchived };
-      return id === undefined ? [] : [[id, copy] as const];
-    });
+  return roots.names.list(parent, only).flatMap((name) => {
+    const id = findIdInFolderName(name);
+    const copy: ConversationCopy = { root, folder: `${parent}${path.sep}${name}`, isArchived };
+    return id === undefined ? [] : [[id, copy] as const];
+  });
 }
 
 function lastChange(folder: string, files: readonly string[]): number {
@@ -141,35 +157,92 @@ function localFirst(left: ConversationCopy, right: ConversationCopy): number {
   return Number(right.root === "local") - Number(left.root === "local");
 }
 
-interface Listing {
-  readonly changed: number;
+/** The folders in a folder, as they were at one time. */
+class Listing {
   readonly names: readonly string[];
+  #byId: ReadonlyMap<ConversationId, readonly string[]> | undefined;
+  #newest: readonly ConversationId[] | undefined;
+
+  constructor(names: readonly string[]) {
+    this.names = names;
+  }
+
+  of(id: ConversationId): readonly string[] {
+    return this.#namesById().get(id) ?? [];
+  }
+
+  /** The newest ids before this number, at most so many. */
+  newest(limit: number, end: number): readonly ConversationId[] {
+    this.#newest ??= newestOf([...this.#namesById().keys()], (id) => id, { limit: Infinity });
+    const start = this.#newest.findIndex((id) => conversationIdToNumber(id) < end);
+    return start === -1 ? [] : this.#newest.slice(start, start + limit);
+  }
+
+  #namesById(): ReadonlyMap<ConversationId, readonly string[]> {
+    if (this.#byId === undefined) {
+      const byId = Map.groupBy(this.names, (name) => findIdInFolderName(name) ?? NO_ID);
+      byId.delete(NO_ID);
+      this.#byId = byId;
+    }
+    return this.#byId;
+  }
 }
 
+/** Of folders that are not conversations. */
+const NO_ID = "" as ConversationId;
+
 /** File times are coarse: a folder that changed more recently may change again without a new time. */
-const SETTLE_MS = 2000;
+const SETTLE_MS = { seconds: 2000, fractions: 100 };
 
 /**
  * Lists the folders in a folder, cached until it changes: loops over all conversations look up each
  * of them. Includes links, so that opening one reports what is wrong with it.
  */
 export class FolderNames {
-  readonly #listings = new Map<string, Listing>();
+  readonly #known = new Map<string, { readonly changed: number; readonly listing: Listing }>();
+
+  /** With an id, only the folders of this conversation. Empty if the folder does not exist. */
+  list(folder: string, only?: ConversationId): readonly string[] {
+    if (only === undefined) return this.listing(folder).names;
+    const state = this.#stateOf(folder);
+    if (state === undefined) return [];
+    return state.isCached ? this.listing(folder).of(only) : listFolders(folder, only);
+  }
 
   /** Empty if the folder does not exist. */
-  list(folder: string): readonly string[] {
+  listing(folder: string): Listing {
+    const state = this.#stateOf(folder);
+    if (state === undefined) return new Listing([]);
+    const { changed, isCached } = state;
+    const known = this.#known.get(folder);
+    if (known?.changed === changed) return known.listing;
+    const listing = new Listing(listFolders(folder));
+    if (isCached) this.#known.set(folder, { changed, listing });
+    return listing;
+  }
+
+  /** Whether a listing is known, or can be kept. Undefined if the folder does not exist. */
+  #stateOf(folder: string): { readonly changed: number; readonly isCached: boolean } | undefined {
     const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
-    if (changed === undefined) return [];
-    const known = this.#listings.get(folder);
-    if (known?.changed === changed) return known.names;
-    const names = listFolders(folder);
-    if (Date.now() - changed > SETTLE_MS) this.#listings.set(folder, { changed, names });
-    return names;
+    if (changed === undefined) return undefined;
+    const settled = changed % 1000 === 0 ? SETTLE_MS.seconds : SETTLE_MS.fractions;
+    const isSettled = Date.now() - changed > settled;
+    return { changed, isCached: isSettled || this.#known.get(folder)?.changed === changed };
   }
 }
 
-function listFolders(folder: string): readonly string[] {
+function listFolders(folder: string, only?: ConversationId): readonly string[] {
   try {
+    if (only !== undefined) {
+      // Names alone are several times faster to read, and few of them start with its digits.
+      const digits = String(conversationIdToNumber(only));
+      return readdirSync(folder).filter(
+        (name) =>
+          name.includes(digits) &&
+          findIdInFolderName(name) === only &&
+          isFolderOrLink(path.join(folder, name)),
+      );
+    }
     return readdirSync(folder, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
       .map((entry) => entry.name);
@@ -177,4 +250,9 @@ function listFolders(folder: string): readonly string[] {
     if (systemErrorCode(error) === "ENOENT" || systemErrorCode(error) === "ENOTDIR") return [];
     throw readError(folder, error);
   }
+}
+
+function isFolderOrLink(file: string): boolean {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  return stats !== undefined && (stats.isDirectory() || stats.isSymbolicLink());
 }

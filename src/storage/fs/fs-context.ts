@@ -5,6 +5,8 @@ import {
   conversationIdFromDate,
   conversationIdFromNumber,
   conversationIdToNumber,
+  findConversationId,
+  findIdInFolderName,
 } from "../../conversation/index.ts";
 import { type Clock, isJpError } from "../../util/index.ts";
 import { archivedError, noFreeIdError, conversationNotFoundError } from "../storage-error.ts";
@@ -18,13 +20,24 @@ import {
   listCopies,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
-import { acquireLock, type ConversationLock, isHeldHere, isLocked, listLockFiles } from "./lock.ts";
+import {
+  acquireLock,
+  type ConversationLock,
+  findIdOfLock,
+  isHeldHere,
+  isLocked,
+  listLockFiles,
+} from "./lock.ts";
+import { markersIn } from "./open-turns.ts";
+import type { WatchedFolder } from "./watch.ts";
 
 export interface FsStoreOptions {
   /** The folder with the `conversations`: a workspace's `.jp`, or that of a store. */
   readonly storage: string;
   /** Of a workspace, whose own folder may be a clone. A store trusts its folder, and keeps everything in it. */
   readonly userFolder?: UserFolder;
+  /** False if the conversations in it are left to another store. */
+  readonly hasLocal?: boolean;
   readonly clock: Clock;
   readonly pid: number;
   readonly session?: string;
@@ -37,6 +50,8 @@ interface UserFolder {
   readonly find: () => string | undefined;
   /** The same, created if missing. Only called for writing. */
   readonly ensure: () => Promise<string>;
+  /** The folder in which it is created. */
+  readonly parent: string;
 }
 
 interface ReservedId {
@@ -75,12 +90,35 @@ export class FsContext {
   }
 
   roots(): ConversationRoots {
-    const userFolder = this.options.userFolder?.find();
+    const { storage, hasLocal = true } = this.options;
+    const userFolder = hasLocal ? this.options.userFolder?.find() : undefined;
     return {
-      main: path.join(this.options.storage, "conversations"),
+      main: path.join(storage, "conversations"),
       local: userFolder === undefined ? undefined : path.join(userFolder, "conversations"),
       names: this.#names,
     };
+  }
+
+  /** See `FolderWatch`. */
+  watchedFolders(): readonly WatchedFolder[] {
+    const { userFolder } = this.options;
+    const { main, local } = this.roots();
+    const privateFolder = this.findPrivateFolder();
+    const conversations = [main, ...(local === undefined ? [] : [local])].map((folder) => ({
+      folder,
+      idOf: findIdInFolderName,
+    }));
+    if (privateFolder === undefined) {
+      return [
+        ...conversations,
+        ...(userFolder === undefined ? [] : [{ folder: userFolder.parent }]),
+      ];
+    }
+    return [
+      ...conversations,
+      { folder: locksIn(privateFolder), idOf: findIdOfLock },
+      { folder: markersIn(privateFolder), idOf: findConversationId },
+    ];
   }
 
   /** The copies to read from. Throws `conversation_not_found`. */

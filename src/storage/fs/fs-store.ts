@@ -9,19 +9,20 @@ import {
   type ConversationId,
   createStream,
   describeOpenTurn,
-  findIdInFolderName,
   folderName,
   lastTurnOf,
+  newestOf,
   type OfferedAnswer,
   StreamEntry,
   timestampFromDate,
   withRequiredConfig,
 } from "../../conversation/index.ts";
-import { messageOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
-import { answerPending, type Offer } from "../answering.ts";
+import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { answerPending, type Delivery, type Offer, type SecretOffer } from "../answering.ts";
 import type {
   AnswerOptions,
   AnswerResult,
+  ChangeListener,
   Conversation,
   ConversationStore,
   ConversationSummary,
@@ -29,6 +30,7 @@ import type {
   ForkOptions,
   LastTurns,
   ListOptions,
+  ListPendingTurnsOptions,
   MetadataChange,
   PendingTurn,
   RecordPiece,
@@ -48,10 +50,9 @@ import {
   BASE_CONFIG,
   type ConversationCopy,
   copiesOf,
-  currentCopies,
   EVENTS,
   listCopies,
-  liveCopiesNamed,
+  listNewestCopies,
   parentFolder,
   type Root,
 } from "./conversation-folders.ts";
@@ -61,20 +62,20 @@ import { fingerprintOf, type LoadedEvents, readEvents } from "./event-file.ts";
 import { readElements } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
-import { findLastTurn, findLastTurns } from "./last-turns.ts";
+import { findLastTurns } from "./last-turns.ts";
 import { Offers } from "./offers.ts";
 import {
   findOwnTurn,
   turnToText,
   hasMarker,
-  hasOpenTurn,
   isUnmarked,
-  listMarkers,
-  type Marker,
+  listMarked,
   type OwnTurn,
   unmark,
 } from "./open-turns.ts";
+import { listPendingTurns, readLastTurn } from "./pending-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
+import { FolderWatch } from "./watch.ts";
 
 /** A summary, and all copies of its conversation. */
 interface FoundSummary {
@@ -102,19 +103,25 @@ export class FsConversationStore implements ConversationStore {
     return (await this.findSummary(id))?.summary;
   }
 
-  protected async *summaries({ which = "live" }: ListOptions = {}): AsyncGenerator<FoundSummary> {
-    const markers = listMarkers(this.context.findPrivateFolder());
-    const marked = new Set(markers.map((marker) => marker.id));
-    for (const [id, copies] of listCopies(
-      this.context.roots(),
-      which === "live" ? "live" : "all",
-    )) {
-      // A conversation is archived only if it has no live copy.
-      const isLive = copies.some((copy) => !copy.isArchived);
-      if (which === "archived" && isLive) continue;
+  protected async *summaries(options: ListOptions = {}): AsyncGenerator<FoundSummary> {
+    const marked = listMarked(this.context.findPrivateFolder());
+    for (const [id, copies] of this.#listCopies(options)) {
       yield { summary: await this.#summarize(id, copies, marked.has(id)), copies };
       if (shouldYield()) await yieldToEventLoop();
     }
+  }
+
+  #listCopies(options: ListOptions) {
+    const { which = "live", limit } = options;
+    const roots = this.context.roots();
+    if (which !== "archived" && limit !== undefined) {
+      return listNewestCopies(roots, which, { ...options, limit });
+    }
+    // A conversation is archived only if it has no live copy.
+    const wanted = [...listCopies(roots, which === "live" ? "live" : "all")].filter(
+      ([, copies]) => which !== "archived" || copies.every((copy) => copy.isArchived),
+    );
+    return newestOf(wanted, ([id]) => id, options);
   }
 
   protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {
@@ -158,28 +165,21 @@ export class FsConversationStore implements ConversationStore {
     );
   }
 
-  async listPending(): Promise<readonly PendingTurn[]> {
-    const turns: PendingTurn[] = [];
-    for (const marker of listMarkers(this.context.findPrivateFolder())) {
-      const { id } = marker;
-      const copies = this.#copiesOfMarked(marker);
-      // Before the entries: a process that ends in between has written them all.
-      const isLive = this.context.isLive(id);
-      try {
-        const entries = copies.length === 0 ? [] : await this.#readLastTurn(copies);
-        if (hasOpenTurn(entries)) turns.push({ id, entries, isLive });
-      } catch (error) {
-        turns.push({ id, entries: [], isLive, problem: messageOf(error) });
-      }
-    }
-    return turns;
+  listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
+    return listPendingTurns(this.context, options);
+  }
+
+  watch(listener: ChangeListener): Disposable {
+    return new FolderWatch(() => this.context.watchedFolders(), listener);
   }
 
   answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
     const target = {
       open: () => this.open(id),
-      readLastTurn: () => this.#readLastTurn(this.context.liveCopies(id)),
+      readLastTurn: () => readLastTurn(this.context.liveCopies(id)),
       offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
+      deliver: (_id: ConversationId, offered: SecretOffer, signal?: AbortSignal) =>
+        this.#deliver(id, offered, signal),
     };
     return answerPending(target, id, { ...options, event });
   }
@@ -246,7 +246,7 @@ export class FsConversationStore implements ConversationStore {
       baseConfig,
       events,
     };
-    const lastTurn = await this.#readLastTurn(copies);
+    const lastTurn = await readLastTurn(copies);
     const ownTurn = this.#isOwnUnmarked(id)
       ? turnToText(lastTurn)
       : this.#findOwnTurn(id, lastTurn)?.text;
@@ -333,23 +333,8 @@ export class FsConversationStore implements ConversationStore {
     const summary = summarize(id, copies);
     if (!isMarked || summary.problem !== undefined) return summary;
     const isLive = this.context.isLive(id);
-    const openTurn = describeOpenTurn(lastTurnOf(await this.#readLastTurn(copies)), isLive);
+    const openTurn = describeOpenTurn(lastTurnOf(await readLastTurn(copies)), isLive);
     return { ...summary, ...(openTurn !== undefined && { openTurn }) };
-  }
-
-  /** Empty if it is archived, or not in this copy of the workspace. */
-  #copiesOfMarked({ id, folderName: name }: Marker): readonly ConversationCopy[] {
-    const roots = this.context.roots();
-    const named = findIdInFolderName(name) === id ? liveCopiesNamed(roots, name) : [];
-    if (named.length > 0) return named;
-    return copiesOf(roots, id).filter((copy) => !copy.isArchived);
-  }
-
-  async #readLastTurn(copies: readonly ConversationCopy[]): Promise<readonly StreamEntry[]> {
-    const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
-    const elements = await findLastTurn(file);
-    if (elements !== undefined) return elements.map((element) => StreamEntry.fromJson(element));
-    return (await readEvents(file)).entries;
   }
 
   #findOwnTurn(id: ConversationId, entries: readonly StreamEntry[]): OwnTurn | undefined {
@@ -365,6 +350,17 @@ export class FsConversationStore implements ConversationStore {
   async #offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer> {
     const privateFolder = await this.context.ensurePrivateFolder();
     return new Offers(privateFolder, id).place(offered);
+  }
+
+  async #deliver(
+    id: ConversationId,
+    offered: SecretOffer,
+    signal?: AbortSignal,
+  ): Promise<Delivery> {
+    const privateFolder = this.context.findPrivateFolder();
+    if (privateFolder === undefined) return { type: "undecided", wasSent: false };
+    const { SecretSockets } = await import("./secret-sockets.ts");
+    return new SecretSockets(privateFolder, id).deliver(offered, signal);
   }
 
   #now() {

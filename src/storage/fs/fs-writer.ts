@@ -49,6 +49,7 @@ export class FsConversationWriter implements ConversationWriter {
   readonly #events: EventFile;
   #otherFolders: readonly string[];
   #folder: string;
+  #lastAppend: Promise<unknown> = Promise.resolve();
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
   /** Absent until the record is read. */
@@ -119,7 +120,13 @@ export class FsConversationWriter implements ConversationWriter {
     return this.appendEntries(events.map((event) => StreamEntry.fromEvent(event)));
   }
 
-  async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
+  appendEntries(entries: readonly StreamEntry[]): Promise<void> {
+    const done = this.#append(entries);
+    this.#lastAppend = done.catch(() => undefined);
+    return done;
+  }
+
+  async #append(entries: readonly StreamEntry[]): Promise<void> {
     await this.#events.append(entries.map((entry) => entry.raw));
     for (const entry of entries) this.#stream.entries.push(entry); // There may be too many for one call.
   }
@@ -132,8 +139,20 @@ export class FsConversationWriter implements ConversationWriter {
 
   onAnswer(listener: AnswerListener): Disposable {
     this.#assertHeld();
-    const listening = new Offers(this.#privateFolder, this.id).listen(listener);
+    const listening = new Offers(this.#privateFolder, this.id).listen(async (offered) => {
+      // Others can read a question before it is synced, and may have answered it by then.
+      await this.#lastAppend;
+      return listener(offered);
+    });
     this.#listeners.add(listening);
+    return listening;
+  }
+
+  async onSecret(listener: AnswerListener): Promise<Disposable> {
+    const { SecretSockets } = await import("./secret-sockets.ts");
+    const listening = await new SecretSockets(this.#privateFolder, this.id).listen(listener);
+    if (this.#isReleased) listening[Symbol.dispose]();
+    else this.#listeners.add(listening);
     return listening;
   }
 

@@ -1,7 +1,7 @@
 /**
- * Locks a conversation for one writer, in the way of the Rust original. The lock belongs to an open file, so
- * the system releases it when the process ends, however that happens. The JSON in the file only says who
- * holds it.
+ * Locks a conversation, or a file of the user, for one writer, in the way of the Rust original. The lock belongs to
+ * an open file, so the system releases it when the process ends, however that happens. For a conversation, the JSON
+ * in the file only says who holds it.
  */
 import {
   closeSync,
@@ -31,6 +31,10 @@ export interface ConversationLock {
   release(): void;
 }
 
+/** How often to try for a lock that is held for moments only, and for how long. */
+const RETRY_MS = 5;
+const MAX_WAIT_MS = 10_000;
+
 interface LockOwner {
   readonly pid: number;
   /** The terminal session, if known. */
@@ -50,28 +54,66 @@ export async function acquireLock(
 ): Promise<ConversationLock> {
   const file = lockFile(folder, id);
   await makeFolder(folder);
+  const fd = await tryLockFile(file);
+  if (fd === undefined) throw lockedError(id, file);
+  try {
+    writeOwner(fd, owner);
+  } catch (error) {
+    closeSync(fd);
+    throw writeError(file, error);
+  }
+  held.add(file);
+  return { release: releaseOnce(fd, file) };
+}
+
+/**
+ * Runs the action while nothing else does so with this lock file, here or in another process. Waits for those who
+ * were first. Throws `write_failed`, also if they take too long.
+ */
+export async function withFileLock<Value>(
+  file: string,
+  action: () => Promise<Value>,
+): Promise<Value> {
+  for (let waited = 0; waited < MAX_WAIT_MS; waited += RETRY_MS) {
+    const fd = await tryLockFile(file, 0o600);
+    if (fd === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      continue;
+    }
+    const release = releaseOnce(fd, file);
+    try {
+      return await action();
+    } finally {
+      release();
+    }
+  }
+  throw new StorageError("write_failed", `Cannot lock ${file}: another process keeps it locked.`, {
+    hint: "Find out which one it is, and end it if it hangs.",
+  });
+}
+
+/** Does not wait: undefined if something else holds the lock. Throws `write_failed`. */
+async function tryLockFile(file: string, mode?: number): Promise<number | undefined> {
   const tryLock = await loadFlock();
   for (;;) {
-    const fd = openLockFile(file);
+    const fd = openLockFile(file, mode);
+    let isLockedHere = false;
     try {
-      if (!tryLock(fd)) throw lockedError(id, file);
-      if (!isSameFile(fd, file)) {
-        closeSync(fd); // The previous holder deleted it between our open and our lock.
-        continue;
-      }
-      writeOwner(fd, owner);
+      isLockedHere = tryLock(fd);
+      if (isLockedHere && isSameFile(fd, file)) return fd;
     } catch (error) {
       closeSync(fd);
-      throw error instanceof StorageError ? error : writeError(file, error);
+      throw writeError(file, error);
     }
-    held.add(file);
-    return { release: releaseOnce(fd, file) };
+    closeSync(fd);
+    if (!isLockedHere) return undefined;
+    // The previous holder deleted it between our open and our lock.
   }
 }
 
-function openLockFile(file: string): number {
+function openLockFile(file: string, mode?: number): number {
   try {
-    return openSync(file, "a+");
+    return openSync(file, "a+", mode);
   } catch (error) {
     throw writeError(file, error);
   }
@@ -161,10 +203,13 @@ function findSystemLocks(): string | undefined {
 /** Conversations with a lock file: they are locked, or their process was killed. */
 export function listLockFiles(folder: string): ConversationId[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names.flatMap((name) => {
-    const digits = /^jp-c(\d{1,15})\.lock$/.exec(name)?.[1];
-    return digits === undefined ? [] : [conversationIdFromNumber(Number(digits))];
-  });
+  return names.flatMap((name) => findIdOfLock(name) ?? []);
+}
+
+/** The conversation that a lock file of this name belongs to. */
+export function findIdOfLock(name: string): ConversationId | undefined {
+  const digits = /^jp-c(\d{1,15})\.lock$/.exec(name)?.[1];
+  return digits === undefined ? undefined : conversationIdFromNumber(Number(digits));
 }
 
 /**

@@ -26,7 +26,14 @@ import {
   type OfferedAnswer,
   StreamEntry,
 } from "../../conversation/index.ts";
-import { isJsonObject, messageOf, parseJson, systemErrorCode } from "../../util/index.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+  parseJson,
+  systemErrorCode,
+} from "../../util/index.ts";
 import type { Offer } from "../answering.ts";
 import type { AnswerListener } from "../port.ts";
 import { writeError } from "../storage-error.ts";
@@ -51,12 +58,11 @@ export class Offers {
   }
 
   /** Throws `write_failed`. */
-  place({ event, askedAt }: OfferedAnswer): Offer {
+  place(offered: OfferedAnswer): Offer {
     const offer = new PlacedOffer(this.#folder, `${this.#id}.${crypto.randomUUID()}`);
-    const { raw } = StreamEntry.fromEvent(event);
     try {
       makePrivateFolder(this.#folder);
-      writeAtomically(offer.file("offered"), JSON.stringify({ event: raw, asked_at: askedAt }));
+      writeAtomically(offer.file("offered"), JSON.stringify(offeredToJson(offered)));
     } catch (error) {
       throw writeError(offer.file("offered"), error);
     }
@@ -165,12 +171,7 @@ class PlacedOffer {
 
   /** Throws if it is not an answer: the file is outside input. */
   read(): OfferedAnswer {
-    const value = parseJson(readRegularFile(this.file("claimed")).toString("utf8"));
-    if (!isJsonObject(value) || !isJsonObject(value["event"])) throw new Error("it has no answer");
-    const { event } = StreamEntry.fromJson(value["event"]);
-    if (event === undefined || !isAnswer(event)) throw new Error("it is not an answer");
-    const askedAt = findTimestamp(value["asked_at"]);
-    return { event, ...(askedAt !== undefined && { askedAt }) };
+    return parseOffered(parseJson(readRegularFile(this.file("claimed")).toString("utf8")));
   }
 
   refuse(reason: string): void {
@@ -187,6 +188,21 @@ class PlacedOffer {
       return undefined; // Usually: not there.
     }
   }
+}
+
+/** Without a secret, which is never in a file. */
+export function offeredToJson({ event, askedAt }: OfferedAnswer): JsonObject {
+  const { raw } = StreamEntry.fromEvent(event);
+  return { event: raw, ...(askedAt !== undefined && { asked_at: askedAt }) };
+}
+
+/** Throws if it is not an answer. */
+export function parseOffered(value: Json): OfferedAnswer {
+  if (!isJsonObject(value) || !isJsonObject(value["event"])) throw new Error("it has no answer");
+  const { event } = StreamEntry.fromJson(value["event"]);
+  if (event === undefined || !isAnswer(event)) throw new Error("it is not an answer");
+  const askedAt = findTimestamp(value["asked_at"]);
+  return { event, ...(askedAt !== undefined && { askedAt }) };
 }
 
 /** Never throws: whoever offered it finds out from the record, or once the lock is free. */

@@ -18,13 +18,16 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  futimesSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -47,28 +50,58 @@ export interface Marker {
   readonly folderName: string;
 }
 
-/** In no particular order. Throws `read_failed`. */
-export function listMarkers(privateFolder: string | undefined): readonly Marker[] {
+/** In no particular order. With an id, only its own. Throws `read_failed`. */
+export function listMarkers(
+  privateFolder: string | undefined,
+  only?: ConversationId,
+): readonly Marker[] {
   if (privateFolder === undefined) return [];
-  const folder = path.join(privateFolder, FOLDER);
-  return namesIn(folder).flatMap((name) => {
-    const id = findConversationId(name);
-    return id === undefined ? [] : [{ id, folderName: findMarker(folder, id)?.folderName ?? "" }];
+  const folder = markersIn(privateFolder);
+  const ids = only === undefined ? idsIn(folder) : [only];
+  return ids.flatMap((id) => {
+    const name = findFolderName(folder, id);
+    if (name === undefined && only !== undefined) return [];
+    return [{ id, folderName: name ?? "" }];
   });
 }
 
-function namesIn(folder: string): readonly string[] {
+/** The conversations that have a marker, without a look into it. Throws `read_failed`. */
+export function listMarked(privateFolder: string | undefined): ReadonlySet<ConversationId> {
+  return new Set(privateFolder === undefined ? [] : idsIn(markersIn(privateFolder)));
+}
+
+/** The folder with the markers. Their names are ids. */
+export function markersIn(privateFolder: string): string {
+  return path.join(privateFolder, FOLDER);
+}
+
+function idsIn(folder: string): readonly ConversationId[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(folder).flatMap((name) => findConversationId(name) ?? []);
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return [];
     throw readError(folder, error);
   }
 }
 
+/** No file system has longer names. */
+const firstLine = Buffer.alloc(1024);
+
+/** Only a name, whatever is in the file. The rest of it, which may be long, is not read. Undefined if it is not there. */
+function findFolderName(folder: string, id: ConversationId): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path.join(folder, id), "r");
+    const text = firstLine.toString("utf8", 0, readSync(file, firstLine));
+    return path.basename(text.slice(0, text.indexOf("\n")));
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
 interface MarkerFile {
-  /** Only a name, whatever is in the file. */
-  readonly folderName: string;
   /** What was written together: entries, one per line. */
   readonly writes: readonly string[];
 }
@@ -79,7 +112,7 @@ function findMarker(folder: string, id: ConversationId): MarkerFile | undefined 
     const text = readFileSync(path.join(folder, id), "utf8");
     const end = text.indexOf("\n");
     const writes = text.slice(end + 1).split("\n\n");
-    return { folderName: path.basename(text.slice(0, end)), writes: writes.slice(0, -1) };
+    return { writes: writes.slice(0, -1) };
   } catch {
     return undefined;
   }
@@ -203,9 +236,16 @@ export class TurnMarker {
     else if (!hasMarker(this.#privateFolder, this.#id)) this.#start("");
   }
 
-  /** Once they are on disk. */
+  /** Once they are on disk. Touches the marker again, so that those who watch the store read them now. */
   commit(): void {
     if (this.#isStarting) this.#isOwnTurn = true; // What is added to another turn does not make it so.
+    const now = new Date();
+    try {
+      if (this.#file !== undefined) futimesSync(this.#file, now, now);
+      else utimesSync(path.join(this.#privateFolder, FOLDER, this.#id), now, now);
+    } catch {
+      // Whoever watches reads it later.
+    }
   }
 
   /** If they are not. */

@@ -87,7 +87,8 @@ export function isLink(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
-function openRegularFile(file: string): OpenedFile {
+/** Opens a file for reading, without a check of its folder. Throws `UnsafePathError` and system errors. */
+export function openRegularFile(file: string): OpenedFile {
   if (noFollow === undefined) assertRegularFile(lstatSync(file));
   const fd = openCarefully(file);
   try {

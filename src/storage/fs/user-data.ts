@@ -39,6 +39,11 @@ export function userDataFolder({ variables, home, platform }: UserEnvironment): 
   return path.join(home, ".local", "share", "jp");
 }
 
+/** The parent of the folders of all workspaces. */
+export function workspacesIn(dataFolder: string): string {
+  return path.join(dataFolder, "workspace");
+}
+
 /**
  * Finds the folder by the workspace id at the end of its name, so that clones and worktrees share
  * one. If there are several, prefers the one named after this root, then the most recent.
@@ -47,7 +52,7 @@ export function findWorkspaceData(
   dataFolder: string,
   { id, root }: WorkspaceName,
 ): string | undefined {
-  const parent = path.join(dataFolder, "workspace");
+  const parent = workspacesIn(dataFolder);
   const names = listFolders(parent).filter((name) => name === id || name.endsWith(`-${id}`));
   const exact = names.find((name) => name === folderNameOf(id, root));
   const [latest] = names
@@ -76,7 +81,7 @@ export function belongsToWorkspace(folder: string, root: string): boolean {
  * worktrees share a folder, which knows only the one that it was created for.
  */
 export function knownWorkspaces(environment: UserEnvironment): readonly string[] {
-  const parent = path.join(userDataFolder(environment), "workspace");
+  const parent = workspacesIn(userDataFolder(environment));
   return listFolders(parent).flatMap((name) => {
     const storage = findLink(path.join(parent, name, LINK));
     const root = storage === undefined ? undefined : path.dirname(storage);
@@ -99,7 +104,7 @@ export async function ensureWorkspaceData(
 ): Promise<string> {
   const found = findWorkspaceData(dataFolder, name);
   if (found !== undefined) return found;
-  const folder = path.join(dataFolder, "workspace", folderNameOf(name.id, name.root));
+  const folder = path.join(workspacesIn(dataFolder), folderNameOf(name.id, name.root));
   await makeFolder(folder);
   await linkBack(folder, path.join(name.root, ".jp"));
   return folder;

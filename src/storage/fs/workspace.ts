@@ -15,6 +15,7 @@ import {
   belongsToWorkspace,
   userDataFolder,
   type UserEnvironment,
+  workspacesIn,
 } from "./user-data.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
@@ -43,13 +44,15 @@ export interface OpenWorkspaceOptions {
   readonly clock: Clock;
   /** The id of this process, written to its locks. */
   readonly pid: number;
+  /** False leaves out the user's own conversations: clones share them, and one of several that are open has them. */
+  readonly hasLocal?: boolean;
   /** Replaced in tests. */
   readonly openFile?: OpenFile;
 }
 
 /** Does not write anything by itself. Throws `no_workspace`. */
 export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
-  const { environment, clock, pid, openFile } = options;
+  const { environment, clock, pid, hasLocal = true, openFile } = options;
   const root = findWorkspaceRoot(options.from);
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
@@ -61,7 +64,8 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
   const conversations = new FsWorkspaceStore({
     storage: path.join(root, WORKSPACE_FOLDER),
-    userFolder: { find: findUserFolder, ensure: ensureUserFolder },
+    userFolder: { find: findUserFolder, ensure: ensureUserFolder, parent: workspacesIn(data) },
+    hasLocal,
     clock,
     pid,
     ...(session !== undefined && { session: session.id }),

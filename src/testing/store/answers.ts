@@ -1,11 +1,14 @@
 /** Answers to what a turn waits for: recorded exactly once, here or by the writer that has it open. */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import type {
-  AnswerEvent,
-  ConversationId,
-  InquiryId,
-  Timestamp,
+import {
+  type AnswerEvent,
+  type ConversationId,
+  type InquiryId,
+  type InquiryResponse,
+  type OfferedAnswer,
+  SecretAnswer,
+  type Timestamp,
 } from "../../conversation/index.ts";
 import type { AnswerResult, AnswerWait, ConversationWriter } from "../../storage/index.ts";
 import {
@@ -23,6 +26,13 @@ import {
 
 const ANA = answerBy("Ana");
 const BEN = answerBy("Ben");
+const REDACTED: InquiryResponse = {
+  type: "inquiry_response",
+  timestamp: ANA.timestamp,
+  id: ANA.id,
+  outcome: "redacted",
+  ...(ANA.answeredBy && { answeredBy: ANA.answeredBy }),
+};
 const RECORDED = { type: "recorded" } as const;
 
 async function openWaiting({ store }: OpenedStores): Promise<ConversationWriter> {
@@ -228,6 +238,80 @@ export const ANSWERS: StoreCases = {
         ["claimed", true],
       ],
     );
+  },
+
+  "a secret is refused if no writer waits for it, and never quoted": async ({ store, other }) => {
+    const id = await place(store, ...WAITING_FOR_SECRET);
+    const secret = new SecretAnswer("s3cret");
+    const closed = await other.answer(id, REDACTED, { secret });
+    await using writer = await store.open(id);
+    writer.onAnswer(async () => RECORDED);
+    const opened = await other.answer(id, REDACTED, { secret });
+    assert.deepEqual([closed.type, opened.type], ["refused", "refused"]);
+    assert.doesNotMatch(JSON.stringify([closed, opened, secret]), /s3cret/);
+    assert.deepEqual(await eventsIn(store, id), WAITING_FOR_SECRET);
+  },
+
+  "a secret reaches the writer that waits for it, and no record, if the store can pass it on":
+    async ({ store, other }) => {
+      await using writer = await store.create({});
+      await writer.append(...WAITING_FOR_SECRET);
+      const offered: OfferedAnswer[] = [];
+      const listening = await writer.onSecret?.(async (offer): Promise<AnswerResult> => {
+        offered.push(offer);
+        if (offered.length === 1) return { type: "refused", reason: "not now" };
+        await writer.append(offer.event);
+        return RECORDED;
+      });
+      if (listening === undefined) return;
+      const options = { secret: new SecretAnswer("s3cret"), askedAt: CREATED_AT };
+      const results = [
+        await other.answer(writer.id, REDACTED, options),
+        await other.answer(writer.id, REDACTED, options),
+        await other.answer(writer.id, REDACTED, options),
+      ];
+      assert.deepEqual(results, [
+        { type: "refused", reason: "not now" },
+        RECORDED,
+        { type: "taken", event: REDACTED },
+      ]);
+      assert.deepEqual(
+        offered.map(({ event, secret, askedAt }) => [event, secret?.reveal(), askedAt]),
+        [1, 2].map(() => [REDACTED, { answer: "s3cret" }, CREATED_AT]),
+      );
+      assert.deepEqual(await eventsIn(store, writer.id), [...WAITING_FOR_SECRET, REDACTED]);
+    },
+
+  "of many secrets at once, the writer that waits takes one": async ({ store, other }) => {
+    await using writer = await store.create({});
+    await writer.append(...WAITING_FOR_SECRET);
+    let first: Promise<void> | undefined;
+    using listening = await writer.onSecret?.(async ({ event }): Promise<AnswerResult> => {
+      const isFirst = first === undefined;
+      first ??= writer.append(event);
+      await first;
+      return isFirst ? RECORDED : { type: "taken", event };
+    });
+    if (listening === undefined) return;
+    // All by the same person at the same time, so that the record alone cannot tell them apart.
+    const results = await Promise.all(
+      upTo(8).map((number) => {
+        const secret = new SecretAnswer(`s3cret ${number}`);
+        return (number % 2 === 0 ? store : other).answer(writer.id, REDACTED, { secret });
+      }),
+    );
+    assert.equal(results.filter(({ type }) => type === "recorded").length, 1);
+    assert.equal(results.filter(({ type }) => type === "taken").length, 7);
+    assert.deepEqual(await eventsIn(store, writer.id), [...WAITING_FOR_SECRET, REDACTED]);
+  },
+
+  "a secret is refused once the writer no longer waits for it": async ({ store, other }) => {
+    await using writer = await store.create({});
+    await writer.append(...WAITING_FOR_SECRET);
+    const listening = await writer.onSecret?.(async () => RECORDED);
+    listening?.[Symbol.dispose]();
+    const secret = new SecretAnswer("s3cret");
+    assert.equal((await other.answer(writer.id, REDACTED, { secret })).type, "refused");
   },
 
   "an answer to an archived or unknown conversation is an error": async ({ store }) => {

@@ -5,6 +5,7 @@ import {
   conversationIdToNumber,
   StreamEntry,
 } from "../../conversation/index.ts";
+import type { ListOptions } from "../../storage/index.ts";
 import {
   codeOf,
   CREATED_AT,
@@ -169,5 +170,16 @@ export const CONVERSATIONS: StoreCases = {
     assert.deepEqual(await other.find(id), before);
     await using writer = await other.open(id);
     assert.deepEqual(plain(writer.stream.entries), numberedElements(0, 1));
+  },
+
+  "the newest conversations can be listed alone, page by page": async ({ store, other }) => {
+    const first = await record(store);
+    const second = await record(store);
+    const third = await record(store);
+    const list = async (options: ListOptions) =>
+      (await other.list(options)).map(({ id }) => id).toSorted();
+    assert.deepEqual(await list({ limit: 2 }), [second, third]);
+    assert.deepEqual(await list({ limit: 2, before: second }), [first]);
+    assert.deepEqual(await list({ before: third }), [first, second]);
   },
 };

@@ -129,4 +129,16 @@ export const TURNS: StoreCases = {
       tool: "a_tool",
     });
   },
+
+  "one incomplete turn can be listed alone, with the title of its conversation": async (opened) => {
+    const { store, other } = opened;
+    await place(store, ...WAITING);
+    await using writer = await store.create({ title: "Two" });
+    await writer.append(...WAITING);
+    const complete = await place(store, ...WAITING, ...REST);
+    const list = async (id: ConversationId) =>
+      (await other.listPending({ id, hasTitles: true })).map((turn) => [turn.id, turn.title]);
+    assert.deepEqual(await list(writer.id), [[writer.id, "Two"]]);
+    assert.deepEqual(await list(complete), []);
+  },
 };

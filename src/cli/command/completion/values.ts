@@ -35,6 +35,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   key: async ({ word }, context) => findKeys(word, await quietConfig(context)),
   value: ({ operands: [key = ""] }) => findKeyValues(key),
   setting: findSettings,
+  person: findPeople,
 };
 
 export async function findValues(position: Position, host: Host): Promise<readonly Candidate[]> {
@@ -111,6 +112,12 @@ async function findSettings({ word }: Position, context: CommandContext) {
     value: value.endsWith(".") ? value : `${value}=`,
     ...rest,
   }));
+}
+
+async function findPeople(_position: Position, context: CommandContext) {
+  const { peopleOf } = await import("../serve/people.ts");
+  const people = await peopleOf(context).list();
+  return people.map(({ name, rights }) => ({ value: name, description: rights.join(", ") }));
 }
 
 function llmOf(config: PartialConfig) {

@@ -3,13 +3,19 @@
  * those that may not be complete.
  */
 import {
-  conversationCreatedAt,
   type ConversationId,
   conversationIdToNumber,
-  type OpenTurnState,
   timestampToMilliseconds,
 } from "../../../conversation/index.ts";
-import { type Cell, jsonLine, oneLine, relativeTime, renderTable } from "../../../render/index.ts";
+import {
+  type Cell,
+  describeState,
+  jsonLine,
+  oneLine,
+  relativeTime,
+  renderTable,
+  summaryToJson,
+} from "../../../render/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import { lastActivity } from "../../conversations.ts";
 import type { CommandContext } from "../../context.ts";
@@ -107,19 +113,6 @@ function stateCell({ openTurn }: WorkspaceSummary): Cell {
   return { text: oneLine(describeState(openTurn)), style: "yellow" };
 }
 
-function describeState(state: OpenTurnState): string {
-  if (state.type === "waiting_for_input") return `waiting-for-input (${state.tool})`;
-  return STATES[state.type];
-}
-
-const STATES = {
-  running: "running",
-  pending_calls: "interrupted (pending tool execution)",
-  pending_follow_up: "interrupted (pending follow-up)",
-  pending_reply: "interrupted (pending LLM response)",
-  pending_check: "interrupted (pending check of the answer)",
-} as const satisfies Partial<Record<OpenTurnState["type"], string>>;
-
 function titleCell({ metadata, problem }: WorkspaceSummary): Cell {
   const title = oneLine(metadata?.title ?? "");
   if (problem !== undefined) return { text: `${title} (${oneLine(problem)})`.trim(), style: "red" };
@@ -137,21 +130,4 @@ function sort(listed: readonly Listed[], by: ListFlags["sort"] = "activity"): re
   return keyed
     .toSorted((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
     .map(({ each }) => each);
-}
-
-export function summaryToJson(summary: WorkspaceSummary) {
-  const { id, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
-  return {
-    id,
-    title: metadata?.title,
-    created_at: conversationCreatedAt(id),
-    last_activated_at: metadata?.lastActivatedAt,
-    last_event_at: lastEventAt,
-    pinned_at: metadata?.pinnedAt,
-    archived: isArchived,
-    place,
-    labels: metadata?.labels,
-    state: openTurn && describeState(openTurn),
-    problem,
-  };
 }

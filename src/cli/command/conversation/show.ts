@@ -7,7 +7,13 @@ import {
   timestampToMilliseconds,
   TurnCounter,
 } from "../../../conversation/index.ts";
-import { inquiryState, jsonLine, neutralize, relativeTime } from "../../../render/index.ts";
+import {
+  inquiryState,
+  jsonLine,
+  neutralize,
+  relativeTime,
+  summaryToJson,
+} from "../../../render/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, printFields } from "../../context.ts";
@@ -18,7 +24,6 @@ import {
   resolveTargets,
 } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { summaryToJson } from "./ls.ts";
 
 export interface ShowFlags {
   readonly format?: "text" | "json";

@@ -1,6 +1,6 @@
 /** Options and help of `jp mcp`. */
-import { type Command, InvalidArgumentError } from "commander";
-import { command, withConfigOption } from "../../define.ts";
+import type { Command } from "commander";
+import { command, parsePort, withConfigOption } from "../../define.ts";
 
 export function defineMcp(group: Command): void {
   withConfigOption(group.command("serve"))
@@ -23,14 +23,4 @@ belongs to the client. Each client gets its own conversation;
 \`jp inquiry ls\` lists its questions with all others.`,
     )
     .action(command(async () => (await import("./serve.ts")).serveMcp));
-}
-
-const MAX_PORT = 65_535;
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
-    throw new InvalidArgumentError(`Expected a whole number up to ${MAX_PORT}.`);
-  }
-  return port;
 }

@@ -1,6 +1,6 @@
 /** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
-import { inquiryToJson } from "../../../render/index.ts";
+import { inquiryToJson, matchesInquiryFilter } from "../../../render/index.ts";
 import { openTools } from "../../../runtime/index.ts";
 import {
   type InquiryFilter,
@@ -9,15 +9,14 @@ import {
   serveStdio,
 } from "../../../serve-mcp/index.ts";
 import { abortable, type JsonObject } from "../../../util/index.ts";
-import { type CommandContext, warn } from "../../context.ts";
+import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { INTERRUPTED, usageError } from "../../exit-status.ts";
-import type { Host } from "../../host.ts";
+import { usageError } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
 import { configForNewConversation } from "../../remembered-config.ts";
 import { warnWithheld, trustedConfig } from "../../trust.ts";
-import { matchesFilter, readInquiries } from "../inquiry.ts";
+import { readInquiries } from "../inquiry.ts";
 
 export interface ServeFlags extends ConfigFlags, InteractionFlags {
   readonly http?: boolean;
@@ -106,19 +105,6 @@ async function* readMatching(
   const { conversation } = filter;
   const wanted = conversation === undefined ? {} : { conversation };
   for await (const row of readInquiries(wanted, context)) {
-    if (matchesFilter(row, filter)) yield inquiryToJson(row);
+    if (matchesInquiryFilter(row, filter)) yield inquiryToJson(row);
   }
-}
-
-interface UntilSignal extends Disposable {
-  readonly signal: AbortSignal;
-}
-
-function untilSignal(host: Host): UntilSignal {
-  const stop = new AbortController();
-  const watch = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], () => {
-    if (stop.signal.aborted) return host.exit(INTERRUPTED);
-    stop.abort();
-  });
-  return { signal: stop.signal, [Symbol.dispose]: () => watch[Symbol.dispose]() };
 }

@@ -78,6 +78,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
       find: async () => ({ ...tool, settings: withPermission(settings) }),
     },
     prompter: findPrompter(context, config, options) ?? noTerminal,
+    ...(config.user?.name !== undefined && { userName: config.user.name }),
     journal,
     state,
     limits: resolveLimits(config),
@@ -209,7 +210,7 @@ function isUnanswered(event: ConversationEvent): event is Unanswered {
 
 function explain(
   settings: ToolSettings,
-  { question, questionId = "" }: InquiryRequest,
+  { question, questionId = "", for: person }: InquiryRequest,
   { reason }: Unanswered,
 ): JpError {
   const { name } = settings;
@@ -243,7 +244,9 @@ function explain(
         tag,
         isForAssistant
           ? `${name} asks the assistant, and this command has none: ${text}`
-          : `${name} asks, and no terminal is available: ${text}`,
+          : person === undefined
+            ? `${name} asks, and no terminal is available: ${text}`
+            : `${name} asks ${oneLine(person)}, who is not available: ${text}`,
         {
           hint:
             question.answerType.type === "secret"

@@ -1,0 +1,65 @@
+/** Options and help of `jp serve`. */
+import type { Command } from "commander";
+import { command, formatOption, parsePort } from "../../define.ts";
+
+export function defineServe(definition: Command): void {
+  definition
+    .option("--host <address>", "Address to listen on", "127.0.0.1")
+    .option("--port <number>", "Port to listen on (default: any free port)", parsePort)
+    .option("--run", "Continue a turn once its last open question is answered")
+    .option("--all", "Serve all workspaces that jp knows on this machine")
+    .option("--tls-cert <file>", "Serve HTTPS with this certificate (PEM)")
+    .option("--tls-key <file>", "Private key of the certificate (PEM)")
+    .option("--origin <url>", "Address that people open, if it differs: behind a proxy or tunnel")
+    .addOption(formatOption("text", "json"))
+    .addHelpText(
+      "after",
+      `
+Serves a page and an API where you answer what is waiting, and read
+conversations. Prints a link that logs you in. The link works once; press Enter
+for another one. Other people, and programs, log in with a token of their own:
+see \`jp serve people\`.
+
+On an address that other machines can reach, jp requires HTTPS. Pass --tls-cert
+and --tls-key, or put a proxy in front and pass its address:
+--origin https://desk.example.
+
+With --run, jp continues a turn like
+\`jp query --continue-turn --non-interactive --defer\`, in a separate process
+that ends with the server.
+
+--format json prints one object, with url and login. Ctrl-C stops the server.`,
+    )
+    .action(command(async () => (await import("./serve.ts")).serve));
+  const people = definition
+    .command("people")
+    .description("Add, list and remove the people who may use the page and the API");
+  definePeople(people);
+}
+
+function definePeople(group: Command): void {
+  group
+    .command("add <name>")
+    .description("Add a person, and print the token that they log in with")
+    .option("--rights <list>", "What they may do (default: see,answer,approve)")
+    .addHelpText(
+      "after",
+      `
+jp prints the token once and stores only its hash. Answers are recorded with
+the name. The rights:
+  see         read conversations, and what is waiting
+  answer      answer questions
+  approve     allow or deny tool calls and deliveries
+  administer  add and remove people, through the API`,
+    )
+    .action(command(async () => (await import("./people.ts")).addPerson));
+  group
+    .command("ls")
+    .description("List the people and their rights")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./people.ts")).listPeople));
+  group
+    .command("rm <person>")
+    .description("Remove a person; their token stops working")
+    .action(command(async () => (await import("./people.ts")).removePerson));
+}

@@ -1,0 +1,101 @@
+/** `jp serve --run`: continues turns in processes of their own, one at a time for each conversation. */
+import type { ConversationRef, ResumeResult } from "../../../desk/index.ts";
+import { type ProcessEnd, runProcess } from "../../../process/index.ts";
+import { oneLine } from "../../../render/index.ts";
+import { messageOf } from "../../../util/index.ts";
+import { type CommandContext, warn } from "../../context.ts";
+import { DENIED, WAITING } from "../../exit-status.ts";
+import { shellWord } from "../query/incomplete.ts";
+
+/** The answer is on record, and notices are printed as they come. The server itself has two seconds to stop. */
+const LIMITS = { stdoutBytes: 0, stderrBytes: 0, killGraceMs: 1500, pipeGraceMs: 200 };
+/** So that the conversations that terminals work with stay as they are. */
+const SESSION = "jp-serve";
+
+interface Run {
+  /** An answer came while the process was running, which may have missed it. */
+  hasNewAnswer: boolean;
+  readonly ended: Promise<void>;
+}
+
+export class TurnRunner implements AsyncDisposable {
+  readonly #context: CommandContext;
+  readonly #stop = new AbortController();
+  /** By workspace and conversation. */
+  readonly #runs = new Map<string, Run>();
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  /** Continues a turn of the workspace at `root`. What becomes of it is printed. */
+  resume({ conversation: id }: ConversationRef, root: string): ResumeResult {
+    if (this.#stop.signal.aborted) return { type: "refused", message: "The server is stopping." };
+    const key = JSON.stringify([root, id]);
+    const running = this.#runs.get(key);
+    if (running === undefined) {
+      const ended = this.#run(key, { id, root }).finally(() => this.#runs.delete(key));
+      this.#runs.set(key, { hasNewAnswer: false, ended });
+    } else {
+      running.hasNewAnswer = true;
+    }
+    return { type: "started" };
+  }
+
+  /** Stops the processes, as Ctrl-C does. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
+  }
+
+  async #run(key: string, turn: RunningTurn): Promise<void> {
+    const { output } = this.#context;
+    const print = (line: string) => output.notice(`${turn.id}: ${oneLine(line)}`);
+    for (;;) {
+      print("Continuing the turn.");
+      const end = await this.#continueTurn(turn, print);
+      const status = end.type === "exited" && "status" in end.exit ? end.exit.status : undefined;
+      if (end.type === "cancelled") return print("Stopped with the server.");
+      if (status === 0 || status === DENIED) return print("The turn is complete.");
+      const run = this.#runs.get(key);
+      if (status !== WAITING) return this.#reportFailure(turn, end);
+      if (run?.hasNewAnswer !== true) return print("The turn is waiting for another answer.");
+      run.hasNewAnswer = false;
+    }
+  }
+
+  #continueTurn({ id, root }: RunningTurn, print: (line: string) => void): Promise<ProcessEnd> {
+    const { host, environment } = this.#context;
+    const [program, ...args] = host.self;
+    const words = ["query", "--continue-turn", "--id", id, "--non-interactive", "--defer"];
+    return runProcess({
+      program,
+      args: [...args, ...words],
+      cwd: root,
+      variables: { ...environment.variables, JP_SESSION: SESSION },
+      input: "",
+      signal: this.#stop.signal,
+      onLine: print,
+      limits: LIMITS,
+    });
+  }
+
+  #reportFailure({ id, root }: RunningTurn, end: ProcessEnd): void {
+    const { output } = this.#context;
+    warn(`${id}: the turn could not be continued: ${explain(end)}.`, output);
+    output.notice(
+      `To try it yourself: jp --workspace ${shellWord(root)} query --continue-turn --id ${id}`,
+    );
+  }
+}
+
+interface RunningTurn {
+  readonly id: string;
+  readonly root: string;
+}
+
+function explain(end: ProcessEnd): string {
+  if (end.type === "not_started") return messageOf(end.error);
+  if (end.type !== "exited") return end.type;
+  return "status" in end.exit ? `exit status ${end.exit.status}` : `ended by ${end.exit.signal}`;
+}

@@ -1,0 +1,289 @@
+/** `jp serve`: a page and an API to answer from a browser or a phone, until Ctrl-C. */
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+} from "node:fs";
+import path from "node:path";
+import { createSecureContext } from "node:tls";
+import { type NotifySettings, resolveNotify } from "../../../config/index.ts";
+import {
+  createDesk,
+  type Desk,
+  type DeskService,
+  openSessions,
+  type PageFile,
+  type PendingJson,
+  type ResumeTurn,
+  serveDesk,
+} from "../../../desk/index.ts";
+import { createNotifier, type NotifierOptions } from "../../../notify/index.ts";
+import { jsonLine, oneLine } from "../../../render/index.ts";
+import { makeFolder, userDataFolder, type Workspace } from "../../../storage/index.ts";
+import { abortable, isLoopback, JpError, messageOf } from "../../../util/index.ts";
+import { type CommandContext, untilSignal, warn } from "../../context.ts";
+import type { Call } from "../../define.ts";
+import { usageError } from "../../exit-status.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { openEverywhere } from "../pending.ts";
+import { findOwner, peopleOf } from "./people.ts";
+import { TurnRunner } from "./run-turns.ts";
+
+export interface ServeFlags {
+  readonly host: string;
+  readonly port?: number;
+  readonly run?: boolean;
+  readonly all?: boolean;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly origin?: string;
+  readonly format?: "text" | "json";
+}
+
+/** Throws `usage`, `no_workspace`, `not_built` and what `serveDesk` throws. */
+export async function serve({ options, context }: Call<ServeFlags>): Promise<void> {
+  const { output, clock, host } = context;
+  const address = readAddress(options, host.cwd);
+  const page = readPage(host.dist);
+  const onProblem = (problem: string) => warn(problem, output);
+  const workspaces = findWorkspaces(options, context);
+  const trusted = await trustedConfig(context, {});
+  warnWithheld(trusted, context);
+  const owner = findOwner(trusted.config, context);
+  using stop = untilSignal(host);
+  using outputGone = untilOutputGone(context);
+  await using runner = options.run === true ? new TurnRunner(context) : undefined;
+  await using desk = await createDesk(workspaces, {
+    clock,
+    onProblem,
+    ...(runner !== undefined && {
+      resumeTurn: resumeWith(runner, workspaces),
+      resumesAnswered: true,
+    }),
+  });
+  const service = await serveDesk({
+    ...address,
+    desk,
+    people: peopleOf(context),
+    owner,
+    sessions: openSessions(userDataFolder(context.environment), onProblem),
+    // New workspaces are part of "all", so whoever may see all of them may see those too.
+    scope: options.all === true ? "all" : context.workspace.root,
+    runs: runner !== undefined,
+    page,
+    clock,
+    onProblem,
+    audit: await openAudit(userDataFolder(context.environment), onProblem),
+  });
+  await using _ = startNotifying(desk, {
+    settings: resolveNotify(trusted.config),
+    machine: { clock, onProblem, origin: service.url, cwd: context.cwd, ...context.environment },
+  });
+  const stopped = AbortSignal.any([stop.signal, outputGone.signal]);
+  printLinks(service, { options, context }, { workspaces, stopped });
+  await abortable(new Promise(() => undefined), stopped).catch(() => undefined);
+  await Promise.all([service.close(), runner?.[Symbol.asyncDispose]()]);
+}
+
+function untilOutputGone(context: CommandContext): Disposable & { readonly signal: AbortSignal } {
+  const gone = new AbortController();
+  const watch = context.onOutputGone(() => gone.abort());
+  return { signal: gone.signal, [Symbol.dispose]: () => watch[Symbol.dispose]() };
+}
+
+function resumeWith(runner: TurnRunner, workspaces: readonly Workspace[]): ResumeTurn {
+  return async (ref) => {
+    const root = ref.workspace ?? workspaces[0]?.root;
+    if (root === undefined) return { type: "refused", message: "No workspace is served." };
+    return runner.resume(ref, root);
+  };
+}
+
+interface Notifying {
+  /** Undefined if the user wants no notifications. */
+  readonly settings: NotifySettings | undefined;
+  readonly machine: NotifierOptions;
+}
+
+/** Tells people about what waits from now on. */
+function startNotifying(desk: Desk, { settings, machine }: Notifying): AsyncDisposable {
+  if (settings === undefined) return { [Symbol.asyncDispose]: async () => undefined };
+  const notifier = createNotifier(settings, machine);
+  const subscription = desk.subscribe(({ type, data }) => {
+    const item = data as PendingJson; // Of both types of events that are used here.
+    if (type === "pending") notifier.notify([item]);
+    if (type === "answered") notifier.withdraw(item);
+  });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      subscription[Symbol.dispose]();
+      await notifier.close();
+    },
+  };
+}
+
+/** Throws `no_workspace`. */
+function findWorkspaces(
+  { all: isEverywhere = false }: ServeFlags,
+  context: CommandContext,
+): readonly Workspace[] {
+  if (!isEverywhere) return [context.workspace];
+  const workspaces = openEverywhere(context, (problem) => warn(problem, context.output));
+  if (workspaces.length > 0) return workspaces;
+  throw new JpError("no_workspace", "jp knows no workspace on this machine yet.", {
+    hint: "Create one with `jp init`.",
+  });
+}
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".webmanifest": "application/manifest+json",
+};
+
+/** Reads all files of the page once, so that the server opens none. Throws `not_built`. */
+function readPage(dist: string): ReadonlyMap<string, PageFile> {
+  const folder = path.join(dist, "desk");
+  const files = new Map<string, PageFile>();
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const type = MEDIA_TYPES[path.extname(name)];
+    if (type === undefined) continue;
+    const body = readFileSync(path.join(folder, name));
+    files.set(name === "index.html" ? "/" : `/${name}`, { type, body });
+  }
+  if (files.has("/")) return files;
+  throw new JpError("not_built", `The page is missing: ${folder} has no index.html.`, {
+    hint: "Install jp again, or run `npm run build` in its clone.",
+  });
+}
+
+const MAX_AUDIT_BYTES = 4 << 20;
+
+/**
+ * Logins and refusals, one JSON object per line, in a private file of the user. When it is full, it replaces the one
+ * before it: whoever is refused often does not fill the disk.
+ */
+async function openAudit(
+  folder: string,
+  onProblem: (problem: string) => void,
+): Promise<(line: string) => void> {
+  const file = path.join(folder, "desk-audit.jsonl");
+  await makeFolder(folder, 0o700);
+  return (line) => {
+    try {
+      const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+      if (size > MAX_AUDIT_BYTES) renameSync(file, path.join(folder, "desk-audit.old.jsonl"));
+      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+    } catch (error) {
+      onProblem(`Cannot write ${file}: ${messageOf(error)}`);
+    }
+  };
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly origin?: string;
+}
+
+/** Throws `usage` for anything that would send what is typed over the network in the clear. */
+function readAddress(options: ServeFlags, cwd: string): Address {
+  const { host, port = 0 } = options;
+  const tls = readTls(options, cwd);
+  const origin = options.origin === undefined ? undefined : parseOrigin(options.origin);
+  const isSecure = tls !== undefined || origin?.startsWith("https:") === true;
+  if (!isLoopback(host) && !isSecure) {
+    throw usageError(
+      `--host ${host} needs HTTPS: others on the network could read what you see and send.`,
+      "Pass --tls-cert and --tls-key. If a proxy in front of jp serves HTTPS, pass its address: " +
+        "--origin https://…",
+    );
+  }
+  if (isWildcard(host) && origin === undefined) {
+    throw usageError(
+      `--host ${host} needs --origin: the address that people open.`,
+      "For example: --port 8443 --origin https://my-machine.example:8443",
+    );
+  }
+  return { host, port, ...(tls !== undefined && { tls }), ...(origin !== undefined && { origin }) };
+}
+
+function readTls(
+  { tlsCert, tlsKey }: ServeFlags,
+  cwd: string,
+): NonNullable<Address["tls"]> | undefined {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined;
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw usageError("Pass both --tls-cert and --tls-key, or neither.");
+  }
+  const [cert, key] = [readPem(tlsCert, cwd), readPem(tlsKey, cwd)];
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    throw usageError(
+      `Cannot use ${tlsCert} with ${tlsKey}: ${messageOf(error)}.`,
+      "jp needs a certificate and its private key, both in PEM, the key without a passphrase.",
+    );
+  }
+  return { cert, key };
+}
+
+function readPem(file: string, cwd: string): string {
+  try {
+    return readFileSync(path.resolve(cwd, file), "utf8");
+  } catch (error) {
+    throw usageError(`Cannot read ${file}: ${messageOf(error)}.`);
+  }
+}
+
+/** A proxy speaks HTTPS; a tunnel to this machine's own address need not. */
+function parseOrigin(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || `${url.origin}/` !== url.href) {
+    throw usageError(`--origin ${text} is not an address such as https://desk.example.`);
+  }
+  const isFine =
+    url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
+  if (!isFine) throw usageError(`--origin ${text} must begin with https://`);
+  return url.origin;
+}
+
+function isWildcard(host: string): boolean {
+  return ["", "0.0.0.0", "::"].includes(host);
+}
+
+interface Served {
+  readonly workspaces: readonly Workspace[];
+  readonly stopped: AbortSignal;
+}
+
+/** Prints where to log in, and another link each time that Enter is pressed. */
+function printLinks(
+  service: DeskService,
+  { options, context: { output, host } }: Pick<Call<ServeFlags>, "options" | "context">,
+  { workspaces, stopped }: Served,
+): void {
+  const { stdin } = host;
+  const link = () => `${service.url}/#login=${service.createLogin()}`;
+  if (options.format === "json") {
+    return output.write(`${jsonLine({ url: service.url, login: link() })}\n`);
+  }
+  const roots = workspaces.map(({ root }) => oneLine(root));
+  const served = roots.length === 1 ? roots.join("") : `${roots.length} workspaces`;
+  output.notice(`Serving ${served}. To log in, open this link; it works once:`);
+  output.write(`${link()}\n`);
+  // Reading from the terminal would stop a process in the background, whose output is often redirected.
+  const canPressEnter = stdin.isTTY === true && output.isTerminal;
+  output.notice(`Press ${canPressEnter ? "Enter for another link, " : ""}Ctrl-C to stop.`);
+  if (!canPressEnter) return;
+  stdin.on("data", () => output.write(`${link()}\n`));
+  stopped.addEventListener("abort", () => stdin.destroy());
+}

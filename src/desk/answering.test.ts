@@ -1,0 +1,133 @@
+/** Who may answer, and which of several questions an answer is for. */
+import { expect, onTestFinished, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
+import { at, chatRequest, message, turnStart } from "../conversation/events.fixture.ts";
+import type { ConversationEvent, InquiryId } from "../conversation/index.ts";
+import { REST, WAITING } from "../storage/open-question.fixture.ts";
+import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
+import { createDesk, type Desk, type Person } from "./index.ts";
+import { bearer, ServedDesk } from "./served.fixture.ts";
+
+const ADA: Person = { name: "Ada", rights: ["see", "answer", "approve"] };
+const BEN: Person = { name: "Ben", rights: ["see", "answer", "approve"] };
+const OLGA: Person = { name: "Olga", rights: ["see", "answer", "approve", "administer"] };
+const YES = { type: "answer", answer: true } as const;
+const YES_BODY = { answer: true };
+const CANCEL = { type: "cancel" } as const;
+const id = "a.q.1" as InquiryId; // As in the fixture.
+
+const LATER = at(5);
+
+const FOR_ADA = WAITING.map((event) =>
+  event.type === "inquiry_request" ? { ...event, for: "ada" } : event,
+);
+
+function long(length: number) {
+  return message("x".repeat(length));
+}
+
+async function place(store: MemoryConversationStore, events: readonly ConversationEvent[]) {
+  await using writer = await store.create({});
+  await writer.append(...events);
+  return writer.id;
+}
+
+async function open(...stores: readonly MemoryConversationStore[]): Promise<Desk> {
+  const workspaces = stores.map((conversations, index) => ({ root: `/${index}`, conversations }));
+  const desk = await createDesk(workspaces, { clock: new FakeClock() });
+  onTestFinished(() => desk[Symbol.asyncDispose]());
+  return desk;
+}
+
+test("a question for someone is answered and cancelled by no one else, but an administrator can cancel it", async () => {
+  counters("T-DESK-7");
+  const store = new MemoryConversationStore(new FakeClock());
+  const first = { conversation: await place(store, FOR_ADA), id };
+  const second = { conversation: await place(store, FOR_ADA), id };
+  const desk = await open(store);
+  const refused = { type: "forbidden", message: "Only ada can answer this." };
+  expect(await desk.answer(first, YES, BEN)).toEqual(refused);
+  expect(await desk.answer(first, CANCEL, BEN)).toEqual(refused);
+  expect(await desk.answer(first, YES, OLGA)).toEqual(refused);
+  expect(await desk.answer(first, CANCEL, ADA)).toEqual({ type: "recorded" });
+  expect(await desk.answer(second, CANCEL, OLGA)).toEqual({ type: "recorded" });
+});
+
+test("an answer to what was asked before is not used for a later question with the same id", async () => {
+  counters("T-DESK-9");
+  const store = new MemoryConversationStore(new FakeClock());
+  const later = (event: ConversationEvent) => ({ ...event, timestamp: LATER });
+  const conversation = await place(store, [...WAITING, ...REST, ...WAITING.map(later)]);
+  const desk = await open(store);
+  const served = await ServedDesk.start({ desk });
+  const headers = bearer(await served.addPerson("ada"));
+  const send = async (action: string, body: object) => {
+    const path = `/conversations/${conversation}/inquiries/${id}/${action}`;
+    return (await served.send(path, { method: "POST", headers, body })).status;
+  };
+  const [pending] = await desk.listPending();
+  const earlier = WAITING.at(-1)?.timestamp;
+  expect(pending?.asked_at).toBe(LATER);
+  expect(await send("answer", { answer: true, asked_at: earlier })).toBe(409);
+  expect(await send("cancel", { asked_at: earlier })).toBe(409);
+  expect(await desk.listPending()).toEqual([pending]);
+  expect(await send("answer", { answer: true, asked_at: LATER })).toBe(200);
+});
+
+test("where several workspaces have a conversation, one has to be named unless only one waits", async () => {
+  counters("T-DESK-9");
+  const clock = new FakeClock();
+  const stores = [new MemoryConversationStore(clock), new MemoryConversationStore(clock)] as const;
+  const ids = [await place(stores[0], WAITING), await place(stores[1], WAITING)] as const;
+  const [conversation] = ids;
+  expect(ids[1]).toBe(conversation);
+  const desk = await open(...stores);
+  const served = await ServedDesk.start({ desk });
+  const headers = bearer(await served.addPerson("ada"));
+  const path = `/conversations/${conversation}/inquiries/${id}`;
+  const answer = async (query: string) =>
+    (await served.send(`${path}/answer${query}`, { method: "POST", headers, body: YES_BODY }))
+      .status;
+  expect(await answer("")).toBe(400);
+  expect((await served.send(path, { headers })).status).toBe(400);
+  expect(await answer("?workspace=/1")).toBe(200);
+  expect(await answer("")).toBe(200);
+  expect(await desk.listPending()).toEqual([]);
+  await expect(desk.resume({ conversation }, ADA)).rejects.toMatchObject({
+    code: "ambiguous_conversation",
+  });
+  expect(served.problems).toEqual([]);
+});
+
+test("lists can be limited to one workspace", async () => {
+  const stores = [1, 2].map(() => new MemoryConversationStore(new FakeClock()));
+  for (const store of stores) await place(store, WAITING);
+  const served = await ServedDesk.start({ desk: await open(...stores) });
+  const headers = bearer(await served.addPerson("ada"));
+  for (const list of ["inquiries?state=pending&", "inquiries?", "conversations?"]) {
+    const { json } = await served.send(`/${list}workspace=/1`, { headers });
+    expect(json["items"]).toEqual([expect.objectContaining({ workspace: "/1" })]);
+  }
+});
+
+test("a cursor that is not one is the client's fault, and is not reported to the user", async () => {
+  const served = await ServedDesk.start({ desk: await open() });
+  const headers = bearer(await served.addPerson("ada"));
+  expect((await served.send("/conversations?cursor=x", { headers })).status).toBe(400);
+  expect(served.problems).toEqual([]);
+});
+
+test("a conversation with long texts comes in parts of a bounded size", async () => {
+  counters("T-DESK-5");
+  const store = new MemoryConversationStore(new FakeClock());
+  const events = [turnStart(), chatRequest("Go."), long(3e6), long(6e6), long(1e6), long(1e6)];
+  const conversation = await place(store, events);
+  const desk = await open(store);
+  const sizes: number[] = [];
+  for (let first = 0; first < events.length; first += sizes.at(-1) ?? 1) {
+    const part = await desk.readConversation({ conversation }, first);
+    expect(part).toMatchObject({ first, count: events.length });
+    sizes.push(part?.events.length ?? 0);
+  }
+  expect(sizes).toEqual([3, 1, 2]);
+});

@@ -1,0 +1,310 @@
+/** The operations of the API. `server.ts` makes them routes, and finds out who is calling. */
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import * as v from "valibot";
+import { findConversationId, type InquiryId } from "../conversation/index.ts";
+import { type JsonObject } from "../util/index.ts";
+import { ACCOUNT_OPERATIONS } from "./account-api.ts";
+import { ApiError, badRequest, type JsonReply, notFound, tooLarge } from "./http.ts";
+import { MAX_BODY_BYTES, type Operation, operation } from "./operation.ts";
+import type {
+  ConversationRef,
+  DeskAnswerResult,
+  InquiryQuery,
+  InquiryRef,
+  PendingJson,
+} from "./port.ts";
+import * as schemas from "./schemas.ts";
+
+/** Below it are all operations. */
+export const API_PATH = "/api/v1";
+
+/** A tool's result that a person has edited may be as large as one that a tool gave. */
+const MAX_CONTENT_BYTES = 1 << 20;
+const MAX_PAGE = 500;
+
+const workspace = v.pipe(
+  v.exactOptional(v.string()),
+  v.description("The root of the workspace, if the server has several."),
+);
+const text = v.pipe(v.exactOptional(v.string()), v.description("Only what contains this text."));
+const paging = {
+  cursor: v.pipe(v.exactOptional(v.string()), v.description("`next` of the page before.")),
+  limit: v.pipe(v.exactOptional(wholeNumber(1, MAX_PAGE)), v.description("At most this many.")),
+};
+const noteText = v.pipe(
+  v.exactOptional(v.string()),
+  v.description("A remark that is recorded with the answer."),
+);
+
+const askedAt = v.pipe(
+  v.exactOptional(v.string()),
+  v.description("`asked_at` of the one that is meant, if a later one may have the same id."),
+);
+
+export const OPERATIONS: readonly Operation[] = [
+  operation({
+    id: "openApi",
+    summary: "This document",
+    route: "GET /openapi.json",
+    needs: "anyone",
+    responses: { 200: { description: "OpenAPI 3.1.", schema: schemas.document } },
+    handle: async () => ({ body: await renderDocument() }),
+  }),
+  ...ACCOUNT_OPERATIONS,
+  operation({
+    id: "listInquiries",
+    summary: "List what waits, oldest first, or all questions on record, newest first",
+    route: "GET /inquiries",
+    needs: "see",
+    query: {
+      state: v.pipe(
+        v.exactOptional(v.picklist(["pending", "all"])),
+        v.description("`pending`: all that waits, on one page."),
+      ),
+      workspace,
+      conversation: v.exactOptional(v.string()),
+      outcome: v.exactOptional(v.string()),
+      by: v.pipe(v.exactOptional(v.string()), v.description("The `kind` of who decided.")),
+      text,
+      ...paging,
+    },
+    responses: { 200: { description: "One page.", schema: schemas.inquiries } },
+    handle: async ({ desk, query: { state, ...query } }) => {
+      if (state !== "pending") return { body: { ...(await desk.listInquiries(query)) } };
+      if ((query.outcome ?? query.by ?? query.cursor) !== undefined) {
+        throw badRequest("outcome, by and cursor do not apply to state=pending.");
+      }
+      const items = (await desk.listPending()).filter((item) => isWanted(item, query));
+      return { body: { items: items.slice(0, query.limit) } };
+    },
+  }),
+  operation({
+    id: "readInquiry",
+    summary: "Read a question, a permission or a delivery",
+    route: "GET /conversations/{conversation}/inquiries/{inquiry}",
+    needs: "see",
+    query: { workspace },
+    responses: {
+      200: { description: "As it waits, or as recorded.", schema: schemas.inquiryItem },
+      404: schemas.NOT_FOUND,
+    },
+    handle: async ({ desk, params, query }) => ({
+      body: found(await desk.findInquiry(inquiryRef(params, query))),
+    }),
+  }),
+  operation({
+    id: "answerInquiry",
+    summary: "Answer a question, or decide about a permission or a delivery",
+    route: "POST /conversations/{conversation}/inquiries/{inquiry}/answer",
+    // The desk knows which right it takes, and for whom the question is.
+    needs: "person",
+    query: { workspace },
+    body: {
+      answer: v.pipe(
+        v.custom<JsonObject[string]>((value) => value !== undefined, "a value"),
+        v.description("What `jp inquiry answer` takes: a value of the question's type."),
+      ),
+      note: noteText,
+      remember: v.pipe(
+        v.exactOptional(v.boolean()),
+        v.description("Whether it counts for the rest of the turn."),
+      ),
+      content: v.pipe(
+        v.exactOptional(v.string()),
+        v.description("For a delivery: what the model sees instead of the result."),
+      ),
+      asked_at: askedAt,
+    },
+    maxBytes: MAX_CONTENT_BYTES + MAX_BODY_BYTES,
+    responses: {
+      200: { description: "It is on record.", schema: schemas.recorded },
+      404: schemas.NOT_FOUND,
+      409: schemas.ANSWERED,
+      422: schemas.DOES_NOT_FIT,
+    },
+    handle: async ({ desk, params, query, body, caller }) => {
+      const { remember, content, asked_at, ...rest } = body;
+      if (Buffer.byteLength(JSON.stringify(rest)) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+      const reply = {
+        type: "answer" as const,
+        ...rest,
+        ...(remember !== undefined && { isRemembered: remember }),
+        ...(content !== undefined && { content }),
+      };
+      const ref = { ...inquiryRef(params, query), askedAt: asked_at };
+      return toReply(await desk.answer(ref, reply, caller.person));
+    },
+  }),
+  operation({
+    id: "cancelInquiry",
+    summary: "Cancel a question, and with it the call that asks",
+    route: "POST /conversations/{conversation}/inquiries/{inquiry}/cancel",
+    needs: "person",
+    query: { workspace },
+    body: { asked_at: askedAt },
+    responses: {
+      200: { description: "It is on record.", schema: schemas.recorded },
+      404: schemas.NOT_FOUND,
+      409: schemas.ANSWERED,
+      422: schemas.DOES_NOT_FIT,
+    },
+    handle: async ({ desk, params, query, body, caller }) => {
+      const ref = { ...inquiryRef(params, query), askedAt: body.asked_at };
+      return toReply(await desk.answer(ref, { type: "cancel" }, caller.person));
+    },
+  }),
+  operation({
+    id: "listConversations",
+    summary: "List conversations, newest first",
+    route: "GET /conversations",
+    needs: "see",
+    query: { workspace, text, ...paging },
+    responses: { 200: { description: "One page.", schema: schemas.conversations } },
+    handle: async ({ desk, query }) => ({ body: { ...(await desk.listConversations(query)) } }),
+  }),
+  operation({
+    id: "readConversation",
+    summary: "Read the events of a conversation",
+    route: "GET /conversations/{conversation}",
+    needs: "see",
+    query: {
+      workspace,
+      first: v.pipe(
+        v.exactOptional(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
+        v.description("The index of the first event that is wanted."),
+      ),
+    },
+    responses: {
+      200: { description: "Its events.", schema: schemas.conversationPart },
+      404: schemas.NOT_FOUND,
+    },
+    handle: async ({ desk, params, query: { first, ...query } }) => ({
+      body: { ...found(await desk.readConversation(conversationRef(params, query), first)) },
+    }),
+  }),
+  operation({
+    id: "resumeTurn",
+    summary: "Continue a turn whose questions are answered",
+    route: "POST /conversations/{conversation}/resume",
+    needs: "answer",
+    query: { workspace },
+    responses: {
+      202: { description: "The turn continues in the background.", schema: schemas.started },
+      404: schemas.NOT_FOUND,
+      409: schemas.REFUSED,
+    },
+    handle: async ({ desk, params, query, caller }) => {
+      const result = found(await desk.resume(conversationRef(params, query), caller.person));
+      if (result.type === "started") return { status: 202, body: { type: "started" } };
+      throw new ApiError(409, "not_resumed", { message: result.message });
+    },
+  }),
+  operation({
+    id: "events",
+    summary: "Listen to what changes",
+    route: "GET /events",
+    needs: "see",
+    responses: {
+      200: {
+        description: "Until the connection closes.",
+        schema: schemas.eventStream,
+        mediaType: "text/event-stream",
+      },
+      503: { description: "Too many clients are listening.", schema: schemas.NAMED.error },
+    },
+    handle: async ({ events, caller, request, response }) => {
+      const after = readEventId(request.headers["last-event-id"]);
+      events.open(response, { caller, ...(after !== undefined && { after }) });
+      return RESPONSE_ALREADY_SENT;
+    },
+  }),
+];
+
+let openApi: JsonObject | undefined;
+
+/** Loaded when it is asked for, and made once: anyone may ask, as often as they like. */
+async function renderDocument(): Promise<JsonObject> {
+  const { renderOpenApi } = await import("./openapi.ts");
+  openApi ??= renderOpenApi(OPERATIONS, API_PATH);
+  return openApi;
+}
+
+function wholeNumber(min: number, max: number) {
+  return v.pipe(
+    v.string(),
+    v.transform((digits) => (/^\d+$/.test(digits) ? Number(digits) : Number.NaN)),
+    v.number(),
+    v.integer(),
+    v.minValue(min),
+    v.maxValue(max),
+  );
+}
+
+interface Params {
+  readonly conversation?: string;
+  readonly inquiry?: string;
+}
+
+interface InWorkspace {
+  readonly workspace?: string;
+}
+
+/** Throws an `ApiError` if there is no such conversation. */
+function conversationRef(
+  { conversation: given = "" }: Params,
+  { workspace: root }: InWorkspace,
+): ConversationRef {
+  const conversation = found(findConversationId(given));
+  return { conversation, ...(root !== undefined && { workspace: root }) };
+}
+
+function inquiryRef(params: Params, query: InWorkspace): InquiryRef {
+  const id = (params.inquiry ?? "") as InquiryId; // Any text may be an id; the desk knows which are.
+  return { ...conversationRef(params, query), id };
+}
+
+function found<Value>(value: Value | undefined): Value {
+  if (value !== undefined) return value;
+  throw notFound("Unknown conversation or question.");
+}
+
+function isWanted(
+  item: PendingJson,
+  { workspace: root, conversation, text: wanted }: Omit<InquiryQuery, "limit">,
+): boolean {
+  if (root !== undefined && item.workspace !== root) return false;
+  if (conversation !== undefined && item.conversation !== conversation) return false;
+  const searched = `${item.tool}\n${item.text}`.toLowerCase();
+  return wanted === undefined || searched.includes(wanted.toLowerCase());
+}
+
+function toReply(result: DeskAnswerResult): JsonReply {
+  switch (result.type) {
+    case "recorded":
+      return { body: { type: "recorded" } };
+    case "answered": {
+      const { by } = result;
+      const error = { code: "already_answered", message: `${describeDecider(by)} answered first.` };
+      return { status: 409, body: { error, ...(by !== undefined && { answered_by: by }) } };
+    }
+    case "not_found":
+      return found<JsonReply>(undefined);
+    case "refused":
+      throw new ApiError(422, "does_not_fit", { message: result.message });
+    case "forbidden":
+      throw new ApiError(403, "forbidden", { message: result.message });
+  }
+}
+
+function describeDecider(by: JsonObject | undefined): string {
+  const { name, kind } = by ?? {};
+  if (typeof name === "string") return name;
+  return typeof kind === "string" ? `The ${kind}` : "Someone";
+}
+
+function readEventId(header: string | string[] | undefined): number | undefined {
+  if (header === undefined || header === "") return undefined;
+  const id = typeof header === "string" && /^\d+$/.test(header) ? Number(header) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw badRequest("Last-Event-ID is not the id of an event.");
+  return id;
+}

@@ -1,0 +1,316 @@
+/** Implements the desk over one or several workspaces: what waits in them, answers to it, and turns that go on. */
+import {
+  type AnswerEvent,
+  type ConversationId,
+  deciderOf,
+  deciderToJson,
+  explainPerson,
+  type InquiryId,
+  type PendingItem,
+} from "../conversation/index.ts";
+import { answerInquiry, type InquiryReply } from "../runtime/index.ts";
+import type { AnswerResult, ConversationSummary } from "../storage/index.ts";
+import {
+  assertNever,
+  type Clock,
+  isJpError,
+  JpError,
+  type JsonObject,
+  messageOf,
+  systemClock,
+} from "../util/index.ts";
+import { EventLog } from "./event-log.ts";
+import {
+  type HistoryContext,
+  listConversations,
+  listInquiries,
+  readConversation,
+} from "./history.ts";
+import { type DeskWorkspace, Inbox, type InboxItem } from "./inbox.ts";
+import { findRecorded } from "./recorded.ts";
+import type {
+  ConversationJson,
+  ConversationPart,
+  ConversationQuery,
+  ConversationRef,
+  Desk,
+  DeskAnswerResult,
+  DeskEvent,
+  DeskReply,
+  InquiryQuery,
+  InquiryRef,
+  Page,
+  PendingJson,
+  Person,
+  ResumeResult,
+  ResumeTurn,
+  Right,
+} from "./port.ts";
+
+/** How a desk runs. Nothing is required. */
+export interface DeskOptions {
+  /** Continues turns. Without it, the desk only takes answers. */
+  readonly resumeTurn?: ResumeTurn;
+  /** Also continues each turn once everything that it waits for is answered, unless a process has it open. */
+  readonly resumesAnswered?: boolean;
+  /** Told of conversations that cannot be read, and of turns that cannot be continued. */
+  readonly onProblem?: (problem: string) => void;
+  /** Replaces the system clock, for tests. */
+  readonly clock?: Clock;
+}
+
+/** Systems may lose changes of files, so what waits is read again now and then. */
+const POLL_MS = 30_000;
+/** How long a process that has a conversation open may take to accept an answer. */
+const ANSWER_TIMEOUT_MS = 30_000;
+
+/** Reads what waits, and keeps it up to date until the desk is disposed of. */
+export async function createDesk(
+  workspaces: readonly DeskWorkspace[],
+  options: DeskOptions = {},
+): Promise<Desk> {
+  const desk = new WorkspacesDesk(workspaces, options);
+  await desk.start();
+  return desk;
+}
+
+class WorkspacesDesk implements Desk {
+  readonly #inboxes: readonly Inbox[];
+  readonly #log: EventLog;
+  readonly #history: HistoryContext;
+  readonly #options: DeskOptions;
+  readonly #clock: Clock;
+  readonly #stop = new AbortController();
+  #polling: Promise<void> = Promise.resolve();
+
+  constructor(workspaces: readonly DeskWorkspace[], options: DeskOptions) {
+    const { clock = systemClock, onProblem = () => undefined } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = new EventLog(clock);
+    this.#history = { workspaces, onProblem };
+    const emit = (type: DeskEvent["type"], data: JsonObject) => this.#log.emit(type, data);
+    this.#inboxes = workspaces.map((workspace) => {
+      const onReady = (conversation: ConversationId) =>
+        void this.#resumeAnswered({ conversation, workspace: workspace.root });
+      return new Inbox(workspace, { emit, onProblem, onReady });
+    });
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#inboxes.map((inbox) => inbox.start()));
+    this.#polling = this.#poll();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#polling;
+    await Promise.all(this.#inboxes.map((inbox) => inbox[Symbol.asyncDispose]()));
+  }
+
+  async listPending(): Promise<readonly PendingJson[]> {
+    const items = this.#inboxes.flatMap((inbox) => inbox.items().map(({ json }) => json));
+    return items.toSorted((left, right) => (left.asked_at < right.asked_at ? -1 : 1));
+  }
+
+  async findInquiry(ref: InquiryRef): Promise<JsonObject | undefined> {
+    const found = await this.#locate(ref);
+    if (found === undefined) return undefined;
+    const item = await findItem(found.inbox, ref);
+    if (item !== undefined) return item.json;
+    return (await findRecorded(found.inbox.workspace, ref.conversation, ref.id))?.json;
+  }
+
+  listInquiries(query: InquiryQuery): Promise<Page<JsonObject>> {
+    return listInquiries(query, this.#history);
+  }
+
+  listConversations(query: ConversationQuery): Promise<Page<ConversationJson>> {
+    return listConversations(query, this.#history);
+  }
+
+  async readConversation(ref: ConversationRef, first = 0): Promise<ConversationPart | undefined> {
+    const found = await this.#locate(ref);
+    return found && readConversation(found.inbox.workspace, found.summary, first);
+  }
+
+  async answer(ref: InquiryRef, reply: DeskReply, person: Person): Promise<DeskAnswerResult> {
+    const found = await this.#locate(ref);
+    if (found === undefined) return { type: "not_found" };
+    const { inbox } = found;
+    const item = await findItem(inbox, ref);
+    if (item === undefined) return findAnswered(inbox, ref);
+    const { askedAt = item.json.asked_at } = ref;
+    if (askedAt !== item.json.asked_at) return { type: "answered" };
+    const right = RIGHTS[item.inquiry.kind];
+    if (!person.rights.includes(right)) {
+      return { type: "forbidden", message: `This needs the right to ${right}.` };
+    }
+    const stranger = explainPerson(item.inquiry.for, person.name);
+    // Whoever runs the turn can cancel it anyway, but people at the desk run nothing.
+    if (stranger !== undefined && !(reply.type === "cancel" && isAdministrator(person))) {
+      return { type: "forbidden", message: `${stranger}.`.replace(/^o/, "O") };
+    }
+    const result = await this.#record(inbox, item, { reply, person });
+    await inbox.refresh(ref.conversation);
+    return result ?? findAnswered(inbox, ref);
+  }
+
+  async resume(ref: ConversationRef, person: Person): Promise<ResumeResult | undefined> {
+    const found = await this.#locate(ref);
+    if (found === undefined) return undefined;
+    const { inbox, summary } = found;
+    await inbox.refresh(ref.conversation);
+    const refusal = findRefusal(inbox, summary, person);
+    if (refusal !== undefined) return { type: "refused", message: refusal };
+    const { resumeTurn } = this.#options;
+    if (resumeTurn === undefined) {
+      return { type: "refused", message: "This desk does not run turns. Start it with --run." };
+    }
+    return resumeTurn({ conversation: ref.conversation, workspace: inbox.workspace.root });
+  }
+
+  subscribe(listener: (event: DeskEvent) => void, after?: number): Disposable {
+    return this.#log.subscribe(listener, after);
+  }
+
+  /** Throws `ambiguous_conversation`. */
+  async #locate(ref: ConversationRef & { readonly id?: InquiryId }): Promise<Located | undefined> {
+    const { conversation, workspace, id } = ref;
+    const all: Located[] = [];
+    for (const inbox of this.#inboxes) {
+      if (workspace !== undefined && inbox.workspace.root !== workspace) continue;
+      const summary = await inbox.workspace.conversations.find(conversation);
+      if (summary !== undefined) all.push({ inbox, summary });
+    }
+    const waiting = all.filter(({ inbox }) => id && inbox.find(conversation, id));
+    const [found, ...others] = waiting.length > 0 ? waiting : all;
+    if (others.length === 0) return found;
+    throw new JpError(
+      "ambiguous_conversation",
+      `Several workspaces have ${conversation}: say which.`,
+    );
+  }
+
+  /** Undefined if it does not wait any more. */
+  async #record(
+    { workspace }: Inbox,
+    { inquiry }: InboxItem,
+    { reply, person }: { readonly reply: DeskReply; readonly person: Person },
+  ): Promise<DeskAnswerResult | undefined> {
+    const done = new AbortController();
+    const isBusy = new AbortController();
+    const signal = AbortSignal.any([isBusy.signal, this.#stop.signal]);
+    this.#clock
+      .sleep(ANSWER_TIMEOUT_MS, AbortSignal.any([done.signal, this.#stop.signal]))
+      .then(() => isBusy.abort())
+      .catch(() => undefined);
+    try {
+      const by = { channel: "desk", userName: person.name, clock: this.#clock, signal };
+      const answer = { ...toInquiryReply(reply), ...by };
+      return toDeskResult(await answerInquiry(workspace.conversations, inquiry, answer));
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) {
+        return { type: "refused", message: "The process that asked is busy. Try again later." };
+      }
+      const isGone = isJpError(error) && GONE.has(error.code);
+      if (!isGone) throw error;
+      return { type: "not_found" };
+    } finally {
+      done.abort();
+    }
+  }
+
+  async #resumeAnswered(ref: ConversationRef): Promise<void> {
+    const { resumeTurn, resumesAnswered = false, onProblem } = this.#options;
+    if (!resumesAnswered || resumeTurn === undefined) return;
+    try {
+      const result = await resumeTurn(ref);
+      if (result.type === "refused") onProblem?.(`${ref.conversation}: ${result.message}`);
+    } catch (error) {
+      onProblem?.(`${ref.conversation}: ${messageOf(error)}`);
+    }
+  }
+
+  async #poll(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await this.#clock.sleep(POLL_MS, signal).catch(() => undefined);
+      if (!signal.aborted) await Promise.all(this.#inboxes.map((inbox) => inbox.refresh()));
+    }
+  }
+}
+
+interface Located {
+  readonly inbox: Inbox;
+  readonly summary: ConversationSummary;
+}
+
+const RIGHTS: Readonly<Record<PendingItem["kind"], Right>> = {
+  question: "answer",
+  permission: "approve",
+  delivery: "approve",
+  in_doubt: "approve",
+};
+
+function isAdministrator({ rights }: Person): boolean {
+  return rights.includes("administer");
+}
+
+/** Codes of errors that mean that nothing can be answered there any more. */
+const GONE = new Set(["conversation_not_found", "conversation_archived"]);
+
+/** It may have been asked just now. */
+async function findItem(inbox: Inbox, ref: InquiryRef): Promise<InboxItem | undefined> {
+  const known = inbox.find(ref.conversation, ref.id);
+  if (known !== undefined) return known;
+  await inbox.refresh(ref.conversation);
+  return inbox.find(ref.conversation, ref.id);
+}
+
+async function findAnswered(inbox: Inbox, ref: InquiryRef): Promise<DeskAnswerResult> {
+  const recorded = await findRecorded(inbox.workspace, ref.conversation, ref.id);
+  return recorded?.answer === undefined ? { type: "not_found" } : answeredBy(recorded.answer);
+}
+
+function answeredBy(event: AnswerEvent): DeskAnswerResult {
+  const decider = deciderOf(event);
+  return { type: "answered", ...(decider !== undefined && { by: deciderToJson(decider) }) };
+}
+
+function toInquiryReply(reply: DeskReply): InquiryReply {
+  if (reply.type === "cancel") return { isCancelled: true };
+  const { type: _type, ...answer } = reply;
+  return answer;
+}
+
+function toDeskResult(result: AnswerResult): DeskAnswerResult | undefined {
+  switch (result.type) {
+    case "recorded":
+      return { type: "recorded" };
+    case "taken":
+      return answeredBy(result.event);
+    case "not_pending":
+      return undefined;
+    case "overdue":
+      return { type: "refused", message: `The deadline has passed: ${result.deadline} UTC.` };
+    case "refused":
+      return { type: "refused", message: result.reason };
+    default:
+      return assertNever(result);
+  }
+}
+
+/** Why the turn cannot be continued. */
+function findRefusal(
+  inbox: Inbox,
+  { id, openTurn, isArchived }: ConversationSummary,
+  { rights }: Person,
+): string | undefined {
+  if (!rights.includes("answer")) return "This needs the right to answer.";
+  if (isArchived) return "The conversation is archived.";
+  if (openTurn === undefined) return "The turn is complete.";
+  if (openTurn.type === "running") return "The turn is running.";
+  const isWaiting = inbox.items().some(({ inquiry }) => inquiry.conversation === id);
+  return isWaiting ? "The turn still waits for answers." : undefined;
+}

@@ -1,0 +1,321 @@
+/** Reads conversations and the questions in them, newest first and page by page. No record is held in memory as a whole. */
+import {
+  type ConversationId,
+  conversationIdFromNumber,
+  conversationIdToNumber,
+  eventToPlainJson,
+  findConversationId,
+  findSearchableText,
+  inquiriesIn,
+  type LoggedInquiry,
+  TurnCounter,
+} from "../conversation/index.ts";
+import {
+  describeSource,
+  inquiryToJson,
+  matchesInquiryFilter,
+  summaryToJson,
+} from "../render/index.ts";
+import type { ConversationStore, ConversationSummary, RecordPiece } from "../storage/index.ts";
+import { JpError, type JsonObject, messageOf } from "../util/index.ts";
+import type { DeskWorkspace } from "./inbox.ts";
+import type {
+  ConversationJson,
+  ConversationPart,
+  ConversationQuery,
+  InquiryQuery,
+  Page,
+} from "./port.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+/** A search that finds little ends its page after so many records. */
+const MAX_RECORDS = 1000;
+/** In one part of a conversation, and of their JSON. The first event is included however long it is. */
+const MAX_EVENTS = 2000;
+const MAX_LENGTH = 4 << 20;
+const LISTED_AT_ONCE = 100;
+
+/** A conversation in a list of the desk. */
+export function conversationToJson(
+  workspace: string,
+  summary: ConversationSummary,
+): ConversationJson {
+  const { id, openTurn } = summary;
+  const state = openTurn === undefined ? {} : { state: openTurn.type };
+  return { workspace, ...summaryToJson(summary), id, ...state };
+}
+
+/** What lists need besides their query. */
+export interface HistoryContext {
+  readonly workspaces: readonly DeskWorkspace[];
+  readonly onProblem: (problem: string) => void;
+}
+
+/** See `Desk.listConversations`. Throws `invalid_cursor`. */
+export async function listConversations(
+  { text, cursor, ...query }: ConversationQuery,
+  context: HistoryContext,
+): Promise<Page<ConversationJson>> {
+  const limit = limitOf(query);
+  const items: ConversationJson[] = [];
+  let position = cursor === undefined ? undefined : parseCursor(cursor);
+  let read = 0;
+  const found = newestFirst(workspacesOf(query, context), { which: "live", position });
+  for await (const each of found) {
+    if (position !== undefined && (items.length >= limit || read >= MAX_RECORDS)) {
+      return { items, next: cursorTo(position) };
+    }
+    read += 1;
+    const { summary, workspace } = each;
+    position = { id: summary.id, root: workspace.root, rest: 0 };
+    const isWanted = text === undefined || (await hasText(each, text, context));
+    if (isWanted) items.push(conversationToJson(workspace.root, summary));
+  }
+  return { items };
+}
+
+/** See `Desk.listInquiries`. Throws `invalid_cursor`. */
+export async function listInquiries(
+  query: InquiryQuery,
+  context: HistoryContext,
+): Promise<Page<JsonObject>> {
+  const limit = limitOf(query);
+  const items: JsonObject[] = [];
+  const start = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+  let position = start;
+  let read = 0;
+  const only = query.conversation === undefined ? {} : { only: query.conversation };
+  const workspaces = workspacesOf(query, context);
+  for await (const found of newestFirst(workspaces, { which: "all", position, ...only })) {
+    if (position !== undefined && read >= MAX_RECORDS) return { items, next: cursorTo(position) };
+    read += 1;
+    const { id } = found.summary;
+    const { root } = found.workspace;
+    const inquiries = await readInquiries(found, context);
+    const isPartial = start?.id === id && start.root === root;
+    for (let index = isPartial ? start.rest : inquiries.length; index > 0; index -= 1) {
+      const inquiry = inquiries[index - 1];
+      if (inquiry === undefined || !isWantedInquiry(inquiry, query)) continue;
+      if (items.length >= limit) return { items, next: cursorTo({ id, root, rest: index }) };
+      items.push({ workspace: root, ...inquiryToJson({ ...inquiry, conversation: id }) });
+    }
+    position = { id, root, rest: 0 };
+  }
+  return { items };
+}
+
+/** See `Desk.readConversation`. */
+export async function readConversation(
+  { conversations, root }: DeskWorkspace,
+  summary: ConversationSummary,
+  first: number,
+): Promise<ConversationPart> {
+  const events: JsonObject[] = [];
+  let count = 0;
+  let length = 0;
+  for await (const { entries } of conversations.scan(summary.id)) {
+    for (const entry of entries) {
+      if (entry.eventType === undefined) continue;
+      if (count >= first && events.length < MAX_EVENTS && length < MAX_LENGTH) {
+        const json = entry.event === undefined ? entry.raw : eventToPlainJson(entry.event);
+        length += JSON.stringify(json).length;
+        if (length <= MAX_LENGTH || events.length === 0) events.push(json);
+      }
+      count += 1;
+    }
+  }
+  return { conversation: conversationToJson(root, summary), count, first, events };
+}
+
+/** Counts the events of conversations. Reads only what comes after the turns that it has counted before. */
+export class EventCounter {
+  readonly #store: ConversationStore;
+  /** The last turn that was begun, and how many events come before it. */
+  readonly #counted = new Map<ConversationId, { readonly turn: number; readonly count: number }>();
+
+  constructor(store: ConversationStore) {
+    this.#store = store;
+  }
+
+  async count(id: ConversationId): Promise<number> {
+    const counted = this.#counted.get(id);
+    const since = counted && (await this.#readSince(id, counted.turn));
+    const start = since === undefined || counted === undefined ? { turn: 0, count: 0 } : counted;
+    const turns = new TurnCounter();
+    let { turn, count } = start;
+    let before = count;
+    for await (const { entries } of since ?? this.#store.scan(id)) {
+      for (const { eventType } of entries) {
+        if (eventType === undefined) continue;
+        const index = start.turn + turns.next(eventType);
+        if (index !== turn) [turn, before] = [index, count];
+        count += 1;
+      }
+    }
+    if (this.#counted.size >= MAX_RECORDS) this.#counted.clear();
+    this.#counted.set(id, { turn, count: before });
+    return count;
+  }
+
+  /** Undefined if the store has no quick way to read from this turn on. */
+  async #readSince(id: ConversationId, turn: number): Promise<readonly RecordPiece[] | undefined> {
+    const last = await this.#store.findLastTurns(id, 1);
+    if (last === undefined || last.firstTurn < turn) return undefined;
+    if (last.firstTurn === turn) return [last];
+    const more = await this.#store.findLastTurns(id, last.firstTurn - turn + 1);
+    return more?.firstTurn === turn ? [more] : undefined;
+  }
+}
+
+function limitOf({ limit = DEFAULT_LIMIT }: { readonly limit?: number }): number {
+  return Math.min(Math.max(1, limit), MAX_LIMIT);
+}
+
+function workspacesOf(
+  { workspace }: { readonly workspace?: string },
+  { workspaces }: HistoryContext,
+): readonly DeskWorkspace[] {
+  return workspace === undefined ? workspaces : workspaces.filter(({ root }) => root === workspace);
+}
+
+async function hasText(
+  { workspace, summary }: Found,
+  text: string,
+  { onProblem }: HistoryContext,
+): Promise<boolean> {
+  const isIn = searchFor(text);
+  if (isIn(summary.metadata?.title)) return true;
+  try {
+    for await (const { entries } of workspace.conversations.scan(summary.id)) {
+      const isFound = entries.some(({ event }) => isIn(event && findSearchableText(event)?.text));
+      if (isFound) return true;
+    }
+  } catch (error) {
+    onProblem(messageOf(error));
+  }
+  return false;
+}
+
+/** Ignores case, unless the text has upper-case letters: like `jp conversation grep`. */
+function searchFor(text: string): (searched: string | undefined) => boolean {
+  const isLower = text === text.toLowerCase();
+  return (searched = "") => (isLower ? searched.toLowerCase() : searched).includes(text);
+}
+
+function isWantedInquiry(inquiry: LoggedInquiry, { outcome, by, text }: InquiryQuery): boolean {
+  const filter = {
+    ...(outcome !== undefined && { outcome: [outcome] }),
+    ...(by !== undefined && { by: [by] }),
+  };
+  if (!matchesInquiryFilter(inquiry, filter)) return false;
+  if (text === undefined) return true;
+  const { source, question } = inquiry.request;
+  const isIn = searchFor(text);
+  return [describeSource(source), question.text, question.context].some((each) => isIn(each));
+}
+
+/** Without those that cannot be read. */
+async function readInquiries(
+  { workspace, summary }: Found,
+  { onProblem }: HistoryContext,
+): Promise<readonly LoggedInquiry[]> {
+  const inquiries: LoggedInquiry[] = [];
+  try {
+    const pieces = entriesOf(workspace.conversations, summary.id);
+    for await (const inquiry of inquiriesIn(pieces)) inquiries.push(inquiry);
+  } catch (error) {
+    onProblem(messageOf(error));
+  }
+  return inquiries;
+}
+
+async function* entriesOf(store: ConversationStore, id: ConversationId) {
+  for await (const { entries } of store.scan(id)) yield entries;
+}
+
+interface Found {
+  readonly workspace: DeskWorkspace;
+  readonly summary: ConversationSummary;
+}
+
+/** Where the next page starts: after this conversation, or with the first `rest` questions of it. */
+interface Position {
+  readonly id: ConversationId;
+  readonly root: string;
+  readonly rest: number;
+}
+
+function cursorTo({ id, root, rest }: Position): string {
+  return `${id}.${rest}.${root}`;
+}
+
+function parseCursor(cursor: string): Position {
+  const [, name = "", rest, root = ""] = /^(jp-c\d+)\.(\d{1,9})\.(.*)$/s.exec(cursor) ?? [];
+  const id = findConversationId(name);
+  if (id === undefined) throw new JpError("invalid_cursor", "The cursor is invalid.");
+  return { id, root, rest: Number(rest) };
+}
+
+interface NewestOptions {
+  readonly which: "live" | "all";
+  readonly position: Position | undefined;
+  /** Only this conversation. */
+  readonly only?: string;
+}
+
+/** The conversations of all workspaces, by the time they were created. */
+async function* newestFirst(
+  workspaces: readonly DeskWorkspace[],
+  options: NewestOptions,
+): AsyncGenerator<Found> {
+  const at = workspaces.findIndex(({ root }) => root === options.position?.root);
+  const lists = workspaces.map((each, index) => {
+    const isGiven = index < at || (index === at && options.position?.rest === 0);
+    return listFrom(each, options, isGiven);
+  });
+  const heads = await Promise.all(lists.map((list) => list.next()));
+  for (;;) {
+    let newest = -1;
+    for (const [index, head] of heads.entries()) {
+      if (head.done !== true && numberAt(heads[newest]) < numberAt(head)) newest = index;
+    }
+    const head = heads[newest];
+    const list = lists[newest];
+    if (head === undefined || head.done === true || list === undefined) return;
+    yield head.value;
+    heads[newest] = await list.next();
+  }
+}
+
+function numberAt(head: IteratorResult<Found, unknown> | undefined): number {
+  if (head === undefined || head.done === true) return -1;
+  return conversationIdToNumber(head.value.summary.id);
+}
+
+/** Those of one workspace. `isGiven` says that the conversation of the position was on an earlier page. */
+async function* listFrom(
+  workspace: DeskWorkspace,
+  { which, position, only }: NewestOptions,
+  isGiven: boolean,
+): AsyncGenerator<Found, undefined> {
+  const end = position && conversationIdToNumber(position.id) + (isGiven ? 0 : 1);
+  let before = end === undefined ? undefined : conversationIdFromNumber(end);
+  if (only !== undefined) {
+    const id = findConversationId(only);
+    const summary = id && (await workspace.conversations.find(id));
+    const isOlder = end === undefined || (id && conversationIdToNumber(id) < end);
+    if (summary && isOlder) yield { workspace, summary };
+    return undefined;
+  }
+  for (;;) {
+    const older = before === undefined ? {} : { before };
+    const listed = await workspace.conversations.list({ which, limit: LISTED_AT_ONCE, ...older });
+    const sorted = listed.toSorted(
+      (left, right) => conversationIdToNumber(right.id) - conversationIdToNumber(left.id),
+    );
+    for (const summary of sorted) yield { workspace, summary };
+    before = sorted.at(-1)?.id;
+    if (sorted.length < LISTED_AT_ONCE || before === undefined) return undefined;
+  }
+}

@@ -1,0 +1,283 @@
+/** The whole page: who is logged in, which view is open, and what frames it. */
+import type { ComponentChildren, VNode } from "preact";
+import { useCallback, useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
+import { type Api, ApiError, type Me } from "./api.ts";
+import { Audit } from "./audit.tsx";
+import { ConversationView } from "./conversation.tsx";
+import { Conversations } from "./conversations.tsx";
+import { Inbox } from "./inbox.tsx";
+import { keyOf } from "./item.ts";
+import type { Connection } from "./live.ts";
+import { Login } from "./login.tsx";
+import { Line, messageOf, Notice, Title } from "./parts.tsx";
+import { InquiryView } from "./question.tsx";
+import { isOneTime, loginCode, parseRoute, type Route } from "./route.ts";
+import { DeskProvider, useSession } from "./session.ts";
+import { Shortcuts } from "./shortcuts.tsx";
+
+type Entry =
+  | { readonly type: "starting" }
+  | { readonly type: "out"; readonly problem?: string | undefined }
+  | { readonly type: "in"; readonly me: Me };
+
+/** Logs in with the code of the address, if it has one, else with the cookie of an earlier login. */
+export function App({ api }: { readonly api: Api }): VNode {
+  const [entry, setEntry] = useState<Entry>({ type: "starting" });
+  const enter = useCallback(
+    async (login?: string) => {
+      try {
+        if (login !== undefined) await api.login(login);
+        setEntry({ type: "in", me: await api.me() });
+      } catch (error) {
+        const isUnknown = error instanceof ApiError && error.status === 401;
+        const problem = login === undefined && isUnknown ? undefined : loginProblem(error);
+        setEntry({ type: "out", problem });
+      }
+    },
+    [api],
+  );
+  const onLoggedOut = useCallback(
+    () => setEntry({ type: "out", problem: "You are no longer logged in." }),
+    [],
+  );
+  useEffect(() => {
+    const start = () => {
+      const code = takeLoginCode();
+      if (code !== undefined) void enter(code);
+    };
+    const code = takeLoginCode();
+    void enter(code);
+    window.addEventListener("hashchange", start);
+    return () => window.removeEventListener("hashchange", start);
+  }, [enter]);
+  if (entry.type === "starting") return <p class="starting">Loading …</p>;
+  if (entry.type === "out") return <Login problem={entry.problem} onLogin={enter} />;
+  const logOut = async () => {
+    await api.logout().catch(() => undefined); // The page forgets the person anyway.
+    setEntry({ type: "out" });
+  };
+  return (
+    <LoggedIn api={api} me={entry.me} onLoggedOut={onLoggedOut} onLogOut={() => void logOut()} />
+  );
+}
+
+/** Removes the code from the address, so that it is neither in the history nor shared by accident. */
+function takeLoginCode(): string | undefined {
+  const code = loginCode(location.hash);
+  if (code !== undefined) history.replaceState(null, "", "#/");
+  return code !== undefined && isOneTime(code) ? code : undefined;
+}
+
+function loginProblem(error: unknown): string {
+  if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
+    return "This login is invalid, expired or already used.";
+  }
+  return messageOf(error);
+}
+
+interface LoggedInProps {
+  readonly api: Api;
+  readonly me: Me;
+  readonly onLoggedOut: () => void;
+  readonly onLogOut: () => void;
+}
+
+function LoggedIn({ onLogOut, ...session }: LoggedInProps): VNode {
+  const { me } = session;
+  const [message, setMessage] = useState("");
+  const say = useCallback((text: string | undefined) => setMessage((before) => text ?? before), []);
+  const desk = useSession({ ...session, say });
+  const route = useRoute();
+  const count = desk.inbox.items.length;
+  useFocusOnChange(route);
+  useEffect(() => {
+    document.title = `${count > 0 ? `(${count}) ` : ""}${TITLES[route.view]} · jp desk`;
+  }, [count, route.view]);
+  useEffect(() => {
+    const timer = setTimeout(() => setMessage(""), MESSAGE_MS);
+    return () => clearTimeout(timer);
+  }, [message]);
+  return (
+    <DeskProvider value={desk}>
+      <a class="skip" href="#content" onClick={skipToContent}>
+        Skip to content
+      </a>
+      <header>
+        <Navigation view={route.view} count={count} />
+        <ConnectionState connection={desk.connection} />
+        <Account
+          name={me.name}
+          onLogOut={() => {
+            desk.drafts.clear();
+            onLogOut();
+          }}
+        />
+      </header>
+      <main id="content" tabIndex={-1}>
+        <Guarded key={JSON.stringify(route)}>
+          <View route={route} />
+        </Guarded>
+      </main>
+      <p class={message === "" ? "toast" : "toast shown"} role="status">
+        {message}
+      </p>
+    </DeskProvider>
+  );
+}
+
+const MESSAGE_MS = 8000;
+
+/** Who is logged in, and what concerns them and not a view. */
+function Account({
+  name,
+  onLogOut,
+}: {
+  readonly name: string;
+  readonly onLogOut: () => void;
+}): VNode {
+  const shortcuts = useRef<HTMLDialogElement>(null);
+  return (
+    <>
+      <button type="button" class="quiet account" popovertarget="account">
+        <Line text={name} />
+      </button>
+      <div id="account" popover="auto" role="group" aria-label="Account">
+        <button
+          type="button"
+          class="quiet"
+          aria-haspopup="dialog"
+          onClick={() => shortcuts.current?.showModal()}
+        >
+          Keyboard shortcuts
+        </button>
+        <button type="button" class="quiet" onClick={onLogOut}>
+          Log out
+        </button>
+      </div>
+      <Shortcuts dialog={shortcuts} />
+    </>
+  );
+}
+
+/** A view that cannot be drawn must not take the others with it. */
+function Guarded({ children }: { readonly children: ComponentChildren }): VNode {
+  const [error] = useErrorBoundary() as [unknown, () => void]; // Anything can be thrown.
+  if (error === undefined) return <>{children}</>;
+  return (
+    <>
+      <Title>Something went wrong</Title>
+      <Notice>This page cannot show it: {messageOf(error)}</Notice>
+      <p>
+        <a href="#/">Go to the inbox</a>
+      </p>
+    </>
+  );
+}
+
+const TITLES: Readonly<Record<Route["view"], string>> = {
+  inbox: "Inbox",
+  inquiry: "Question",
+  conversations: "Conversations",
+  conversation: "Conversation",
+  audit: "Audit",
+  unknown: "Not found",
+};
+
+/** The fragment is the route, so the link must not change it. */
+function skipToContent(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("main")?.focus();
+}
+
+function Navigation({
+  view,
+  count,
+}: {
+  readonly view: Route["view"];
+  readonly count: number;
+}): VNode {
+  const links = [
+    { href: "#/", text: "Inbox", isHere: view === "inbox" || view === "inquiry" },
+    { href: "#/conversations", text: "Conversations", isHere: view.startsWith("conversation") },
+    { href: "#/audit", text: "Audit", isHere: view === "audit" },
+  ];
+  return (
+    <nav aria-label="Main">
+      <ul>
+        {links.map(({ href, text, isHere }) => (
+          <li key={href}>
+            <a href={href} aria-current={isHere ? "page" : undefined}>
+              {text}
+              {href === "#/" && count > 0 && <span class="count">{count}</span>}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+const CONNECTIONS: Readonly<Record<Connection, string>> = {
+  connecting: "Connecting …",
+  live: "Live",
+  lost: "Connection lost, retrying …",
+};
+
+function ConnectionState({ connection }: { readonly connection: Connection }): VNode {
+  return (
+    <span class={`connection connection-${connection}`} role="status">
+      {CONNECTIONS[connection]}
+    </span>
+  );
+}
+
+function View({ route }: { readonly route: Route }): VNode {
+  switch (route.view) {
+    case "inbox":
+      return <Inbox />;
+    case "inquiry":
+      return <InquiryView key={keyOf(route)} address={route} />;
+    case "conversations":
+      return <Conversations />;
+    case "conversation":
+      return <ConversationView key={keyOf({ ...route, id: "" })} address={route} />;
+    case "audit":
+      return <Audit />;
+    case "unknown":
+      return (
+        <>
+          <Title>Not found</Title>
+          <p>
+            This page does not exist. <a href="#/">Go to the inbox</a>.
+          </p>
+        </>
+      );
+    default:
+      return route satisfies never;
+  }
+}
+
+function useRoute(): Route {
+  const [route, setRoute] = useState(() => parseRoute(location.hash));
+  useEffect(() => {
+    const onChange = () => {
+      if (loginCode(location.hash) === undefined) setRoute(parseRoute(location.hash));
+    };
+    window.addEventListener("hashchange", onChange);
+    return () => window.removeEventListener("hashchange", onChange);
+  }, []);
+  return route;
+}
+
+/** Screen readers and the keyboard continue at the heading of the new view. */
+function useFocusOnChange(route: Route): void {
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (isFirst.current) {
+      isFirst.current = false;
+      return;
+    }
+    window.scrollTo(0, 0);
+    document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+  }, [JSON.stringify(route)]);
+}

@@ -1,0 +1,331 @@
+/** The reader of one conversation, live while it runs: what was said and called, who asked, and who answered. */
+import type { VNode } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { firstLine, oneLine } from "../../render/index.ts";
+import { isJsonArray, isJsonObject, type JsonObject } from "../../util/index.ts";
+import type { ConversationAddress } from "./api.ts";
+import { Arguments, Code, JsonBlock } from "./code.tsx";
+import { StateBadge } from "./conversations.tsx";
+import { useDesk, useEvents } from "./session.ts";
+import { describeBy, describeEnd, stringOf } from "./item.ts";
+import { Markdown, summaryOf } from "./markdown.tsx";
+import { Line, messageOf, Notice, Time, Title } from "./parts.tsx";
+import { inquiryLink } from "./route.ts";
+import { type Block, type CallBlock, type Step, toBlocks } from "./timeline.ts";
+
+/** The latest are drawn; a button draws more. */
+const STEP = 150;
+
+export function ConversationView({ address }: { readonly address: ConversationAddress }): VNode {
+  const { conversation, events, problem } = useConversation(address);
+  const [count, setCount] = useState(STEP);
+  const blocks = useMemo(() => toBlocks(events ?? []), [events]);
+  const shown = blocks.slice(-count);
+  const state = stringOf(conversation["state"]);
+  return (
+    <>
+      <p class="back">
+        <a href="#/conversations">← Conversations</a>
+      </p>
+      <Title>
+        <Line text={stringOf(conversation["title"]) ?? address.conversation} />
+      </Title>
+      <p class="facts">
+        <span>{state === undefined ? "complete" : <StateBadge state={state} />}</span>
+        {stringOf(conversation["workspace"]) !== undefined && (
+          <span>
+            <Line text={stringOf(conversation["workspace"]) ?? ""} />
+          </span>
+        )}
+      </p>
+      {problem !== undefined && <Notice>{problem}</Notice>}
+      {events === undefined && problem === undefined && <p>Loading …</p>}
+      {events?.length === 0 && <p class="empty">Nothing has been said yet.</p>}
+      {blocks.length > count && (
+        <button type="button" onClick={() => setCount(count + STEP)}>
+          Show {Math.min(STEP, blocks.length - count)} earlier parts
+        </button>
+      )}
+      <ol class="timeline">
+        {shown.map((block, index) => (
+          <li key={blocks.length - shown.length + index} class={`block block-${block.type}`}>
+            <BlockView block={block} address={address} />
+          </li>
+        ))}
+      </ol>
+      <Waiting address={address} />
+      <Continue address={address} state={state} />
+    </>
+  );
+}
+
+interface Loaded {
+  readonly conversation: JsonObject;
+  readonly events?: readonly JsonObject[] | undefined;
+}
+
+/** Reads what is new whenever there is something. One request at a time, so that no event comes twice. */
+function useConversation(
+  address: ConversationAddress,
+): Loaded & { readonly problem?: string | undefined } {
+  const { api, generation } = useDesk();
+  const [loaded, setLoaded] = useState<Loaded>({ conversation: {} });
+  const [problem, setProblem] = useState<string>();
+  const reading = useRef(Promise.resolve());
+  const known = useRef<Loaded>({ conversation: {} });
+  const readNow = async (isFresh: boolean) => {
+    try {
+      const before = isFresh ? [] : (known.current.events ?? []);
+      const { conversation, events } = await api.conversation(address, before.length);
+      known.current = {
+        conversation: isJsonObject(conversation) ? conversation : {},
+        events: [...before, ...(isJsonArray(events) ? events.filter(isJsonObject) : [])],
+      };
+      setLoaded(known.current);
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  const read = (isFresh: boolean) => {
+    reading.current = reading.current.then(() => readNow(isFresh));
+  };
+  const { conversation, workspace } = address;
+  useEffect(() => read(true), [conversation, workspace, generation]);
+  useEvents(
+    ({ type, data }) => {
+      const isThis =
+        data["id"] === conversation && (workspace === undefined || data["workspace"] === workspace);
+      if (type !== "conversation" || !isThis) return;
+      const count = typeof data["count"] === "number" ? data["count"] : Infinity;
+      // Fewer than before: its end was removed.
+      read(count < (known.current.events?.length ?? 0));
+    },
+    [conversation, workspace],
+  );
+  return { ...loaded, problem };
+}
+
+function BlockView({
+  block,
+  address,
+}: {
+  readonly block: Block;
+  readonly address: ConversationAddress;
+}): VNode {
+  switch (block.type) {
+    case "turn":
+      return (
+        <h2>
+          Turn {block.number}
+          {block.at !== undefined && (
+            <span class="hint">
+              {" "}
+              <Time at={block.at} />
+            </span>
+          )}
+        </h2>
+      );
+    case "user":
+      return <UserMessage {...block} />;
+    case "assistant":
+      return (
+        <>
+          <h3>Assistant</h3>
+          <Markdown text={block.text} />
+        </>
+      );
+    case "reasoning":
+      return (
+        <details>
+          <summary>Reasoning</summary>
+          <Markdown text={block.text} />
+        </details>
+      );
+    case "data":
+      return (
+        <>
+          <h3>Assistant</h3>
+          <JsonBlock value={block.data} label="Data" />
+        </>
+      );
+    case "call":
+      return <CallView call={block} address={address} />;
+    case "end":
+      return <p class="hint">{oneLine(block.text)}</p>;
+    default:
+      return block satisfies never;
+  }
+}
+
+type UserBlock = Extract<Block, { readonly type: "user" }>;
+
+function UserMessage({ author, text, files }: UserBlock): VNode {
+  return (
+    <>
+      <h3>
+        <Line text={author ?? "User"} />
+      </h3>
+      <Markdown text={text} />
+      {files.map((file, index) => (
+        <p key={index} class="hint">
+          Attached: <Line text={file} />
+        </p>
+      ))}
+    </>
+  );
+}
+
+function CallView({
+  call,
+  address,
+}: {
+  readonly call: CallBlock;
+  readonly address: ConversationAddress;
+}): VNode {
+  const { name, steps, result } = call;
+  return (
+    <>
+      <h3>
+        Called <Line text={name} />
+      </h3>
+      {Object.keys(call.arguments).length > 0 && (
+        <details open={result === undefined}>
+          <summary>Arguments</summary>
+          <Arguments value={call.arguments} />
+        </details>
+      )}
+      {steps.length > 0 && (
+        <ul class="steps">
+          {steps.map((step, index) => (
+            <li key={index}>
+              <StepView step={step} address={address} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {result !== undefined && (
+        <details>
+          <summary>
+            {result.isError ? "Error: " : "Result: "}
+            {firstLine(result.content.slice(0, 200))}
+          </summary>
+          <Code text={result.content} label={`Result of ${oneLine(name)}`} />
+        </details>
+      )}
+    </>
+  );
+}
+
+const ACTIONS: Readonly<Record<string, string>> = {
+  run: "Run",
+  deliver: "Show the result",
+  rerun: "Run again",
+};
+
+function StepView({
+  step,
+  address,
+}: {
+  readonly step: Step;
+  readonly address: ConversationAddress;
+}): VNode {
+  if (step.type === "question") {
+    const { asker, text, end } = step;
+    return (
+      <>
+        <strong>
+          <Line text={asker} />
+        </strong>{" "}
+        asked: <a href={inquiryLink({ ...address, id: step.id })}>{summaryOf(text)}</a>
+        <br />
+        {end === undefined ? (
+          <span class="urgent">waiting for an answer</span>
+        ) : (
+          <>
+            <strong>{oneLine(describeEnd(end))}</strong>
+            {end.by !== undefined && ` by ${describeBy(end.by)}`}
+            {end.note !== undefined && `, note: ${oneLine(end.note)}`}
+          </>
+        )}
+      </>
+    );
+  }
+  const action = Object.hasOwn(ACTIONS, step.action) ? ACTIONS[step.action] : oneLine(step.action);
+  if (step.type === "asked") {
+    return (
+      <>
+        {action}:{" "}
+        <a class="urgent" href={inquiryLink({ ...address, id: step.id })}>
+          waiting for a decision
+        </a>
+      </>
+    );
+  }
+  return (
+    <>
+      {action}: <strong>{oneLine(step.decision)}</strong> by {describeBy(step.by)}
+      {step.reason !== undefined && `, reason: ${oneLine(step.reason)}`}
+    </>
+  );
+}
+
+/** What waits in this conversation. */
+function Waiting({ address }: { readonly address: ConversationAddress }): VNode | null {
+  const items = useWaiting(address);
+  if (items.length === 0) return null;
+  return (
+    <section aria-labelledby="waiting" class="question">
+      <h2 id="waiting">Waiting for you</h2>
+      <ul class="plain-list">
+        {items.map((item) => (
+          <li key={item.key}>
+            <a data-item href={inquiryLink(item)}>
+              {summaryOf(item.question.text)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function useWaiting({ conversation, workspace }: ConversationAddress) {
+  const { items } = useDesk().inbox;
+  return items.filter(
+    (item) =>
+      item.conversation === conversation &&
+      (workspace === undefined || item.workspace === workspace),
+  );
+}
+
+interface ContinueProps {
+  readonly address: ConversationAddress;
+  readonly state: string | undefined;
+}
+
+/** Only where the server runs turns, the turn is open, no process runs it, and nothing waits. */
+function Continue({ address, state }: ContinueProps): VNode | null {
+  const { api, me, say } = useDesk();
+  const [problem, setProblem] = useState<string>();
+  const isIdle = state !== undefined && !/^(running|waiting)/.test(state);
+  const waiting = useWaiting(address);
+  const resume = async () => {
+    try {
+      await api.resume(address);
+      setProblem(undefined);
+      say("The turn continues.");
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  if (!me.runs || !isIdle || waiting.length > 0) return null;
+  return (
+    <div class="actions">
+      <button type="button" class="primary" onClick={() => void resume()}>
+        Continue
+      </button>
+      {problem !== undefined && <Notice>{problem}</Notice>}
+    </div>
+  );
+}

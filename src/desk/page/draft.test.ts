@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../util/index.ts";
+import {
+  canRemember,
+  describeDraft,
+  type Draft,
+  DraftStore,
+  isAnswerable,
+  newDraft,
+  toBody,
+  whyNot,
+} from "./draft.ts";
+import { argumentsLine, describeBy, describeEnd, type Item, readItem } from "./item.ts";
+
+const SELECT = { type: "select", options: [{ value: "a" }, { value: null }, { value: ["b"] }] };
+
+/** As the API gives it. */
+function item(fields: JsonObject): Item {
+  const found = readItem({
+    workspace: "/w",
+    conversation: "c",
+    id: "q",
+    kind: "question",
+    tool: "t",
+    text: "Sure?",
+    answer_type: { type: "boolean" },
+    asked_at: "2026-01-02 03:04:05.6",
+    ...fields,
+  });
+  if (found === undefined) throw new Error("not an item");
+  return found;
+}
+
+function bodyOf(fields: JsonObject, draft: Partial<Draft>) {
+  const asked = item(fields);
+  const result = toBody(asked, { ...newDraft(asked), ...draft });
+  return result.type === "complete" ? result.body : result.problem;
+}
+
+describe("the answer that is sent", () => {
+  test.each<[title: string, JsonObject, Partial<Draft>, unknown]>([
+    ["yes", {}, { truth: true }, { answer: true }],
+    ["no", {}, { truth: false }, { answer: false }],
+    ["nothing yet", {}, {}, "Choose yes or no."],
+    ["text", { answer_type: { type: "text" } }, { text: " a\nb " }, { answer: " a\nb " }],
+    ["an empty text", { answer_type: { type: "text" } }, {}, { answer: "" }],
+    ["the suggested text", { answer_type: { type: "text" }, default: "x" }, {}, { answer: "x" }],
+    ["a secret", { answer_type: { type: "secret" } }, { text: "s" }, { answer: "s" }],
+    ["no secret", { answer_type: { type: "secret" } }, {}, "Enter the secret."],
+    ["an option", { answer_type: SELECT }, { chosen: [0] }, { answer: "a" }],
+    ["an option that is null", { answer_type: SELECT }, { chosen: [1] }, { answer: null }],
+    ["an option that is a list", { answer_type: SELECT }, { chosen: [2] }, { answer: ["b"] }],
+    ["no option", { answer_type: SELECT }, {}, "Choose an option."],
+    ["the suggested option", { answer_type: SELECT, default: "a" }, {}, { answer: "a" }],
+    [
+      "another answer",
+      { answer_type: { ...SELECT, other: true } },
+      { isOther: true, other: " mine " },
+      { answer: "mine" },
+    ],
+    [
+      "another answer that is empty",
+      { answer_type: { ...SELECT, other: true } },
+      { isOther: true, other: " ", chosen: [0] },
+      "Choose an option.",
+    ],
+    ["no options of several", { answer_type: { ...SELECT, multiple: true } }, {}, { answer: [] }],
+    [
+      "several options in their order, and another",
+      { answer_type: { ...SELECT, multiple: true, other: true } },
+      { chosen: [1, 0], isOther: true, other: "z" },
+      { answer: ["a", null, "z"] },
+    ],
+  ])("is %s", (_title, fields, draft, expected) => {
+    expect(bodyOf(fields, draft)).toEqual(expected);
+  });
+
+  test("has a note only where one is allowed", () => {
+    const draft = { truth: true, note: " why " };
+    expect(bodyOf({ note: true }, draft)).toEqual({ answer: true, note: "why" });
+    expect(bodyOf({}, draft)).toEqual({ answer: true });
+    expect(bodyOf({ kind: "permission" }, draft)).toEqual({ answer: true, note: "why" });
+  });
+
+  test("is remembered only where that is possible", () => {
+    const draft = { truth: true, isRemembered: true };
+    expect(bodyOf({}, draft)).toEqual({ answer: true, remember: true });
+    expect(bodyOf({ persistence: "none" }, draft)).toEqual({ answer: true });
+    const permission = { kind: "permission", persistence: "none" };
+    expect(bodyOf(permission, draft)).toEqual({ answer: true, remember: true });
+    expect(canRemember(item({ answer_type: { type: "secret" } }))).toBe(false);
+    expect(canRemember(item({ kind: "delivery" }))).toBe(false);
+  });
+
+  test("has the edited result of a delivery, if it was edited and is shown", () => {
+    const delivery = { kind: "delivery", content: "long", is_error: false };
+    expect(bodyOf(delivery, { truth: true, content: "short" })).toEqual({
+      answer: true,
+      content: "short",
+    });
+    expect(bodyOf(delivery, { truth: true, content: "long" })).toEqual({ answer: true });
+    expect(bodyOf(delivery, { truth: false, content: "short" })).toEqual({ answer: false });
+  });
+});
+
+test("a suggested answer that does not fit is not suggested", () => {
+  expect(newDraft(item({ default: "maybe" })).truth).toBeUndefined();
+});
+
+test("a secret is never in the review, and can be given only to a process that waits", () => {
+  const secret = item({ answer_type: { type: "secret" } });
+  expect(describeDraft(secret, { ...newDraft(secret), text: "hunter2" })).toBe("(hidden)");
+  expect(isAnswerable(secret)).toBe(false);
+  expect(isAnswerable(item({ answer_type: { type: "secret" }, is_live: true }))).toBe(true);
+});
+
+test("the review has the answer, the note and how long it holds", () => {
+  const asked = item({ note: true });
+  const draft = { ...newDraft(asked), truth: true, note: "why", isRemembered: true };
+  expect(describeDraft(asked, draft)).toBe("yes; note: why; for the rest of this turn");
+});
+
+describe("an item", () => {
+  test("is read from the record, with who answered", () => {
+    const read = readItem({
+      conversation: "c",
+      id: "q",
+      source: { source: "assistant" },
+      question: { text: "Sure?", answer_type: { type: "boolean" } },
+      outcome: "answered",
+      answer: true,
+      answered_by: { kind: "user", channel: "desk", name: "Ada" },
+      asked_at: "2026-01-02 03:04:05.6",
+    });
+    expect(read).toMatchObject({ asker: "Assistant", kind: "question", end: { answer: true } });
+    expect(describeBy(read?.end?.by)).toBe("Ada (desk)");
+  });
+
+  test("of a decision on record has words of its own", () => {
+    const denied = {
+      conversation: "c",
+      id: "p",
+      kind: "permission",
+      tool: "rm",
+      outcome: "denied",
+    };
+    const read = readItem({ ...denied, reason: "no" });
+    expect(read?.question.text).toBe("Run rm?");
+    expect(read?.end && describeEnd(read.end)).toBe("denied (no)");
+  });
+
+  test("that makes no sense is left out", () => {
+    expect(
+      readItem({ conversation: "c", id: "q", text: "?", answer_type: { type: "dance" } }),
+    ).toBeUndefined();
+    expect(readItem({ id: 1 })).toBeUndefined();
+  });
+});
+
+/** As a tab of a browser stores it. */
+function tab() {
+  const values = new Map<string, string>();
+  return {
+    values,
+    getItem: (key: string) => values.get(key) ?? null,
+    setItem: (key: string, value: string) => void values.set(key, value),
+    removeItem: (key: string) => void values.delete(key),
+  };
+}
+
+describe("what was typed", () => {
+  const asked = item({ answer_type: { type: "text" } });
+  const draft = { ...newDraft(asked), text: "Half" };
+
+  test("is there after a reload, for the same person and the same question only", () => {
+    const storage = tab();
+    new DraftStore(storage, "Ada").keep(asked, draft);
+    const later = item({ answer_type: { type: "text" }, asked_at: "2026-01-02 03:04:06" });
+    expect(new DraftStore(storage, "Ada").find(asked)).toEqual(draft);
+    expect(new DraftStore(storage, "Ada").find(later)).toBeUndefined();
+    expect(new DraftStore(storage, "Ben").find(asked)).toBeUndefined();
+  });
+
+  test("is gone once it is sent, and after logging out", () => {
+    const storage = tab();
+    const drafts = new DraftStore(storage, "Ada");
+    drafts.keep(asked, draft);
+    drafts.remove(asked);
+    expect(new DraftStore(storage, "Ada").find(asked)).toBeUndefined();
+    drafts.keep(asked, draft);
+    drafts.clear();
+    expect(storage.values.size).toBe(0);
+  });
+
+  test("is not kept if it is a secret", () => {
+    const storage = tab();
+    const secret = item({ answer_type: { type: "secret" } });
+    const drafts = new DraftStore(storage, "Ada");
+    drafts.keep(secret, { ...newDraft(secret), text: "s3cret" });
+    expect([drafts.find(secret), storage.values.size]).toEqual([undefined, 0]);
+  });
+
+  test.each(["", "{", "[]", '{"name":"Ada","drafts":[["k",{}],[1],null]}'])(
+    "is left out if another version has written it: %s",
+    (text) => {
+      const storage = tab();
+      storage.setItem("jp-desk-drafts", text);
+      expect(new DraftStore(storage, "Ada").find(asked)).toBeUndefined();
+    },
+  );
+});
+
+test.each([
+  [{ command: "ls\n-l" }, "ls -l"],
+  [{ path: "a", lines: [1, 2] }, "path: a, lines: [1,2]"],
+  [{}, ""],
+])("arguments on one line: %j", (args, line) => {
+  expect(argumentsLine(args)).toBe(line);
+});
+
+describe("who may answer", () => {
+  test.each<[title: string, JsonObject, string | undefined]>([
+    ["anyone with the right", {}, undefined],
+    ["the person it is for, however the name is written", { for: "ADA" }, undefined],
+    [
+      "no one but the person it is for",
+      { for: "ben" },
+      "You can read this, but only ben can answer it.",
+    ],
+    [
+      "no one without the right",
+      { kind: "permission" },
+      "You can read this. To answer it, you need the right “approve”.",
+    ],
+  ])("%s", (_title, fields, reason) => {
+    expect(whyNot(item(fields), { name: "ada", rights: ["see", "answer"] })).toBe(reason);
+  });
+});

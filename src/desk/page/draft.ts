@@ -1,0 +1,235 @@
+/** What a person has typed and chosen so far, and the answer that it makes. Pure: the fields draw it. */
+import { mayAnswer } from "../../conversation/index.ts";
+import { oneLine } from "../../render/index.ts";
+import { explainMisfit, type SelectType } from "../../tool/index.ts";
+import { isJsonObject, type Json } from "../../util/index.ts";
+import type { Right } from "../port.ts";
+import type { AnswerBody, Me } from "./api.ts";
+import { describeAnswer, type Item } from "./item.ts";
+
+/** The state of the fields of one question. Fields of other types than the question's stay empty. */
+export interface Draft {
+  readonly truth?: boolean | undefined;
+  /** The indices of the chosen options. */
+  readonly chosen: readonly number[];
+  /** Whether the person answers in their own words, and which. */
+  readonly isOther: boolean;
+  readonly other: string;
+  readonly text: string;
+  readonly note: string;
+  readonly isRemembered: boolean;
+  /** For a delivery: what the model sees instead of the result. */
+  readonly content?: string | undefined;
+}
+
+/** A draft with the suggested answer. */
+export function newDraft({ question }: Item): Draft {
+  const { answerType, default: suggested } = question;
+  const empty = { chosen: [], isOther: false, other: "", text: "", note: "", isRemembered: false };
+  if (suggested === undefined || explainMisfit(answerType, suggested) !== undefined) return empty;
+  switch (answerType.type) {
+    case "boolean":
+      return { ...empty, truth: suggested === true };
+    case "select":
+      return { ...empty, chosen: chosenOf(answerType, suggested) };
+    case "text":
+      return { ...empty, text: describeAnswer(suggested) };
+    default:
+      return empty;
+  }
+}
+
+function chosenOf({ options, isMultiple = false }: SelectType, answer: Json): readonly number[] {
+  const answers: readonly Json[] = isMultiple && Array.isArray(answer) ? answer : [answer];
+  const wanted = new Set(answers.map((value) => JSON.stringify(value)));
+  return options.flatMap(({ value }, index) => (wanted.has(JSON.stringify(value)) ? [index] : []));
+}
+
+/** The answer of a draft, or what is missing from it. */
+export type DraftResult =
+  | { readonly type: "complete"; readonly body: AnswerBody }
+  | { readonly type: "incomplete"; readonly problem: string };
+
+/** What would be sent. */
+export function toBody(item: Item, draft: Draft): DraftResult {
+  const { question } = item;
+  const { answerType } = question;
+  const answer = answerOf(item, draft);
+  if (answer === undefined) return { type: "incomplete", problem: MISSING[answerType.type] };
+  const misfit = explainMisfit(answerType, answer);
+  if (misfit !== undefined) return { type: "incomplete", problem: `Invalid answer: ${misfit}.` };
+  const note = allowsNote(item) ? draft.note.trim() : "";
+  const isEdited =
+    item.kind === "delivery" &&
+    answer === true &&
+    draft.content !== undefined &&
+    draft.content !== item.result?.content;
+  const body = {
+    answer,
+    ...(note !== "" && { note }),
+    ...(canRemember(item) && draft.isRemembered && { remember: true }),
+    ...(isEdited && { content: draft.content }),
+  };
+  return { type: "complete", body };
+}
+
+const MISSING = {
+  boolean: "Choose yes or no.",
+  select: "Choose an option.",
+  text: "Enter an answer.",
+  secret: "Enter the secret.",
+} as const;
+
+/** Undefined if it is incomplete. An empty list and an empty text are answers, an empty secret is not. */
+function answerOf({ question }: Item, draft: Draft): Json | undefined {
+  const { answerType } = question;
+  switch (answerType.type) {
+    case "boolean":
+      return draft.truth;
+    case "text":
+      return draft.text;
+    case "secret":
+      return draft.text === "" ? undefined : draft.text;
+    case "select": {
+      const chosen = answerType.options
+        .filter((_option, index) => draft.chosen.includes(index))
+        .map(({ value }) => value);
+      const other = draft.isOther ? draft.other.trim() : undefined;
+      if (other === "") return undefined;
+      if (answerType.isMultiple === true)
+        return [...chosen, ...(other === undefined ? [] : [other])];
+      return other ?? chosen[0];
+    }
+    default:
+      return answerType satisfies never;
+  }
+}
+
+/** In words, for the review before sending. Never contains a secret. */
+export function describeDraft(item: Item, draft: Draft): string {
+  const result = toBody(item, draft);
+  if (result.type === "incomplete") return result.problem;
+  if (item.question.answerType.type === "secret") return "(hidden)";
+  const { answer, note, remember } = result.body;
+  const value = Array.isArray(answer)
+    ? answer.map((one: Json) => describeAnswer(one)).join(", ") || "(none)"
+    : describeAnswer(answer) || "(empty)";
+  return [
+    value,
+    ...(note === undefined ? [] : [`note: ${note}`]),
+    ...(remember === true ? ["for the rest of this turn"] : []),
+  ].join("; ");
+}
+
+/** A denied permission or delivery may have a reason, which is its note. */
+export function allowsNote({ kind, question }: Item): boolean {
+  return kind === "question" ? question.allowsNote === true : kind !== "in_doubt";
+}
+
+/** Whether the answer may hold for the rest of the turn. */
+export function canRemember({ kind, question }: Item): boolean {
+  if (kind === "permission") return true;
+  const isSecret = question.answerType.type === "secret";
+  return kind === "question" && !isSecret && question.persistence === "turn";
+}
+
+/** Whether it can be answered here. A secret reaches only a process that waits for it. */
+export function isAnswerable({ question, isLive }: Item): boolean {
+  return question.answerType.type !== "secret" || isLive;
+}
+
+/** Why the person may not answer it. Undefined if they may. The server checks it too. */
+export function whyNot(item: Item, { name, rights }: Pick<Me, "name" | "rights">) {
+  const right: Right = item.kind === "question" ? "answer" : "approve";
+  if (!rights.includes(right)) {
+    return `You can read this. To answer it, you need the right “${right}”.`;
+  }
+  if (item.for === undefined || mayAnswer(item.for, name)) return undefined;
+  return `You can read this, but only ${oneLine(item.for)} can answer it.`;
+}
+
+const STORED = "jp-desk-drafts";
+
+/**
+ * What was typed, so that leaving a question, a reload or a restart of the server loses nothing. Kept by the browser for
+ * this tab only, and until the person logs out. Never has a secret.
+ */
+export class DraftStore {
+  readonly #storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
+  readonly #name: string;
+  readonly #drafts: Map<string, Draft>;
+
+  /** Drafts of another person are dropped. */
+  constructor(storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, name: string) {
+    this.#storage = storage;
+    this.#name = name;
+    this.#drafts = new Map(readDrafts(storage.getItem(STORED), name));
+  }
+
+  find(item: Item): Draft | undefined {
+    return this.#drafts.get(draftKey(item));
+  }
+
+  keep(item: Item, draft: Draft): void {
+    if (item.question.answerType.type === "secret") return;
+    this.#drafts.set(draftKey(item), draft);
+    this.#store();
+  }
+
+  remove(item: Item): void {
+    if (this.#drafts.delete(draftKey(item))) this.#store();
+  }
+
+  clear(): void {
+    this.#drafts.clear();
+    this.#storage.removeItem(STORED);
+  }
+
+  #store(): void {
+    const stored = { name: this.#name, drafts: [...this.#drafts] };
+    try {
+      this.#storage.setItem(STORED, JSON.stringify(stored));
+    } catch {
+      // There is no room for it. It is still kept until a reload.
+    }
+  }
+}
+
+/** A later question may have the same id. */
+function draftKey({ key, askedAt }: Item): string {
+  return `${askedAt} ${key}`;
+}
+
+/** Only this program writes it, but another version may have. */
+function readDrafts(text: string | null, name: string): readonly (readonly [string, Draft])[] {
+  try {
+    const stored: unknown = JSON.parse(text ?? "");
+    if (!isJsonObject(stored) || stored["name"] !== name) return [];
+    const { drafts } = stored;
+    return Array.isArray(drafts) ? drafts.flatMap(readDraft) : [];
+  } catch {
+    return [];
+  }
+}
+
+function readDraft(entry: Json): readonly (readonly [string, Draft])[] {
+  if (!Array.isArray(entry)) return [];
+  const [key, draft] = entry as readonly Json[]; // What is missing is undefined.
+  if (typeof key !== "string" || !isJsonObject(draft) || !isDraft(draft)) return [];
+  return [[key, draft]];
+}
+
+function isDraft(json: object): json is Draft {
+  const { truth, chosen, isOther, other, text, note, isRemembered, content } = json as Record<
+    keyof Draft,
+    unknown
+  >; // Each is checked here.
+  return (
+    [other, text, note].every((value) => typeof value === "string") &&
+    [isOther, isRemembered].every((value) => typeof value === "boolean") &&
+    Array.isArray(chosen) &&
+    chosen.every((index) => typeof index === "number") &&
+    (truth === undefined || typeof truth === "boolean") &&
+    (content === undefined || typeof content === "string")
+  );
+}

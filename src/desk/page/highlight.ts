@@ -1,0 +1,58 @@
+/** Syntax highlighting as a list of pieces. Loaded on first use: most questions have no code. */
+import core from "highlight.js/lib/core";
+import bash from "highlight.js/lib/languages/bash";
+import go from "highlight.js/lib/languages/go";
+import ini from "highlight.js/lib/languages/ini";
+import javascript from "highlight.js/lib/languages/javascript";
+import json from "highlight.js/lib/languages/json";
+import python from "highlight.js/lib/languages/python";
+import rust from "highlight.js/lib/languages/rust";
+import sql from "highlight.js/lib/languages/sql";
+import typescript from "highlight.js/lib/languages/typescript";
+import xml from "highlight.js/lib/languages/xml";
+import yaml from "highlight.js/lib/languages/yaml";
+import { decodeEntities } from "./entities.ts";
+
+/** A piece of code with the highlighter's name for it, such as `keyword`. */
+export interface Piece {
+  readonly text: string;
+  readonly scope?: string;
+}
+
+const LANGUAGES = {
+  bash,
+  go,
+  ini,
+  javascript,
+  json,
+  python,
+  rust,
+  sql,
+  typescript,
+  xml,
+  yaml,
+};
+for (const [name, language] of Object.entries(LANGUAGES)) core.registerLanguage(name, language);
+
+/** Undefined if the language is not known. */
+export function highlight(code: string, language: string): readonly Piece[] | undefined {
+  const known = core.getLanguage(language);
+  if (known === undefined) return undefined;
+  const { value } = core.highlight(code, { language, ignoreIllegals: true });
+  return piecesOf(value);
+}
+
+/** The highlighter's HTML has only spans with a class, and entities. It is read here and never becomes HTML. */
+export function piecesOf(html: string): readonly Piece[] {
+  const open: (string | undefined)[] = [];
+  const pieces: Piece[] = [];
+  for (const [part, scope] of html.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
+    if (scope !== undefined) open.push(/^hljs-([a-z]+)/.exec(scope)?.[1] ?? open.at(-1));
+    else if (part === "</span>") open.pop();
+    else {
+      const inner = open.at(-1);
+      pieces.push({ text: decodeEntities(part), ...(inner !== undefined && { scope: inner }) });
+    }
+  }
+  return pieces;
+}

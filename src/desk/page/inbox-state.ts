@@ -1,0 +1,104 @@
+/** What waits, kept up to date by events. Pure: the page draws it. */
+import { isJsonObject, type JsonObject } from "../../util/index.ts";
+import { type Item, keyOf, readItem, stringOf } from "./item.ts";
+import type { StreamEvent } from "../event-parser.ts";
+
+/** What waits, and what was answered while the page was open. */
+export interface InboxState {
+  readonly isLoaded: boolean;
+  /** Oldest first. */
+  readonly items: readonly Item[];
+  /** By whom, by the key of the item; the latest last. */
+  readonly answered: ReadonlyMap<string, Answered>;
+}
+
+/** Something that no longer waits, and who has decided. */
+export interface Answered {
+  readonly item: Item | undefined;
+  readonly by: JsonObject | undefined;
+}
+
+export const EMPTY_INBOX: InboxState = { isLoaded: false, items: [], answered: new Map() };
+
+/** Of these the page remembers by whom they were answered. */
+const MAX_ANSWERED = 200;
+
+/**
+ * Replaces the list by what the server has listed. `before` is the state when the list was requested: what was
+ * answered since then may still be in the list, and what came since then may be missing.
+ */
+export function withList(
+  state: InboxState,
+  before: InboxState,
+  list: readonly JsonObject[],
+): InboxState {
+  const isGone = ({ key }: Item) => state.answered.has(key) && !before.answered.has(key);
+  const listed = list.flatMap((json) => readItem(json) ?? []).filter((item) => !isGone(item));
+  const keys = new Set(listed.map(({ key }) => key));
+  const earlier = new Set(before.items.map(({ key }) => key));
+  const since = state.items.filter(({ key }) => !keys.has(key) && !earlier.has(key));
+  return { ...state, isLoaded: true, items: sorted([...listed, ...since]) };
+}
+
+/** The state after an event. */
+export function withEvent(state: InboxState, { type, data }: StreamEvent): InboxState {
+  if (type === "pending") {
+    const item = readItem(data);
+    if (item === undefined) return state;
+    const others = state.items.filter(({ key }) => key !== item.key);
+    const answered = new Map(state.answered);
+    answered.delete(item.key); // A later question may have the same id.
+    return { ...state, items: sorted([...others, item]), answered };
+  }
+  if (type !== "answered") return state;
+  const key = keyOf({
+    workspace: stringOf(data["workspace"]) ?? "",
+    conversation: stringOf(data["conversation"]) ?? "",
+    id: stringOf(data["id"]) ?? "",
+  });
+  const by = data["answered_by"];
+  return withAnswered(state, key, isJsonObject(by) ? by : undefined);
+}
+
+/** The state after someone has answered this item. */
+export function withAnswered(
+  state: InboxState,
+  key: string,
+  by: JsonObject | undefined,
+): InboxState {
+  const item = state.items.find((each) => each.key === key);
+  const answered = new Map(state.answered);
+  const known = answered.get(key);
+  answered.delete(key);
+  answered.set(key, { item: item ?? known?.item, by: by ?? known?.by });
+  const [oldest] = answered.keys();
+  if (answered.size > MAX_ANSWERED && oldest !== undefined) answered.delete(oldest);
+  return { ...state, items: state.items.filter((each) => each.key !== key), answered };
+}
+
+/** The item, and the open questions of the same call, which are answered as one form. */
+export function formOf(items: readonly Item[], item: Item): readonly Item[] {
+  const key = formKey(item);
+  const form = items.filter((other) => formKey(other) === key);
+  return form.some((other) => other.key === item.key) ? form : [item];
+}
+
+/** The items in order, with the questions of each form together. */
+export function toForms(items: readonly Item[]): readonly (readonly [Item, ...Item[]])[] {
+  const forms = new Map<string, [Item, ...Item[]]>();
+  for (const item of items) {
+    const form = forms.get(formKey(item));
+    if (form === undefined) forms.set(formKey(item), [item]);
+    else form.push(item);
+  }
+  return [...forms.values()];
+}
+
+function formKey({ kind, callId, workspace, conversation, key }: Item): string {
+  const isAlone = kind !== "question" || callId === undefined;
+  return isAlone ? key : JSON.stringify([workspace, conversation, "call", callId]);
+}
+
+function sorted(items: readonly Item[]): readonly Item[] {
+  return items.toSorted((left, right) => left.askedAt - right.askedAt);
+}

@@ -1,0 +1,143 @@
+/** The inbox: what waits, oldest first, and what was answered while the page was open. */
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { firstLine } from "../../render/index.ts";
+import { useDesk } from "./session.ts";
+import { type Answered, toForms } from "./inbox-state.ts";
+import { argumentsLine, describeBy, type Item, toolBehind } from "./item.ts";
+import { summaryOf } from "./markdown.tsx";
+import { Deadline, Line, Title, Waited } from "./parts.tsx";
+import { inquiryLink } from "./route.ts";
+
+/** Drawn at once; a button draws more. */
+const STEP = 100;
+/** Of what was answered, the latest are listed. */
+const MAX_ANSWERED = 5;
+/** Of a longer form, the first questions are listed. */
+const MAX_LISTED = 4;
+
+/** Words for what waits, by its kind. */
+const KIND_WORDS: Readonly<Record<Item["kind"], string>> = {
+  question: "Question",
+  permission: "Permission",
+  delivery: "Result",
+  in_doubt: "Interrupted call",
+};
+
+export function Inbox(): VNode {
+  const { inbox } = useDesk();
+  const [count, setCount] = useState(STEP);
+  const { items, isLoaded, answered } = inbox;
+  const forms = toForms(items);
+  const hasSeveral = new Set(items.map(({ workspace }) => workspace)).size > 1;
+  return (
+    <>
+      <Title>Inbox</Title>
+      {!isLoaded && <p>Loading …</p>}
+      {isLoaded && items.length === 0 && (
+        <div class="empty">
+          <p>Nothing is waiting.</p>
+          <p class="hint">New questions appear here automatically.</p>
+        </div>
+      )}
+      {forms.length > 0 && (
+        <ul class="cards">
+          {forms.slice(0, count).map((form) => (
+            <Card key={form[0].key} form={form} showsWorkspace={hasSeveral} />
+          ))}
+        </ul>
+      )}
+      {forms.length > count && (
+        <button type="button" onClick={() => setCount(count + STEP)}>
+          Show {Math.min(STEP, forms.length - count)} more
+        </button>
+      )}
+      <AnsweredList answered={[...answered.values()].slice(-MAX_ANSWERED).toReversed()} />
+    </>
+  );
+}
+
+interface CardProps {
+  readonly form: readonly [Item, ...Item[]];
+  readonly showsWorkspace: boolean;
+}
+
+function Card({ form, showsWorkspace }: CardProps): VNode {
+  const [item] = form;
+  const { kind, asker, title, conversation, workspace, askedAt, deadline } = item;
+  const tool = toolBehind(item);
+  return (
+    <li>
+      <a class="card" data-item href={inquiryLink(item)}>
+        <span class="card-top">
+          <span class={`badge badge-${kind}`}>
+            {form.length > 1 ? `${form.length} questions` : KIND_WORDS[kind]}
+          </span>
+          {deadline !== undefined && <Deadline at={deadline} />}
+          <span class="card-time">
+            <Waited since={askedAt} />
+          </span>
+        </span>
+        {form.slice(0, MAX_LISTED).map(({ key, question }) => (
+          <strong key={key} class="card-text" dir="auto">
+            {summaryOf(question.text)}
+          </strong>
+        ))}
+        {form.length > MAX_LISTED && <span>and {form.length - MAX_LISTED} more</span>}
+        <Detail item={item} />
+        <span class="facts">
+          <span>
+            <Line text={asker} />
+            {tool !== undefined && (
+              <>
+                {" in "}
+                <Line text={tool} />
+              </>
+            )}
+          </span>
+          <span>
+            <Line text={title ?? conversation} />
+          </span>
+          {showsWorkspace && (
+            <span>
+              <Line text={workspace} />
+            </span>
+          )}
+          {item.for !== undefined && (
+            <span>
+              for <Line text={item.for} />
+            </span>
+          )}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** What a call would do, or what it returned. */
+function Detail({ item: { arguments: args = {}, result } }: { readonly item: Item }): VNode | null {
+  const line = result === undefined ? argumentsLine(args) : firstLine(result.content.slice(0, 300));
+  return line === "" ? null : <code class="card-detail">{line}</code>;
+}
+
+function AnsweredList({ answered }: { readonly answered: readonly Answered[] }): VNode | null {
+  const known = answered.flatMap(({ item, by }) => (item === undefined ? [] : [{ item, by }]));
+  if (known.length === 0) return null;
+  return (
+    <section aria-labelledby="answered">
+      <h2 id="answered">Recently answered</h2>
+      <ul class="plain-list">
+        {known.map(({ item, by }) => (
+          <li key={item.key}>
+            <a data-item href={inquiryLink(item)}>
+              {summaryOf(item.question.text)}
+            </a>{" "}
+            <span class="hint">
+              {by === undefined ? "no longer pending" : `answered by ${describeBy(by)}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+/** Which view the fragment of the address names, and the fragment of a view. */
+import type { ConversationAddress, InquiryAddress } from "./api.ts";
+
+/** What the page shows. */
+export type Route =
+  | { readonly view: "inbox" }
+  | ({ readonly view: "inquiry" } & InquiryAddress)
+  | { readonly view: "conversations" }
+  | ({ readonly view: "conversation" } & ConversationAddress)
+  | { readonly view: "audit" }
+  | { readonly view: "unknown" };
+
+/** Takes the fragment with its `#`. */
+export function parseRoute(fragment: string): Route {
+  const [path = "", query = ""] = fragment.replace(/^#?\/?/, "").split("?", 2);
+  const [view = "", ...rest] = path.split("/").map(decode);
+  const [conversation, id] = rest;
+  const workspace = new URLSearchParams(query).get("workspace") ?? undefined;
+  if (rest.some((part) => part === undefined || part === "")) return { view: "unknown" };
+  if (view === "" && rest.length === 0) return { view: "inbox" };
+  if (view === "audit" && rest.length === 0) return { view };
+  if (view === "conversations" && rest.length === 0) return { view };
+  if (view === "conversations" && rest.length === 1 && conversation !== undefined) {
+    return { view: "conversation", conversation, workspace };
+  }
+  if (view === "inquiries" && rest.length === 2 && conversation !== undefined && id !== undefined) {
+    return { view: "inquiry", conversation, id, workspace };
+  }
+  return { view: "unknown" };
+}
+
+/** The code of a login link. Undefined if the fragment is no login. */
+export function loginCode(fragment: string): string | undefined {
+  const code = /^#\/?login=(.+)$/.exec(fragment)?.[1];
+  return code === undefined ? undefined : decode(code);
+}
+
+/** Not a personal token: whoever opens a link with someone else's would answer in their name without knowing. */
+export function isOneTime(code: string): boolean {
+  return !code.startsWith("jpd_");
+}
+
+export function inquiryLink({ conversation, id, workspace }: InquiryAddress): string {
+  const path = `#/inquiries/${encodeURIComponent(conversation)}/${encodeURIComponent(id)}`;
+  return path + workspaceQuery(workspace);
+}
+
+export function conversationLink({ conversation, workspace }: ConversationAddress): string {
+  return `#/conversations/${encodeURIComponent(conversation)}${workspaceQuery(workspace)}`;
+}
+
+/** Ids of conversations are unique only within a workspace. */
+function workspaceQuery(workspace: string | undefined): string {
+  return workspace === undefined ? "" : `?${new URLSearchParams({ workspace }).toString()}`;
+}
+
+/** Undefined if it is not validly encoded. */
+function decode(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { inquiryLink, loginCode, parseRoute } from "./route.ts";
+import { deadlineWords, durationWords, nextChange } from "./parts.tsx";
+import { toBlocks } from "./timeline.ts";
+
+const BY = { kind: "user", channel: "desk", name: "Ada" };
+
+describe("a conversation", () => {
+  test("has everything about a call in one place", () => {
+    const blocks = toBlocks([
+      { type: "turn_start", timestamp: "2026-01-02 03:04:05" },
+      { type: "chat_request", content: "Go.", author: "Ada" },
+      { type: "chat_response", reasoning: "Hm." },
+      { type: "chat_response", message: "I go." },
+      { type: "tool_call_request", id: "1", name: "go", arguments: { to: "x" } },
+      { type: "tool_call_request", id: "2", name: "stop", arguments: {} },
+      { type: "permission_request", id: "p", tool_call_id: "1", tool: "go", action: "run" },
+      {
+        type: "permission_decision",
+        tool_call_id: "1",
+        tool: "go",
+        decision: "approved",
+        decided_by: BY,
+      },
+      { type: "attempt_start", tool_call_id: "1" },
+      {
+        type: "inquiry_request",
+        id: "q",
+        tool_call_id: "1",
+        source: { source: "tool", name: "go" },
+        question: { text: "Far?" },
+      },
+      { type: "permission_request", id: "p2", tool_call_id: "2", tool: "stop", action: "run" },
+      { type: "inquiry_response", id: "q", outcome: "answered", answer: true, answered_by: BY },
+      { type: "tool_call_response", id: "1", content: "gone", is_error: false },
+      { type: "later_kind" },
+    ]);
+    expect(blocks.map(({ type }) => type)).toEqual([
+      "turn",
+      "user",
+      "reasoning",
+      "assistant",
+      "call",
+      "call",
+    ]);
+    expect(blocks[4]).toEqual({
+      type: "call",
+      id: "1",
+      name: "go",
+      arguments: { to: "x" },
+      steps: [
+        { type: "decision", action: "run", decision: "approved", by: BY, reason: undefined },
+        {
+          type: "question",
+          id: "q",
+          asker: "go",
+          text: "Far?",
+          end: { outcome: "answered", answer: true, by: BY },
+        },
+      ],
+      result: { content: "gone", isError: false },
+    });
+    expect(blocks[5]).toMatchObject({ steps: [{ type: "asked", id: "p2", action: "run" }] });
+  });
+
+  test("gives results of calls with the same id to them in order", () => {
+    const call = { type: "tool_call_request", id: "1", name: "go", arguments: {} };
+    const result = { type: "tool_call_response", id: "1", is_error: false };
+    const blocks = toBlocks([call, call, { ...result, content: "a" }, { ...result, content: "b" }]);
+    expect(blocks).toMatchObject([{ result: { content: "a" } }, { result: { content: "b" } }]);
+  });
+});
+
+describe("an address", () => {
+  test("names the view, and ids of any characters", () => {
+    const address = { conversation: "jp-c1", id: "call/1.a?b#c%", workspace: "/w x&y" };
+    expect(parseRoute(inquiryLink(address))).toEqual({ view: "inquiry", ...address });
+    expect(parseRoute("#/inquiries/c/q")).toEqual({ view: "inquiry", conversation: "c", id: "q" });
+    expect(parseRoute("")).toEqual({ view: "inbox" });
+    expect(parseRoute("#/conversations")).toEqual({ view: "conversations" });
+    expect(parseRoute("#/conversations/c")).toEqual({ view: "conversation", conversation: "c" });
+    expect(parseRoute("#/audit")).toEqual({ view: "audit" });
+  });
+
+  test.each([
+    "#/nowhere",
+    "#/inquiries/c",
+    "#/inquiries/c/q/more",
+    "#/inquiries/%/q",
+    "#/conversations/",
+  ])("is unknown: %s", (fragment) => {
+    expect(parseRoute(fragment)).toEqual({ view: "unknown" });
+  });
+
+  test("may be a login", () => {
+    expect(loginCode("#login=a%2Fb")).toBe("a/b");
+    expect(loginCode("#/")).toBeUndefined();
+  });
+});
+
+describe("times", () => {
+  test.each([
+    [-5, "0 s"],
+    [12_900, "12 s"],
+    [60_000, "1 min"],
+    [3_600_000, "1 h"],
+    [7_500_000, "2 h 5 min"],
+    [86_400_000, "1 day"],
+    [400_000_000, "4 days"],
+  ])("%i ms are %s", (milliseconds, words) => {
+    expect(durationWords(milliseconds)).toBe(words);
+  });
+
+  test("say how much is left", () => {
+    expect(deadlineWords(100_000, 10_000)).toBe("due in 1 min");
+    expect(deadlineWords(10_000, 10_000)).toBe("overdue");
+  });
+
+  test("are drawn again when their words change", () => {
+    expect(nextChange(12_300)).toBe(700);
+    expect(nextChange(90_000)).toBe(30_000);
+  });
+});

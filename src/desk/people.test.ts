@@ -1,0 +1,165 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { hashOf, openPeople } from "./people.ts";
+import type { People } from "./port.ts";
+
+function open() {
+  const folder = path.join(temporaryFolder(), "data");
+  return { people: openPeople(folder), file: path.join(folder, "people.json"), folder };
+}
+
+function findByToken(people: People, token: string) {
+  return people.findByHash(hashOf(token));
+}
+
+describe("a token", () => {
+  test("belongs to one person, with their rights", async () => {
+    const { people } = open();
+    const ada = await people.add("ada", ["approve", "see"]);
+    const bob = await people.add("bob", ["see"]);
+    expect(ada).toMatch(/^jpd_[\w-]{43}$/);
+    expect(await findByToken(people, ada)).toEqual({ name: "ada", rights: ["see", "approve"] });
+    expect(await findByToken(people, bob)).toEqual({ name: "bob", rights: ["see"] });
+    expect(await people.list()).toHaveLength(2);
+  });
+
+  test.each(["", "jpd_", "x"])("that is unknown belongs to no one: %j", async (token) => {
+    const { people } = open();
+    expect(await findByToken(people, token)).toBeUndefined();
+    await people.add("ada", ["see"]);
+    expect(await findByToken(people, token)).toBeUndefined();
+  });
+
+  test("is stored only as a hash, in a file that only the user can read", async () => {
+    counters("T-DESK-6");
+    const { people, file, folder } = open();
+    const token = await people.add("ada", ["see"]);
+    expect(readFileSync(file, "utf8")).not.toContain(token.slice("jpd_".length));
+    expect([statSync(file).mode & 0o777, statSync(folder).mode & 0o777]).toEqual([0o600, 0o700]);
+  });
+
+  test("stops working when another process removes the person", async () => {
+    const { people, folder } = open();
+    const token = await people.add("ada", ["see"]);
+    expect(await findByToken(people, token)).toBeDefined();
+    expect(await openPeople(folder).remove("ADA")).toBe(true);
+    expect(await findByToken(people, token)).toBeUndefined();
+  });
+
+  test("of someone who was removed does not work for a new person of that name", async () => {
+    counters("T-DESK-6");
+    const { people } = open();
+    const token = await people.add("ada", ["see"]);
+    await people.remove("ada");
+    await people.add("ada", ["see"]);
+    expect(await findByToken(people, token)).toBeUndefined();
+  });
+});
+
+describe("a name", () => {
+  test.each([
+    "",
+    "x".repeat(65),
+    " ada",
+    "ada ",
+    "a\nb",
+    "a\r\nset-cookie: x",
+    "a\u001b[31m",
+    "a\u202eb",
+    "a\u200bb",
+    "a\u2028b",
+    "\ud800",
+    "\u3164",
+    "ada\ufe0f",
+    "ad\u034fa",
+    "\u2800",
+  ])("cannot be %j", async (name) => {
+    const { people } = open();
+    await expect(people.add(name, ["see"])).rejects.toMatchObject({ code: "invalid_name" });
+    expect(await people.list()).toEqual([]);
+  });
+
+  test.each(["ada", "Ada Lovelace", "Žofie", "李", "__proto__", "x".repeat(64)])(
+    "can be %j",
+    async (name) => {
+      const { people, folder } = open();
+      await people.add(name, ["see"]);
+      expect(await openPeople(folder).list()).toEqual([{ name, rights: ["see"] }]);
+    },
+  );
+
+  test.each([
+    ["ada", "ADA"],
+    ["zo\u00eb", "zoe\u0308"],
+    ["ada", "ａｄａ"],
+    ["ada", "\u0430da"],
+    ["ada", "\u0430\u0501\u0430"],
+    ["BOB", "\u0412\u041e\u0412"],
+    ["ion", "\u03b9\u03bfn"],
+    ["stra\u00dfe", "STRASSE"],
+    ["Ada Lovelace", "Ada  Lovelace"],
+    ["Ada Lovelace", "Ada\u00a0Lovelace"],
+  ])("%j is taken by %j", async (first, second) => {
+    counters("T-DESK-7");
+    const { people } = open();
+    await people.add(first, ["see"]);
+    await expect(people.add(second, ["see"])).rejects.toMatchObject({ code: "person_exists" });
+  });
+});
+
+test("people who are added at the same time are all kept, in order", async () => {
+  const { people } = open();
+  await Promise.all(["a", "b", "c", "d"].map((name) => people.add(name, ["see"])));
+  expect((await people.list()).map(({ name }) => name)).toEqual(["a", "b", "c", "d"]);
+});
+
+test("changes by several processes at the same time are all kept", async () => {
+  const { people, folder } = open();
+  await people.add("old", ["see"]);
+  const names = ["a", "b", "c", "d", "e", "f"];
+  await Promise.all([
+    ...names.map((name) => openPeople(folder).add(name, ["see"])),
+    openPeople(folder).remove("old"),
+  ]);
+  expect((await people.list()).map(({ name }) => name).toSorted()).toEqual(names);
+});
+
+test("of two who look alike in a file from elsewhere, the one of that name is removed", async () => {
+  const { people, file } = open();
+  await people.add("ada", ["see"]);
+  const text = readFileSync(file, "utf8");
+  const [entry = ""] = /\{\s*"name"[^}]*\}/.exec(text) ?? [];
+  writeFileSync(file, text.replace(entry, `${entry.replace("ada", "\u0430da")},${entry}`));
+  expect(await people.remove("ada")).toBe(true);
+  expect((await people.list()).map(({ name }) => name)).toEqual(["\u0430da"]);
+});
+
+test("removing someone unknown changes nothing", async () => {
+  const { people } = open();
+  expect(await people.remove("ada")).toBe(false);
+});
+
+test.each(["", "[]", '{"people":[{"name":"ada","rights":["see"],"token_sha256":""}]}'])(
+  "a damaged file lets no one in, and says so: %j",
+  async (text) => {
+    const { people, file } = open();
+    const token = await people.add("ada", ["see"]);
+    writeFileSync(file, text);
+    await expect(findByToken(people, token)).rejects.toMatchObject({ code: "people_invalid" });
+    await expect(people.add("bob", [])).rejects.toMatchObject({ code: "people_invalid" });
+    expect(readFileSync(file, "utf8")).toBe(text);
+  },
+);
+
+test("a file that others could have written lets no one in, and says so", async () => {
+  counters("T-DESK-8");
+  const { people, file } = open();
+  const token = await people.add("ada", ["see"]);
+  chmodSync(file, 0o660);
+  await expect(findByToken(people, token)).rejects.toMatchObject({ code: "people_invalid" });
+  chmodSync(file, 0o600);
+  expect(await findByToken(people, token)).toBeDefined();
+});

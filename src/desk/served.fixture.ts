@@ -1,0 +1,267 @@
+/** A desk that is served on this machine, with one question that waits. */
+import { EventEmitter, once } from "node:events";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { FakeClock } from "../testing/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { openPeople } from "./people.ts";
+import type {
+  ConversationPart,
+  Desk,
+  DeskAnswerResult,
+  DeskEvent,
+  DeskReply,
+  InquiryQuery,
+  InquiryRef,
+  Page,
+  PendingJson,
+  People,
+  Person,
+  ResumeResult,
+} from "./port.ts";
+import { sessionsInMemory } from "./sessions.ts";
+import { type DeskService, serveDesk, type ServeDeskOptions } from "./server.ts";
+
+export const PENDING: PendingJson = {
+  workspace: "/work space",
+  conversation: "jp-c17457886043",
+  id: "call/1 ü.sure.1",
+  kind: "question",
+  tool: "fs_delete_file",
+  text: "Delete it?",
+  asked_at: "2026-01-02T03:04:05.678Z",
+  label: "fs_delete_file",
+  tool_call_id: "call/1 ü",
+  is_live: false,
+};
+
+/** Where the question is. */
+export const QUESTION_PATH = `/conversations/${PENDING.conversation}/inquiries/${encodeURIComponent(PENDING.id)}`;
+
+export const OWNER: Person = { name: "olga", rights: ["see", "answer", "approve", "administer"] };
+
+/** Only for tests: of `localhost`, signed by itself. */
+export const TLS = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgJchRizGo67uRn/Ae
+zBHbKFYWMObw8P+FuN67vD3FGZChRANCAAQjplCgcfbPNTdPCbiDt9f/9lRrP1CS
+ChfeEmOkrkddEYdV2iyxHqX5I/oRV1ET6DmduNsGT5b5A2L56khPJ0NC
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUWpO0flqfB6r4wEJzRVVJbh3lGI4wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNjA1MDI1OFoYDzIxMjYxMDIz
+MDUwMjU4WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAQjplCgcfbPNTdPCbiDt9f/9lRrP1CSChfeEmOkrkddEYdV2iyxHqX5
+I/oRV1ET6DmduNsGT5b5A2L56khPJ0NCo28wbTAdBgNVHQ4EFgQUaL1K0uRq4obe
+aJa/gszbeQa2LAEwHwYDVR0jBBgwFoAUaL1K0uRq4obeaJa/gszbeQa2LAEwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSAAwRQIgRROCGGeZR3i7xE9J8J8WbVna3OgEL1D81Lhin0/PUekCIQDo
+pTxKKrGoxVML5qBoCVKuJ92ekFXRCadS+X6hUh/PIg==
+-----END CERTIFICATE-----
+`,
+};
+
+/** Keeps everything in memory, and what it was asked. */
+class FakeDesk implements Desk {
+  answeredBy: JsonObject | undefined;
+  readonly calls: unknown[] = [];
+  readonly #events: DeskEvent[] = [];
+  readonly #listeners = new Set<(event: DeskEvent) => void>();
+  readonly #changes = new EventEmitter();
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  async untilListeners(count: number): Promise<void> {
+    while (this.#listeners.size !== count) await once(this.#changes, "listeners");
+  }
+
+  publish(data: JsonObject, type: DeskEvent["type"] = "conversation"): void {
+    const event = { id: this.#events.length + 1, type, data };
+    this.#events.push(event);
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  async listPending() {
+    return this.answeredBy === undefined ? [PENDING] : [];
+  }
+
+  async findInquiry({ conversation, id, workspace }: InquiryRef): Promise<JsonObject | undefined> {
+    const isIt = conversation === PENDING.conversation && id === PENDING.id;
+    if (!isIt || (workspace ?? PENDING.workspace) !== PENDING.workspace) return undefined;
+    return this.answeredBy === undefined ? PENDING : { ...PENDING, outcome: "answered" };
+  }
+
+  async listInquiries(query: InquiryQuery): Promise<Page<JsonObject>> {
+    this.calls.push(query);
+    return { items: [{ ...PENDING, outcome: "answered" }], next: "more" };
+  }
+
+  async listConversations(query: { readonly text?: string }) {
+    this.calls.push(query);
+    return { items: [{ workspace: PENDING.workspace, id: PENDING.conversation }] };
+  }
+
+  async readConversation(
+    { conversation: id }: { readonly conversation: string },
+    first = 0,
+  ): Promise<ConversationPart | undefined> {
+    if (id !== PENDING.conversation) return undefined;
+    const conversation = { workspace: PENDING.workspace, id };
+    return { conversation, first, count: first + 1, events: [{ n: first }] };
+  }
+
+  async answer(ref: InquiryRef, reply: DeskReply, person: Person): Promise<DeskAnswerResult> {
+    if ((await this.findInquiry(ref)) === undefined) return { type: "not_found" };
+    if (this.answeredBy !== undefined) return { type: "answered", by: this.answeredBy };
+    if (!person.rights.includes("answer")) return { type: "forbidden", message: "You may not." };
+    if (reply.type === "answer" && typeof reply.answer !== "boolean") {
+      return { type: "refused", message: "Expected yes or no." };
+    }
+    this.calls.push(reply);
+    this.answeredBy = { kind: "user", channel: "desk", name: person.name };
+    this.publish({ id: PENDING.id, answered_by: this.answeredBy }, "answered");
+    return { type: "recorded" };
+  }
+
+  async resume({ conversation }: { conversation: string }): Promise<ResumeResult | undefined> {
+    if (conversation !== PENDING.conversation) return undefined;
+    if (this.answeredBy !== undefined) return { type: "started" };
+    return { type: "refused", message: "A question waits." };
+  }
+
+  subscribe(listener: (event: DeskEvent) => void, after?: number): Disposable {
+    if (after !== undefined) this.#events.slice(after).forEach((event) => listener(event));
+    this.#listeners.add(listener);
+    this.#changes.emit("listeners");
+    return {
+      [Symbol.dispose]: () => {
+        this.#listeners.delete(listener);
+        this.#changes.emit("listeners");
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+  }
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The JSON in the text. */
+  readonly json: JsonObject;
+}
+
+/** A session of the page: the headers that the browser and the page send. */
+export interface PageSession {
+  readonly cookie: string;
+  readonly csrf: string;
+}
+
+/** The server, as its clients see it. */
+export class ServedDesk {
+  readonly desk = new FakeDesk();
+  readonly clock = new FakeClock();
+  /** The user's data folder. */
+  readonly folder = temporaryFolder();
+  readonly people: People = openPeople(this.folder);
+  readonly problems: string[] = [];
+  readonly audit: JsonObject[] = [];
+  service!: DeskService;
+  #port = 0;
+
+  static async start(options: Partial<ServeDeskOptions> = {}): Promise<ServedDesk> {
+    const served = new ServedDesk();
+    served.service = await serveDesk({
+      desk: served.desk,
+      people: served.people,
+      owner: OWNER,
+      sessions: sessionsInMemory(),
+      scope: "/work space",
+      host: "127.0.0.1",
+      port: 0,
+      runs: true,
+      page: new Map([
+        ["/", { type: "text/html; charset=utf-8", body: "<!doctype html><title>jp</title>" }],
+        ["/app.js", { type: "text/javascript; charset=utf-8", body: "0;" }],
+      ]),
+      clock: served.clock,
+      onProblem: (problem) => served.problems.push(problem),
+      audit: (line) => served.audit.push(JSON.parse(line) as JsonObject),
+      ...options,
+    });
+    served.#port = options.port || Number(new URL(served.service.url).port);
+    onTestFinished(() => served.service.close());
+    return served;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  addPerson(name: string, rights: Person["rights"] = ["see", "answer", "approve"]) {
+    return this.people.add(name, rights);
+  }
+
+  /** Allows any path and headers, unlike `fetch`. A path below the API's own, or any that is `at` the root. */
+  send(path: string, { method = "GET", headers, body }: Sent = {}, at = "/api/v1") {
+    const { promise, resolve, reject } = Promise.withResolvers<Received>();
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const json = body === undefined ? {} : { "content-type": "application/json" };
+    const sent = httpRequest(
+      {
+        host: "127.0.0.1",
+        port: this.port,
+        path: `${at}${path}`,
+        method,
+        headers: { ...json, ...headers },
+        agent: false, // A connection that is kept could lead to a server that was stopped.
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          const received = Buffer.concat(chunks).toString();
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text: received,
+            get json() {
+              return JSON.parse(received) as JsonObject;
+            },
+          });
+        });
+      },
+    );
+    sent.on("error", reject);
+    sent.end(text);
+    return promise;
+  }
+
+  /** Logs in like the page does. */
+  async login(secret = this.service.createLogin()): Promise<PageSession> {
+    const { headers, json } = await this.send("/login", {
+      method: "POST",
+      body: { login: secret },
+    });
+    const [cookie = ""] = headers["set-cookie"] ?? [];
+    return { cookie: cookie.split(";")[0] ?? "", csrf: json["csrf"] as string };
+  }
+}
+
+export function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}

@@ -1,0 +1,161 @@
+/** Stores who is logged in on the page, so that a restart of the server logs no one out. */
+import path from "node:path";
+import { PrivateFile } from "../storage/index.ts";
+import { arrayField, messageOf, parseJson, shapeOf, stringField } from "../util/index.ts";
+
+/** A session as it is stored. It has no secret: no one can log in with what is in it. */
+export interface Session {
+  /** A hash of its secret, and of what the secret is good for. */
+  readonly key: string;
+  /** The hash of the token that was used to log in, or `OWNER` if it was a one-time login. */
+  readonly who: string;
+  /** In milliseconds since 1970, like `Date.now()`. */
+  readonly startedAt: number;
+  /** To the hour. */
+  readonly usedAt: number;
+}
+
+/** The sessions of a desk. They may be shared by several servers. */
+export interface Sessions {
+  find(key: string): Promise<Session | undefined>;
+  /** Ends those that it replaces. Throws `write_failed`. */
+  start(session: Session, replaced?: readonly string[]): Promise<void>;
+  /** Does nothing if it has ended: a session never comes back. */
+  use(key: string, now: number): Promise<void>;
+  /** Throws `write_failed` if it would come back with a restart. Until then it has ended anyway. */
+  end(key: string): Promise<void>;
+}
+
+/** No hash. */
+export const OWNER = "owner";
+
+const HOUR_MS = 3_600_000;
+const IDLE_MS = 24 * HOUR_MS;
+const MAX_AGE_MS = 7 * 24 * HOUR_MS;
+/** The least recently used of the same person is dropped: no one can end another's session by logging in often. */
+const MAX_SESSIONS_EACH = 50;
+
+/** Whether it was started, or used, too long ago. */
+export function isExpired({ startedAt, usedAt }: Session, now: number): boolean {
+  return now - usedAt > IDLE_MS || now - startedAt > MAX_AGE_MS;
+}
+
+/** For as long as the process runs. */
+export function sessionsInMemory(): Sessions {
+  let sessions: readonly Session[] = [];
+  return new StoredSessions({
+    read: () => sessions,
+    change: async (change) => {
+      sessions = change(sessions) ?? sessions;
+    },
+    onProblem: () => undefined,
+  });
+}
+
+/**
+ * In `desk-sessions.json` of this folder. If the file is damaged, or not private, no one is logged in, and
+ * `onProblem` is told. Deleting it logs everyone out.
+ */
+export function openSessions(folder: string, onProblem: (problem: string) => void): Sessions {
+  const file = new PrivateFile<readonly Session[]>(path.join(folder, "desk-sessions.json"), {
+    empty: [],
+    parse: (text) => arrayField(shapeOf(parseJson(text)), "sessions").map(fromJson),
+    format: (sessions) => `${JSON.stringify({ sessions: sessions.map(toJson) }, null, 2)}\n`,
+    onInvalid: (name, error) => {
+      onProblem(`Everyone has to log in again, because ${name} is not used: ${messageOf(error)}.`);
+      return [];
+    },
+  });
+  return new StoredSessions({
+    read: () => file.read(),
+    change: (change) => file.change(change),
+    onProblem,
+  });
+}
+
+interface Storage {
+  readonly read: () => readonly Session[];
+  /** The function returns undefined if there is nothing to do. */
+  readonly change: (
+    change: (sessions: readonly Session[]) => readonly Session[] | undefined,
+  ) => Promise<void>;
+  readonly onProblem: (problem: string) => void;
+}
+
+class StoredSessions implements Sessions {
+  readonly #storage: Storage;
+  /** Those whose end could not be stored. */
+  readonly #ended = new Set<string>();
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  async find(key: string): Promise<Session | undefined> {
+    if (this.#ended.has(key)) return undefined;
+    return this.#storage.read().find((session) => session.key === key);
+  }
+
+  async start(session: Session, replaced: readonly string[] = []): Promise<void> {
+    await this.#storage.change((sessions) => {
+      const rest = sessions.filter(
+        (other) => !replaced.includes(other.key) && !isExpired(other, session.startedAt),
+      );
+      const dropped = tooMany(rest.filter(({ who }) => who === session.who));
+      return [...rest.filter((other) => !dropped.includes(other)), session];
+    });
+  }
+
+  async use(key: string, now: number): Promise<void> {
+    const isDue = (session: Session) => session.key === key && now - session.usedAt >= HOUR_MS;
+    if (!this.#storage.read().some(isDue)) return;
+    try {
+      await this.#storage.change((sessions) =>
+        sessions.map((session) => (isDue(session) ? { ...session, usedAt: now } : session)),
+      );
+    } catch (error) {
+      this.#storage.onProblem(messageOf(error));
+    }
+  }
+
+  async end(key: string): Promise<void> {
+    this.#ended.add(key);
+    await this.#storage.change((sessions) => {
+      const others = sessions.filter((session) => session.key !== key);
+      return others.length < sessions.length ? others : undefined;
+    });
+    this.#ended.delete(key);
+  }
+}
+
+/** The least recently used, if there is no room for another one. */
+function tooMany(own: readonly Session[]): readonly Session[] {
+  const oldestFirst = own.toSorted((left, right) => left.usedAt - right.usedAt);
+  return oldestFirst.slice(0, Math.max(0, own.length + 1 - MAX_SESSIONS_EACH));
+}
+
+function fromJson(value: unknown): Session {
+  const shape = shapeOf(value, "sessions");
+  return {
+    key: stringField(shape, "key_sha256"),
+    who: stringField(shape, "who"),
+    startedAt: parseTime(stringField(shape, "started_at")),
+    usedAt: parseTime(stringField(shape, "used_at")),
+  };
+}
+
+function toJson({ key, who, startedAt, usedAt }: Session) {
+  return {
+    key_sha256: key,
+    who,
+    started_at: new Date(startedAt).toISOString(),
+    used_at: new Date(usedAt).toISOString(),
+  };
+}
+
+/** Otherwise it would never expire. */
+function parseTime(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new SyntaxError(`${text} is not a time`);
+  return time;
+}

@@ -1,0 +1,212 @@
+/**
+ * Announces what waits for a person. Questions are collected for a moment and announced together; what was answered
+ * by then is not announced. A channel that fails is tried again, later each time, and what it could not send is
+ * dropped in the end: the question still waits in the inbox.
+ */
+import type { NotifySettings } from "../config/index.ts";
+import { oneLine } from "../render/index.ts";
+import { type Clock, messageOf } from "../util/index.ts";
+import { type Channel, type ChannelMachine, openChannels, PermanentError } from "./channels.ts";
+import {
+  composeMessage,
+  composeTestMessage,
+  itemKey,
+  type Message,
+  type WaitingItem,
+} from "./message.ts";
+
+/** Sends notifications through all configured channels. Answers nothing. */
+export interface Notifier {
+  /** Announces what waits, once each. Returns at once. */
+  notify(items: readonly WaitingItem[]): void;
+  /** It was answered, or no longer waits: it is left out of what was not sent yet. */
+  withdraw(item: Pick<WaitingItem, "workspace" | "conversation" | "id">): void;
+  /** Stops. What was not sent yet is dropped. */
+  close(): Promise<void>;
+}
+
+/** What a notifier works with. */
+export interface NotifierOptions extends ChannelMachine {
+  readonly clock: Clock;
+  /** Where the desk is reached, for links, unless the settings have a `link`. Without a slash at the end. */
+  readonly origin?: string;
+  /** Told, in a sentence, when a notification could not be sent. */
+  readonly onProblem: (problem: string) => void;
+  /** Instead of those of the settings, in tests. */
+  readonly channels?: readonly Channel[];
+}
+
+/** Between attempts: five in about ten minutes. */
+const BACKOFF_MS = [15_000, 60_000, 180_000, 360_000];
+const MAX_ATTEMPTS = BACKOFF_MS.length + 1;
+const TIMEOUT_MS = 30_000;
+
+/** Sends nothing by itself, only what `notify` is given. */
+export function createNotifier(settings: NotifySettings, options: NotifierOptions): Notifier {
+  const { channels = openChannels(settings.channels, options) } = options;
+  const closing = new AbortController();
+  const outboxes = channels.map(
+    (channel) => new Outbox(channel, settings, { ...options, signal: closing.signal }),
+  );
+  /** When each was asked; the same id may be asked again later. */
+  const announced = new Map<string, string>();
+  return {
+    notify: (items) => {
+      for (const item of items) {
+        const key = itemKey(item);
+        if (closing.signal.aborted || announced.get(key) === item.asked_at) continue;
+        announced.set(key, item.asked_at);
+        for (const outbox of outboxes) outbox.add(item);
+      }
+    },
+    withdraw: (item) => {
+      announced.delete(itemKey(item));
+      for (const outbox of outboxes) outbox.remove(item);
+    },
+    close: async () => {
+      closing.abort();
+      await Promise.all(outboxes.map((outbox) => outbox.settled()));
+    },
+  };
+}
+
+/** How a test notification went. */
+export interface ChannelTest {
+  readonly channel: Channel["name"];
+  /** Absent if it was sent. */
+  readonly problem?: string;
+}
+
+/** Sends a test notification through each channel, once. */
+export async function testChannels(
+  channels: readonly Channel[],
+  options: Omit<AttemptOptions, "message">,
+): Promise<readonly ChannelTest[]> {
+  const message = composeTestMessage(options.clock.now());
+  return Promise.all(
+    channels.map(async (channel): Promise<ChannelTest> => {
+      const failure = await attempt(channel, { ...options, message });
+      return { channel: channel.name, ...(failure && { problem: failure.problem }) };
+    }),
+  );
+}
+
+interface AttemptOptions {
+  readonly message: Message;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+interface Failure {
+  readonly problem: string;
+  readonly isPermanent: boolean;
+}
+
+/** Never throws. Undefined if the message was sent. */
+async function attempt(
+  channel: Channel,
+  { message, clock, signal }: AttemptOptions,
+): Promise<Failure | undefined> {
+  const limit = new AbortController();
+  const stop = AbortSignal.any([signal, limit.signal]);
+  const seconds = TIMEOUT_MS / 1000;
+  const timer = clock.sleep(TIMEOUT_MS, stop).then(
+    () => limit.abort(new Error(`It took longer than ${seconds} seconds.`)),
+    () => undefined,
+  );
+  try {
+    await channel.send(message, stop);
+    return undefined;
+  } catch (error) {
+    return { problem: oneLine(messageOf(error)), isPermanent: error instanceof PermanentError };
+  } finally {
+    limit.abort();
+    await timer;
+  }
+}
+
+interface Entry {
+  readonly item: WaitingItem;
+  attempts: number;
+}
+
+/** What one channel has still to announce. Sends one message at a time. */
+class Outbox {
+  readonly #channel: Channel;
+  readonly #settings: NotifySettings;
+  readonly #options: NotifierOptions & { readonly signal: AbortSignal };
+  readonly #entries = new Map<string, Entry>();
+  /** While there is something to announce. */
+  #sending: Promise<void> | undefined;
+
+  constructor(
+    channel: Channel,
+    settings: NotifySettings,
+    options: NotifierOptions & { readonly signal: AbortSignal },
+  ) {
+    this.#channel = channel;
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  add(item: WaitingItem): void {
+    this.#entries.set(itemKey(item), { item, attempts: 0 });
+    this.#sending ??= this.#sendAll();
+  }
+
+  remove(item: Parameters<Notifier["withdraw"]>[0]): void {
+    this.#entries.delete(itemKey(item));
+  }
+
+  async settled(): Promise<void> {
+    await this.#sending;
+  }
+
+  /** Ends when nothing is left. Questions that come while a channel fails join its next attempt. */
+  async #sendAll(): Promise<void> {
+    const { clock, signal, onProblem } = this.#options;
+    let failures = 0;
+    while (this.#entries.size > 0) {
+      const delay = failures === 0 ? this.#settings.debounceMs : backoff(failures);
+      try {
+        await clock.sleep(delay, signal);
+      } catch {
+        return; // Closed.
+      }
+      const failure = await this.#sendOnce();
+      if (signal.aborted) return;
+      failures = failure === undefined ? 0 : failures + 1;
+      if (failure === undefined) continue;
+      const isLast = this.#entries.size === 0;
+      const next = isLast ? "jp gives up" : `jp tries again in ${backoff(failures) / 1000} seconds`;
+      onProblem(`Cannot notify by ${this.#channel.name}: ${sentence(failure.problem)} ${next}.`);
+    }
+    this.#sending = undefined;
+  }
+
+  /** Removes what was sent, and what has failed too often. */
+  async #sendOnce(): Promise<Failure | undefined> {
+    const entries = [...this.#entries];
+    if (entries.length === 0) return undefined;
+    const { clock, signal, origin } = this.#options;
+    const { content, link = origin } = this.#settings;
+    const items = entries.map(([, { item }]) => item);
+    const message = composeMessage(items, { content, link, now: clock.now() });
+    const failure = await attempt(this.#channel, { message, clock, signal });
+    for (const [key, entry] of entries) {
+      entry.attempts += 1;
+      const isOver = failure?.isPermanent !== false || entry.attempts >= MAX_ATTEMPTS;
+      // Another entry with this key is for a question that was asked again meanwhile.
+      if (isOver && this.#entries.get(key) === entry) this.#entries.delete(key);
+    }
+    return failure;
+  }
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function backoff(failures: number): number {
+  return BACKOFF_MS[Math.min(failures, BACKOFF_MS.length) - 1] ?? 0;
+}

@@ -1,0 +1,53 @@
+/** A conversation in a list, in words and as JSON. */
+import {
+  conversationCreatedAt,
+  type ConversationId,
+  type ConversationMetadata,
+  type OpenTurnState,
+  type Timestamp,
+} from "../conversation/index.ts";
+import type { JsonObject } from "../util/index.ts";
+
+/** What a list knows of a conversation. */
+export interface ListedConversation {
+  readonly id: ConversationId;
+  readonly metadata?: ConversationMetadata;
+  readonly isArchived: boolean;
+  /** Only in a workspace. */
+  readonly place?: string;
+  readonly lastEventAt?: Timestamp;
+  readonly openTurn?: OpenTurnState;
+  readonly problem?: string;
+}
+
+const STATES = {
+  running: "running",
+  pending_calls: "interrupted (pending tool execution)",
+  pending_follow_up: "interrupted (pending follow-up)",
+  pending_reply: "interrupted (pending LLM response)",
+  pending_check: "interrupted (pending check of the answer)",
+} as const satisfies Partial<Record<OpenTurnState["type"], string>>;
+
+/** What an incomplete turn is doing. */
+export function describeState(state: OpenTurnState): string {
+  if (state.type === "waiting_for_input") return `waiting-for-input (${state.tool})`;
+  return STATES[state.type];
+}
+
+/** One object for each conversation: one line of `jp conversation ls`. */
+export function summaryToJson(summary: ListedConversation): JsonObject {
+  const { id, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
+  return {
+    id,
+    ...(metadata?.title !== undefined && { title: metadata.title }),
+    created_at: conversationCreatedAt(id),
+    ...(metadata !== undefined && { last_activated_at: metadata.lastActivatedAt }),
+    ...(lastEventAt !== undefined && { last_event_at: lastEventAt }),
+    ...(metadata?.pinnedAt !== undefined && { pinned_at: metadata.pinnedAt }),
+    archived: isArchived,
+    ...(place !== undefined && { place }),
+    ...(metadata?.labels !== undefined && { labels: metadata.labels }),
+    ...(openTurn !== undefined && { state: describeState(openTurn) }),
+    ...(problem !== undefined && { problem }),
+  };
+}

@@ -1,0 +1,78 @@
+/** Lists the incomplete turns of a store in files, by their markers: no record without one is looked at. */
+import path from "node:path";
+import { findIdInFolderName, StreamEntry } from "../../conversation/index.ts";
+import { messageOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import type { ListPendingTurnsOptions, PendingTurn } from "../port.ts";
+import {
+  BASE_CONFIG,
+  type ConversationCopy,
+  type ConversationRoots,
+  copiesOf,
+  currentCopies,
+  EVENTS,
+  liveCopiesNamed,
+  METADATA,
+} from "./conversation-folders.ts";
+import { fingerprintOf, readEvents } from "./event-file.ts";
+import type { FsContext } from "./fs-context.ts";
+import { findLastTurn } from "./last-turns.ts";
+import { hasOpenTurn, listMarkers, type Marker } from "./open-turns.ts";
+import { folderOfLatest, summarize } from "./summary.ts";
+
+/** See `ConversationStore.listPending`. */
+export async function listPendingTurns(
+  context: FsContext,
+  options: ListPendingTurnsOptions,
+): Promise<readonly PendingTurn[]> {
+  const turns: PendingTurn[] = [];
+  const roots = context.roots();
+  for (const marker of listMarkers(context.findPrivateFolder(), options.id)) {
+    const { id } = marker;
+    if (shouldYield()) await yieldToEventLoop();
+    const copies = copiesOfMarked(roots, marker);
+    if (copies.length === 0) continue;
+    // Before the entries: a process that ends in between has written them all.
+    const isLive = context.isLive(id);
+    if (options.isBrief === true) {
+      turns.push({ id, entries: [], isLive, version: versionOf(copies, isLive) });
+      continue;
+    }
+    try {
+      const entries = await readLastTurn(copies);
+      if (!hasOpenTurn(entries)) continue;
+      const title = options.hasTitles === true && summarize(id, copies).metadata?.title;
+      turns.push({ id, ...(title && { title }), entries, isLive });
+    } catch (error) {
+      turns.push({ id, entries: [], isLive, problem: messageOf(error) });
+    }
+  }
+  return turns;
+}
+
+/** Reads nothing before the last turn, if the record is in the usual layout. Throws `read_failed`. */
+export async function readLastTurn(
+  copies: readonly ConversationCopy[],
+): Promise<readonly StreamEntry[]> {
+  const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
+  const elements = await findLastTurn(file);
+  if (elements !== undefined) return elements.map((element) => StreamEntry.fromJson(element));
+  return (await readEvents(file)).entries;
+}
+
+/** Empty if it is archived, or not in this copy of the workspace. */
+function copiesOfMarked(
+  roots: ConversationRoots,
+  { id, folderName: name }: Marker,
+): readonly ConversationCopy[] {
+  const named = findIdInFolderName(name) === id ? liveCopiesNamed(roots, name) : [];
+  if (named.length > 0) return named;
+  return copiesOf(roots, id).filter((copy) => !copy.isArchived);
+}
+
+/** The title is in the metadata. */
+function versionOf(copies: readonly ConversationCopy[], isLive: boolean): string {
+  const files = copies.flatMap(({ folder }) =>
+    [EVENTS, METADATA].map((file) => fingerprintOf(path.join(folder, file))),
+  );
+  return `${isLive} ${files.join(" ")}`;
+}

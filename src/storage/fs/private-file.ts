@@ -1,0 +1,98 @@
+/** A small file in the user's data folder that decides who gets in, such as the people who may use the desk. */
+import { closeSync, fstatSync, lstatSync, readFileSync, type Stats } from "node:fs";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { systemErrorCode } from "../../util/index.ts";
+import { UnsafePathError } from "../storage-error.ts";
+import { makeFolder, writeDurably } from "./durable.ts";
+import { withFileLock } from "./lock.ts";
+import { openRegularFile } from "./safe-open.ts";
+
+/** What the file contains. */
+export interface PrivateFileOptions<Value> {
+  /** If there is no file. */
+  readonly empty: Value;
+  /** Throws if the text is something else. */
+  readonly parse: (text: string) => Value;
+  readonly format: (value: Value) => string;
+  /**
+   * Called, once for each version of the file, if it is damaged, or if someone else could have written or read it.
+   * Returns what counts instead, which the next change stores. May throw: then nothing is changed.
+   */
+  readonly onInvalid: (file: string, error: unknown) => Value;
+}
+
+/**
+ * It is read again when it has changed, so that a change by another process counts at once. Changes wait for each
+ * other, here and in other processes, so none is lost.
+ */
+export class PrivateFile<Value> {
+  readonly #file: string;
+  readonly #options: PrivateFileOptions<Value>;
+  #cached: { readonly version: string; readonly value: Value } | undefined;
+  /** In the order in which they were asked for. */
+  #lastChange: Promise<unknown> = Promise.resolve();
+
+  constructor(file: string, options: PrivateFileOptions<Value>) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  /** Throws what `onInvalid` throws. */
+  read(): Value {
+    const stats = lstatSync(this.#file, { throwIfNoEntry: false, bigint: true });
+    if (stats === undefined) return this.#options.empty;
+    // A change replaces the file, so that it gets another number.
+    const version = `${stats.ino} ${stats.ctimeNs} ${stats.size}`;
+    if (this.#cached?.version !== version) this.#cached = { version, value: this.#parse() };
+    return this.#cached.value;
+  }
+
+  /** `change` returns undefined if there is nothing to do. Throws what it throws, and `write_failed`. */
+  async change(change: (value: Value) => Value | undefined): Promise<void> {
+    const write = async () => {
+      await makeFolder(path.dirname(this.#file), 0o700);
+      await withFileLock(`${this.#file}.lock`, () => this.#write(change));
+    };
+    const done = this.#lastChange.then(write, write);
+    this.#lastChange = done;
+    await done;
+  }
+
+  async #write(change: (value: Value) => Value | undefined): Promise<void> {
+    const value = change(this.read());
+    if (value === undefined) return;
+    const stats = lstatSync(this.#file, { throwIfNoEntry: false });
+    // Otherwise the new file would get the mode of the old one.
+    if (stats !== undefined && findDanger(stats) !== undefined) await rm(this.#file);
+    await writeDurably(this.#file, Buffer.from(this.#options.format(value)), 0o600);
+  }
+
+  #parse(): Value {
+    const { empty, parse, onInvalid } = this.#options;
+    try {
+      return parse(readPrivate(this.#file));
+    } catch (error) {
+      return systemErrorCode(error) === "ENOENT" ? empty : onInvalid(this.#file, error);
+    }
+  }
+}
+
+function readPrivate(file: string): string {
+  const { fd } = openRegularFile(file);
+  try {
+    const danger = findDanger(fstatSync(fd));
+    if (danger !== undefined) throw new UnsafePathError(danger);
+    return readFileSync(fd, "utf8");
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Windows has neither owners nor modes that Node could show. */
+function findDanger({ uid, mode }: Stats): string | undefined {
+  const user = process.getuid?.();
+  if (user === undefined) return undefined;
+  if (uid !== user) return "it belongs to another user";
+  return (mode & 0o077) === 0 ? undefined : "other users may read or write it";
+}

@@ -1,0 +1,64 @@
+/** What our HTTP servers share: they refuse web pages of others, compare secrets safely, and report a port in use. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
+import type { AddressInfo, Server } from "node:net";
+import { JpError, systemErrorCode } from "./errors.ts";
+
+/** Whether a host, as a `URL` or a person writes it, always means this machine. */
+export function isLoopback(host: string): boolean {
+  return ["localhost", "::1", "[::1]"].includes(host) || /^127(?:\.\d+){3}$/.test(host);
+}
+
+/** In constant time, whatever the lengths and the differences. */
+export function isSameSecret(given: string, expected: string): boolean {
+  const [left, right] = [given, expected].map((text) => createHash("sha256").update(text).digest());
+  return left !== undefined && right !== undefined && timingSafeEqual(left, right);
+}
+
+/**
+ * Says why a request is not from one of the server's own addresses; undefined if it is. `host` reveals DNS
+ * rebinding, `origin` a web page. Check this before any secret, so that such a caller cannot find out whether one
+ * is valid.
+ */
+export function findForeignCaller(
+  headers: IncomingHttpHeaders,
+  own: readonly URL[],
+): string | undefined {
+  const host = headers.host?.toLowerCase();
+  if (!own.some((url) => url.host === host)) return "The Host header does not match this server.";
+  const { origin } = headers;
+  if (origin === undefined || own.some((url) => url.origin === origin)) return undefined;
+  return "Requests from other origins are not allowed.";
+}
+
+/** Returns the port, which is any free one for 0. Throws `port_in_use` and `address_unavailable`. */
+export async function listen(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<number> {
+  server.listen(port, host);
+  await once(server, "listening").catch((error: unknown) => {
+    throw cannotListen(error, { host, port });
+  });
+  return (server.address() as AddressInfo).port; // It listens on a port.
+}
+
+function cannotListen(
+  error: unknown,
+  { host, port }: { readonly host: string; readonly port: number },
+): unknown {
+  const code = systemErrorCode(error);
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    return new JpError("address_unavailable", `${host} is not an address of this machine.`, {
+      hint: "Choose another one with --host, or omit it to serve only this machine.",
+      cause: error,
+    });
+  }
+  if (code !== "EADDRINUSE" && code !== "EACCES") return error;
+  const why = code === "EACCES" ? "is not allowed" : "is in use";
+  return new JpError("port_in_use", `Port ${port} of ${host} ${why}.`, {
+    hint: "Choose another port with --port, or omit it to use any free port.",
+    cause: error,
+  });
+}

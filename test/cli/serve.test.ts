@@ -1,0 +1,508 @@
+/** `jp serve` and `jp serve people`. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { TurnRunner } from "../../src/cli/command/serve/run-turns.ts";
+import { createContext } from "../../src/cli/context.ts";
+import type { ConversationId } from "../../src/conversation/index.ts";
+import { TLS } from "../../src/desk/served.fixture.ts";
+import { openWorkspace } from "../../src/storage/index.ts";
+import { WAITING } from "../../src/storage/open-question.fixture.ts";
+import { type JsonObject, systemClock } from "../../src/util/index.ts";
+import { until } from "../mcp/support.ts";
+import { counters } from "../security/threats.ts";
+import { Collected, createHost, type Finished, runCommand } from "../support/command-host.ts";
+import { ModelServer } from "./model-server.ts";
+import { entriesOf, query, queryProject, recordOf } from "./query-project.ts";
+import { ScreenProcess } from "./screen.ts";
+import { JP, jsonLines, lines, printed, Project } from "./support.ts";
+
+interface Printed {
+  readonly url: string;
+  readonly login: string;
+}
+
+interface Running extends Printed {
+  /** What was printed to standard error so far. */
+  readonly notices: () => string;
+  /** As Ctrl-C does. */
+  readonly stop: () => Promise<Finished>;
+}
+
+/** In this process. */
+async function start(project: Project, ...flags: readonly string[]): Promise<Running> {
+  const interrupt = new AbortController();
+  const { promise: output, resolve, reject } = Promise.withResolvers<string>();
+  let notices = "";
+  const finished = runCommand(["serve", "--format", "json", ...flags], {
+    cwd: project.root,
+    variables: project.variables,
+    interrupt: interrupt.signal,
+    onOutput: resolve,
+    onNotice: (piece) => {
+      notices += piece;
+    },
+  });
+  void finished.then(({ stderr }) => reject(new Error(stderr)));
+  const stop = () => {
+    interrupt.abort();
+    return finished;
+  };
+  onTestFinished(async () => void (await stop()));
+  const { url, login } = JSON.parse(await output) as Printed;
+  return { url, login, notices: () => notices, stop };
+}
+
+async function addPerson(project: Project, ...words: readonly string[]): Promise<string> {
+  const { stdout } = await project.jp("serve", "people", "add", ...words);
+  return stdout.trimEnd();
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+/** A request to the API as a program makes it: see docs/desk.md. */
+async function call(url: string, token: string, body?: JsonObject): Promise<Reply> {
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as JsonObject };
+}
+
+interface Item {
+  readonly workspace: string;
+  readonly conversation: string;
+  readonly id: string;
+  readonly text: string;
+}
+
+async function firstPending(url: string, token: string): Promise<Item> {
+  const { body } = await call(`${url}/api/v1/inquiries?state=pending`, token);
+  const [item] = body["items"] as unknown as readonly Item[]; // As the API promises.
+  if (item === undefined) throw new Error("nothing is waiting");
+  return item;
+}
+
+/** Says yes. */
+function answer(url: string, token: string, { conversation, id }: Item): Promise<Reply> {
+  const inquiry = `conversations/${conversation}/inquiries/${encodeURIComponent(id)}`;
+  return call(`${url}/api/v1/${inquiry}/answer`, token, { answer: true });
+}
+
+const SURE = { id: "sure", text: "Sure?", answer_type: { type: "boolean" } };
+
+/** A turn that waits for the answer to a question of a tool. */
+async function leaveQuestion(server: ModelServer): Promise<Project> {
+  const tools = [{ name: "deploy", questions: [SURE] }];
+  const project = queryProject({ server, tools });
+  const { status } = await query(project, ["--new", "--defer", "Deploy."]);
+  expect(status).toBe(4);
+  return project;
+}
+
+const CALL = { calls: [{ name: "deploy" }] };
+
+function isDone(project: Project): boolean {
+  const said = entriesOf(recordOf(project), "chat_response");
+  return said.some(({ content, message }) => (message ?? content) === "It is deployed.");
+}
+
+describe("with --run", () => {
+  test("a turn continues once its question is answered over HTTP", async () => {
+    await using server = await ModelServer.start([CALL, "It is deployed."]);
+    const project = await leaveQuestion(server);
+    const token = await addPerson(project, "ada");
+    const child = spawn(process.execPath, [JP, "serve", "--run", "--format", "json"], {
+      cwd: project.root,
+      env: project.variables,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const stderr = text(child.stderr);
+    const [line = ""] = (await once(createInterface(child.stdout), "line")) as string[];
+    const { url } = JSON.parse(line) as Printed;
+    const stranger = await fetch(`${url}/api/v1/inquiries?state=pending`);
+    const malformed = await fetch(`${url}/%ff`); // The build may leave out code that seems unused.
+    const item = await firstPending(url, token);
+    const answered = await answer(url, token, item);
+    await until(() => isDone(project));
+    child.kill("SIGTERM");
+    const [status] = (await once(child, "close")) as [number | null];
+    const [response] = entriesOf(recordOf(project), "inquiry_response");
+    expect(malformed.status).toBe(400);
+    expect({ stranger: stranger.status, text: item.text, answered, status, response }).toEqual({
+      stranger: 401,
+      text: "Sure?",
+      answered: { status: 200, body: { type: "recorded" } },
+      status: 0,
+      response: expect.objectContaining({
+        answer: true,
+        answered_by: { kind: "user", channel: "desk", name: "ada" },
+      }),
+    });
+    expect(await stderr).toContain(`${item.conversation}: Continuing the turn.\n`);
+  });
+
+  test("a turn that cannot be continued is reported, with the command to try", async () => {
+    await using server = await ModelServer.start([CALL]);
+    const project = await leaveQuestion(server);
+    const token = await addPerson(project, "ada");
+    const { url, notices } = await start(project, "--run");
+    const item = await firstPending(url, token);
+    await answer(url, token, item);
+    const { root } = project;
+    const advice = `To try it yourself: jp --workspace ${root} query --continue-turn --id ${item.conversation}\n`;
+    await until(() => notices().endsWith(advice));
+    expect(notices()).toContain(
+      `warning: ${item.conversation}: the turn could not be continued: exit status 1.\n`,
+    );
+  });
+
+  test("an answer that comes while the turn is running is not missed", async () => {
+    await using server = await ModelServer.start([CALL]);
+    const project = await leaveQuestion(server);
+    const { root: cwd, variables } = project;
+    const { promise: waiting, resolve } = Promise.withResolvers<void>();
+    let notices = "";
+    const stderr = new Collected((piece) => {
+      notices += piece;
+      if (piece.endsWith("waiting for another answer.\n")) resolve();
+    });
+    const context = createContext(createHost({ cwd, variables }, { stderr }), {});
+    await using runner = new TurnRunner(context);
+    const { id } = recordOf(project);
+    const ref = { conversation: id as ConversationId }; // It names a conversation of the store.
+    runner.resume(ref, cwd);
+    runner.resume(ref, cwd);
+    await waiting;
+    expect(notices.split("Continuing the turn.")).toHaveLength(3);
+  });
+
+  test("stopping the server stops the turn", async () => {
+    await using server = await ModelServer.start([CALL, { text: "It is", hangs: true }]);
+    const project = await leaveQuestion(server);
+    const token = await addPerson(project, "ada");
+    const { url, stop } = await start(project, "--run");
+    const item = await firstPending(url, token);
+    await answer(url, token, item);
+    await until(() => server.requests.length === 2);
+    const { status, stderr } = await stop();
+    expect({ status, last: stderr.trimEnd().split("\n").at(-1) }).toEqual({
+      status: 0,
+      last: `${item.conversation}: Stopped with the server.`,
+    });
+  });
+});
+
+test("without --run, an answer is recorded and the turn is left for later", async () => {
+  await using server = await ModelServer.start([CALL]);
+  const project = await leaveQuestion(server);
+  const token = await addPerson(project, "ada");
+  const { url, stop } = await start(project);
+  const me = await call(`${url}/api/v1/me`, token);
+  const { status } = await answer(url, token, await firstPending(url, token));
+  await stop();
+  expect({ runs: me.body["runs"], status, requests: server.requests.length }).toEqual({
+    runs: false,
+    status: 200,
+    requests: 1,
+  });
+});
+
+test("--all serves the workspaces that jp knows, from anywhere", async () => {
+  await using server = await ModelServer.start([CALL]);
+  const project = await leaveQuestion(server);
+  const token = await addPerson(project, "ada");
+  const { url } = await start(project, "--all", "--workspace", "/");
+  const { workspace, text: asked } = await firstPending(url, token);
+  expect({ workspace, asked }).toEqual({ workspace: project.root, asked: "Sure?" });
+});
+
+test("--all shows what clones share once", async () => {
+  const project = new Project();
+  const clone = path.join(path.dirname(project.root), "clone");
+  mkdirSync(path.join(clone, ".jp"), { recursive: true });
+  writeFileSync(path.join(clone, ".jp", ".id"), "abc12");
+  const { root: from, variables, home } = project;
+  const environment = { variables, home, platform: process.platform };
+  const options = { from, environment, clock: systemClock, pid: process.pid };
+  await using writer = await openWorkspace(options).conversations.create({ isLocal: true });
+  await writer.append(...WAITING);
+  const token = await addPerson(project, "ada");
+  const { url } = await start(project, "--all", "--workspace", clone);
+  const lists = ["inquiries?state=pending", "inquiries", "conversations"];
+  const counts = lists.map(async (list) => {
+    const { body } = await call(`${url}/api/v1/${list}`, token);
+    return (body["items"] as readonly unknown[]).length; // Of every list.
+  });
+  expect(await Promise.all(counts)).toEqual([1, 1, 1]);
+});
+
+test("the link logs the owner in once, and each login is on record in a private file", async () => {
+  const project = new Project();
+  const { url, login } = await start(project);
+  const [, code] = login.split("#login=");
+  const post = async () => {
+    const { status } = await fetch(`${url}/api/v1/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ login: code }),
+    });
+    return status;
+  };
+  const statuses = [await post(), await post()];
+  const file = path.join(project.data, "desk-audit.jsonl");
+  const audit = readFileSync(file, "utf8").trimEnd().split("\n");
+  const entries = audit.map((line) => JSON.parse(line) as JsonObject);
+  expect({
+    statuses,
+    what: entries.map(({ what }) => what),
+    mode: statSync(file).mode & 0o777,
+    hasCode: audit.join("").includes(code ?? ""),
+  }).toEqual({
+    statuses: [200, 401],
+    what: ["login", "login_refused"],
+    mode: 0o600,
+    hasCode: false,
+  });
+});
+
+test("the file of logins does not grow without limit", async () => {
+  counters("T-DESK-5");
+  const project = new Project();
+  const file = path.join(project.data, "desk-audit.jsonl");
+  const { url } = await start(project);
+  writeFileSync(file, "x".repeat((4 << 20) + 1));
+  await call(`${url}/api/v1/me`, "wrong");
+  await call(`${url}/api/v1/me`, "wrong");
+  const old = path.join(project.data, "desk-audit.old.jsonl");
+  expect([readFileSync(file, "utf8").split("\n").length, statSync(old).size]).toEqual([
+    3,
+    (4 << 20) + 1,
+  ]);
+});
+
+test("on a terminal, Enter prints another link and Ctrl-C stops the server", async () => {
+  const project = new Project();
+  const screen = new ScreenProcess(project, ["serve"], { columns: 200 });
+  await screen.until("Press Enter for another link, Ctrl-C to stop.");
+  const links = () => screen.lines.filter((line) => line.startsWith("http://127.0.0.1:"));
+  screen.type("\r");
+  await screen.untilShown(() => links().length === 2);
+  screen.type("\u0003");
+  const { status, lines: shown } = await screen.end();
+  expect({ status, first: shown[0], links: new Set(links()).size }).toEqual({
+    status: 0,
+    first: `Serving ${project.root}. To log in, open this link; it works once:`,
+    links: 2,
+  });
+});
+
+/** A workspace with a certificate and its key. */
+function projectWithCertificate(): Project {
+  const project = new Project();
+  writeFileSync(path.join(project.root, "cert.pem"), TLS.cert);
+  writeFileSync(path.join(project.root, "key.pem"), TLS.key);
+  return project;
+}
+
+const CERTIFICATE = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+
+test("with a certificate, it serves HTTPS", async () => {
+  const { url } = await start(projectWithCertificate(), ...CERTIFICATE);
+  const request = get(url, { ca: TLS.cert, agent: false });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.resume();
+  expect([new URL(url).protocol, response.statusCode]).toEqual(["https:", 200]);
+});
+
+test("behind a proxy, it prints the address that people open", async () => {
+  const origin = "https://desk.example";
+  const { url, login } = await start(new Project(), "--host", "0.0.0.0", "--origin", origin);
+  expect([url, login.startsWith(`${origin}/#login=`)]).toEqual([origin, true]);
+});
+
+describe("jp serve fails", () => {
+  test.each([
+    [
+      ["--host", "0.0.0.0"],
+      lines(
+        "jp: --host 0.0.0.0 needs HTTPS: others on the network could read what you see and send.",
+        "Pass --tls-cert and --tls-key. If a proxy in front of jp serves HTTPS, pass its address: --origin https://…",
+      ),
+    ],
+    [
+      ["--host", "::", "--tls-cert", "cert.pem", "--tls-key", "key.pem"],
+      lines("jp: Cannot read cert.pem: ENOENT: no such file or directory, open 'FOLDER/cert.pem'."),
+    ],
+    [
+      ["--port", "99999"],
+      lines(
+        "jp: option '--port <number>' argument '99999' is invalid. Expected a whole number up to 65535.",
+        "Run it with --help for usage.",
+      ),
+    ],
+    [["--tls-cert", "cert.pem"], lines("jp: Pass both --tls-cert and --tls-key, or neither.")],
+    [
+      ["--tls-cert", ".jp/.id", "--tls-key", ".jp/.id"],
+      expect.stringMatching(/^jp: Cannot use \.jp\/\.id with \.jp\/\.id: .*PEM/s),
+    ],
+    [
+      ["--origin", "https://desk.example/path"],
+      lines(
+        "jp: --origin https://desk.example/path is not an address such as https://desk.example.",
+      ),
+    ],
+    [
+      ["--origin", "http://desk.example"],
+      lines("jp: --origin http://desk.example must begin with https://"),
+    ],
+  ])("with %j", async (flags, message) => {
+    const project = new Project();
+    const { status, stdout, stderr } = await project.jp("serve", ...flags);
+    expect({ status, stdout, stderr: stderr.replaceAll(project.root, "FOLDER") }).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: message,
+    });
+  });
+
+  test("on all addresses of the machine, without the one that people open", async () => {
+    const flags = ["--host", "0.0.0.0", ...CERTIFICATE];
+    expect(await projectWithCertificate().jp("serve", ...flags)).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: lines(
+        "jp: --host 0.0.0.0 needs --origin: the address that people open.",
+        "For example: --port 8443 --origin https://my-machine.example:8443",
+      ),
+    });
+  });
+
+  test("if the port is in use", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo; // It listens on a port.
+    expect(await new Project().jp("serve", "--port", `${port}`)).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        `jp: Port ${port} of 127.0.0.1 is in use.`,
+        "Choose another port with --port, or omit it to use any free port.",
+      ),
+    });
+  });
+
+  test("if the page was not built", async () => {
+    const { root, variables, temporary } = new Project();
+    const result = await runCommand(["serve"], { cwd: root, variables, dist: temporary });
+    expect(result).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        `jp: The page is missing: ${path.join(temporary, "desk")} has no index.html.`,
+        "Install jp again, or run `npm run build` in its clone.",
+      ),
+    });
+  });
+
+  test("outside a workspace, and with --all if jp knows none", async () => {
+    const project = new Project({ isBare: true });
+    const [alone, all] = await Promise.all([project.jp("serve"), project.jp("serve", "--all")]);
+    expect([alone, all].map(({ status, stderr }) => [status, stderr.split("\n")[0]])).toEqual([
+      [1, `jp: No jp workspace found in ${project.root} or its parent folders.`],
+      [1, "jp: jp knows no workspace on this machine yet."],
+    ]);
+  });
+});
+
+describe("jp serve people", () => {
+  test("add prints the token alone, ls lists names and rights, rm removes", async () => {
+    const project = new Project({ isBare: true });
+    const people = (...words: readonly string[]) => project.jp("serve", "people", ...words);
+    const ada = await people("add", "ada");
+    const bob = await people("add", "bob", "--rights", "see");
+    const listed = await people("ls");
+    const json = await people("ls", "--format", "json");
+    const removed = await people("rm", "ada");
+    const left = await people("ls");
+    const stored = readFileSync(path.join(project.data, "people.json"), "utf8");
+    expect(ada).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^\S{40,}\n$/),
+      stderr: lines(
+        "Added ada (see, answer, approve). Their token, which jp will not show again:",
+        "They enter it on the page; programs send it as Authorization: Bearer TOKEN.",
+      ),
+    });
+    expect([listed, left, removed, jsonLines(json)]).toEqual([
+      printed(lines("ada (see, answer, approve)", "bob (see)")),
+      printed(lines("bob (see)")),
+      { status: 0, stdout: "", stderr: lines("Removed ada. Their token no longer works.") },
+      [
+        { name: "ada", rights: ["see", "answer", "approve"] },
+        { name: "bob", rights: ["see"] },
+      ],
+    ]);
+    expect(stored).not.toContain(bob.stdout.trimEnd());
+  });
+
+  test.each([
+    [
+      ["add", "ada", "--rights", "see,rule"],
+      2,
+      "jp: --rights see,rule: expected one or more of see,answer,approve,administer.",
+    ],
+    [["rm", "ada"], 1, "jp: No person is called ada."],
+    [["add"], 2, "jp: missing required argument 'name'"],
+  ])("%j fails", async (words, status, message) => {
+    const project = new Project({ isBare: true });
+    const result = await project.jp("serve", "people", ...words);
+    expect([result.status, result.stderr.split("\n")[0]]).toEqual([status, message]);
+  });
+
+  test.each(["Olga", "\u043elga"])("add warns about your own name: %s", async (name) => {
+    counters("T-DESK-7");
+    const project = new Project();
+    writeFileSync(path.join(project.root, ".jp", "config.toml"), '[user]\nname = "olga"\n');
+    const { stderr } = await project.jp("serve", "people", "add", name);
+    expect(stderr).toContain("warning: olga is your own name");
+  });
+
+  test("completion offers the names of people", async () => {
+    const project = new Project({ isBare: true });
+    await addPerson(project, "ada");
+    expect(await project.jp("complete", "--", "serve", "people", "rm", "")).toEqual(
+      printed("ada\tsee, answer, approve\n"),
+    );
+  });
+});
+
+test("no other command loads any part of the desk", async () => {
+  const project = new Project();
+  const listLoaded = path.join(project.home, "list-loaded.cjs");
+  const print = "console.log(JSON.stringify(Object.keys(require.cache)))";
+  writeFileSync(listLoaded, `process.on("exit", () => ${print});`);
+  const variables = { NODE_OPTIONS: `--require ${listLoaded}` };
+  const hasDesk = async (...words: readonly string[]) => {
+    const finished = await project.jpProcessWith(variables, ...words);
+    const files = jsonLines(finished).at(-1) as readonly string[];
+    return files.some((file) => /people\.json|x-csrf-token/.test(readFileSync(file, "utf8")));
+  };
+  const [own, other] = await Promise.all([
+    hasDesk("serve", "people", "ls"),
+    hasDesk("inquiry", "ls", "--pending", "--all"),
+  ]);
+  expect({ own, other }).toEqual({ own: true, other: false });
+});
