@@ -72,6 +72,7 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
       "dist/minijinja_js_bg.wasm",
       "package.json",
       "schema/config.schema.json",
+      "schema/desk.openapi.json",
     ]);
   });
 

@@ -101,7 +101,7 @@ export class SecretSockets {
       if (own.has(file)) continue;
       const socket = findSocket(file);
       if (socket !== undefined) removeSocket(socket);
-      rmSync(file, { force: true });
+      tryToRemove(file);
     }
   }
 }
@@ -124,10 +124,10 @@ async function open(address: string, listener: AnswerListener): Promise<Disposab
   server.maxConnections = MAX_CONNECTIONS;
   const close = () => {
     own.delete(address);
-    rmSync(address, { force: true });
     server.close();
     for (const connection of silent) connection.destroy();
     removeSocket(socket);
+    tryToRemove(address);
   };
   try {
     server.listen(socket);
@@ -267,6 +267,15 @@ function isPrivate(file: string, kind: "folder" | "socket"): boolean {
   if (stats === undefined) return false;
   const isKind = kind === "folder" ? stats.isDirectory() : stats.isSocket();
   return isKind && stats.uid === process.geteuid?.() && (stats.mode & 0o077) === 0;
+}
+
+/** Whoever listens next tries again: without its socket, it is of no use to anyone. */
+function tryToRemove(address: string): void {
+  try {
+    rmSync(address, { force: true });
+  } catch {
+    // The turn has ended all the same.
+  }
 }
 
 /** With its folder, unless something else is in there. */
