@@ -17,6 +17,7 @@ import { measurePeers, readPeers } from "./peers.ts";
 import { queryLong, queryStart, streaming } from "./query.ts";
 import { question } from "./question.ts";
 import { resume } from "./resume.ts";
+import { session } from "./session.ts";
 import { asMarkdown, asText, peerTable, resultTable } from "./table.ts";
 
 const HELP = `Usage: npm run bench -- [options]
@@ -44,6 +45,7 @@ const standard: readonly Bench[] = [
   queryLong,
   installed,
   start,
+  session,
   search,
   question,
   resume,

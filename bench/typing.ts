@@ -73,6 +73,8 @@ class Keyboard implements Terminal {
 
   write(): void {}
 
+  suspend(): void {}
+
   listen(events: Parameters<Terminal["listen"]>[0]): void {
     this.#events = events;
   }

@@ -16,6 +16,12 @@ import { type Finished, jsonLines, lines, printed, Project } from "./cli/support
 
 const EXAMPLES = path.join(import.meta.dirname, "..", "examples");
 const STAMP = { timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/) };
+const USAGE = {
+  ...STAMP,
+  type: "token_usage",
+  model: "example/small",
+  usage: { input: 1, cachedInput: 0, cacheWrites: 0, output: 1, reasoning: 0 },
+};
 const BY_POLICY = { kind: "policy", key: "conversation.tools.deploy.run" };
 
 describe("the examples", () => {
@@ -174,6 +180,7 @@ describe("the examples", () => {
         { ...STAMP, type: "turn_start" },
         { ...STAMP, type: "chat_request", content: "Deploy the site." },
         { ...STAMP, type: "tool_call_request", id: "call_1", name: "deploy", arguments: {} },
+        { ...USAGE, purpose: "reply" },
         {
           ...STAMP,
           type: "permission_decision",
@@ -198,6 +205,7 @@ describe("the examples", () => {
           toolCallId: "call_1",
           questionId: "sure",
         },
+        { ...USAGE, purpose: "inquiry", inquiryId: "call_1.sure.1" },
         {
           ...STAMP,
           type: "inquiry_response",
@@ -219,6 +227,7 @@ describe("the examples", () => {
           type: "chat_response",
           content: { type: "message", text: "It is deployed." },
         },
+        { ...USAGE, purpose: "reply" },
       ],
       stderr: "",
     });

@@ -1,9 +1,14 @@
 /** Asks a model for the answer to a question, and checks what it says. */
-import type {
-  ConversationStream,
-  Decider,
-  InquiryId,
-  InquiryOutcome,
+import {
+  addUsage,
+  type ConversationStream,
+  type Decider,
+  type InquiryId,
+  type InquiryOutcome,
+  isReported,
+  timestampFromDate,
+  type TokenUsage,
+  type Usage,
 } from "../conversation/index.ts";
 import type { ModelReply } from "../executor/index.ts";
 import type { InquiryAnswer } from "../inquiry/index.ts";
@@ -74,12 +79,25 @@ async function askForAnswer(context: TurnContext, asked: ModelQuestion): Promise
   };
 }
 
-async function inquire(
-  { inquiries, journal, observer }: TurnContext,
+/** Records what it cost, also if it has failed. Throws `write_failed`. */
+async function inquire(context: TurnContext, asked: ModelQuestion): Promise<InquiryAnswer> {
+  const spent = new SpentTokens();
+  const answer = await inquireBackend(context, asked, spent);
+  const { journal, clock } = context;
+  const { inquiryId } = asked;
+  const timestamp = timestampFromDate(clock.now());
+  const events = spent.toEvents({ timestamp, purpose: "inquiry", inquiryId });
+  if (events.length > 0) await journal.record(...events);
+  return answer;
+}
+
+async function inquireBackend(
+  { inquiries, journal, observer, view = (all) => all }: TurnContext,
   { inquiryId, toolCallId, tool, question, prompt, target, signal }: ModelQuestion,
+  spent: SpentTokens,
 ): Promise<InquiryAnswer> {
   const { name } = tool.settings;
-  const { stream } = journal;
+  const stream = view(journal.stream);
   const seen = prompt === undefined ? { stream } : { stream: emptyStream(stream), prompt };
   try {
     return await inquiries.inquire({
@@ -90,12 +108,36 @@ async function inquire(
       target,
       ...seen,
       signal,
-      observe: (update) =>
-        observer?.observe({ type: "inquiry_update", inquiryId, tool: name, update }),
+      observe: (update) => {
+        if (update.type === "asked") spent.model = update.model;
+        if (update.type === "response_end") spent.add(update.usage);
+        observer?.observe({ type: "inquiry_update", inquiryId, tool: name, update });
+      },
     });
   } catch (error) {
     // A backend must not throw. If it does anyway, the recorded question still needs an end.
     return { type: "failed", kind: "other", message: messageOf(error) };
+  }
+}
+
+/** What requests for one purpose have cost so far. */
+export class SpentTokens {
+  /** `provider/name`. */
+  model = "";
+  #usage: Usage = {};
+  #requests = 0;
+
+  add(usage: Usage): void {
+    this.#usage = addUsage(this.#usage, usage);
+    this.#requests += 1;
+  }
+
+  /** One event, or none if the provider has reported nothing. */
+  toEvents(of: Pick<TokenUsage, "timestamp" | "purpose" | "inquiryId">): readonly TokenUsage[] {
+    const [requests, usage] = [this.#requests, this.#usage];
+    if (!isReported(usage)) return [];
+    const several = requests > 1 && { requests };
+    return [{ type: "token_usage", ...of, model: this.model, ...several, usage }];
   }
 }
 

@@ -71,8 +71,9 @@ export async function attemptCall(
     state = undefined;
     if (result.type === "cancelled") return result;
     if (result.type !== "needs_input") {
-      const content = given.annotate(budget.fitResult(result.content));
-      return { type: "result", content, isError: result.type === "error" };
+      const { content, ...blocks } = budget.fitResult(result);
+      const isError = result.type === "error";
+      return { type: "result", content: given.annotate(content), ...blocks, isError };
     }
     const end = await answerAttempt(context, call, { needs: result, given, budget });
     if (end !== undefined && "type" in end) return end;
@@ -218,7 +219,7 @@ function takeAnswers(
   if (result.type === "pending") return result;
   if (result.type === "unanswered") {
     const { content, isError } = result;
-    return { type: "unanswered", content: budget.fitResult(content), isError };
+    return { type: "unanswered", ...budget.fitResult({ content }), isError };
   }
   for (const { question, ...answer } of result.answers) {
     given.add(question, answer);

@@ -114,7 +114,7 @@ export class ToolCycle {
     if (result === undefined) return undefined;
     // Results are recorded after the whole reply, even those of calls that were refused at once.
     await this.#mayRun.promise;
-    const { content, isError, events = [] } = result;
+    const { content, isError, blocks, events = [] } = result;
     const open = this.#closeLeftovers(progress);
     const response: ToolCallResponse = {
       type: "tool_call_response",
@@ -122,6 +122,7 @@ export class ToolCycle {
       id: progress.request.id,
       content,
       isError,
+      ...(blocks !== undefined && { blocks }),
     };
     await this.#context.journal.record(...open, ...events, response);
     return response;
@@ -213,8 +214,8 @@ export class ToolCycle {
     if (end === undefined) return this.#stoppedResult(tool);
     switch (end.type) {
       case "result": {
-        const { content, isError } = end;
-        const delivery = { ...call, result: { content, isError } };
+        const { type: _, ...result } = end;
+        const delivery = { ...call, result };
         return this.#settle(await deliver(this.#context, delivery), tool);
       }
       case "pending":

@@ -5,6 +5,7 @@
 import {
   type ChatRequest,
   type ConversationEvent,
+  type EventType,
   timestampFromDate,
   type TurnEndEvent,
 } from "../conversation/index.ts";
@@ -85,12 +86,17 @@ async function checkAnswer(
 
 /** The data of the reply that the turn ends with. */
 function findAnswer(turn: readonly ConversationEvent[]): { readonly data: Json } | undefined {
-  const events = turn.filter(({ type }) => type !== "turn_end" && type !== "turn_resume");
+  const events = turn.filter(({ type }) => !isBesideReply(type));
   const start = events.findLastIndex(({ type }) => type !== "chat_response") + 1;
   for (const event of events.slice(start).toReversed()) {
     if (event.type === "chat_response" && event.content.type === "structured") return event.content;
   }
   return undefined;
+}
+
+/** May come after the last reply of a turn, and says nothing about it. */
+export function isBesideReply(type: EventType): boolean {
+  return type === "turn_end" || type === "turn_resume" || type === "token_usage";
 }
 
 const MAX_PROBLEMS = 10;

@@ -135,8 +135,13 @@ async function approve(
   { decidedBy, content = delivery.result.content }: Approval,
 ): Promise<CallResult> {
   const { result } = delivery;
-  const decision = content === result.content ? "approved" : "edited";
-  return decideDelivery(context, delivery, { decision, decidedBy, seen: { ...result, content } });
+  const isEdited = content !== result.content;
+  const seen = isEdited ? { content, isError: result.isError } : result;
+  return decideDelivery(context, delivery, {
+    decision: isEdited ? "edited" : "approved",
+    decidedBy,
+    seen,
+  });
 }
 
 /** Given elsewhere, or to an earlier process. */

@@ -1,6 +1,7 @@
 export { ToolCycle } from "./calls.ts";
+export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
 export { closeCall, closeTurn } from "./closing.ts";
-export { type DataValidator, type Done, type InvalidData } from "./data.ts";
+export { type DataValidator, type Done, type InvalidData, isBesideReply } from "./data.ts";
 export { guardObserver } from "./observer.ts";
 export {
   type AnswerSource,
@@ -54,3 +55,5 @@ export {
   withoutEditedArguments,
   withoutNotes,
 } from "./model-texts.ts";
+export type { Summarizer } from "./summary.ts";
+export { type CompactionSetup, DEFAULT_COMPACTION } from "./window.ts";

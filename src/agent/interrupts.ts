@@ -142,6 +142,11 @@ class Work implements InterruptibleWork {
   }
 }
 
+/** Quitting is no decision about the calls: they stay open on the record. */
+export function canBeContinued({ type }: Interruption): boolean {
+  return type === "leave" || type === "interrupted";
+}
+
 /** Who stopped something: the user, or anything else, such as a signal or a client that disconnected. */
 export type StopCause = Extract<KnownCancellationReason, "user" | "interrupted">;
 

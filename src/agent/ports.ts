@@ -2,6 +2,7 @@
 import type { ToolSettings } from "../config/index.ts";
 import type {
   ConversationEvent,
+  Compaction,
   ConversationId,
   ConversationStream,
   Decider,
@@ -287,6 +288,10 @@ export type TurnUpdate =
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
   /** Something happened to the request besides its reply. A `notice` may also be about an MCP server. */
   | Exclude<RequestUpdate, { readonly type: "alive" }>
+  /** A model starts to summarize old turns. `turns` says which, as users see them, such as `turns 2..5`. */
+  | { readonly type: "summary_start"; readonly turns: string; readonly model: string }
+  /** Old turns were compacted: from now on the model sees less of them. The record keeps all of it. */
+  | { readonly type: "compaction"; readonly compaction: Compaction }
   /** Something happened to a tool's question that a model answers. */
   | {
       readonly type: "inquiry_update";

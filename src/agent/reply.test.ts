@@ -335,6 +335,7 @@ function setUp({ isStructured = false, record = async () => {} } = {}) {
   const calls: string[] = [];
   const updates: TurnUpdate[] = [];
   const recorder = new ReplyRecorder({
+    model: { id: "test/model" },
     journal: {
       conversation: "jp-c17000000000" as ConversationId, // In the format of the store.
       stream: { createdAt: at(0), baseConfig: {}, entries: [] },

@@ -5,12 +5,15 @@
 import {
   type Attachment,
   type ChatResponse,
+  type ConversationStream,
   intoParts,
+  isReported,
   type Section,
   StreamEntry,
   type ThreadParts,
   timestampFromDate,
   type ToolCallRequest,
+  type Usage,
 } from "../conversation/index.ts";
 import {
   type CachePolicy,
@@ -35,6 +38,8 @@ import type { Journal, Observer } from "./ports.ts";
 export interface Assistant {
   readonly systemPrompt?: string;
   readonly sections: readonly Section[];
+  /** Where the model is: see `TurnOptions.surroundings`. */
+  readonly surroundings?: string;
   readonly parameters: ModelParameters;
   readonly toolChoice: ToolChoice;
   readonly cache: CachePolicy;
@@ -50,6 +55,8 @@ export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
   readonly tools: readonly ToolSchema[];
   readonly toolChoice: ToolChoice;
   readonly signal: AbortSignal;
+  /** What the model sees of the conversation, apart from compactions; everything if absent. */
+  readonly view?: (stream: ConversationStream) => ConversationStream;
   /** After an abort: whether to drop the unfinished text instead of recording it. */
   readonly isDiscarded: () => boolean;
 }
@@ -117,25 +124,29 @@ async function streamOnce(
   }
 }
 
-function createParts({ assistant, attachments, journal, clock }: ReplyRequest): ThreadParts {
-  const { systemPrompt, sections } = assistant;
-  const { stream } = journal;
+/** The request as the model gets it. */
+export function createParts(request: ReplyRequest): ThreadParts {
+  const { assistant, attachments, journal, clock, view = (all) => all } = request;
+  const { systemPrompt, sections, surroundings } = assistant;
+  const stream = view(journal.stream);
   const thread = {
     ...(systemPrompt !== undefined && { systemPrompt }),
     sections,
     attachments,
+    ...(surroundings !== undefined && { surroundings }),
     stream,
   };
   const parts = intoParts(thread);
   if (parts.events.at(-1)?.type !== "chat_response") return parts;
   // Providers expect a request last, so one is added that is not recorded.
   const timestamp = timestampFromDate(clock.now());
-  const request = { type: "chat_request", timestamp, content: CONTINUE_REPLY } as const;
-  const entries = [...stream.entries, StreamEntry.fromEvent(request)];
+  const continued = { type: "chat_request", timestamp, content: CONTINUE_REPLY } as const;
+  const entries = [...stream.entries, StreamEntry.fromEvent(continued)];
   return intoParts({ ...thread, stream: { ...stream, entries } });
 }
 
 interface RecorderOptions {
+  readonly model: Pick<Model, "id">;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly observer?: Observer | undefined;
@@ -198,6 +209,7 @@ export class ReplyRecorder {
       case "response_end":
         await this.flush();
         this.#reason = event.reason;
+        await this.#recordUsage(event.usage);
         return observer?.observe(event);
       default:
         return assertNever(event);
@@ -244,6 +256,14 @@ export class ReplyRecorder {
     });
     this.#hasRecorded = true;
     this.#hasStructuredData ||= content.type === "structured";
+  }
+
+  async #recordUsage(usage: Usage): Promise<void> {
+    const { journal, clock, model } = this.#options;
+    if (!isReported(usage)) return;
+    const timestamp = timestampFromDate(clock.now());
+    const { id } = model;
+    await journal.record({ type: "token_usage", timestamp, model: id, purpose: "reply", usage });
   }
 
   async #addCall(event: Extract<ModelEvent, { type: "tool_call_request" }>): Promise<void> {

@@ -6,6 +6,7 @@ import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
 import {
   type CallProgress,
   type ConversationEvent,
+  type ConversationStream,
   type Decider,
   type InquiryId,
   type InquiryRequest,
@@ -14,7 +15,7 @@ import {
   lastTurnOf,
   type PermissionDecision,
 } from "../conversation/index.ts";
-import type { AttemptRequest, ModelReply } from "../executor/index.ts";
+import type { AttemptRequest, ModelReply, ResultContent } from "../executor/index.ts";
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Question } from "../tool/index.ts";
@@ -36,6 +37,8 @@ export interface TurnContext {
   readonly clock: Clock;
   /** The default limits apply if absent. */
   readonly limits?: CallLimits;
+  /** What models see of the conversation, apart from compactions; everything if absent. */
+  readonly view?: (stream: ConversationStream) => ConversationStream;
   readonly observer?: Observer;
   /** Another process can go on from the record, so that a person may leave things for later. */
   readonly allowsLater?: boolean;
@@ -326,9 +329,12 @@ export class CallBudget {
   }
 
   /** Truncates a result to the bytes that are left. */
-  fitResult(content: string): string {
-    const left = this.#limits.recordBytesPerCall - this.#bytes;
-    return truncateBytes(content, Math.max(left, MIN_RESULT_BYTES));
+  fitResult({ content, blocks }: ResultContent): ResultContent {
+    const left = Math.max(this.#limits.recordBytesPerCall - this.#bytes, MIN_RESULT_BYTES);
+    const text = truncateBytes(content, left);
+    const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(blocks ?? []));
+    // Without its blocks a result still has its text.
+    return { content: text, ...(blocks !== undefined && bytes <= left && { blocks }) };
   }
 }
 

@@ -49,11 +49,14 @@ describe("a turn without tools", () => {
     });
     await turn.run();
     const { parts, signal: _signal, observe: _observe, ...request } = turn.model.requests[0] ?? {};
-    expect({ parts: parts?.systemParts, ...request }).toEqual({
-      parts: [
+    expect({ ...parts, ...request }).toEqual({
+      systemParts: [
         { tag: "prompt", text: "Be brief." },
         { tag: "section", text: "# House\n\nRules" },
-        { tag: "attachments", text: expect.stringContaining("Milk") },
+      ],
+      events: [
+        expect.objectContaining({ content: expect.stringContaining("Milk") }),
+        expect.objectContaining({ content: "Hello" }),
       ],
       tools: [{ name: "echo", description: "Says it again.", parameters: {} }],
       toolChoice: { tool: "echo" },

@@ -32,7 +32,7 @@ import {
   type InvalidData,
   readEnd,
 } from "./data.ts";
-import { type Interruption, Interrupts } from "./interrupts.ts";
+import { canBeContinued, type Interruption, Interrupts } from "./interrupts.ts";
 import { PromptQueue } from "./prompts.ts";
 import {
   type AnswerSource,
@@ -42,7 +42,7 @@ import {
   type Prompter,
   type Toolbox,
 } from "./ports.ts";
-import { type Assistant, streamReply } from "./reply.ts";
+import type { Assistant } from "./reply.ts";
 import {
   createJournal,
   type DetachedDenial,
@@ -50,6 +50,7 @@ import {
   type TurnContext,
   TurnState,
 } from "./state.ts";
+import { type CompactionSetup, ContextWindow } from "./window.ts";
 
 /** Everything a turn needs. */
 export interface TurnSetup {
@@ -76,6 +77,8 @@ export interface TurnSetup {
   readonly allowsForeignTurn?: boolean;
   /** Checks data that fits the JSON Schema, and may convert it. */
   readonly validateData?: DataValidator;
+  /** The default if absent: see `DEFAULT_COMPACTION`. */
+  readonly compaction?: CompactionSetup;
 }
 
 /** The request of the user that starts a turn. */
@@ -114,6 +117,7 @@ export class Turn {
   readonly #journal: Journal;
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
+  readonly #window: ContextWindow;
   #state: TurnState | undefined;
   /** The turn was the user's own when it was started or continued. */
   #isOwn = false;
@@ -122,6 +126,7 @@ export class Turn {
     this.#setup = setup;
     this.#journal = createJournal(setup.conversation, setup.observer);
     this.#interrupts = new Interrupts(this.#prompts, setup.menu);
+    this.#window = new ContextWindow({ ...setup, journal: this.#journal });
   }
 
   /** Handles Ctrl-C: the user chooses what happens to the current work. */
@@ -306,7 +311,7 @@ export class Turn {
       const { value: reason, interruption } = await this.#interrupts.during(
         { choices, requiresMessage: true },
         (work) =>
-          streamReply({
+          this.#window.stream({
             ...this.#setup,
             journal: this.#journal,
             attachments: this.#setup.attachments ?? [],
@@ -361,7 +366,8 @@ export class Turn {
     const journal = this.#journal;
     const state = TurnState.fromEvents(lastTurn(journal));
     this.#state = state;
-    return { ...this.#setup, journal, prompts: this.#prompts, state, allowsLater: true };
+    const { view } = this.#window;
+    return { ...this.#setup, journal, prompts: this.#prompts, state, view, allowsLater: true };
   }
 }
 
@@ -390,9 +396,4 @@ function stopCalls(calls: ToolCycle, interruption: Interruption): void {
 
 function toTurnEnd(interruption: Interruption): TurnEnd {
   return { type: canBeContinued(interruption) ? "interrupted" : "stopped" };
-}
-
-/** Quitting is no decision about the calls: they stay open on the record. */
-function canBeContinued({ type }: Interruption): boolean {
-  return type === "leave" || type === "interrupted";
 }

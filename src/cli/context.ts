@@ -27,6 +27,8 @@ export interface CommandContext {
   readonly version: string;
   /** Runs the action when the output is closed, instead of exiting at once, until disposed. */
   readonly onOutputGone: (action: () => void) => Disposable;
+  /** A program that reads the output, such as `head`, has seen enough and ended. */
+  readonly isReaderGone: boolean;
   /** Opened on first use. Throws `no_workspace`. */
   readonly workspace: Workspace;
 }
@@ -36,7 +38,11 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
   // EPIPE means that a reader such as `head` has seen enough.
   const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
   let onGone = exitQuietly;
-  stdout.on("error", (error: NodeJS.ErrnoException) => onGone(error));
+  let isReaderGone = false;
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    isReaderGone ||= error.code === "EPIPE";
+    onGone(error);
+  });
   stderr.on("error", (error: NodeJS.ErrnoException) => onGone(error));
   let workspace: Workspace | undefined;
   const cwd = path.resolve(host.cwd, options.workspace ?? ".");
@@ -55,6 +61,9 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
           onGone = exitQuietly;
         },
       };
+    },
+    get isReaderGone() {
+      return isReaderGone;
     },
     get workspace() {
       workspace ??= openWorkspace({

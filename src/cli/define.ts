@@ -47,6 +47,14 @@ function getHost(self: Command): Host {
   return host;
 }
 
+/** Which of the user's config files to change. */
+export function placeOption(description: string): Option {
+  return new Option(
+    "--in <place>",
+    `${description}: the workspace's, your own for this workspace, or your own for all`,
+  ).choices(["workspace", "local", "user"]);
+}
+
 export function formatOption(...formats: readonly string[]): Option {
   return new Option("-F, --format <format>", "Output format").choices(formats).default("text");
 }
@@ -83,6 +91,25 @@ export function withTurns(definition: Command): Command {
     .option("--first <count>", "Only the first <count> turns", parseCount)
     .option("--last <count>", "Only the last <count> turns", parseCount)
     .option("--turn <range>", "Only these turns: 3, 2..5, 4.. or ..2");
+}
+
+/** Help for commands that take `-k`. */
+export const COMPACT_HELP = `A compaction rule is POLICIES or POLICIES:RANGE. Policies, joined with +:
+  r, reasoning    leave out the model's reasoning
+  t, tools        empty arguments and results of tool calls; t=MODE with
+                  strip-requests (sreq), strip-responses (sres) or omit (o)
+  s, summarize    replace the turns with a summary by a model
+A range is FROM..TO, counted from 1; ..-3 keeps the last three turns, 5.. starts
+at turn 5, and .. is all turns. Without one, the first and last turn are kept.`;
+
+/** `-k`, alone for the configured rules, or with a rule. Can be repeated. */
+export function compactOption(): Option {
+  return new Option(
+    "-k, --compact [rule]",
+    "Compact by the configured rules, or by this one; repeatable",
+  )
+    .preset(true)
+    .argParser((value, earlier?: readonly string[]) => collect(value, earlier));
 }
 
 /** For options that can be repeated: `--id a --id b`. */

@@ -3,7 +3,8 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { findProgram, withoutRelativeFolders } from "../process/index.ts";
+import type { PartialConfig } from "../config/index.ts";
+import { findProgram, quoteCommand, quoteWord, withoutRelativeFolders } from "../process/index.ts";
 import { JpError } from "../util/index.ts";
 import type { Host } from "./host.ts";
 
@@ -18,8 +19,9 @@ export interface EditedText {
 export async function editText(
   { name, text }: { readonly name: string; readonly text: string },
   host: Host,
+  settings: EditorSettings = {},
 ): Promise<EditedText> {
-  const editor = findEditor(host.environment.variables);
+  const editor = findEditor(host.environment.variables, settings);
   if (editor === undefined) {
     throw new JpError("no_editor", "No editor is set.", { hint: NO_EDITOR_HINT });
   }
@@ -41,15 +43,32 @@ export async function editText(
 export const NO_EDITOR_HINT = "Set EDITOR, for example: export EDITOR=vim";
 
 export interface Editor {
+  /** In the notation of a shell. */
   readonly command: string;
-  /** The environment variable that names it. */
+  /** The environment variable that names it, or the config key. */
   readonly variable: string;
 }
 
-export function findEditor(variables: Host["environment"]["variables"]): Editor | undefined {
-  return ["JP_EDITOR", "VISUAL", "EDITOR"]
+/** `editor` in the config. */
+export type EditorSettings = NonNullable<PartialConfig["editor"]>;
+
+const VARIABLES = ["JP_EDITOR", "VISUAL", "EDITOR"];
+
+/** The command of the config, or else the first variable that is set. */
+export function findEditor(
+  variables: Host["environment"]["variables"],
+  { cmd, envs = VARIABLES }: EditorSettings = {},
+): Editor | undefined {
+  if (cmd !== undefined && cmd !== "") return { command: commandText(cmd), variable: "editor.cmd" };
+  return envs
     .map((variable) => ({ variable, command: variables[variable] ?? "" }))
     .find(({ command }) => command !== "");
+}
+
+function commandText(cmd: NonNullable<EditorSettings["cmd"]>): string {
+  if (typeof cmd === "string") return cmd;
+  const { program, args = [], shell = false } = cmd;
+  return shell ? [program, ...args.map(quoteWord)].join(" ") : quoteCommand([program, ...args]);
 }
 
 /**

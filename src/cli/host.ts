@@ -5,6 +5,7 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
+import type { PartialConfig } from "../config/index.ts";
 import type { UserEnvironment } from "../storage/index.ts";
 import type { TerminalDevice } from "../terminal/index.ts";
 
@@ -22,6 +23,8 @@ export interface Host {
   readonly writeOut: (text: string) => void;
   /** Whether standard output is a terminal, without opening the stream. */
   readonly isTerminal: () => boolean;
+  /** Whether a person types on standard input and sees standard output, without opening the streams. */
+  readonly isInteractive: () => boolean;
   readonly environment: UserEnvironment;
   readonly cwd: string;
   readonly pid: number;
@@ -37,6 +40,17 @@ export interface Host {
   readonly onSignal: (signals: readonly HostSignal[], listener: () => void) => Disposable;
   /** Ends the process immediately. */
   readonly exit: (status: number) => void;
+}
+
+/** Questions as plain lines, for screen readers: by JP_PLAIN, else the config, else on dumb terminals. */
+export function wantsPlainText(
+  { environment }: Pick<Host, "environment">,
+  config: PartialConfig,
+): boolean {
+  const { JP_PLAIN: wanted, TERM: terminal } = environment.variables;
+  if (wanted === "1" || wanted === "0") return wanted === "1";
+  const style = config.style?.prompt;
+  return style === undefined ? terminal === "dumb" : style === "plain";
 }
 
 /** Opening `process.stdout` would load Node's socket code, which takes longer than printing help. */
@@ -57,6 +71,11 @@ export function hasPipedInput(): boolean {
   } catch {
     return false; // It is closed.
   }
+}
+
+export function isInteractive(): boolean {
+  const { isatty } = process.getBuiltinModule("node:tty");
+  return isatty(0) && isatty(1);
 }
 
 /** Terminals are character devices: for pipes and files, the stream need not be opened. */

@@ -25,6 +25,8 @@ export interface ConfigFlags {
   readonly id?: string;
   /** The same conversation, if it is loaded already. */
   readonly conversation?: Conversation;
+  /** Whether the `AGENTS.md` of the workspace is used, and has to be trusted. */
+  readonly usesInstructions?: boolean;
   /** From `-t` and `-T`, in their order. */
   readonly directives?: readonly ToolDirective[];
 }

@@ -38,9 +38,20 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/definitions.ts")).defineInquiry,
   },
   {
+    name: "attachment",
+    alias: "a",
+    description: "Attach files, pages and command output",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineAttachment,
+  },
+  {
     name: "serve",
     description: "Answer from a browser or a phone",
     loadDefinition: async () => (await import("./command/serve/definition.ts")).defineServe,
+  },
+  {
+    name: "usage",
+    description: "Show token usage and costs",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineUsage,
   },
   {
     name: "replay",
@@ -89,6 +100,8 @@ const COMMANDS: readonly ListedCommand[] = [
   },
 ];
 
+const SESSION_HELP = "Without a command, jp opens an interactive session on a terminal.";
+
 /** `args` is the command line without the program's own name. */
 export async function createProgram(host: Host, args: readonly string[]): Promise<Command> {
   const program = new Command("jp")
@@ -101,11 +114,11 @@ export async function createProgram(host: Host, args: readonly string[]): Promis
     .helpCommand("help [command]", "Show help for a command")
     .option("-w, --workspace <path>", "Use the workspace at or above this path")
     .option("--width <columns>", "Wrap and truncate lines at this width", parseWidth)
-    .addHelpText("after", `\n${EXIT_STATUSES}`)
+    .addHelpText("after", `\n${SESSION_HELP}\n\n${EXIT_STATUSES}`)
     .showHelpAfterError("Run it with --help for usage.")
     .configureOutput({
       writeOut: (text) => host.writeOut(text),
-      getOutHelpWidth: () => (host.isTerminal() ? host.stdout.columns : 80),
+      getOutHelpWidth: () => (host.isTerminal() ? host.stdout.columns || 80 : 80),
       getOutHasColors: () => host.isTerminal() && host.stdout.hasColors(),
       writeErr: (text) => host.stderr.write(neutralize(text)),
       outputError: (text, write) => write(text.replace(/^error: /, "jp: ")),

@@ -4,8 +4,8 @@ import { noPrompter, type Prompter } from "../agent/index.ts";
 import { mergeConfig, type PartialConfig } from "../config/index.ts";
 import { type EditText, NO_TERMINAL, TerminalPrompter } from "../terminal/index.ts";
 import type { CommandContext } from "./context.ts";
-import { editText } from "./editor.ts";
-import type { Host } from "./host.ts";
+import { type EditorSettings, editText, findEditor } from "./editor.ts";
+import { type Host, wantsPlainText } from "./host.ts";
 
 export interface InteractionFlags {
   readonly nonInteractive?: boolean;
@@ -23,7 +23,9 @@ export function findPrompter(
   return new TerminalPrompter({
     device: context.host.terminal,
     notification: { bell, desktop },
-    editText: editWith(context.host),
+    ...(findEditor(context.environment.variables, config.editor) !== undefined && {
+      editText: editWith(context.host, config.editor),
+    }),
     isPlain: wantsPlainText(context, config),
   });
 }
@@ -41,19 +43,12 @@ export function findQuietPrompter(
   return findPrompter(context, mergeConfig(config, quiet), flags);
 }
 
-function editWith(host: Host): EditText {
+/** Opens the user's editor. */
+export function editWith(host: Host, settings?: EditorSettings): EditText {
   return async (text, { extension }) => {
     const name = path.format({ name: "edit", ext: extension });
-    const edited = await editText({ name, text }, host);
+    const edited = await editText({ name, text }, host, settings);
     await edited.discard();
     return edited.text === text ? undefined : edited.text;
   };
-}
-
-/** Questions as plain lines, for screen readers: by JP_PLAIN, else the config, else on dumb terminals. */
-export function wantsPlainText({ environment }: CommandContext, config: PartialConfig): boolean {
-  const { JP_PLAIN: wanted, TERM: terminal } = environment.variables;
-  if (wanted === "1" || wanted === "0") return wanted === "1";
-  const style = config.style?.prompt;
-  return style === undefined ? terminal === "dumb" : style === "plain";
 }

@@ -1,13 +1,13 @@
 /** Runs a command line and turns the result into an exit status. The only place that ends the process. */
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
-import { CommanderError } from "commander";
+import type { CommanderError } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
-import { controllingTerminal } from "../terminal/index.ts";
+import { columnsOf, controllingTerminal } from "../terminal/index.ts";
 import { isJpError } from "../util/index.ts";
+import type { GlobalOptions } from "./context.ts";
 import { ExitStatus } from "./exit-status.ts";
-import { hasPipedInput, type Host, isTerminal, writeOut } from "./host.ts";
-import { createProgram } from "./program.ts";
+import { hasPipedInput, type Host, isInteractive, isTerminal, writeOut } from "./host.ts";
 
 /** Runs the command line of this process and sets its exit status. */
 export async function runInProcess(version: string): Promise<void> {
@@ -21,12 +21,54 @@ export async function runInProcess(version: string): Promise<void> {
 /** Returns the exit status; see `EXIT_STATUSES`. Never throws. */
 export async function run(args: readonly string[], host: Host): Promise<number> {
   try {
-    const program = await createProgram(host, args);
-    await program.parseAsync(args, { from: "user" });
+    // Loading the commands would delay the first prompt.
+    if (args.length === 0 && canOpenSession(host)) await openSession(host, {});
+    else await runCommandLine(args, host);
     return 0;
   } catch (error) {
     return reportError(error, host);
   }
+}
+
+async function runCommandLine(args: readonly string[], host: Host): Promise<void> {
+  const { createProgram } = await import("./program.ts");
+  const program = await createProgram(host, args);
+  const { operands, unknown } = program.parseOptions([...args]);
+  const isBare = operands.length === 0 && unknown.length === 0;
+  if (isBare && canOpenSession(host)) return openSession(host, program.opts<GlobalOptions>());
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    const names = program.commands.flatMap((one) => [one.name(), ...one.aliases()]);
+    const isUnknown = isCommanderError(error) && error.code === "commander.unknownCommand";
+    if (isUnknown && !names.includes(operands[0] ?? "")) await suggestQuery(args, error, host);
+    throw error;
+  }
+}
+
+function canOpenSession({ isInteractive: isOnTerminal, environment }: Host): boolean {
+  return isOnTerminal() && environment.variables["JP_NONINTERACTIVE"] !== "1";
+}
+
+async function openSession(host: Host, options: GlobalOptions): Promise<void> {
+  const { session } = await import("./command/session/session.ts");
+  await session(host, options);
+}
+
+/** For words that were meant for the assistant, unless they look like a mistyped command. */
+async function suggestQuery(
+  args: readonly string[],
+  { message }: CommanderError,
+  { stderr }: Host,
+): Promise<void> {
+  if (!/\s/.test(args.join(" ")) && message.includes("Did you mean")) return;
+  const { shellWord } = await import("./command/query/incomplete.ts");
+  stderr.write(`To ask the assistant: jp query ${shellWord(args.join(" "))}\n`);
+}
+
+/** By its name, so that commander need not be loaded. */
+function isCommanderError(error: unknown): error is CommanderError {
+  return error instanceof Error && error.name === "CommanderError";
 }
 
 function processHost(version: string): Host {
@@ -45,6 +87,7 @@ function processHost(version: string): Host {
     hasPipedInput,
     writeOut,
     isTerminal,
+    isInteractive,
     environment: { variables: process.env, home: homedir(), platform: process.platform },
     cwd: process.cwd(),
     pid: process.pid,
@@ -65,16 +108,15 @@ function processHost(version: string): Host {
 }
 
 /** Prints the error, unless the command or commander already did, and returns the exit status. */
-function reportError(error: unknown, host: Host): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+export function reportError(error: unknown, host: Host): number {
+  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof ExitStatus) {
     if (error.cause !== undefined) reportError(error.cause, host);
     return error.status;
   }
   const print = (text: string) => {
     const { stderr } = host;
-    const columns = stderr.isTTY ? stderr.columns : Number.POSITIVE_INFINITY;
-    stderr.write(`${wrapProse(neutralize(text), columns).join("\n")}\n`);
+    stderr.write(`${wrapProse(neutralize(text), columnsOf(stderr)).join("\n")}\n`);
   };
   const wantsStack = host.environment.variables["JP_DEBUG"] === "1";
   const stack = error instanceof Error ? (error.stack ?? "") : "";

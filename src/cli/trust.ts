@@ -15,6 +15,7 @@ import { type CommandContext, warn } from "./context.ts";
 import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
+import { workspaceInstructions } from "./surroundings.ts";
 
 /** Asks the user only if `interaction` is given. Throws config errors, and `workspace_not_trusted`. */
 export async function trustedConfig(
@@ -27,6 +28,7 @@ export async function trustedConfig(
   return resolveTrustedConfig(workspace && workspaceTrust(context, workspace), {
     layers,
     conversationId: flags.id,
+    instructions: flags.usesInstructions === true ? workspaceInstructions(context, layers) : [],
     directives: flags.directives,
     ask: async (question) => {
       const person = interaction && findQuietPrompter(context, foldLayers(layers), interaction);

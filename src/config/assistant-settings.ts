@@ -18,6 +18,8 @@ export interface AssistantSettings {
   readonly systemPrompt?: string;
   /** Sorted by position. */
   readonly sections: readonly AssistantSection[];
+  /** Where the model is. Not from the config: a turn adds it. */
+  readonly surroundings?: string;
   readonly toolChoice: "auto" | "none" | "required" | { readonly tool: string };
   readonly request: RequestSettings;
   readonly cache: CachePolicy;

@@ -138,7 +138,7 @@ test("tools are read in the older notation of the original", () => {
       name,
       isEnabled,
       allowToggle,
-      inlineLines,
+      inlineLines: inlineLines.user,
     })),
   ).toEqual([
     { name: "off", isEnabled: true, allowToggle: "any", inlineLines: 10 },

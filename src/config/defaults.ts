@@ -5,7 +5,7 @@ type ToolDefaults = NonNullable<
   NonNullable<NonNullable<PartialConfig["conversation"]>["tools"]>["*"]
 >;
 
-/** Defaults for a tool. The default of `format` depends on `run`. */
+/** Defaults for a tool. */
 export const TOOL_DEFAULTS = {
   enable: { state: true, allow_toggle: "any" },
   run: "ask",
@@ -14,7 +14,7 @@ export const TOOL_DEFAULTS = {
     "The user rejected this tool call on purpose. Ask why, or infer it from the conversation, " +
     "before you try anything similar.",
   detached: { run: "deny", deliver: "auto", tool: "auto" },
-  style: { hidden: false, inline_results: 10, results_file_link: "full", parameters: "json" },
+  style: { hidden: false, header: true, inline_results: 10, parameters: "function_call" },
 } as const satisfies ToolDefaults;
 
 /** Defaults for an assistant. Its model has none. */
@@ -39,6 +39,14 @@ export const LIMIT_DEFAULTS = {
   record_bytes_per_call: 4_194_304,
 } as const;
 
+export const COMPACTION_DEFAULTS = {
+  auto: {
+    enabled: true,
+    trigger_ratio: 0.75,
+    rule: { keep_first: 1, keep_last: 3, reasoning: "strip", tool_calls: "strip" },
+  },
+} as const satisfies NonNullable<PartialConfig["conversation"]>["compaction"];
+
 export const NOTIFY_DEFAULTS = {
   content: "title",
   debounce_secs: 10,
@@ -46,13 +54,16 @@ export const NOTIFY_DEFAULTS = {
   email: { port: 587, password_env: "JP_SMTP_PASSWORD" },
 } as const satisfies PartialConfig["notify"];
 
+export const DEFAULT_CURRENCY = "USD";
+
 export const DEFAULTS: PartialConfig = {
   assistant: ASSISTANT_DEFAULTS,
   conversation: {
-    title: { generate: { auto: true } },
     tools: { "*": TOOL_DEFAULTS },
     inquiry: { schema: "stable" },
     limits: LIMIT_DEFAULTS,
+    compaction: COMPACTION_DEFAULTS,
+    surroundings: { folder: true, platform: true, date: true, git: true, agents_md: true },
     start_local: false,
     max_cycles: 50,
   },
@@ -87,4 +98,5 @@ export const DEFAULTS: PartialConfig = {
     notification: { bell: true, desktop: true },
   },
   notify: NOTIFY_DEFAULTS,
+  usage: { currency: DEFAULT_CURRENCY },
 };

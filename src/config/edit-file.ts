@@ -4,12 +4,15 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject, parseJson } from "../util/index.ts";
 import { ConfigError, describeSyntaxError } from "./config-error.ts";
 import { parseToml } from "./config-file.ts";
-import { type Change, withValue } from "./layers.ts";
+import { type Change, omitPaths, valueAt, withValue } from "./layers.ts";
 
 const HINT = "Change it in your editor.";
 
+/** A value to set, or keys to remove without one. */
+export type Edit = Change | (Omit<Change, "value"> & { readonly value?: undefined });
+
 /** Returns the new text of the file, with its comments. Throws `config_unreadable`. */
-export async function setInText(file: string, text: string, change: Change): Promise<string> {
+export async function setInText(file: string, text: string, change: Edit): Promise<string> {
   switch (path.extname(file)) {
     case ".toml":
       return setInToml(file, text, change);
@@ -24,7 +27,7 @@ export async function setInText(file: string, text: string, change: Change): Pro
   }
 }
 
-function setInJson(file: string, text: string, change: Change): string {
+function setInJson(file: string, text: string, change: Edit): string {
   let value: unknown;
   try {
     value = parseJson(text.replace(/^\uFEFF/, ""));
@@ -35,18 +38,20 @@ function setInJson(file: string, text: string, change: Change): string {
     throw new ConfigError("config_unreadable", `${file}: expected a JSON object`);
   }
   const indentation = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
-  return `${JSON.stringify(withValue(value, change), null, indentation)}\n`;
+  return `${JSON.stringify(applyEdit(value, change), null, indentation)}\n`;
 }
 
 /** Reads its own result back, because not every layout of tables can be patched. */
-async function setInToml(file: string, text: string, change: Change): Promise<string> {
+async function setInToml(file: string, text: string, change: Edit): Promise<string> {
   let wanted: JsonObject;
   try {
-    wanted = toPlainJson(withValue(toPlainJson(await parseToml(text)), change));
+    wanted = toPlainJson(applyEdit(toPlainJson(await parseToml(text)), change));
   } catch (error) {
     throw unreadable(file, error);
   }
-  for (const edit of [patchToml, appendToml]) {
+  // A table reads better below a header of its own than inside of another one.
+  const ways = isJsonObject(change.value) ? [appendToml, patchToml] : [patchToml, appendToml];
+  for (const edit of ways) {
     try {
       const edited = await edit(text, change);
       if (isDeepStrictEqual(toPlainJson(await parseToml(edited)), wanted)) return edited;
@@ -61,23 +66,34 @@ async function setInToml(file: string, text: string, change: Change): Promise<st
   );
 }
 
-async function patchToml(text: string, change: Change): Promise<string> {
+async function patchToml(text: string, change: Edit): Promise<string> {
   const toml = await import("@decimalturn/toml-patch");
   const current: unknown = toml.parse(text);
   // A list may end with a comma, an inline table may not.
   const format = toml.TomlFormat.autoDetectFormat(text);
   format.trailingComma = false;
-  const changed = withValue(isJsonObject(current) ? current : {}, change);
+  const changed = applyEdit(isJsonObject(current) ? current : {}, change);
   const patched = toml.patch(text, changed, format);
   return patched.endsWith("\n") ? patched : `${patched}\n`;
 }
 
 /** Adds a table at the end of the file. */
-async function appendToml(text: string, change: Change): Promise<string> {
+async function appendToml(text: string, change: Edit): Promise<string> {
+  if (change.value === undefined) throw new TypeError("nothing to append");
   const { stringify } = await import("smol-toml");
   const added = stringify(withValue({}, change)).trim();
   const before = text.trimEnd();
   return before === "" ? `${added}\n` : `${before}\n\n${added}\n`;
+}
+
+/** A table that is empty without the key is removed too. */
+function applyEdit(object: JsonObject, edit: Edit): JsonObject {
+  if (edit.value !== undefined) return withValue(object, edit);
+  const rest = omitPaths(object, [edit.keys]);
+  const parent = edit.keys.slice(0, -1);
+  const left = valueAt(rest, parent);
+  const isEmpty = parent.length > 0 && isJsonObject(left) && Object.keys(left).length === 0;
+  return isEmpty ? applyEdit(rest, { keys: parent }) : rest;
 }
 
 /** So that dates and prototypes make no difference when compared. */

@@ -4,11 +4,31 @@ export {
   resolveAssistant,
   resolveInquiryAssistant,
 } from "./assistant-settings.ts";
+export {
+  type AttachmentSource,
+  attachmentUri,
+  fileUri,
+  isHarmlessAttachment,
+  namesSecretFile,
+  parseAttachment,
+  resolveAttachments,
+  schemeOf,
+  withAttachments,
+  withoutAttachments,
+} from "./attachments.ts";
+export {
+  type CompactionRuleSettings,
+  type CompactionSettings,
+  parseTurnBound,
+  resolveCompaction,
+  TOOL_CALL_MODES,
+  toRule,
+} from "./compaction-settings.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
-export { setInText } from "./edit-file.ts";
+export { type Edit, setInText } from "./edit-file.ts";
 export {
   configToJson,
   effectiveLayers,
@@ -22,13 +42,14 @@ export {
   withValue,
 } from "./layers.ts";
 export {
+  configFiles,
   type ConfigPlaces,
   existingConfigFiles,
   loadLayers,
   type LoadOptions,
 } from "./load-config.ts";
 export { type McpServerSettings, resolveMcpServers, transportType } from "./mcp-settings.ts";
-export { type ModelId, parseModelId } from "./model-id.ts";
+export { type ModelId, parseModelId, resolveModelId } from "./model-id.ts";
 export { findModelParameters, type ModelParameters } from "./model-parameters.ts";
 export {
   type ChannelSettings,
@@ -69,3 +90,4 @@ export {
   type ToolSource,
   type ToolStyle,
 } from "./tool-settings.ts";
+export { type Prices, resolvePrices, type TokenPrice } from "./usage-settings.ts";

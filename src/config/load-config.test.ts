@@ -359,10 +359,11 @@ test.each([
 test("an unknown key is reported with file, line and a suggestion, and the rest applies", async () => {
   const { layers, warnings } = await load({
     "work/.jp/config.toml": `${named("me")}\n[conversation.tools.x]\nrum = "ask"\noptions.anything = 1\n`,
-    "work/.jp.yaml": "template:\n  anything: 1\nassistnt: {}\n",
+    "work/.jp.yaml": "plugins:\n  anything: 1\nassistnt: {}\n",
   });
   expect(warnings.map((warning) => warning.replace(/^.*work\//, ""))).toEqual([
     ".jp/config.toml:5: conversation.tools.x.rum: unknown key; did you mean run?",
+    ".jp.yaml:1: plugins: not supported: jp has no plugins",
     ".jp.yaml:3: assistnt: unknown key; did you mean assistant?",
   ]);
   expect(foldLayers(layers).user).toEqual({ name: "me" });

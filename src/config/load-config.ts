@@ -83,7 +83,21 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
   return { layers: [...ours, ...all], warnings: loader.warnings };
 }
 
-/** The config files that exist, the lowest first. */
+/** A file that jp reads config from, or would if it existed. */
+export interface ConfigPlace {
+  readonly file: string;
+  readonly exists: boolean;
+}
+
+/** Every file that config can come from, the lowest first. */
+export function configFiles(places: ConfigPlaces): readonly ConfigPlace[] {
+  return candidatesOf(places).map(({ folder, name }) => {
+    const file = findConfigFile(folder, name);
+    return { file: file ?? path.join(folder, `${name}.toml`), exists: file !== undefined };
+  });
+}
+
+/** Those that exist. */
 export function existingConfigFiles(places: ConfigPlaces): readonly string[] {
   return placesOf(places).map(({ file }) => file);
 }
@@ -94,6 +108,20 @@ interface PlacedFile {
 }
 
 function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
+  return candidatesOf(places).flatMap(({ folder, name, isFromWorkspace }) => {
+    const file = findConfigFile(folder, name);
+    return file === undefined ? [] : [{ file, isFromWorkspace }];
+  });
+}
+
+interface Candidate {
+  readonly folder: string;
+  /** Without its extension. */
+  readonly name: string;
+  readonly isFromWorkspace: boolean;
+}
+
+function candidatesOf(places: ConfigPlaces): readonly Candidate[] {
   const {
     userFolder,
     workspaceRoot,
@@ -105,18 +133,18 @@ function placesOf(places: ConfigPlaces): readonly PlacedFile[] {
     workspaceRoot === undefined
       ? []
       : [
-          findConfigFile(path.join(workspaceRoot, ".jp"), "config"),
-          ...foldersBetween(workspaceRoot, cwd).map((folder) => findConfigFile(folder, ".jp")),
+          { folder: path.join(workspaceRoot, ".jp"), name: "config" },
+          ...foldersBetween(workspaceRoot, cwd).map((folder) => ({ folder, name: ".jp" })),
         ];
-  const candidates = [
-    { file: findConfigFile(userFolder, "config"), isFromWorkspace: false },
-    ...ofWorkspace.map((file) => ({ file, isFromWorkspace: true })),
-    {
-      file: userWorkspaceFolder && findConfigFile(userWorkspaceFolder, "config"),
-      isFromWorkspace: isOfOtherWorkspace,
-    },
+  const ofUserHere =
+    userWorkspaceFolder === undefined
+      ? []
+      : [{ folder: userWorkspaceFolder, name: "config", isFromWorkspace: isOfOtherWorkspace }];
+  return [
+    { folder: userFolder, name: "config", isFromWorkspace: false },
+    ...ofWorkspace.map((place) => ({ ...place, isFromWorkspace: true })),
+    ...ofUserHere,
   ];
-  return candidates.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ file, ...rest }]));
 }
 
 /** From the root down to the folder; only the root if the folder is outside. */

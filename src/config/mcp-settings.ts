@@ -12,7 +12,9 @@ export type McpServerSettings = {
   readonly allowsSampling: boolean;
   /** Infinite for no limit. */
   readonly startupTimeoutMs: number;
-  /** Put before the names of its tools, by a program that offers all of them. */
+  /** All its tools are offered, not only those with an entry of their own. */
+  readonly offersAllTools?: boolean;
+  /** Put before the names of its tools, where all of them are offered. */
   readonly toolPrefix?: string;
 } & (
   | {
@@ -41,6 +43,8 @@ export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, Mc
       isOptional: server.optional ?? false,
       allowsSecrets: server.allow_secrets ?? false,
       allowsSampling: server.allow_sampling ?? false,
+      ...(server.all_tools !== undefined && server.all_tools !== false && { offersAllTools: true }),
+      ...(typeof server.all_tools === "string" && { toolPrefix: server.all_tools }),
       startupTimeoutMs: seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000,
     };
     const settings = transportOf(server);

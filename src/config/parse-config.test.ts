@@ -163,13 +163,29 @@ describe("an unknown key", () => {
           "any name": { options: { any: { thing: 1 } }, parameters: { p: { minLength: 1 } } },
         },
       },
-      template: { values: { any: 1 } },
-      plugins: { any: { thing: 1 } },
-      style: { code: { theme: "x" }, markdown: { hr_style: "line" } },
       providers: { llm: { aliases: { any: "x" } }, mcp: { any: { headers: { "X-Any": "x" } } } },
     };
     expect(parseConfig(config)).toMatchObject({ errors: [], warnings: [] });
-    expect(parseConfig(config).config.template).toStrictEqual({ values: { any: 1 } });
+  });
+
+  test("of other versions that has no effect here is refused by name, and a wrong type of it is an error", () => {
+    const config = {
+      template: { values: { any: 1 } },
+      style: { markdown: { hr_style: "line" } },
+      conversation: { tools: { x: { style: { parameters: "sh x.sh" } } } },
+    };
+    expect(parseConfig(config).errors).toEqual([]);
+    expect(
+      parseConfig(config).warnings.map(({ path, message }) => [path.join("."), message]),
+    ).toEqual([
+      ["template", "not supported: messages are not templates"],
+      ["style.markdown.hr_style", "not supported: jp always draws a line"],
+      [
+        "conversation.tools.x.style.parameters",
+        "not supported: jp runs no command to format arguments",
+      ],
+    ]);
+    expect(parseConfig({ style: { markdown: { hr_style: 1 } } }).errors).toHaveLength(1);
   });
 
   test("is an error for flags, like everything else that is wrong", () => {

@@ -5,6 +5,7 @@ import { configError, type ConfigIssue, pathToText } from "./config-error.ts";
 import { resolveMcpServers } from "./mcp-settings.ts";
 import { findItem, findWrittenChild, unwrap, writtenTables } from "./schema-node.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
+import { findBehaviour } from "./schema/node.ts";
 
 /** A parsed config, and what is wrong with it. */
 export interface ParsedConfig {
@@ -109,7 +110,13 @@ function findStructureIssues(
     if (RESERVED.has(key)) {
       return [{ path: inside, message: "this name cannot be used", severity: "warning" }];
     }
-    if (child !== undefined) return findStructureIssues(child, member, inside);
+    if (child !== undefined) {
+      const { unsupported } = findBehaviour(unwrap(child));
+      const why = typeof unsupported === "function" ? unsupported(member) : unsupported;
+      const below = findStructureIssues(child, member, inside);
+      if (why === undefined) return below;
+      return [...below, { path: inside, message: `not supported: ${why}`, severity: "warning" }];
+    }
     const closest = findClosest(
       key,
       tables.flatMap(({ entries }) => Object.keys(entries)),

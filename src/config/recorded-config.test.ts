@@ -91,7 +91,6 @@ describe("a new conversation", () => {
     ["a notification", { style: { notification: { bell: false } } }],
     ["a number of characters", { style: { reasoning: { display: 80 } } }],
     ["a delay without a unit", { style: { typewriter: { text_delay: 3 } } }],
-    ["an action", { interrupt: { streaming: { action: "wait" } } }],
     ["an effort", parametersOf({ reasoning: { effort: "minimal", exclude: false } })],
     ["an effort in tokens", parametersOf({ reasoning: { effort: 1000, exclude: false } })],
     ["a fraction", parametersOf({ max_tokens: 0.5 })],

@@ -1,7 +1,7 @@
 /**
  * What a conversation records of its config, in two parts: `shared` is what the Rust original reads, `own` is an
- * event of ours that it keeps and ignores. Defaults are not recorded, nor are `providers` and `notify`: addresses
- * belong to a machine.
+ * event of ours that it keeps and ignores. Defaults are not recorded, nor are `providers`, `notify` and
+ * `usage`: addresses and prices belong to a machine.
  */
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
@@ -66,8 +66,15 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
 
 const TOOLS = ["conversation", "tools"];
 
-/** How files refer to each other matters to files only, and addresses belong to a machine. */
-const UNRECORDED = [["inherit"], ["extends"], ["config_load_paths"], ["providers"], ["notify"]];
+/** How files refer to each other matters to files only; addresses and prices belong to a machine. */
+const UNRECORDED = [
+  ["inherit"],
+  ["extends"],
+  ["config_load_paths"],
+  ["providers"],
+  ["notify"],
+  ["usage"],
+];
 
 type Model = NonNullable<PartialConfig["assistant"]>["model"];
 

@@ -22,7 +22,6 @@ test("a tool with only a source gets the defaults", () => {
           allowToggle: "any",
           run: "ask",
           result: "unattended",
-          format: "ask",
           parameters: {},
           questions: new Map(),
           options: {},
@@ -30,11 +29,10 @@ test("a tool with only a source gets the defaults", () => {
           cancellationResponse: expect.stringMatching(/./),
           style: {
             isHidden: false,
-            inlineLines: 10,
-            errorLines: 10,
-            resultsFileLink: "full",
-            errorResultsFileLink: "full",
-            parameters: "json",
+            hasHeader: true,
+            inlineLines: both(10),
+            errorLines: both(10),
+            parameters: "function_call",
           },
         },
       ],
@@ -63,11 +61,10 @@ test("a tool has everything in its config", () => {
     options: { o: { deep: [1, null] } },
     run: "skip",
     result: "edit",
-    format: "unattended",
     cancellation_response: "no",
     timeout_secs: 1.5,
     detached: "auto",
-    style: { hidden: true, inline_results: "off", results_file_link: false, parameters: "fmt -x" },
+    style: { hidden: true, inline_results: "off", parameters: "json" },
   });
   expect(tool).toStrictEqual({
     name: "x",
@@ -77,7 +74,6 @@ test("a tool has everything in its config", () => {
     allowToggle: "any",
     run: "skip",
     result: "edit",
-    format: "unattended",
     command: { program: "just", args: ["x"], shell: false },
     summary: "S",
     description: "D",
@@ -100,11 +96,10 @@ test("a tool has everything in its config", () => {
     timeoutMs: 1500,
     style: {
       isHidden: true,
-      inlineLines: 0,
-      errorLines: 0,
-      resultsFileLink: "off",
-      errorResultsFileLink: "off",
-      parameters: { program: "fmt", args: ["-x"], shell: false },
+      hasHeader: true,
+      inlineLines: both(0),
+      errorLines: both(0),
+      parameters: "json",
     },
   });
 });
@@ -150,7 +145,6 @@ describe("what a tool does not set", () => {
     const common = {
       run: "unattended",
       result: "ask",
-      format: "ask",
       cancellation_response: "no",
       timeout_secs: 2,
     };
@@ -158,7 +152,6 @@ describe("what a tool does not set", () => {
     expect(tool).toMatchObject({
       run: "unattended",
       result: "skip",
-      format: "ask",
       cancellationResponse: "no",
       timeoutMs: 2000,
     });
@@ -179,7 +172,6 @@ describe("what a tool does not set", () => {
     const common = {
       hidden: true,
       inline_results: 3,
-      results_file_link: "osc8",
       parameters: "off",
       error: { inline_results: "full" },
     };
@@ -187,10 +179,9 @@ describe("what a tool does not set", () => {
       resolve({ source: "local", style }, { style: common })?.style;
     const inherited = {
       isHidden: true,
-      inlineLines: 3,
-      errorLines: ALL,
-      resultsFileLink: "osc8",
-      errorResultsFileLink: "osc8",
+      hasHeader: true,
+      inlineLines: both(3),
+      errorLines: both(ALL),
       parameters: "off",
     };
     expect({
@@ -198,33 +189,21 @@ describe("what a tool does not set", () => {
       shown: styleOf({ hidden: false }),
       lines: styleOf({ inline_results: 7 }),
       error: styleOf({ error: { inline_results: 1 } }),
-      link: styleOf({ results_file_link: true }),
-      errorLink: styleOf({ error: { results_file_link: false } }),
       parameters: styleOf({ parameters: "function_call" }),
     }).toStrictEqual({
       nothing: inherited,
       shown: { ...inherited, isHidden: false },
-      lines: { ...inherited, inlineLines: 7 },
-      error: { ...inherited, errorLines: 1 },
-      link: { ...inherited, resultsFileLink: "full", errorResultsFileLink: "full" },
-      errorLink: { ...inherited, errorResultsFileLink: "off" },
+      lines: { ...inherited, inlineLines: both(7) },
+      error: { ...inherited, errorLines: both(1) },
       parameters: { ...inherited, parameters: "function_call" },
     });
   });
 
   test("of the style of errors comes from the style of results", () => {
     expect(resolve({ source: "local", style: { inline_results: 4 } })?.style).toMatchObject({
-      inlineLines: 4,
-      errorLines: 4,
+      inlineLines: both(4),
+      errorLines: both(4),
     });
-  });
-
-  test("of when to format arguments follows from whether it asks", () => {
-    const formats = ["ask", "unattended", "edit", "skip"].map(
-      (run) => resolve({ source: "local", run })?.format,
-    );
-    expect(formats).toEqual(["ask", "unattended", "ask", "ask"]);
-    expect(resolve({ source: "local" }, { run: "unattended" })?.format).toBe("unattended");
   });
 });
 
@@ -238,8 +217,39 @@ test.each([
   ["full", ALL],
 ] as const)("%j is how much of a result is shown", (inline, lines) => {
   const style = resolve({ source: "local", style: { inline_results: inline as Json } })?.style;
-  expect(style).toMatchObject({ inlineLines: lines, errorLines: lines });
+  expect(style).toMatchObject({ inlineLines: both(lines), errorLines: both(lines) });
 });
+
+test("how much of a result is shown may depend on whom it is addressed to", () => {
+  expect([
+    linesOf({ user: 5, assistant: "off" }),
+    linesOf({ assistant: "full" }),
+    linesOf({ user: "chat", assistant: 0 }),
+  ]).toEqual([
+    { user: 5, assistant: 0, isChat: false },
+    { user: 10, assistant: ALL, isChat: false },
+    { user: ALL, assistant: 0, isChat: true },
+  ]);
+  const chat = { x: { source: "local", style: { inline_results: { assistant: "chat" } } } };
+  expect(parseConfig({ conversation: { tools: chat } }).errors).not.toEqual([]);
+});
+
+test.each([
+  [true, true],
+  ["on", true],
+  [false, false],
+  ["off", false],
+])("the header %j shows a line for each call: %s", (header, isShown) => {
+  expect(resolve({ source: "local", style: { header } })?.style.hasHeader).toBe(isShown);
+});
+
+function linesOf(inline: JsonObject) {
+  return resolve({ source: "local", style: { inline_results: inline } })?.style.inlineLines;
+}
+
+function both(lines: number) {
+  return { user: lines, assistant: lines, isChat: false };
+}
 
 test("tools are in the order of the config, without those that lack a source", () => {
   const tools = {

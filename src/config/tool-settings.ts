@@ -29,7 +29,6 @@ export interface ToolSettings {
   readonly allowToggle: TogglePolicy;
   readonly run: "ask" | "unattended" | "edit" | "skip";
   readonly result: "unattended" | "ask" | "edit" | "skip";
-  readonly format: "ask" | "unattended";
   readonly command?: CommandConfig;
   readonly summary?: string;
   readonly description?: string;
@@ -64,17 +63,23 @@ export interface QuestionSettings {
 /** An MCP server may never reply, so its calls time out. Local commands are the user's own. */
 const MCP_CALL_SECONDS = 300;
 
-type FileLink = "full" | "osc8" | "off";
+/** Lines of a result to show, by whom it is addressed to; infinite for all. */
+interface ResultLines {
+  readonly user: number;
+  readonly assistant: number;
+  /** What is addressed to the user alone is shown as the assistant's own words. */
+  readonly isChat: boolean;
+}
 
 /** How much of a tool's calls and results to show. */
 export interface ToolStyle {
   readonly isHidden: boolean;
-  /** Lines of a result to show; infinite for all. */
-  readonly inlineLines: number;
-  readonly errorLines: number;
-  readonly resultsFileLink: FileLink;
-  readonly errorResultsFileLink: FileLink;
-  readonly parameters: "json" | "function_call" | "off" | CommandConfig;
+  /** Whether a call has a line of its own. */
+  readonly hasHeader: boolean;
+  readonly inlineLines: ResultLines;
+  readonly errorLines: ResultLines;
+  /** How arguments are shown. */
+  readonly parameters: "json" | "function_call" | "off";
 }
 
 type Defaults = NonNullable<NonNullable<NonNullable<PartialConfig["conversation"]>["tools"]>["*"]>;
@@ -103,7 +108,6 @@ function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults):
     allowToggle: enable.allow_toggle,
     run,
     result: tool.result ?? defaults.result ?? TOOL_DEFAULTS.result,
-    format: tool.format ?? defaults.format ?? (run === "unattended" ? "unattended" : "ask"),
     ...(command !== undefined && { command }),
     ...(summary !== undefined && { summary }),
     ...(description !== undefined && { description }),
@@ -162,19 +166,33 @@ function resolveStyle(own: PartialStyle, common: PartialStyle): ToolStyle {
   const inError = { ...common.error, ...own.error };
   return {
     isHidden: style.hidden,
+    hasHeader: style.header === true || style.header === "on",
     inlineLines: linesOf(style.inline_results),
     errorLines: linesOf(inError.inline_results ?? style.inline_results),
-    resultsFileLink: linkOf(style.results_file_link),
-    errorResultsFileLink: linkOf(inError.results_file_link ?? style.results_file_link),
-    parameters: style.parameters,
+    parameters: typeof style.parameters === "string" ? style.parameters : "function_call",
   };
 }
 
-function linkOf(value: NonNullable<PartialStyle["results_file_link"]>): FileLink {
-  return typeof value === "boolean" ? (value ? "full" : "off") : value;
+type LinesByAudience = NonNullable<PartialStyle["inline_results"]>;
+type Lines = Exclude<LinesByAudience, { readonly user?: unknown; readonly assistant?: unknown }>;
+
+/** A single value is for both. */
+function linesOf(value: LinesByAudience): ResultLines {
+  if (typeof value !== "object" || "truncate" in value) {
+    const both = lineCount(value);
+    return { user: both, assistant: both, isChat: false };
+  }
+  const common = TOOL_DEFAULTS.style.inline_results;
+  const { user = common, assistant = common } = value;
+  const isChat = user === "chat";
+  return {
+    user: isChat ? Number.POSITIVE_INFINITY : lineCount(user),
+    assistant: lineCount(assistant),
+    isChat,
+  };
 }
 
-function linesOf(value: NonNullable<PartialStyle["inline_results"]>): number {
+function lineCount(value: Lines): number {
   if (typeof value === "number") return value;
   if (typeof value === "object") return value.truncate.lines;
   return value === true || value === "full" ? Number.POSITIVE_INFINITY : 0;

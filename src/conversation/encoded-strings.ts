@@ -1,4 +1,7 @@
-/** The strings of the record that are in base64: one layer is added on writing and removed on reading. */
+/**
+ * The strings of the record that may be in base64. The original encodes all of them, and reads one that is not
+ * base64 as it is. So jp writes them as plain text, except where that would be decoded on reading.
+ */
 import {
   decodeBase64,
   encodeBase64,
@@ -19,8 +22,18 @@ export function decodeStrings(object: JsonObject): JsonObject {
   return mapStrings(object, decodeText) as JsonObject; // An object maps to an object.
 }
 
-/** The inverse of `decodeStrings`. */
+/** The inverse of `decodeText`. */
+export function encodeText(text: string): string {
+  return decodeBase64(text) === undefined ? text : encodeBase64(text);
+}
+
+/** Undone by `decodeStrings`. */
 export function encodeStrings(object: JsonObject): JsonObject {
+  return mapStrings(object, encodeText) as JsonObject; // An object maps to an object.
+}
+
+/** Undone by `decodeStrings` too. For metadata, which only programs read. */
+export function encodeAllStrings(object: JsonObject): JsonObject {
   return mapStrings(object, encodeBase64) as JsonObject; // An object maps to an object.
 }
 

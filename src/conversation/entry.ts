@@ -68,6 +68,10 @@ export class StreamEntry {
     return StreamEntry.fromJson({ type, timestamp, delta });
   }
 
+  static fromCompaction(compaction: Compaction): StreamEntry {
+    return StreamEntry.fromJson(compactionToJson(compaction));
+  }
+
   /** The element's JSON in the record. */
   get raw(): JsonObject {
     if (this.#raw === undefined && this.#content?.kind === "event") {
@@ -125,6 +129,8 @@ export interface Compaction {
   readonly summary?: string;
   readonly reasoning?: "strip";
   readonly toolCalls?: ToolCallCompaction;
+  /** jp made it by itself, before the model's context window was full. */
+  readonly isAutomatic?: boolean;
 }
 
 /** `strip` removes arguments and results of tool calls; `omit` removes the calls. */
@@ -146,6 +152,25 @@ export function parseCompaction(value: unknown): Compaction {
     ...(shape.value["tool_calls"] != null && {
       toolCalls: parseToolCalls(objectField(shape, "tool_calls")),
     }),
+    ...(shape.value["source"] === AUTOMATIC && { isAutomatic: true }),
+  };
+}
+
+/** The `source` of a compaction. The original ignores it. */
+const AUTOMATIC = "auto";
+
+/** Keys in the order of the Rust original. */
+function compactionToJson(compaction: Compaction): JsonObject {
+  const { timestamp, fromTurn, toTurn, summary, reasoning, toolCalls, isAutomatic } = compaction;
+  return {
+    type: "compaction",
+    timestamp,
+    from_turn: fromTurn,
+    to_turn: toTurn,
+    ...(summary !== undefined && { summary: { summary } }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(toolCalls !== undefined && { tool_calls: { ...toolCalls } }),
+    ...(isAutomatic === true && { source: AUTOMATIC }),
   };
 }
 

@@ -18,7 +18,13 @@ import {
   turnStart,
 } from "./events.fixture.ts";
 import { type JsonObject, ShapeError } from "../util/index.ts";
-import { decodeStrings, decodeText, encodeStrings } from "./encoded-strings.ts";
+import {
+  decodeStrings,
+  decodeText,
+  encodeAllStrings,
+  encodeStrings,
+  encodeText,
+} from "./encoded-strings.ts";
 import { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 import type { ConversationEvent } from "./event.ts";
 
@@ -60,7 +66,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       "a tool call",
       toolCall("call_1", "fs_read", { path: "src/main.rs", lines: [1, "all"], raw: true }),
       `{${head("tool_call_request")},"id":"call_1","name":"fs_read",` +
-        '"arguments":{"path":"c3JjL21haW4ucnM=","lines":[1,"YWxs"],"raw":true}}',
+        '"arguments":{"path":"src/main.rs","lines":[1,"all"],"raw":true}}',
     ],
     [
       "a tool call without arguments",
@@ -70,7 +76,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
     [
       "the result of a tool",
       toolResult("call_1", "fn main() {}"),
-      `{${head("tool_call_response")},"id":"call_1","content":"Zm4gbWFpbigpIHt9","is_error":false}`,
+      `{${head("tool_call_response")},"id":"call_1","content":"fn main() {}","is_error":false}`,
     ],
     [
       "the failure of a tool",
@@ -105,14 +111,14 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         decidedBy: { kind: "user", channel: "tty", scope: "turn" },
       },
       `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool","action":"deliver",` +
-        '"decision":"edited","arguments":{"path":"YQ=="},' +
+        '"decision":"edited","arguments":{"path":"a"},' +
         '"decided_by":{"kind":"user","channel":"tty","scope":"turn"}}',
     ],
     [
       "a permission that is asked for",
       { ...permissionRequest("call_1"), arguments: { path: "a" } },
       `{${head("permission_request")},"id":"call_1.run.1","tool_call_id":"call_1","tool":"a_tool",` +
-        '"action":"run","arguments":{"path":"YQ=="}}',
+        '"action":"run","arguments":{"path":"a"}}',
     ],
     [
       "a result that waits for its delivery",
@@ -122,7 +128,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       },
       `{${head("permission_request")},"id":"call_1.deliver.1","tool_call_id":"call_1",` +
         '"tool":"a_tool","action":"deliver",' +
-        '"result":{"content":"Zm4gbWFpbigpIHt9","is_error":false}}',
+        '"result":{"content":"fn main() {}","is_error":false}}',
     ],
     [
       "the result that a person gave for a call in doubt",
@@ -134,7 +140,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         decidedBy: { kind: "user", channel: "cli", name: "Ada" },
       },
       `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool","action":"rerun",` +
-        '"decision":"edited","result":{"content":"ZG9uZQ==","is_error":false},' +
+        '"decision":"edited","result":{"content":"done","is_error":false},' +
         '"decided_by":{"kind":"user","channel":"cli","name":"Ada"}}',
     ],
     [
@@ -203,7 +209,7 @@ describe("reading is lenient where records differ", () => {
       type: "tool_call_request",
       id: "call_1",
       name: "a_tool",
-      arguments: { path: "YQ==" },
+      arguments: { path: "a" },
     };
     const events = [{}, { overwrite: "eWVz" }].map((answers) =>
       parseEvent({ ...call, tool_answers: answers }),
@@ -231,8 +237,8 @@ describe("reading is lenient where records differ", () => {
     const call = { timestamp: at(0), type: "tool_call_request", id: "call_1", name: "a_tool" };
     const args = [{ path: "a", tool_answers: { overwrite: "yes" } }, { path: "a" }, {}];
     expect(args.map((each) => eventToJson(toolCall("call_1", "a_tool", each)))).toStrictEqual([
-      { ...call, arguments: { path: "YQ==", tool_answers: { overwrite: "eWVz" } } },
-      { ...call, arguments: { path: "YQ==" } },
+      { ...call, arguments: { path: "a", tool_answers: { overwrite: "yes" } } },
+      { ...call, arguments: { path: "a" } },
       { ...call, arguments: {} },
     ]);
   });
@@ -415,8 +421,25 @@ const encoded = {
   nothing: null,
 };
 
-test("strings are encoded at any depth, but not keys or other values", () => {
-  expect(encodeStrings(plain)).toStrictEqual(encoded);
+test("all strings of metadata are encoded at any depth, but not keys or other values", () => {
+  expect(encodeAllStrings(plain)).toStrictEqual(encoded);
+});
+
+test("arguments and results are plain text, except where a reader would take that for base64", () => {
+  const texts = ["src/main.rs", "all", "YQ==", "text", "abcd", "dGV4dA==", "8J-mgA==", "", "YR=="];
+  const written = texts.map(encodeText);
+  expect(written).toEqual([
+    "src/main.rs",
+    "all",
+    "WVE9PQ==", // "YQ==" is the base64 of "a".
+    "text",
+    "abcd", // Four letters are base64, but of bytes that are not text.
+    "ZEdWNGRBPT0=",
+    "OEotbWdBPT0=", // The other alphabet, which an older version of the original has used.
+    "",
+    "YR==",
+  ]);
+  expect(written.map(decodeText)).toEqual(texts);
 });
 
 test("strings are decoded at any depth, but not keys or other values", () => {

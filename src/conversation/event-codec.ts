@@ -1,11 +1,9 @@
 /**
- * Events to and from the JSON of the record. The record stores some strings in base64, so that text
- * searches of its files do not find them.
+ * Events to and from the JSON of the record. Some strings of it may be in base64: the Rust original writes them so,
+ * and jp does where the plain text could be taken for base64.
  */
 import {
   arrayField,
-  booleanField,
-  encodeBase64,
   findJson,
   isJsonObject,
   type Json,
@@ -21,17 +19,22 @@ import {
   stringField,
   unknownFields,
 } from "../util/index.ts";
-import { decodeStrings, decodeText, encodeStrings } from "./encoded-strings.ts";
+import {
+  blocksToJson,
+  blocksToPlainJson,
+  type Notation,
+  parsePermissionDecision,
+  parsePermissionRequest,
+  parseResult,
+  resultToJson,
+} from "./call-codec.ts";
+import { decodeStrings, encodeAllStrings, encodeStrings, encodeText } from "./encoded-strings.ts";
 import {
   type ChatRequest,
   type ChatResponse,
   type ConversationEvent,
   type EventType,
-  type InquiryId,
   isEventType,
-  type PermissionDecision,
-  type PermissionRequestEvent,
-  type ToolResult,
   type TurnEndEvent,
 } from "./event.ts";
 import {
@@ -41,13 +44,13 @@ import {
   inquiryRequestToJson,
   inquiryResponseMirror,
   inquiryResponseToJson,
-  parseDecider,
   parseInquiryEscalation,
   parseInquiryRequest,
   parseInquiryResponse,
 } from "./inquiry-codec.ts";
-import { fileToJson, fileToPlainJson, parseFile, type RecordedFile } from "./message-file.ts";
+import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
+import { parseTokenUsage, tokenUsageToJson, USAGE_KEYS } from "./usage.ts";
 
 /** Throws `ShapeError` if the type is unknown or a field is missing or invalid. */
 export function parseEvent(value: unknown): ConversationEvent {
@@ -115,27 +118,28 @@ function toJson(event: ConversationEvent, notation: Notation): JsonObject {
     type: event.type,
     ...codec.toJson(event, notation),
     ...event.extra,
-    ...(hasMetadata && { metadata: notation.object(event.metadata) }),
+    ...(hasMetadata && { metadata: notation.metadata(event.metadata) }),
   };
 }
 
 type EventOf<Type extends EventType> = Extract<ConversationEvent, { type: Type }>;
 type FieldsOf<Type extends EventType> = Omit<EventOf<Type>, "timestamp">;
 
-/** How to write the strings that the record keeps in base64. */
-interface Notation {
-  readonly text: (text: string) => string;
-  readonly object: (object: JsonObject) => JsonObject;
-  readonly files: (files: readonly RecordedFile[]) => JsonObject;
-}
-
-/** Files are only in the mirror: they are too long to be in the record twice. */
-const STORED: Notation = { text: encodeBase64, object: encodeStrings, files: () => ({}) };
+/** Files and blocks are only in the mirror: they are too long to be in the record twice. */
+const STORED: Notation = {
+  text: encodeText,
+  object: encodeStrings,
+  metadata: encodeAllStrings,
+  files: () => ({}),
+  blocks: () => ({}),
+};
 
 const PLAIN: Notation = {
   text: (text) => text,
   object: (object) => object,
+  metadata: (object) => object,
   files: (files) => ({ files: files.map(fileToPlainJson) }),
+  blocks: blocksToPlainJson,
 };
 
 interface KindCodec<Type extends EventType> {
@@ -203,18 +207,19 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     }),
   },
   tool_call_response: {
-    keys: knownKeys("id", "content", "is_error"),
+    keys: knownKeys("id", "content", "is_error", "blocks"),
     parse: (shape) => ({
       type: "tool_call_response",
       id: stringField(shape, "id"),
-      content: decodeText(stringField(shape, "content")),
-      isError: booleanField(shape, "is_error"),
+      ...parseResult(shape),
     }),
     toJson: (event, notation) => ({
       id: event.id,
       content: notation.text(event.content),
       is_error: event.isError,
+      ...notation.blocks(event),
     }),
+    mirror: blocksToJson,
   },
   inquiry_request: {
     keys: knownKeys(
@@ -270,6 +275,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...(problem !== undefined && { problem }),
     }),
   },
+  token_usage: { keys: knownKeys(...USAGE_KEYS), parse: parseTokenUsage, toJson: tokenUsageToJson },
   permission_decision: {
     keys: knownKeys(
       "tool_call_id",
@@ -343,55 +349,4 @@ function parseChatResponse(shape: Shape): Omit<ChatResponse, "timestamp"> {
     throw new ShapeError("", 'a chat_response needs "message", "reasoning" or "data"');
   }
   return { type: "chat_response", content };
-}
-
-function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timestamp"> {
-  const reason = optionalString(shape, "reason");
-  return {
-    type: "permission_decision",
-    toolCallId: stringField(shape, "tool_call_id"),
-    tool: stringField(shape, "tool"),
-    action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ACTIONS),
-    decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
-    ...shownFields(shape),
-    decidedBy: parseDecider(objectField(shape, "decided_by").value),
-    ...(reason !== undefined && { reason }),
-  };
-}
-
-function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEvent, "timestamp"> {
-  return {
-    type: "permission_request",
-    id: stringField(shape, "id") as InquiryId, // Branded where it is read.
-    toolCallId: stringField(shape, "tool_call_id"),
-    tool: stringField(shape, "tool"),
-    action: oneOf(shape, "action", ACTIONS),
-    ...shownFields(shape),
-  };
-}
-
-const ACTIONS = ["run", "deliver", "rerun"] as const;
-
-/** Arguments and result, where there are any. */
-function shownFields(shape: Shape): Pick<PermissionRequestEvent, "arguments" | "result"> {
-  const { arguments: args, result } = shape.value;
-  return {
-    ...(args != null && { arguments: decodeStrings(objectField(shape, "arguments").value) }),
-    ...(result != null && { result: parseResult(objectField(shape, "result")) }),
-  };
-}
-
-function parseResult(shape: Shape): ToolResult {
-  return {
-    content: decodeText(stringField(shape, "content")),
-    isError: booleanField(shape, "is_error"),
-  };
-}
-
-function resultToJson(
-  { result }: Pick<PermissionRequestEvent, "result">,
-  notation: Notation,
-): JsonObject {
-  if (result === undefined) return {};
-  return { result: { content: notation.text(result.content), is_error: result.isError } };
 }

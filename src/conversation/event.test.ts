@@ -27,6 +27,7 @@ test("only four kinds of events may reach a provider", () => {
     attempt_start: false,
     turn_resume: false,
     turn_end: false,
+    token_usage: false,
   });
 });
 

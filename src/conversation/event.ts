@@ -2,10 +2,11 @@
  * The events of a conversation in memory, and which of them a model may see. `type` has the strings
  * used on disk; the JSON form of each event is in the codecs.
  */
-import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
+import type { ContentBlock, InquiryQuestion, InquirySource } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { RecordedFile } from "./message-file.ts";
 import type { Timestamp } from "./timestamp.ts";
+import type { Usage } from "./usage.ts";
 
 /** Everything that can happen in a conversation, discriminated by `type`. */
 export type ConversationEvent =
@@ -21,7 +22,8 @@ export type ConversationEvent =
   | PermissionDecision
   | AttemptStart
   | TurnResume
-  | TurnEndEvent;
+  | TurnEndEvent
+  | TokenUsage;
 
 /** The `type` of an event, in memory and on disk. */
 export type EventType = ConversationEvent["type"];
@@ -73,11 +75,9 @@ export interface ToolCallRequest extends EventBase {
 }
 
 /** The result of a call that the model gets. */
-export interface ToolCallResponse extends EventBase {
+export interface ToolCallResponse extends EventBase, ToolResult {
   readonly type: "tool_call_response";
   readonly id: string;
-  readonly content: string;
-  readonly isError: boolean;
 }
 
 /** A tool or the assistant asks a question. */
@@ -146,10 +146,11 @@ export type PermissionAction =
   /** It may run again, although it is in doubt whether it has run already. */
   | "rerun";
 
-/** What a tool returned. */
+/** What a tool returned: the text for the model, and all of it if that is more. */
 export interface ToolResult {
   readonly content: string;
   readonly isError: boolean;
+  readonly blocks?: readonly ContentBlock[];
 }
 
 /** A person is asked about a call. Written before the prompt opens. */
@@ -186,6 +187,20 @@ export interface TurnEndEvent extends EventBase {
   readonly cause?: "length" | "refused" | "invalid_data";
   /** `invalid_data`: what is wrong with it, one problem per line. */
   readonly problem?: string;
+}
+
+/** What a request to a model has cost, or several for the same purpose. */
+export interface TokenUsage extends EventBase {
+  readonly type: "token_usage";
+  /** `provider/name`. */
+  readonly model: string;
+  /** `reply`, `inquiry` (a question of a tool), `summary` (of a compaction), or what another version has recorded. */
+  readonly purpose: string;
+  /** Set for an `inquiry`. */
+  readonly inquiryId?: InquiryId;
+  /** How many requests this is the sum of; 1 if absent. */
+  readonly requests?: number;
+  readonly usage: Usage;
 }
 
 /** What was decided about a call, and who decided. */
@@ -259,6 +274,7 @@ const PROVIDER_VISIBLE = {
   attempt_start: false,
   turn_resume: false,
   turn_end: false,
+  token_usage: false,
 } as const satisfies Record<EventType, boolean>;
 
 /** All event types. */

@@ -20,10 +20,12 @@ import {
   type PermissionRequestEvent,
   StreamEntry,
   type Timestamp,
+  type TokenUsage,
   type ToolCallRequest,
   type ToolCallResponse,
   type TurnEndEvent,
   type TurnStart,
+  type Usage,
 } from "./index.ts";
 
 /** A moment, so many seconds after the one that all builders use. */
@@ -110,6 +112,10 @@ export function attemptStart(toolCallId: string): AttemptStart {
 
 export function turnEnd(reason: TurnEndEvent["reason"] = "done"): TurnEndEvent {
   return { type: "turn_end", timestamp: at(0), reason };
+}
+
+export function tokenUsage(usage: Usage, purpose = "reply", model = "test/model"): TokenUsage {
+  return { type: "token_usage", timestamp: at(0), model, purpose, usage };
 }
 
 export function entriesOf(...items: readonly (ConversationEvent | StreamEntry)[]): StreamEntry[] {
@@ -315,6 +321,13 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
     objects(
       { reason: fc.constantFrom("done", "stopped", "discarded") },
       { cause: fc.constantFrom("length", "refused", "invalid_data"), problem: anyText },
+    ),
+  ),
+  eventOf(
+    "token_usage",
+    objects(
+      { model: name, purpose: name, usage: objects({}, { input: fc.integer({ min: 1 }) }) },
+      { requests: fc.integer({ min: 2, max: 9 }) },
     ),
   ),
 );

@@ -37,6 +37,7 @@ export {
   type PermissionDecision,
   type PermissionRequestEvent,
   type ProviderEvent,
+  type TokenUsage,
   type ToolCallRequest,
   type ToolCallResponse,
   type ToolResult,
@@ -46,6 +47,7 @@ export {
 } from "./event.ts";
 export {
   fileSize,
+  fileText,
   fileUrl,
   type MessageFile,
   MAX_FILE_BYTES,
@@ -101,7 +103,19 @@ export {
   turnsOf,
   TurnSplitter,
 } from "./turns.ts";
-export { project } from "./projection.ts";
+export {
+  type CompactionRange,
+  type CompactionRule,
+  describeCompaction,
+  describeTurns,
+  planCompactions,
+  type PlannedCompaction,
+  type PlanOptions,
+  type SummaryRule,
+  toCompaction,
+  type TurnBound,
+} from "./compaction.ts";
+export { compactionsOf, project, projectRange, projectTurns, trimLastTurn } from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize, type SanitizedPairs } from "./sanitize.ts";
 export { findSearchableText, type SearchableText, type SearchScope } from "./searchable-text.ts";
 export {
@@ -114,8 +128,10 @@ export {
 } from "./stream.ts";
 export {
   type Attachment,
+  holdsAttachments,
   intoMessages,
   intoParts,
+  renderDocument,
   type Section,
   type SystemPart,
   type Thread,
@@ -129,3 +145,5 @@ export {
   timestampFromDate,
   timestampToMilliseconds,
 } from "./timestamp.ts";
+export { addUsage, isReported, type Usage, usageIn, usageOf, usageToJson } from "./usage.ts";
+export { isForUserAlone, spokenText, userView, withoutSpoken } from "./user-view.ts";

@@ -2,6 +2,7 @@
 import {
   base64Size,
   bytesToBase64,
+  decodeBase64,
   JpError,
   type JsonObject,
   mismatch,
@@ -12,7 +13,7 @@ import {
 
 /** An image or another file that a message of the user comes with. */
 export interface MessageFile {
-  /** Such as `image/png`. Which ones a model takes is up to its provider. */
+  /** Such as `image/png`. Which ones a model takes is up to its provider; all take `text/plain`. */
   readonly mediaType: string;
   /** Bytes, base64, or an `http` or `https` URL that the provider loads. jp reads no files and loads no URLs. */
   readonly data: Uint8Array | string | URL;
@@ -80,6 +81,12 @@ export function fileUrl({ data }: RecordedFile): URL | undefined {
 /** In bytes. Undefined for a URL. */
 export function fileSize({ data }: RecordedFile): number | undefined {
   return isUrl(data) ? undefined : base64Size(data);
+}
+
+/** The content of a text file. Undefined for any other, and for a URL. */
+export function fileText(file: RecordedFile): string | undefined {
+  const isText = file.mediaType.startsWith("text/") && fileUrl(file) === undefined;
+  return isText ? decodeBase64(file.data) : undefined;
 }
 
 export function fileToJson(file: RecordedFile): JsonObject {

@@ -13,7 +13,7 @@ import {
 import type { JsonObject } from "../util/index.ts";
 import { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
-import { project } from "./projection.ts";
+import { project, trimLastTurn } from "./projection.ts";
 import { type ConversationStream, eventsOf } from "./stream.ts";
 
 const MARKER = "[The earlier part of this conversation was summarized. The summary follows.]";
@@ -210,4 +210,20 @@ describe("the other policies", () => {
 test("a compaction that cannot be read changes nothing", () => {
   const broken = StreamEntry.fromJson({ type: "compaction", from_turn: 0, to_turn: 9 });
   expect(projectEvents(streamOf(...turn(0), broken))).toStrictEqual(turn(0));
+});
+
+test("a turn that is too long keeps only the files of its last results", () => {
+  const image = { type: "image", mimeType: "image/png", data: "A".repeat(8) } as const;
+  const call = (id: string) => [
+    toolCall(id, "look", {}),
+    { ...toolResult(id, "ok"), blocks: [image] },
+  ];
+  const stream = streamOf(turnStart(), chatRequest("Look."), ...call("a"), ...call("b"));
+  const results = [...eventsOf(trimLastTurn(stream).entries)].flatMap((event) =>
+    event.type === "tool_call_response" ? [[event.content, event.blocks?.length]] : [],
+  );
+  expect(results).toEqual([
+    ["[compacted] look: success", undefined],
+    ["ok", 1],
+  ]);
 });

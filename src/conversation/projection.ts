@@ -13,25 +13,45 @@ const SUMMARY_REQUEST =
 
 /** The stream with its compactions applied. Returns the same stream if there are none. */
 export function project(stream: ConversationStream): ConversationStream {
-  const compactions = compactionsOf(stream);
-  if (compactions.length === 0) return stream;
-  const events = projectTurns(turnsOf(stream.entries), compactions);
+  if (compactionsOf(stream).length === 0) return stream;
+  const events = projectTurns(stream).flatMap((turn) => turn.events);
   return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
 }
 
-function projectTurns(turns: readonly RecordedTurn[], compactions: readonly Compaction[]) {
+/** The events of these turns with the compactions applied. */
+export function projectRange(
+  stream: ConversationStream,
+  range: Pick<Compaction, "fromTurn" | "toTurn">,
+): readonly ConversationEvent[] {
+  return projectTurns(stream, range).flatMap((turn) => turn.events);
+}
+
+/** All turns, or those in the range, with the compactions applied. They keep their numbers. */
+export function projectTurns(
+  stream: ConversationStream,
+  { fromTurn, toTurn } = { fromTurn: 0, toTurn: Number.POSITIVE_INFINITY },
+): readonly RecordedTurn[] {
+  const compactions = compactionsOf(stream);
+  const projected: RecordedTurn[] = [];
   let previous: Compaction | undefined;
-  return turns.flatMap((turn) => {
+  for (const turn of turnsOf(stream.entries)) {
+    if (turn.index < fromTurn || turn.index > toTurn) continue;
     const summarized = latest(compactions, turn, "summary");
-    const isContinued = summarized !== undefined && summarized === previous;
+    const last = projected.at(-1);
+    if (summarized !== undefined && summarized === previous && last !== undefined) {
+      projected[projected.length - 1] = { ...last, lastIndex: turn.index };
+    } else {
+      const events =
+        summarized === undefined ? trimTurn(turn, compactions) : summarize(turn, summarized);
+      projected.push({ index: turn.index, events });
+    }
     previous = summarized;
-    if (isContinued) return [];
-    return summarized === undefined ? trimTurn(turn, compactions) : summarize(turn, summarized);
-  });
+  }
+  return projected;
 }
 
 /** Oldest first; those with equal timestamps in the order of the record. */
-function compactionsOf(stream: ConversationStream): readonly Compaction[] {
+export function compactionsOf(stream: ConversationStream): readonly Compaction[] {
   return stream.entries
     .filter(({ eventType }) => eventType === undefined)
     .flatMap(({ content }) => (content.kind === "compaction" ? [content.compaction] : []))
@@ -83,6 +103,52 @@ function trimTurn(
   });
 }
 
+/** How much of the last results stays if the turn alone fills the context window. */
+const MAX_KEPT_RESULT = 16_000;
+
+/**
+ * The stream for a turn that fills the context window by itself: without the results that the model has reacted to,
+ * and with long ones cut. Returns the same stream if there are none. Compactions are of whole turns, so nothing of
+ * this is recorded.
+ */
+export function trimLastTurn(stream: ConversationStream): ConversationStream {
+  const { entries } = stream;
+  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const lastCall = entries.findLastIndex(isCall);
+  const calls = entries.slice(0, lastCall).findLastIndex((entry) => !isCall(entry)) + 1;
+  const names = new Map<string, string>();
+  let isChanged = false;
+  const trimmed = entries.map((entry, index) => {
+    const event = index < start ? undefined : entry.event;
+    if (event?.type === "tool_call_request") names.set(event.id, event.name);
+    if (event?.type !== "tool_call_response") return entry;
+    const trimmedEvent =
+      index < calls
+        ? withStatus(event, names.get(event.id))
+        : { ...event, content: cut(event.content) };
+    if (!isShorter(trimmedEvent, event)) return entry;
+    isChanged = true;
+    return StreamEntry.fromEvent(trimmedEvent);
+  });
+  return isChanged ? { ...stream, entries: trimmed } : stream;
+}
+
+function isShorter(trimmed: ToolCallResponse, event: ToolCallResponse): boolean {
+  const losesBlocks = trimmed.blocks === undefined && event.blocks !== undefined;
+  return losesBlocks || trimmed.content.length < event.content.length;
+}
+
+function isCall({ eventType }: StreamEntry): boolean {
+  return eventType === "tool_call_request";
+}
+
+function cut(content: string): string {
+  if (content.length <= MAX_KEPT_RESULT) return content;
+  const kept = content.slice(0, MAX_KEPT_RESULT).toWellFormed();
+  const { length } = content;
+  return `${kept}\n[compacted] The first ${MAX_KEPT_RESULT} of ${length} characters: the context window is full.`;
+}
+
 function trimCall(
   event: ToolCallRequest,
   policy: Compaction["toolCalls"],
@@ -98,5 +164,11 @@ function trimResult(
 ): readonly ConversationEvent[] {
   if (policy?.policy === "omit") return [];
   if (policy?.response !== true) return [event];
-  return [{ ...event, content: `[compacted] ${name}: ${event.isError ? "error" : "success"}` }];
+  return [withStatus(event, name)];
+}
+
+/** Without its content, and without the files that it may have. */
+function withStatus(event: ToolCallResponse, name = "tool"): ToolCallResponse {
+  const { blocks: _, ...rest } = event;
+  return { ...rest, content: `[compacted] ${name}: ${event.isError ? "error" : "success"}` };
 }

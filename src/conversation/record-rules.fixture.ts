@@ -60,6 +60,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "attempt_start":
       case "turn_resume":
       case "turn_end":
+      case "token_usage":
         break;
       default:
         event satisfies never;

@@ -1,6 +1,7 @@
 /** The text of an event that a search looks at, decoded. Includes questions, but never answers. */
 import { assertNever, isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 import type { ConversationEvent } from "./event.ts";
+import { spokenText } from "./user-view.ts";
 
 /** The kind of event a text comes from. */
 export type SearchScope =
@@ -27,8 +28,12 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
       return searchableResponse(event.content);
     case "tool_call_request":
       return { scope: "tool-call", text: [event.name, ...stringsIn(event.arguments)].join("\n") };
-    case "tool_call_response":
-      return { scope: "tool-result", text: event.content };
+    case "tool_call_response": {
+      const spoken = spokenText(event);
+      return spoken === undefined
+        ? { scope: "tool-result", text: event.content }
+        : { scope: "assistant", text: spoken };
+    }
     case "inquiry_request": {
       const { text, context } = event.question;
       return { scope: "inquiry", text: context === undefined ? text : `${context}\n${text}` };
@@ -40,6 +45,7 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
     case "attempt_start":
     case "turn_resume":
     case "turn_end":
+    case "token_usage":
     case "turn_start":
       return undefined;
     default:

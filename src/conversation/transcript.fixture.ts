@@ -40,6 +40,8 @@ function lineOf(event: ConversationEvent): string {
       return "resumed";
     case "turn_end":
       return `turn ${event.reason}`;
+    case "token_usage":
+      return `${event.purpose} by ${event.model}: ${JSON.stringify(event.usage)}`;
     default:
       return assertNever(event);
   }

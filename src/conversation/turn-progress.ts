@@ -221,6 +221,7 @@ class ProgressReader {
         break;
       case "turn_start":
       case "turn_resume":
+      case "token_usage":
         break;
       default:
         event satisfies never;

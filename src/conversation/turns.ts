@@ -18,6 +18,8 @@ import type { InquiryPair } from "./open-question.ts";
 export interface RecordedTurn {
   /** Counted from 0. Users see it counted from 1. */
   readonly index: number;
+  /** The last of several turns that a summary stands for. */
+  readonly lastIndex?: number;
   readonly events: readonly ConversationEvent[];
 }
 

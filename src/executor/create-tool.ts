@@ -55,7 +55,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
 }
 
 /** Every conversation has them, whatever it is about. */
-const AUXILIARY = new Set(["ask_user", "describe_tools"]);
+const AUXILIARY = new Set(["ask_user", "tell_user", "describe_tools"]);
 
 function describe(settings: ToolSettings, parameters: JsonObject): ToolDescription {
   const { name, summary, description, examples } = settings;

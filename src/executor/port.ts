@@ -3,7 +3,7 @@
  * question, and runs again with the same arguments and the answer. The executor says who asks; the
  * agent decides who answers.
  */
-import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
+import type { ContentBlock, InquirySource, ModelPrompt, Question } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /** Runs one tool. */
@@ -37,11 +37,18 @@ export interface AttemptRequest {
 
 /** The result of an attempt. */
 export type AttemptResult =
-  | { readonly type: "success"; readonly content: string }
-  /** `content` is the text for the model. */
-  | { readonly type: "error"; readonly content: string }
+  | ({ readonly type: "success" } & ResultContent)
+  | ({ readonly type: "error" } & ResultContent)
   | NeedsInput
   | { readonly type: "cancelled" };
+
+/** What a tool returned. */
+export interface ResultContent {
+  /** The text for the model. */
+  readonly content: string;
+  /** Set if there is more than text. */
+  readonly blocks?: readonly ContentBlock[];
+}
 
 /** Details of an answer that a model gave. */
 export interface ModelReply {

@@ -58,7 +58,7 @@ function formatInstruction(format: AnswerFormat): string {
 
 function optionLines(options: readonly SelectOption[]): string {
   return options
-    .map(({ value, description }) =>
+    .map(({ value, title, description = title }) =>
       description === undefined
         ? `- ${JSON.stringify(value)}`
         : `- ${JSON.stringify(value)}: ${JSON.stringify(description)}`,

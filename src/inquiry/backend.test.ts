@@ -57,9 +57,13 @@ describe("the request", () => {
           systemParts: [
             { tag: "prompt", text: "Be brief." },
             { tag: "section", text: "# Rules\n\nThink." },
-            { tag: "attachments", text: expect.stringContaining("the notes") },
           ],
           events: [
+            {
+              ...chatRequest(expect.stringContaining("the notes")),
+              timestamp: streamOf().createdAt,
+              metadata: { attachments: true },
+            },
             chatRequest("Hi"),
             message("Hello"),
             chatRequest("Fix it"),
@@ -157,6 +161,20 @@ describe("the request", () => {
     expect([answer, model.requests[1]?.parts.schema]).toEqual([ANSWERED, answerSchema(form)]);
   });
 
+  test("has a note in place of an attached image that this model does not take", async () => {
+    const scripted = new ScriptedModel({ replies: [YES] });
+    const model = Object.assign(scripted, { acceptsFile: () => false });
+    const content = { mediaType: "image/png", data: "AQID", filename: "a.png" };
+    const options = { clock, attachments: () => [{ source: "a.png", content }] };
+    await createBackend(model, options).inquire(CALL);
+    expect(model.requests[0]?.parts.events[0]).toEqual(
+      expect.objectContaining({
+        content: expect.stringContaining("[A file of type image/png, which you cannot see.]"),
+      }),
+    );
+    expect(JSON.stringify(model.requests[0]?.parts)).not.toContain("AQID");
+  });
+
   test("drops the oldest turns if the context window is too small", async () => {
     const long = [turnStart(), chatRequest("x".repeat(30_000)), message("Long.")];
     const { model } = await ask([YES], {
@@ -164,6 +182,7 @@ describe("the request", () => {
       properties: { contextWindow: 10_000 },
     });
     expect(model.requests[0]?.parts.events.map(({ type }) => type)).toEqual([
+      "chat_request", // With the attachments.
       "chat_request",
       "tool_call_request",
       "tool_call_request",
@@ -272,7 +291,7 @@ describe("an invalid reply", () => {
       },
     });
     const echoed = model.requests[2]?.parts.events
-      .slice(8)
+      .slice(9)
       .map((event) => ("content" in event ? event.content : undefined));
     expect(echoed).toEqual([
       expect.stringContaining("That is not a valid answer"),

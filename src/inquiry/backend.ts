@@ -121,7 +121,7 @@ async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
   const { clock } = options;
   const { parameters, cache, request: policy } = assistant;
   const tools = options.tools();
-  const attachments = options.attachments();
+  const attachments = options.attachments().map((attached) => withoutRefusedFile(attached, model));
   const timestamp = timestampFromDate(clock.now());
   const given = { call, format, assistant, attachments, tools, timestamp };
   const isAnyModel = model.isLocal === true && isSmall(given);
@@ -151,6 +151,13 @@ async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
     const correction = { type: "chat_request", timestamp, content } as const;
     thread = extendThread(thread, ...echo(reply, timestamp), correction);
   }
+}
+
+/** It may be another model than the one that the user attached the file for. */
+function withoutRefusedFile(attached: Attachment, { acceptsFile }: Model): Attachment {
+  const { content } = attached;
+  if (typeof content === "string" || acceptsFile?.(content.mediaType) !== false) return attached;
+  return { ...attached, content: `[A file of type ${content.mediaType}, which you cannot see.]` };
 }
 
 function watch({ signal, observe }: InquiryCall): Pick<ModelRequest, "signal" | "observe"> {

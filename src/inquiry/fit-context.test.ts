@@ -76,6 +76,17 @@ describe("a conversation", () => {
     expect(left).toEqual([2, 1]);
   });
 
+  test("counts text in a file by its length, and images in a result like those of a message", () => {
+    const text = { mediaType: "text/plain", data: btoa("x".repeat(3000)) };
+    const image = { type: "image", mimeType: "image/png", data: "A".repeat(8) } as const;
+    const parts = { systemParts: [] };
+    const sizes = [
+      { ...chatRequest(""), files: [text] },
+      { ...toolResult("id", ""), blocks: [image] },
+    ].map((event) => Math.round(requestTokens({ ...parts, events: [event] }, [])));
+    expect(sizes).toEqual([1001, 1501]);
+  });
+
   test("keeps entries that are not events", () => {
     const delta = StreamEntry.fromJson({ type: "config_delta", delta: { a: 1 } });
     const stream = streamOf(...turn(90), delta, ...turn(10));

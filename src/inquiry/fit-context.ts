@@ -3,16 +3,19 @@
  * current turn always stays, even if it is too long by itself: then the provider reports that.
  */
 import {
+  type ConversationEvent,
   type ConversationStream,
   isProviderVisible,
   type ProviderEvent,
-  type ThreadParts,
+  type RecordedFile,
   type RecordedTurn,
+  type ThreadParts,
   TurnCounter,
   turnsOf,
 } from "../conversation/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
-import { assertNever } from "../util/index.ts";
+import { filesForModel } from "../tool/index.ts";
+import { assertNever, base64Size } from "../util/index.ts";
 
 const CHARACTERS_PER_TOKEN = 3;
 /** About what a large image or a page of a document costs, whatever its size in bytes. */
@@ -45,11 +48,18 @@ export function fitContext({ stream, overhead, contextWindow }: FittedContext): 
   return dropTurnsBefore(stream, firstKept(turns, surplus));
 }
 
-/** Estimates the tokens of a request without the conversation. */
+/** Estimates the tokens of a request; rather too many than too few. */
 export function requestTokens(parts: ThreadParts, tools: readonly ToolSchema[]): number {
   const system = parts.systemParts.reduce((sum, { text }) => sum + text.length, 0);
   const events = parts.events.reduce((sum, event) => sum + lengthOf(event), 0);
   return toTokens(system + events + jsonLength(tools) + jsonLength(parts.schema ?? {}));
+}
+
+/** Estimates the tokens of events that a model sees. */
+export function eventTokens(events: Iterable<ConversationEvent>): number {
+  let characters = 0;
+  for (const event of events) if (isProviderVisible(event)) characters += lengthOf(event);
+  return toTokens(characters);
 }
 
 /** The index of the oldest turn to keep. The last turn is always kept. */
@@ -74,19 +84,15 @@ function dropTurnsBefore(stream: ConversationStream, first: number): Conversatio
 }
 
 function turnTokens({ events }: RecordedTurn): number {
-  return toTokens(
-    events.filter(isProviderVisible).reduce((sum, event) => sum + lengthOf(event), 0),
-  );
+  return eventTokens(events);
 }
 
 function lengthOf(event: ProviderEvent): number {
   switch (event.type) {
     case "chat_request":
-      return (
-        event.content.length + (event.files?.length ?? 0) * TOKENS_PER_FILE * CHARACTERS_PER_TOKEN
-      );
+      return event.content.length + filesLength(event.files ?? []);
     case "tool_call_response":
-      return event.content.length;
+      return event.content.length + filesLength(filesForModel(event.blocks ?? []));
     case "chat_response":
       return event.content.type === "structured"
         ? jsonLength(event.content.data)
@@ -98,8 +104,23 @@ function lengthOf(event: ProviderEvent): number {
   }
 }
 
+/** Models get files with text as text. */
+function filesLength(files: readonly Pick<RecordedFile, "mediaType" | "data">[]): number {
+  const lengths = files.map(({ mediaType, data }) =>
+    mediaType.startsWith("text/")
+      ? (base64Size(data) ?? 0)
+      : TOKENS_PER_FILE * CHARACTERS_PER_TOKEN,
+  );
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
 function jsonLength(value: unknown): number {
   return JSON.stringify(value).length;
+}
+
+/** Estimates the tokens of a text; rather too many than too few. */
+export function estimateTokens(text: string): number {
+  return toTokens(text.length);
 }
 
 function toTokens(characters: number): number {

@@ -95,8 +95,14 @@ function toThread(
   { assistant, attachments }: InquiryThreadOptions,
   stream: ConversationStream,
 ): Thread {
-  const { systemPrompt, sections } = assistant;
-  return { ...(systemPrompt !== undefined && { systemPrompt }), sections, attachments, stream };
+  const { systemPrompt, sections, surroundings } = assistant;
+  return {
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    sections,
+    attachments,
+    ...(surroundings !== undefined && { surroundings }),
+    stream,
+  };
 }
 
 function append(

@@ -18,7 +18,7 @@ import {
   type ServerQuestion,
   toInputRequests,
 } from "./pending-calls.ts";
-import type { RemoteTool, ServerLink } from "./port.ts";
+import type { RemoteTool, ResourceContent, ServerLink } from "./port.ts";
 import { listTools, toCallResult } from "./remote-tool.ts";
 import { SAMPLING } from "./sampling.ts";
 import type { OutgoingRequest, RequestEnd } from "./server-call.ts";
@@ -148,6 +148,16 @@ export class Connection {
       this.#calls.leave(request);
       if (this.#failure !== undefined && this.#calls.isEmpty) void this.close();
     }
+  }
+
+  /** Throws the signal's reason, or what the SDK throws. */
+  async readResource(uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
+    const { contents } = await this.#client.readResource({ uri }, { signal });
+    return contents.map((content) =>
+      "text" in content
+        ? { type: "text", text: content.text }
+        : { type: "bytes", data: content.blob },
+    );
   }
 
   /** Ends it because of something the server did; the reason is a sentence without its end. */

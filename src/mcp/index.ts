@@ -15,6 +15,7 @@ export type {
   CallResult,
   ConnectionContext,
   RemoteTool,
+  ResourceContent,
   ServerLink,
   ServerTransport,
   Variables,

@@ -18,6 +18,7 @@ export type McpErrorCode =
   | "mcp_start_timeout"
   | "mcp_access_refused"
   | "mcp_listing_failed"
+  | "mcp_resource_failed"
   | "mcp_server_down"
   | "mcp_closed";
 
@@ -82,6 +83,11 @@ export function accessRefused(name: string, reason: string): McpError {
 export function listingFailed(name: string, { reason, lastLines, cause }: Failure): McpError {
   const message = `The MCP server "${name}" could not list its tools: ${reason}.`;
   return new McpError("mcp_listing_failed", withLastLines(message, lastLines), { cause });
+}
+
+export function resourceFailed(name: string, uri: string, cause: unknown): McpError {
+  const message = `The MCP server "${name}" could not read ${uri}: ${reasonOf(cause)}.`;
+  return new McpError("mcp_resource_failed", message, { cause });
 }
 
 export function serverDown(name: string, { reason, lastLines }: Failure): McpError {

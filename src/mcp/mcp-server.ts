@@ -20,13 +20,14 @@ import {
   type Failure,
   McpError,
   reasonOf,
+  resourceFailed,
   serverDown,
   serversClosed,
   withLastLines,
 } from "./mcp-error.ts";
 import { openConnection } from "./open-connection.ts";
 import type { InputRequest } from "./pending-calls.ts";
-import type { ConnectionContext, RemoteTool } from "./port.ts";
+import type { ConnectionContext, RemoteTool, ResourceContent } from "./port.ts";
 import { truncateResult } from "./remote-tool.ts";
 import { type RequestEnd, ServerCall } from "./server-call.ts";
 
@@ -121,6 +122,17 @@ export class McpServer {
   async tools(signal: AbortSignal): Promise<readonly RemoteTool[]> {
     const connection = await abortable(this.#connected(), signal);
     return abortable(connection.tools(), signal);
+  }
+
+  /** Starts it if necessary. Throws `McpError`; on abort the signal's reason. */
+  async readResource(uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
+    const connection = await abortable(this.#connected(), signal);
+    try {
+      return await abortable(connection.readResource(uri, signal), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw resourceFailed(this.name, uri, error);
+    }
   }
 
   /** Forgets earlier failures, so that it may start again. */

@@ -1,7 +1,7 @@
 /** A set of servers. Each starts when it is needed; all are closed together. */
 import type { McpServerSettings } from "../config/index.ts";
 import { settlesWithin } from "../util/index.ts";
-import type { RemoteTool } from "./port.ts";
+import type { RemoteTool, ResourceContent } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
 import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
 
@@ -70,6 +70,19 @@ export class McpServers implements AsyncDisposable {
       if (!isWarning) throw error;
       return { type: "absent", warning: error };
     }
+  }
+
+  /** Reads a resource; starts the server if necessary. Throws `McpError`; on abort the signal's reason. */
+  async readResource(
+    name: string,
+    uri: string,
+    signal: AbortSignal,
+  ): Promise<readonly ResourceContent[]> {
+    // An address has its scheme in lower case, and the name with it.
+    const found = this.names.find((known) => known.toLowerCase() === name.toLowerCase());
+    const server = found === undefined ? undefined : this.#servers.get(found);
+    if (server === undefined) throw unknownServer(name, this.names);
+    return server.readResource(uri, signal);
   }
 
   /**

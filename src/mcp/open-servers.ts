@@ -9,7 +9,7 @@ import {
 } from "../config/index.ts";
 import type { McpContext } from "./mcp-server.ts";
 import { McpServers } from "./mcp-servers.ts";
-import type { ConnectionContext, Variables } from "./port.ts";
+import type { ConnectionContext, ResourceContent, Variables } from "./port.ts";
 
 /** An MCP server: a program to start, or an address. Like `providers.mcp.<name>` in a config file. */
 export type McpServerConfig = {
@@ -60,6 +60,12 @@ export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscope
 /** Servers that any number of turns can share; see `openMcpServers`. */
 export interface SharedMcpServers extends AsyncDisposable {
   readonly names: readonly string[];
+  /** Reads a resource of a server; starts the server if necessary. Throws `McpError`; on abort the signal's reason. */
+  readResource(
+    server: string,
+    uri: string,
+    signal: AbortSignal,
+  ): Promise<readonly ResourceContent[]>;
   /** Ends everything that was started, within two seconds. Never rejects. */
   close(): Promise<void>;
 }

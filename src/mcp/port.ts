@@ -1,5 +1,6 @@
 /** What other folders and programs see of a server. Nothing here needs the types of the MCP SDK. */
 import type { McpServerSettings } from "../config/index.ts";
+import type { ContentBlock } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 /** A tool as its server describes it. The text is not ours. */
@@ -12,11 +13,19 @@ export interface RemoteTool {
   readonly isIdempotent?: boolean;
 }
 
-/** The result of a call, as text for a model. */
+/** The result of a call. */
 export interface CallResult {
   readonly type: "success" | "error";
+  /** The text for a model. */
   readonly content: string;
+  /** Set if there is more than text. */
+  readonly blocks?: readonly ContentBlock[];
 }
+
+/** A part of a resource: text, or bytes in base64. */
+export type ResourceContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "bytes"; readonly data: string };
 
 /** The environment of this process. */
 export type Variables = Readonly<Record<string, string | undefined>>;

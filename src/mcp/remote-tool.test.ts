@@ -64,18 +64,14 @@ test("structured content is used only if there is no text", () => {
     toCallResult({ content: [], structuredContent }).content,
     toCallResult({ content: [image], structuredContent }).content,
     toCallResult({ content: [{ type: "text", text: "full" }], structuredContent }).content,
-  ]).toEqual([
-    '{"moon":"full"}',
-    '[image, image/png, 3 bytes; not shown]\n\n{"moon":"full"}',
-    "full",
-  ]);
+  ]).toEqual(['{"moon":"full"}', '[image, image/png, 3 bytes]\n\n{"moon":"full"}', "full"]);
 });
 
-test("binary content is counted, not shown", () => {
+test("the text for a model says how large binary content is", () => {
   const sizes = ["", "AA==", "AAA=", "AAAA"].map(
     (data) => toCallResult({ content: [{ type: "audio", mimeType: "audio/wav", data }] }).content,
   );
-  expect(sizes).toEqual([0, 1, 2, 3].map((size) => `[audio, audio/wav, ${size} bytes; not shown]`));
+  expect(sizes).toEqual([0, 1, 2, 3].map((size) => `[audio, audio/wav, ${size} bytes]`));
 });
 
 test("an error without text gets one", () => {

@@ -1,4 +1,4 @@
-/** The tools of a server: their list, and the result of a call as text for a model. */
+/** The tools of a server: their list, and the result of a call. */
 import type {
   CallToolResult,
   Client,
@@ -6,6 +6,7 @@ import type {
   ListToolsResult,
 } from "@modelcontextprotocol/client";
 import { abortable, type JsonObject, MAX_TIMER_MS, truncateBytes } from "../util/index.ts";
+import { isPlainText, parseBlock, type TextBlock, textForModel } from "../tool/index.ts";
 import type { CallResult, RemoteTool } from "./port.ts";
 import { MAX_MESSAGE_BYTES, messageTooLong } from "./transport.ts";
 
@@ -58,17 +59,19 @@ function toRemoteTool({
   };
 }
 
-/** Images and other bytes become a note. The text itself is passed on as it is, up to a limit. */
+/** The text of the blocks is passed on as it is, up to a limit. */
 export function toCallResult(result: CallToolResult): CallResult {
-  const parts = result.content.map(partToText);
-  const hasText = result.content.some(isText);
-  const structured = hasText ? undefined : result.structuredContent;
-  if (structured !== undefined) parts.push(JSON.stringify(structured));
-  const content = truncateResult(parts.filter((part) => part !== "").join("\n\n"));
-  if (result.isError !== true) return { type: "success", content };
+  const isError = result.isError === true;
+  // Read from JSON; a server may send blocks that the SDK has no type for.
+  const given = result.content as unknown as readonly JsonObject[];
+  const blocks = [...given.map(parseBlock), ...structuredBlock(result)];
+  const content = truncateResult(textForModel(blocks, isError));
+  const kept = blocks.every(isPlainText) ? {} : { blocks };
+  if (!isError) return { type: "success", content, ...kept };
   return {
     type: "error",
     content: content === "" ? "The tool failed and gave no reason." : content,
+    ...kept,
   };
 }
 
@@ -76,31 +79,12 @@ export function truncateResult(text: string): string {
   return truncateBytes(text, MAX_RESULT_BYTES);
 }
 
+/** Structured content repeats the text, if there is any. */
+function structuredBlock({ content, structuredContent }: CallToolResult): readonly TextBlock[] {
+  if (structuredContent === undefined || content.some(isText)) return [];
+  return [{ type: "text", text: JSON.stringify(structuredContent) }];
+}
+
 function isText(block: ContentBlock): boolean {
   return block.type === "text" || (block.type === "resource" && "text" in block.resource);
-}
-
-function partToText(block: ContentBlock): string {
-  switch (block.type) {
-    case "text":
-      return block.text;
-    case "image":
-    case "audio":
-      return note(block.type, block.mimeType, block.data);
-    case "resource_link":
-      return `${block.name} (${block.uri})`;
-    case "resource": {
-      const { resource } = block;
-      if ("text" in resource) return resource.text;
-      return note(`resource ${resource.uri}`, resource.mimeType, resource.blob);
-    }
-    default:
-      return `[content of unknown type ${JSON.stringify((block as { type: unknown }).type)}]`;
-  }
-}
-
-function note(what: string, mimeType: string | undefined, base64: string): string {
-  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
-  const bytes = Math.max(0, Math.floor((base64.length * 3) / 4) - padding);
-  return `[${[what, mimeType ?? "unknown type", `${bytes} bytes`].join(", ")}; not shown]`;
 }

@@ -14,6 +14,7 @@ import {
   defaultDialect,
   type Dialect,
   type DialectOptions,
+  isImageOrPdf,
   isReasoning,
   pickRenamed,
   toReasoningLevel,
@@ -48,12 +49,14 @@ const KEYS = {
 export function anthropicDialect(modelName: string): Dialect {
   return {
     ...defaultDialect("anthropic"),
+    takesResultFiles: true,
     cache: {
       places: new Set<CachePlace>(["system", "tools", "user", "assistant", "tool"]),
       mark: anthropicCacheMark,
     },
     schemaChanges: hasOutputFormat(modelName) ? "prompt" : "tools",
     contextTooLong: /prompt is too long|exceed context limit|request_too_large/i,
+    acceptsFile: isImageOrPdf,
     toEventMetadata: (_, metadata) => pickRenamed(metadata, KEYS),
     toPartOptions,
     // The API verifies the signature of a thinking block, and rejects one without.

@@ -2,7 +2,7 @@
  * Where a request asks the provider to cache the prompt up to that point. Claude allows four such points
  * in a request, across tools, system parts and messages, so this file alone hands them out.
  */
-import type { SystemPart } from "../conversation/index.ts";
+import { holdsAttachments, type SystemPart } from "../conversation/index.ts";
 import type { CachePlace } from "./dialect.ts";
 import type { Piece } from "./pieces.ts";
 
@@ -32,28 +32,24 @@ export interface Cacheable {
 /** What changes least comes first in a request: tools, instructions, attachments, conversation. */
 export function planCachePoints(cacheable: Cacheable): CachePoints {
   const { places, hasTools, systemParts, pieces } = cacheable;
-  const systemPoints = places.has("system") ? lastOfEachKind(systemParts) : new Set<number>();
+  // Surroundings change too often.
+  const systemPoint = systemParts.findLastIndex(({ tag }) => tag !== "surroundings");
+  const hasSystemPoint = systemPoint !== -1 && places.has("system");
+  const attachments = pieces.filter(({ event }) => holdsAttachments(event));
+  const attachmentPoint = lastMarkable(attachments, places);
   const wanted = wantedPoints(pieces, places);
   const required = requiredPoints(pieces, places, wanted[0]);
-  // The point after the instructions covers the tools too, so theirs is the first to give up.
-  const canMarkTools = systemPoints.size === 0 || systemPoints.size + required.length < MAX_POINTS;
+  const early = (hasSystemPoint ? 1 : 0) + (attachmentPoint === -1 ? 0 : 1);
+  // The points after instructions and attachments cover the tools too, so theirs is the first to give up.
+  const canMarkTools = early === 0 || early + required.length < MAX_POINTS;
   const isAfterTools = hasTools && places.has("tools") && canMarkTools;
-  const left = Math.max(0, MAX_POINTS - (isAfterTools ? 1 : 0) - systemPoints.size);
-  const points = [...new Set([...required, ...wanted])];
-  return { isAfterTools, systemParts: systemPoints, pieces: new Set(points.slice(0, left)) };
-}
-
-/** One after the prompt with its sections, and one after the attachments. */
-function lastOfEachKind(parts: readonly SystemPart[]): ReadonlySet<number> {
-  const last = [
-    parts.findLastIndex((part) => !isAttachment(part)),
-    parts.findLastIndex(isAttachment),
-  ];
-  return new Set(last.filter((position) => position !== -1));
-}
-
-function isAttachment({ tag }: SystemPart): boolean {
-  return tag === "attachments";
+  const left = Math.max(0, MAX_POINTS - (isAfterTools ? 1 : 0) - early);
+  const points = [...new Set([...required, ...wanted])].slice(0, left);
+  return {
+    isAfterTools,
+    systemParts: new Set(hasSystemPoint ? [systemPoint] : []),
+    pieces: new Set(attachmentPoint === -1 ? points : [attachmentPoint, ...points]),
+  };
 }
 
 /** The latest first, because the earliest are dropped when points run out. */

@@ -26,6 +26,8 @@ export interface Dialect {
    * the package has made up the rest: an end, and arguments for unfinished tool calls.
    */
   readonly alwaysSendsFinishReason: boolean;
+  /** Whether the result of a call may have images and PDFs, not only text. */
+  readonly takesResultFiles: boolean;
   /** Matches the provider's error for a conversation that is too long for the model. */
   readonly contextTooLong: RegExp;
   /** What to do about errors that only this provider has. */
@@ -37,6 +39,8 @@ export interface Dialect {
   toPartOptions(event: ProviderEvent): JsonObject;
   /** Drops reasoning of other providers, which this one would reject. */
   dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[];
+  /** Whether some model of this provider takes files of this type. Text is never sent as a file. */
+  readonly acceptsFile: (mediaType: string) => boolean;
   toToolSchema(schema: JsonObject): JsonObject;
   toOutputSchema(schema: JsonObject): JsonObject;
   /** `schema` is that of the structured output, if one is wanted. */
@@ -96,10 +100,12 @@ export function defaultDialect(key: string): Dialect {
     forbidsCallsWithSchema: false,
     schemaChanges: "prompt",
     alwaysSendsFinishReason: false,
+    takesResultFiles: false,
     contextTooLong: /context.?(?:length|window|size|limit)|too many tokens|prompt is too long/i,
     toEventMetadata: () => ({}),
     toPartOptions: () => ({}),
     dropForeignReasoning: (events) => events.filter((event) => !isReasoning(event)),
+    acceptsFile: () => true,
     toToolSchema: (schema) => schema,
     toOutputSchema: (schema) => schema,
     toOptions: ({ reasoning }) => ({ ...toReasoningLevel(reasoning), options: {} }),
@@ -113,10 +119,16 @@ export function localDialect(key: string): Dialect {
     ...defaultDialect(key),
     template: { calls: "as_made", hasShortIds: false },
     canNameTool: false,
+    acceptsFile: (mediaType) => mediaType.startsWith("image/"),
     schemaChanges: "nothing", // It becomes a grammar that constrains the output.
     dropForeignReasoning: (events) =>
       events.filter((event) => !isReasoning(event) || !isSigned(event)),
   };
+}
+
+/** What Anthropic, OpenAI and OpenRouter take. */
+export function isImageOrPdf(mediaType: string): boolean {
+  return /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/.test(mediaType);
 }
 
 export function isReasoning(event: ProviderEvent): boolean {

@@ -57,6 +57,7 @@ export function fromLanguageModel(given: LanguageModel, options: LanguageModelOp
   const dialect = findDialect(model);
   return {
     id,
+    acceptsFile: dialect.acceptsFile,
     ...(contextWindow !== undefined && { properties: async () => ({ contextWindow }) }),
     stream: (request) => streamReply({ model, dialect, endpoint: { id }, clock }, request),
   };

@@ -50,6 +50,7 @@ const SIGNATURE = "google_thought_signature";
 export function googleDialect(modelName: string): Dialect {
   return {
     ...defaultDialect("google"),
+    takesResultFiles: true,
     schemaChanges: takesSchemaBesideTools(modelName) ? "prompt" : "tools",
     contextTooLong: /input token count .*exceeds|exceeds the maximum number of tokens/i,
     toEventMetadata: (_, metadata) => pickRenamed(metadata, { thoughtSignature: SIGNATURE }),

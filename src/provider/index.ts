@@ -28,7 +28,6 @@ export type {
   SchemaChange,
   ToolChoice,
   ToolSchema,
-  Usage,
 } from "./port.ts";
 export {
   ProviderError,
@@ -39,4 +38,5 @@ export {
   type RetryPolicy,
 } from "./provider-error.ts";
 export { type StreamLimits, type WatchedStream, watchStream } from "./watch-stream.ts";
-export { addUsage, INVALID_ARGUMENTS } from "./reply.ts";
+export { INVALID_ARGUMENTS } from "./reply.ts";
+export type { Usage } from "../conversation/index.ts";

@@ -44,10 +44,11 @@ export const llamacpp: ProviderDefinition = {
   },
   async properties(options) {
     const props = await fetchProps(options, options.name);
-    const { chat_template_caps: caps } = props;
+    const { chat_template_caps: caps, modalities } = props;
     return {
       ...toContextWindow(runningWindow(props)),
       seesResults: isJsonObject(caps) && caps["supports_tool_calls"] === true,
+      ...(isJsonObject(modalities) && { seesImages: modalities["vision"] === true }),
     };
   },
   toBody: (other) => ({ return_progress: true, ...other }),

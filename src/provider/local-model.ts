@@ -2,13 +2,12 @@
  * A model on the user's machine. Its server turns a conversation into one text with the model's own chat
  * template, which may refuse parts of it, and enforces a schema with a grammar that leaves no room for calls.
  */
-import { type ProviderEvent, timestampFromDate } from "../conversation/index.ts";
+import { addUsage, type ProviderEvent, timestampFromDate } from "../conversation/index.ts";
 import { findViolations } from "../json-schema/index.ts";
 import { findJson, type JsonObject } from "../util/index.ts";
 import type { CallHistory, Dialect, TemplateRules } from "./dialect.ts";
 import type { Model, ModelEvent, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
-import { addUsage } from "./reply.ts";
 
 export interface LocalModelOptions {
   /** `provider/name`. */
@@ -43,6 +42,7 @@ export function createLocalModel(options: LocalModelOptions): Model {
   return {
     id,
     isLocal: true,
+    acceptsFile: dialect.acceptsFile,
     properties,
     stream(request) {
       const { parts, tools, toolChoice, schemaMayChange } = request;

@@ -62,6 +62,7 @@ export const ollama: ProviderDefinition = {
     return {
       ...toContextWindow(wanted ?? loaded?.["context_length"]),
       seesResults: Array.isArray(capabilities) && capabilities.includes("tools"),
+      ...(Array.isArray(capabilities) && { seesImages: capabilities.includes("vision") }),
     };
   },
   toBody,

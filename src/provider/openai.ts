@@ -13,6 +13,7 @@ import {
   defaultDialect,
   type Dialect,
   type DialectOptions,
+  isImageOrPdf,
   isReasoning,
   pickRenamed,
   type PieceKind,
@@ -46,7 +47,9 @@ const PHASE = "openai_phase";
 export function openaiDialect(): Dialect {
   return {
     ...defaultDialect("openai"),
+    takesResultFiles: true,
     contextTooLong: /context_length_exceeded|exceeds the context window|maximum context length/i,
+    acceptsFile: isImageOrPdf,
     toEventMetadata,
     toPartOptions,
     dropForeignReasoning,

@@ -15,6 +15,7 @@ import {
   type CacheSupport,
   defaultDialect,
   type Dialect,
+  isImageOrPdf,
   isReasoning,
   toEffort,
 } from "./dialect.ts";
@@ -55,6 +56,7 @@ export function openrouterDialect(modelName: string): Dialect {
     ...(cache !== undefined && { cache }),
     alwaysSendsFinishReason: true,
     contextTooLong: /maximum context length|context_length_exceeded|prompt is too long/i,
+    acceptsFile: isImageOrPdf,
     toEventMetadata: (_, metadata) => toEventMetadata(metadata),
     toPartOptions,
     dropForeignReasoning: (events) =>

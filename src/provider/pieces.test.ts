@@ -205,3 +205,11 @@ describe("OpenAI's reasoning in several pieces", () => {
     ]);
   });
 });
+
+test("a text file is sent as a document, because few models take it as a file", () => {
+  const file = { mediaType: "text/plain", data: "SGk=", filename: "a.txt" };
+  expect(describePieces([{ ...chatRequest("Read it."), files: [file] }])).toEqual([
+    "user text: <document>\n<source>a.txt</source>\n<content>\nHi\n</content>\n</document>",
+    "user text: Read it.",
+  ]);
+});

@@ -12,13 +12,16 @@ import type {
 import {
   type ChatRequest,
   type ChatResponse,
+  fileText,
   fileUrl,
   type ProviderEvent,
   type RecordedFile,
+  renderDocument,
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import { assertNever } from "../util/index.ts";
+import { filesForModel, type ResultFile } from "../tool/index.ts";
+import { assertNever, base64Size } from "../util/index.ts";
 import type { CallHistory, Dialect } from "./dialect.ts";
 
 export type Piece = (
@@ -65,7 +68,11 @@ export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): reado
         const part = { type: "tool-call" as const, toolCallId, toolName, input };
         reply.push({ role: "assistant", event, part });
         const response = responses.get(event);
-        if (response !== undefined) results.push(toResult(response, toolCallId, toolName));
+        if (response !== undefined) {
+          const output = toOutput(response, dialect.takesResultFiles);
+          const result = { type: "tool-result" as const, toolCallId, toolName, output };
+          results.push({ role: "tool", event: response, part: result });
+        }
         break;
       }
       case "tool_call_response":
@@ -88,8 +95,13 @@ function toUserPieces(event: ChatRequest): readonly Piece[] {
   return [...files, ...texts].map((part) => ({ role: "user", event, part }));
 }
 
-function toFilePart(file: RecordedFile): LanguageModelV4FilePart {
+/** Every model takes text, and few take it as a file. */
+function toFilePart(file: RecordedFile): LanguageModelV4TextPart | LanguageModelV4FilePart {
   const { mediaType, filename, data } = file;
+  const content = fileText(file);
+  if (content !== undefined) {
+    return { type: "text", text: renderDocument({ source: filename ?? "attached", content }) };
+  }
   const url = fileUrl(file);
   return {
     type: "file",
@@ -201,13 +213,45 @@ function isSendable(part: TextPart, event: ProviderEvent, dialect: Dialect): boo
   return part.text.trim() !== "" || Object.keys(dialect.toPartOptions(event)).length > 0;
 }
 
-/** As `toResult` made it. */
+/** As `toOutput` made it. */
 function resultText({ output }: LanguageModelV4ToolResultPart): string {
   return output.type === "text" || output.type === "error-text" ? output.value : "";
 }
 
-function toResult(event: ToolCallResponse, toolCallId: string, toolName: string): Result {
-  const { content: value, isError } = event;
-  const output = { type: isError ? ("error-text" as const) : ("text" as const), value };
-  return { role: "tool", event, part: { type: "tool-result", toolCallId, toolName, output } };
+/** How the base64 of each type starts. A request with a file that is something else would fail, and every later one. */
+const FILE_STARTS: Readonly<Record<string, string>> = {
+  "image/png": "iVBORw0KGgo",
+  "image/jpeg": "/9j/",
+  "image/gif": "R0lGOD",
+  "image/webp": "UklGR",
+  "application/pdf": "JVBERi",
+};
+
+function isSendableFile({ mediaType, data }: ResultFile): boolean {
+  const start = FILE_STARTS[mediaType];
+  return start !== undefined && data.startsWith(start) && base64Size(data) !== undefined;
+}
+
+/** An error is only text: APIs have no errors with files. */
+function toOutput(
+  { content, isError, blocks = [] }: ToolCallResponse,
+  takesFiles: boolean,
+): LanguageModelV4ToolResultPart["output"] {
+  const files = filesForModel(blocks);
+  const sent = takesFiles && !isError ? files.filter(isSendableFile) : [];
+  const omitted = files.length - sent.length;
+  const note = omitted === 0 ? "" : `\n\n[${omitted} of its files cannot be shown to you.]`;
+  const text = `${content}${note}`;
+  if (sent.length === 0) return { type: isError ? "error-text" : "text", value: text };
+  return {
+    type: "content",
+    value: [
+      { type: "text", text },
+      ...sent.map(({ mediaType, data }) => ({
+        type: "file" as const,
+        mediaType,
+        data: { type: "data" as const, data },
+      })),
+    ],
+  };
 }

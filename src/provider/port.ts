@@ -2,7 +2,7 @@
  * The port to a language model: what a request holds, and the events that a reply streams back. They are
  * the same for every provider. Retries are up to the caller.
  */
-import type { ThreadParts } from "../conversation/index.ts";
+import type { ThreadParts, Usage } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { Retry } from "./provider-error.ts";
 
@@ -12,6 +12,9 @@ export interface Model {
   readonly id: string;
   /** Runs on the user's own machine: it may read a prompt for minutes, and answers one question at a time. */
   readonly isLocal?: boolean;
+
+  /** Whether it takes files of this type, such as `image/png`, as far as that is known. Absent: any. */
+  readonly acceptsFile?: (mediaType: string) => boolean;
 
   /** May ask the server. Throws nothing but the signal's reason. */
   properties?(parameters: ModelParameters, signal: AbortSignal): Promise<ModelProperties>;
@@ -29,6 +32,8 @@ export interface ModelProperties {
   readonly contextWindow?: number;
   /** Its chat template shows it the results of calls. Many silently drop them. */
   readonly seesResults?: boolean;
+  /** Whether it takes images. Absent if unknown. */
+  readonly seesImages?: boolean;
 }
 
 /** One request to a model. */
@@ -127,14 +132,4 @@ export type ModelEvent =
 /** `length`: the reply hit its token limit. `refused`: by the model or by a content filter. */
 export type EndReason = "stop" | "tool_calls" | "length" | "refused" | "other";
 
-/** Token counts. What the provider does not report is absent. */
-export interface Usage {
-  readonly input?: number;
-  /** Input tokens read from the cache, and input tokens written to it. */
-  readonly cachedInput?: number;
-  readonly cacheWrites?: number;
-  readonly output?: number;
-  readonly reasoning?: number;
-  /** In US dollars. */
-  readonly cost?: number;
-}
+export type { Usage } from "../conversation/index.ts";

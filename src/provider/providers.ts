@@ -142,6 +142,7 @@ function openModel(connection: Connection, clock: Clock): Model {
   const contextWindow = findContextWindow(provider, name);
   return {
     id,
+    acceptsFile: dialect.acceptsFile,
     ...(contextWindow !== undefined && { properties: async () => ({ contextWindow }) }),
     stream: (request) => send(request, dialect),
   };

@@ -35,7 +35,8 @@ export async function* streamReply(
   request: ModelRequest,
 ): AsyncGenerator<ModelEvent> {
   const options = toCallOptions(request, dialect);
-  const toError = (error: unknown) => toProviderError(error, { endpoint, dialect, clock });
+  const toError = (error: unknown) =>
+    toProviderError(error, { endpoint, dialect, clock, files: fileNames(request) });
   const reply = new ReplyReader(dialect, endpoint.id);
   for await (const part of readParts({ model, options, signal: request.signal, toError })) {
     if (part.type !== "raw") {
@@ -46,6 +47,16 @@ export async function* streamReply(
     if (progress) request.observe?.({ type: "prompt_progress", ...progress });
   }
   yield* reply.end();
+}
+
+/** Of what is sent as files. */
+function fileNames({ parts }: ModelRequest): readonly string[] {
+  const files = parts.events.flatMap((event) =>
+    event.type === "chat_request" ? (event.files ?? []) : [],
+  );
+  return files.flatMap((file) =>
+    file.mediaType.startsWith("text/") ? [] : [file.filename ?? file.mediaType],
+  );
 }
 
 interface PartSource {
@@ -289,14 +300,4 @@ function toUsage(usage: ReportedUsage = {}, cost?: number): Usage {
     ...(outputTokens.reasoning !== undefined && { reasoning: outputTokens.reasoning }),
     ...(cost !== undefined && { cost }),
   };
-}
-
-/** The sum of two requests. What neither reports is absent. */
-export function addUsage(left: Usage, right: Usage): Usage {
-  const keys = ["input", "cachedInput", "cacheWrites", "output", "reasoning", "cost"] as const;
-  const entries = keys.flatMap((key) => {
-    const sum = (left[key] ?? 0) + (right[key] ?? 0);
-    return left[key] === undefined && right[key] === undefined ? [] : [[key, sum] as const];
-  });
-  return Object.fromEntries(entries);
 }

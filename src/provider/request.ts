@@ -25,11 +25,12 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
   const schema = canSendSchema(request, dialect) ? parts.schema : undefined;
   const { tools, toolChoice } = selectTools(request, dialect, schema);
   // Providers reject empty parts.
-  const systemParts = parts.systemParts.filter(({ text }) => text.trim() !== "");
+  const said = parts.systemParts.filter(({ text }) => text.trim() !== "");
   const pieces = toPieces(parts.events, dialect);
 
   const cache = policy === "off" ? undefined : dialect.cache;
   const places = cache?.places ?? new Set();
+  const systemParts = places.has("system") ? said : joinSurroundings(said);
   const points = planCachePoints({ places, hasTools: tools.length > 0, systemParts, pieces });
   const mark = cache === undefined || policy === "off" ? {} : { cacheControl: cache.mark(policy) };
   const context: Context = { dialect, points, mark };
@@ -78,6 +79,14 @@ const SCHEMA_CHANGES: readonly SchemaChange[] = ["nothing", "prompt", "tools"];
 
 function canSendSchema({ schemaMayChange = "tools" }: ModelRequest, dialect: Dialect): boolean {
   return SCHEMA_CHANGES.indexOf(dialect.schemaChanges) <= SCHEMA_CHANGES.indexOf(schemaMayChange);
+}
+
+/** They are a part of their own only where a cache point can come before them. */
+function joinSurroundings(parts: readonly SystemPart[]): readonly SystemPart[] {
+  const last = parts.at(-1);
+  const before = parts.at(-2);
+  if (last?.tag !== "surroundings" || before === undefined) return parts;
+  return [...parts.slice(0, -2), { ...before, text: `${before.text}\n\n${last.text}` }];
 }
 
 function systemMessages(

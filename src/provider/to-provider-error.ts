@@ -25,6 +25,8 @@ export interface FailureContext {
   readonly endpoint: Endpoint;
   readonly dialect: Pick<Dialect, "contextTooLong" | "hints">;
   readonly clock: Clock;
+  /** The names of the files in the request, such as images. */
+  readonly files?: readonly string[];
 }
 
 export function toProviderError(error: unknown, context: FailureContext): ProviderError {
@@ -32,23 +34,29 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
   const { endpoint, dialect, clock } = context;
   const failure = readFailure(error);
   const classification = classify(failure, context);
+  const { refusesFiles = false } = classification;
   const own = dialect.hints?.find(({ pattern }) => pattern.test(failure.message));
   const hint = own?.hint ?? findHint(classification, endpoint);
   const retryAfterMs = findRetryAfter(failure, clock.now());
-  return new ProviderError(classification.kind, describe(failure, classification, endpoint), {
-    isRetryable: classification.isRetryable,
-    ...(hint !== undefined && { hint }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    // An HTTP error carries the whole request and adds nothing. Anything else may be a bug of ours.
-    ...(classification.kind === "other" && failure.status === undefined && { cause: error }),
-  });
+  return new ProviderError(
+    classification.kind,
+    describe(failure, classification, refusesFiles ? context : { endpoint }),
+    {
+      isRetryable: classification.isRetryable,
+      ...(hint !== undefined && { hint }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      // An HTTP error carries the whole request and adds nothing. Anything else may be a bug of ours.
+      ...(classification.kind === "other" && failure.status === undefined && { cause: error }),
+    },
+  );
 }
 
 interface Classification {
   readonly kind: ProviderErrorKind;
   readonly isRetryable: boolean;
-  /** Not a kind of its own, but it has its own message and hint. */
+  /** Not kinds of their own, but they have their own message and hint. */
   readonly isOutOfCredit?: boolean;
+  readonly refusesFiles?: boolean;
 }
 
 const OUT_OF_CREDIT = /insufficient_quota|insufficient credits|credit balance is too low/i;
@@ -57,6 +65,9 @@ const REFUSED =
   /content_policy|content_filter|content policy|flagged|moderation|PROHIBITED_CONTENT/i;
 const UNKNOWN_MODEL =
   /not a valid model|model_not_found|model .{0,80}(?:not found|does not exist)/i;
+/** Words for a model without eyes, or a server that runs one without them. */
+const NO_FILES =
+  /(?:image|vision|multi-?modal|mmproj|pdf|document|file|audio).{0,80}(?:not support|unsupported|not enabled|disabled|not available|must provide)|(?:not support|unsupported|no endpoints found that support|cannot (?:process|read)).{0,40}(?:image|vision|multi-?modal|pdf|document|file|audio)/i;
 const RATE_LIMITED = /rate_limit|RESOURCE_EXHAUSTED/i;
 const OVERLOADED = /overloaded|api_error|server_error|UNAVAILABLE/i;
 /** llama.cpp's words for a conversation that the model's chat template does not accept. */
@@ -65,7 +76,7 @@ const TEMPLATE_REFUSED = /jinja|chat template|conversation roles|tool.?call ids|
 /** Goes by the status first, and by the provider's words last. */
 function classify(
   failure: FailureDetails,
-  { endpoint, dialect: { contextTooLong } }: FailureContext,
+  { endpoint, dialect: { contextTooLong }, files = [] }: FailureContext,
 ): Classification {
   const { status, systemCode, isConnectionLost } = failure;
   const text = `${failure.code} ${failure.message} ${JSON.stringify(failure.details)}`;
@@ -73,6 +84,9 @@ function classify(
     return { kind: "other", isRetryable: false, isOutOfCredit: true };
   }
   if (contextTooLong.test(text)) return { kind: "context_too_long", isRetryable: false };
+  if (files.length > 0 && NO_FILES.test(text)) {
+    return { kind: "invalid_request", isRetryable: false, refusesFiles: true };
+  }
   if (status === 429 || RATE_LIMITED.test(failure.code)) {
     return { kind: "rate_limited", isRetryable: true };
   }
@@ -139,10 +153,13 @@ const DESCRIPTIONS = {
 function describe(
   failure: FailureDetails,
   { kind, isOutOfCredit = false }: Classification,
-  endpoint: Endpoint,
+  { endpoint, files = [] }: Pick<FailureContext, "endpoint" | "files">,
 ): string {
   const { status, systemCode, message } = failure;
-  const description = describeKind(failure, { kind, isOutOfCredit });
+  const description =
+    files.length === 0
+      ? describeKind(failure, { kind, isOutOfCredit })
+      : `the model does not take ${toOneLine(files.join(", "))}`;
   const facts = [status === undefined ? undefined : `HTTP ${status}`, systemCode];
   const known = facts.filter((fact) => fact !== undefined).join(", ");
   // Before the template's own words, llama.cpp quotes the place in the template.
@@ -175,10 +192,16 @@ function toOneLine(text: string): string {
   return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
 }
 
-function findHint({ kind, isOutOfCredit }: Classification, endpoint: Endpoint): string | undefined {
+function findHint(
+  { kind, isOutOfCredit, refusesFiles }: Classification,
+  endpoint: Endpoint,
+): string | undefined {
   const { id, apiKeyVariable, baseUrl, isLocal } = endpoint;
   const provider = id.split("/", 1)[0] ?? id;
   if (isOutOfCredit === true) return "Add credit to the account, or use another model.";
+  if (refusesFiles === true) {
+    return "Use a model that takes such files, or detach them with `jp attachment rm`.";
+  }
   switch (kind) {
     case "authentication":
       return apiKeyVariable === undefined
@@ -187,7 +210,10 @@ function findHint({ kind, isOutOfCredit }: Classification, endpoint: Endpoint): 
     case "unknown_model":
       return `Run \`jp model ls ${provider}\` to list the available models.`;
     case "context_too_long":
-      return "Start a new conversation with -n, or use a model with a larger context window.";
+      return (
+        "Shorten the message, compact the conversation with `jp conversation compact --summarize`, or use a model " +
+        "with a larger context window."
+      );
     case "rate_limited":
     case "overloaded":
       return "Wait a moment and try again, or use another model.";

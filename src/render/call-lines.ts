@@ -1,8 +1,10 @@
 /** A tool call, its questions and its result in a few lines, the same live and in a transcript. */
+import { type ContentBlock, isFor, textOfBlocks } from "../tool/index.ts";
 import {
   describeDecider,
   type InquiryRequest,
   type InquiryResponse,
+  isForUserAlone,
   type PermissionDecision,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -21,21 +23,36 @@ export interface LineOptions {
 export interface CallLineOptions extends LineOptions {
   /** Shown after a call that ran: how long it took, for example. */
   readonly note?: string;
+  /** How to show the arguments; `function_call` by default. */
+  readonly parameters?: "json" | "function_call" | "off";
 }
 
 /** One line if possible. Long values are shortened first; names stay whole. */
 export function renderCallLines(
   request: Pick<ToolCallRequest, "name" | "arguments">,
   end: CallEnd,
-  { paint, width, note = "" }: CallLineOptions,
+  { paint, width, note = "", parameters = "function_call" }: CallLineOptions,
 ): readonly string[] {
   const label = endLabel(end) || note;
   const suffix = label === "" ? "" : ` ${label}`;
-  const call = foldCall(request, width - 2 - textWidth(suffix));
+  const room = width - 2 - textWidth(suffix);
+  const call =
+    parameters === "function_call" ? foldCall(request, room) : callIn(parameters, request, room);
   const painted = `${paint("cyan", call)}${paint("dim", suffix)}`;
   return wrapIn(painted, width - 2).map((row, index) =>
     index === 0 ? `${endSymbol(end, paint)} ${row}` : `  ${row}`,
   );
+}
+
+/** `deploy {"where":"test"}`, shortened to the room, or only `deploy`. */
+function callIn(
+  style: "json" | "off",
+  { name, arguments: given }: Pick<ToolCallRequest, "name" | "arguments">,
+  room: number,
+): string {
+  if (style === "off") return oneLine(name);
+  const text = oneLine(`${name} ${jsonLine(given)}`);
+  return Number.isFinite(room) ? truncate(text, Math.max(room, MIN_VALUE_WIDTH)) : text;
 }
 
 /** A call on one line, neutralized: `deploy(where: "test")`. */
@@ -109,16 +126,43 @@ export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): str
   return [`• ${oneLine(call.name)}`, ...below].join("\n");
 }
 
-/** The first lines of a result that are not blank. */
+/** Lines of a result to show, by whom it is addressed to. */
+export interface LinesByAudience {
+  readonly user: number;
+  readonly assistant: number;
+  /** What is addressed to the user alone is shown elsewhere. */
+  readonly isChat: boolean;
+}
+
+/** The first lines of a result that are not blank: one number is for what is addressed to the user. */
 export function renderResultLines(
-  { content }: ToolCallResponse,
-  { paint, width, resultLines }: LineOptions & { readonly resultLines: number },
+  { content, blocks }: ToolCallResponse,
+  { resultLines, ...options }: LineOptions & { readonly resultLines: number | LinesByAudience },
 ): readonly string[] {
-  const body = neutralize(content)
+  const lines =
+    typeof resultLines === "number"
+      ? { user: resultLines, assistant: 0, isChat: false }
+      : resultLines;
+  if (blocks === undefined) return firstLines(content, linesFor(BOTH, lines), options);
+  const groups = Map.groupBy(blocks, (block) => linesFor(block, lines));
+  return [...groups].flatMap(([most, group]) => firstLines(textOfBlocks(group), most, options));
+}
+
+const BOTH: ContentBlock = { type: "text", text: "" };
+
+/** What is addressed to both is shown if one of the two is. */
+function linesFor(block: ContentBlock, { user, assistant, isChat }: LinesByAudience): number {
+  if (isForUserAlone(block)) return isChat ? 0 : user;
+  return isFor("user", block) ? Math.max(user, assistant) : assistant;
+}
+
+function firstLines(text: string, most: number, { paint, width }: LineOptions): readonly string[] {
+  if (most === 0) return [];
+  const body = neutralize(text)
     .split("\n")
     .filter((line) => line.trim() !== "");
-  const hidden = body.length - resultLines;
-  const shown = body.slice(0, resultLines).map((line) => truncate(line, width - 4));
+  const hidden = body.length - most;
+  const shown = body.slice(0, most).map((line) => truncate(line, width - 4));
   return [...shown, ...(hidden > 0 ? [moreLines(hidden)] : [])].map((line) =>
     paint("dim", `  │ ${line}`),
   );

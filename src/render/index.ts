@@ -43,4 +43,5 @@ export {
 } from "./stream/markdown-stream.ts";
 export { loadMarkdownStream } from "./stream/load-markdown-stream.ts";
 export { type Cell, type Column, renderTable, type TableOptions } from "./table.ts";
-export { moreLines, truncate, wrapCode, wrapProse, wrapWords } from "./wrap.ts";
+export { describeUsage, renderUsage, type UsageRow, type UsageTableOptions } from "./usage.ts";
+export { moreLines, textWidth, truncate, wrapCode, wrapProse, wrapWords } from "./wrap.ts";

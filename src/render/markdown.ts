@@ -5,6 +5,7 @@ import {
   describeDecider,
   type PermissionDecision,
   type RecordedTurn,
+  spokenText,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
 import { describeFiles } from "./files.ts";
@@ -44,6 +45,7 @@ function renderEvent(event: ConversationEvent): string[] {
     }
     case "tool_call_response":
       return [
+        ...renderSpoken(spokenText(event), time),
         `## Tool Call ${event.isError ? "**Error**" : "Result"} on ${time}`,
         fence(event.content),
       ];
@@ -64,12 +66,17 @@ function renderEvent(event: ConversationEvent): string[] {
     case "attempt_start":
     case "turn_resume":
     case "turn_end":
+    case "token_usage":
       return [];
     case "permission_decision":
       return [`## Permission on ${time}`, describePermission(event), ...editedCall(event)];
     default:
       return assertNever(event);
   }
+}
+
+function renderSpoken(text: string | undefined, time: string): string[] {
+  return text === undefined ? [] : renderResponse({ type: "message", text }, time);
 }
 
 function renderResponse(content: ChatResponse["content"], time: string): string[] {

@@ -66,7 +66,7 @@ describe("a turn on the screen", () => {
       "Publish it.",
       "Soon.",
       "",
-      "Hm.",
+      "│ Hm.",
       "",
       '✓ publish(tag: "next", count: 2)',
       "  ? a_tool asks: Go on? → yes (you, via terminal)",
@@ -115,7 +115,7 @@ describe("a turn on the screen", () => {
 
   test("omits reasoning on request, and always if it is empty", () => {
     const events = [reasoning("Hm."), reasoning(" ")];
-    expect([body(events), body(events, { showsReasoning: false })]).toEqual([["Hm.", ""], []]);
+    expect([body(events), body(events, { showsReasoning: false })]).toEqual([["│ Hm.", ""], []]);
   });
 
   test("without events is only its rule", () => {
@@ -298,8 +298,8 @@ test("only the program's own words have colours, and none of them spans a line b
     "<bold><green>you</></>",
     "Hi.",
     "",
-    "<dim>a</>",
-    "<dim>b</>",
+    "<dim>│ a</>",
+    "<dim>│ b</>",
     "",
   ]);
 });

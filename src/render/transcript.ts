@@ -7,10 +7,12 @@ import {
   pairInquiries,
   pairToolCalls,
   type PermissionDecision,
+  spokenText,
   timestampToMilliseconds,
   type ToolCallRequest,
   type ToolCallResponse,
   type RecordedTurn,
+  withoutSpoken,
 } from "../conversation/index.ts";
 import { assertNever } from "../util/index.ts";
 import {
@@ -84,7 +86,7 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
     case "chat_response":
       return speech(renderResponse(event.content, context));
     case "tool_call_request":
-      return action(renderCall(event, context));
+      return renderCall(event, context);
     case "inquiry_request":
       return action(context.callOf.has(event) ? [] : renderInquiry(event, context));
     case "permission_decision":
@@ -94,6 +96,7 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
     case "attempt_start":
     case "turn_resume":
     case "turn_end":
+    case "token_usage":
     case "tool_call_response": // Shown with its call.
     case "inquiry_escalation": // Shown with their question.
     case "inquiry_response":
@@ -132,11 +135,25 @@ function renderResponse(content: ChatResponse["content"], context: TurnContext):
   }
   if (content.type === "message") return [name, ...lines(content.text)];
   if (!showsReasoning || content.text.trim() === "") return [];
-  return lines(content.text).map((line) => paint("dim", line));
+  return lines(content.text).map((line) => paint("dim", `│ ${line}`.trimEnd()));
 }
 
-function renderCall(event: ToolCallRequest, context: TurnContext): string[] {
+function renderCall(event: ToolCallRequest, context: TurnContext): Block {
   const result = context.results.get(event);
+  const text = result === undefined ? undefined : spokenText(result);
+  if (result === undefined || text === undefined) {
+    return action(renderToolCall(event, result, context));
+  }
+  const said = renderResponse({ type: "message", text }, context);
+  const rest = withoutSpoken(result);
+  return speech(rest === undefined ? said : [...renderToolCall(event, rest, context), "", ...said]);
+}
+
+function renderToolCall(
+  event: ToolCallRequest,
+  result: ToolCallResponse | undefined,
+  context: TurnContext,
+): string[] {
   const inner = context.within.get(event) ?? [];
   const decisions = inner.filter((one) => one.type === "permission_decision");
   const end = callEnd(result, {
@@ -170,7 +187,10 @@ function turnRule(turn: RecordedTurn, { paint, now, width }: TranscriptOptions):
   const first = turn.events[0]?.timestamp;
   const ago =
     first === undefined ? "" : `, ${relativeTime(timestampToMilliseconds(first), now.getTime())}`;
-  const label = `── turn ${turn.index + 1}${ago} `;
+  const { index, lastIndex } = turn;
+  const which =
+    lastIndex === undefined ? `turn ${index + 1}` : `turns ${index + 1}..${lastIndex + 1}`;
+  const label = `── ${which}${ago} `;
   return paint("dim", truncate(label.padEnd(Math.min(width, 80), "─"), width));
 }
 

@@ -1,4 +1,13 @@
 export { AnswersFile } from "./answers-file.ts";
+export {
+  type ChooseSummarizer,
+  compactConversation,
+  type CompactionOptions,
+  type CompactOptions,
+  configuredCompaction,
+  configuredSummarizer,
+  planCompaction,
+} from "./compaction.ts";
 export type { DataOf, DataSchema, Message } from "./data.ts";
 export type { Machine } from "./machine.ts";
 export {
@@ -28,7 +37,25 @@ export {
   type TurnOptions,
   type TurnResult,
 } from "./turn.ts";
+export {
+  describeSurroundings,
+  findInstructions,
+  type InstructionFile,
+  type Surroundings,
+  type SurroundingsOptions,
+  type SurroundingsPart,
+} from "./surroundings.ts";
 export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
 export type { ToolConfigs } from "./own-tools.ts";
-export { findTool, openTools, type Tools } from "./tools.ts";
+export { findTool, openConfiguredServers, openTools, type Tools } from "./tools.ts";
+export {
+  readUsage,
+  sumTotals,
+  type UsageGroup,
+  type UsageOptions,
+  type UsagePeriod,
+  type UsageSource,
+  type UsageTotal,
+  UsageTotals,
+} from "./usage.ts";

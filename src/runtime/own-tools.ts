@@ -1,4 +1,4 @@
-/** The tools of a program that embeds jp: its own, those of MCP servers, and `ask_user`. */
+/** The tools of a program that embeds jp: its own, those of MCP servers, `ask_user` and `tell_user`. */
 import type { Observer, Toolbox } from "../agent/index.ts";
 import {
   mergeConfig,
@@ -8,7 +8,7 @@ import {
   resolveTools,
   type ToolSettings,
 } from "../config/index.ts";
-import { createAskUser, type ShippedTool } from "../executor/index.ts";
+import { createAskUser, createTellUser, type ShippedTool } from "../executor/index.ts";
 import {
   type McpServerConfigs,
   McpServers,
@@ -18,6 +18,7 @@ import {
 } from "../mcp/index.ts";
 import type { Tool } from "../tool/index.ts";
 import { JpError, type JsonObject } from "../util/index.ts";
+import { listServers, type OfferedTool } from "./server-tools.ts";
 import { createToolbox, describeUnscoped, unknownTool } from "./tools.ts";
 
 /** By tool, as `conversation.tools.<name>` in a config file. */
@@ -26,30 +27,24 @@ export type ToolConfigs = Readonly<Record<string, JsonObject>>;
 interface OwnTools {
   readonly tools?: readonly Tool[];
   readonly askUser?: boolean;
+  readonly tellUser?: boolean;
   readonly mcpServers?: McpServers;
   readonly toolConfig?: ToolConfigs;
   /** Gets a notice if an optional server is unavailable. */
   readonly observer?: Observer;
 }
 
-/** A tool as it is offered: its name, where it comes from, and its config without the program's. */
-interface OfferedTool {
-  readonly name: string;
-  readonly owner: string;
-  readonly config: PartialToolConfig;
-  /** The server of the tool. */
-  readonly server?: string;
-}
-
 /** Throws `config_invalid`, `unknown_tool` and `tool_name_clash`: at once, or when the servers have been reached. */
 export function createOwnToolbox(options: OwnTools): Toolbox {
-  const { tools = [], askUser = false, mcpServers: servers = createServers({}) } = options;
+  const { tools = [], askUser = false, tellUser = false } = options;
+  const { mcpServers: servers = createServers({}) } = options;
   const given = parseConfigOrThrow("toolConfig", {
     conversation: { tools: options.toolConfig ?? {} },
   });
   const shipped = [
     ...tools.map((tool): ShippedTool => ({ tool, config: ownConfig(tool, given) })),
     ...(askUser ? [createAskUser()] : []),
+    ...(tellUser ? [createTellUser()] : []),
   ];
   const own = shipped.map(({ tool: { name }, config }): OfferedTool => {
     return { name, owner: "your program", config };
@@ -58,7 +53,10 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
   const fixed = servers.names.length === 0 ? resolveOffered(own, given, true) : undefined;
   let listed: Promise<ReadonlyMap<string, ToolSettings>> | undefined;
   const listAll = async (signal: AbortSignal) => {
-    const { offered, isComplete } = await listServers(servers, signal, onWarning);
+    const { offered, isComplete } = await listServers(
+      { servers, names: servers.names, onWarning },
+      signal,
+    );
     return resolveOffered([...own, ...offered], given, isComplete);
   };
   const list = async (signal: AbortSignal) => {
@@ -83,40 +81,6 @@ function ownConfig({ name, description }: Tool, given: PartialConfig): PartialTo
     summary: own?.description ?? description,
     run: shared?.run ?? "unattended",
   };
-}
-
-/** All at once. Without `isComplete`, an optional one is unavailable. */
-async function listServers(
-  servers: McpServers,
-  signal: AbortSignal,
-  onWarning: (message: string) => void,
-) {
-  servers.allowRestart();
-  const reached = await Promise.all(
-    servers.names.map(async (name) => ({ name, ...(await servers.get(name, signal)) })),
-  );
-  let isComplete = true;
-  const offered = reached.flatMap((each): readonly OfferedTool[] => {
-    if (each.type === "absent") {
-      isComplete = false;
-      onWarning(each.warning.message);
-      return [];
-    }
-    const { name: server, tools } = each;
-    const owner = `the MCP server "${server}"`;
-    return tools.map((tool) => {
-      const name = toToolName(each.server.toolPrefix + tool.name);
-      return { name, owner, server, config: { source: `mcp.${server}.${tool.name}` } };
-    });
-  });
-  return { offered, isComplete };
-}
-
-const MAX_NAME_LENGTH = 64;
-
-/** As all providers accept it. */
-function toToolName(name: string): string {
-  return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_LENGTH);
 }
 
 /** With the program's config. Only a complete list shows that a name in it is unknown. */

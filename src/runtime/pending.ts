@@ -236,5 +236,5 @@ function toDecision({ kind, request }: PendingInquiry, reply: InquiryReply): Dec
   const waiting = request?.type === "permission_request" ? request.result : undefined;
   const isEdited = content !== undefined && content !== waiting?.content;
   if (!isEdited) return { decision: "approved", ...reason };
-  return { decision: "edited", ...reason, result: { isError: false, ...waiting, content } };
+  return { decision: "edited", ...reason, result: { isError: waiting?.isError ?? false, content } };
 }

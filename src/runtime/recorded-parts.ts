@@ -191,7 +191,12 @@ function resultOf(events: readonly ConversationEvent[]): AttemptResult | undefin
   const response = next?.type === "permission_decision" && next.action === "deliver" ? after : next;
   const result = shown ?? (response?.type === "tool_call_response" ? response : undefined);
   if (result === undefined) return undefined;
-  return { type: result.isError ? "error" : "success", content: withoutNotes(result.content) };
+  const { isError, content, blocks } = result;
+  return {
+    type: isError ? "error" : "success",
+    content: withoutNotes(content),
+    ...(blocks !== undefined && { blocks }),
+  };
 }
 
 function toNeedsInput(

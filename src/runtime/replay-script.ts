@@ -313,6 +313,7 @@ export class ReplayScript {
         return MAIN;
       case "turn_start":
       case "turn_resume":
+      case "token_usage":
         return undefined;
       default:
         return event satisfies never;

@@ -35,7 +35,8 @@ import {
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
 import type { Tools } from "./tools.ts";
-import { createTurn, type CreateTurnOptions, toModel } from "./turn.ts";
+import { toModel } from "./model.ts";
+import { createTurn, type CreateTurnOptions } from "./turn.ts";
 
 type Replaced = "conversation" | "model" | "tools" | "toolConfig" | "toolbox" | "prompter" | "menu";
 

@@ -4,6 +4,7 @@ import {
   createAskUser,
   createDescribeTools,
   createFileTools,
+  createTellUser,
   type FindDescription,
   type ShippedTool,
 } from "../executor/index.ts";
@@ -17,7 +18,12 @@ export function createShippedTools({
   root,
   describe,
 }: ShippedToolsOptions): readonly ShippedTool[] {
-  return [createAskUser(), createDescribeTools(describe), ...createFileTools({ root })];
+  return [
+    createAskUser(),
+    createTellUser(),
+    createDescribeTools(describe),
+    ...createFileTools({ root }),
+  ];
 }
 
 /** Their config, over which the user's is merged field by field, and which of them need no trust. */

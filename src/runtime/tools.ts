@@ -18,7 +18,27 @@ import { McpServers, type UnscopedQuestion } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
+import { listServers, withServerTools } from "./server-tools.ts";
 import { createShippedTools } from "./shipped-tools.ts";
+
+/** The MCP servers that config declares. None starts before it is needed. */
+export function openConfiguredServers(machine: Machine, config: PartialConfig): McpServers {
+  const { root, variables, version, onWarning } = machine;
+  return new McpServers(resolveMcpServers(config), {
+    variables,
+    cwd: root,
+    clientInfo: { name: "jp", version },
+    onUnscopedQuestion: (stray) => onWarning(describeUnscoped(stray)),
+  });
+}
+
+/** What tools may be told of, and share. */
+export interface OpenToolsOptions {
+  /** Which conversation local tools run for. */
+  readonly conversation?: ConversationId;
+  /** Servers that are open already. They are closed with the tools. */
+  readonly servers?: McpServers;
+}
 
 /** The tools that config declares, ready to be called. */
 export interface Tools extends AsyncDisposable {
@@ -29,20 +49,15 @@ export interface Tools extends AsyncDisposable {
   readonly toolbox: Toolbox;
 }
 
-/** Those that config declares. Local tools are told which conversation they run for, if any. */
+/** Those that config declares. */
 export function openTools(
   machine: Machine,
   config: PartialConfig,
-  conversation?: ConversationId,
+  { conversation, servers = openConfiguredServers(machine, config) }: OpenToolsOptions = {},
 ): Tools {
-  const { root, workspaceId, variables, version, onWarning } = machine;
+  const { root, workspaceId, variables, onWarning } = machine;
   const settings = resolveTools(config);
-  const servers = new McpServers(resolveMcpServers(config), {
-    variables,
-    cwd: root,
-    clientInfo: { name: "jp", version },
-    onUnscopedQuestion: (stray) => onWarning(describeUnscoped(stray)),
-  });
+  const serverSettings = resolveMcpServers(config);
   const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {
     if (!settings.has(name)) return undefined;
@@ -53,12 +68,26 @@ export function openTools(
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };
+  const names = [...serverSettings.values()]
+    .filter(({ offersAllTools }) => offersAllTools === true)
+    .map(({ name }) => name);
+  let listed: ReturnType<typeof listServers> | undefined;
+  const list = async (signal: AbortSignal) => {
+    if (names.length === 0) return settings;
+    listed ??= listServers({ servers, names, onWarning }, signal); // Once, as for a turn of a program.
+    try {
+      return withServerTools(config, (await listed).offered);
+    } catch (error) {
+      listed = undefined;
+      throw error;
+    }
+  };
   const open = (name: string, signal: AbortSignal) =>
     createTool(findTool(settings, name), { ...sources, signal });
   return {
     settings,
     open,
-    toolbox: createToolbox({ sources, list: async () => settings, onWarning }),
+    toolbox: createToolbox({ sources, list, onWarning }),
     [Symbol.asyncDispose]: () => servers.close(),
   };
 }

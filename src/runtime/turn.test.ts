@@ -41,6 +41,7 @@ describe("a turn in an embedding program", () => {
       reason: "stop",
       text: "It is done.",
       denials: [],
+      usage: {},
       events: [...eventsOf(conversation.stream.entries)],
     });
     expect(end.events.map(({ type }) => type)).toEqual([
@@ -137,15 +138,15 @@ describe("a turn in an embedding program", () => {
     };
     await runTurn(options, "Go.");
     const [first, inquiry] = model.requests.map(({ tools, toolChoice, parts }) => {
-      const { systemParts } = parts;
-      return { tools, toolChoice, systemParts };
+      const { systemParts, events } = parts;
+      return { tools, toolChoice, systemParts, attached: events[0] };
     });
     expect(inquiry).toEqual(first);
     expect(first?.tools.map(({ name }) => name)).toEqual(["deploy"]);
-    expect(inquiry?.systemParts).toEqual([
-      { tag: "prompt", text: "Hi." },
-      { tag: "attachments", text: expect.stringContaining("a.md") },
-    ]);
+    expect(inquiry).toMatchObject({
+      systemParts: [{ tag: "prompt", text: "Hi." }],
+      attached: { type: "chat_request", content: expect.stringContaining("a.md") },
+    });
   });
 
   test("runs no tools that the inquiry model calls", async () => {

@@ -10,6 +10,7 @@ import {
   guardObserver,
   guardPrompter,
   type InterruptMenu,
+  isBesideReply,
   noPrompter,
   type Observer,
   type Prompter,
@@ -18,40 +19,22 @@ import {
   type TurnEnd,
   type TurnUpdate,
 } from "../agent/index.ts";
-import {
-  type AssistantSettings,
-  type CallLimits,
-  DEFAULT_LIMITS,
-  resolveAssistant,
-} from "../config/index.ts";
+import { type CallLimits, DEFAULT_LIMITS, resolveAssistant } from "../config/index.ts";
 import {
   type Attachment,
   type ConversationEvent,
   type ConversationStream,
   eventsOf,
+  type Usage,
+  usageOf,
 } from "../conversation/index.ts";
-import {
-  createInquiryBackend,
-  type InquiryBackend,
-  type InquiryBackendOptions,
-} from "../inquiry/index.ts";
-import {
-  fromLanguageModel,
-  type LanguageModel,
-  type Model,
-  type ToolSchema,
-} from "../provider/index.ts";
+import { createInquiryBackend, type InquiryBackend } from "../inquiry/index.ts";
+import type { LanguageModel, Model, ToolSchema } from "../provider/index.ts";
 import type { McpServerConfigs, McpServers, SharedMcpServers, Variables } from "../mcp/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { StandardSchema, Tool } from "../tool/index.ts";
-import {
-  assertNever,
-  type Clock,
-  isJsonObject,
-  JpError,
-  type Json,
-  systemClock,
-} from "../util/index.ts";
+import { assertNever, type Clock, type Json, systemClock } from "../util/index.ts";
+import { type CompactionOptions, toCompactionSetup } from "./compaction.ts";
 import {
   type DataOf,
   type DataSchema,
@@ -59,6 +42,9 @@ import {
   toCheckedMessage,
   toDataCheck,
 } from "./data.ts";
+import { inquiryModelsOf, type InquiryModels } from "./inquiry-models.ts";
+import { toModel } from "./model.ts";
+import { type Surroundings, withSurroundings } from "./surroundings.ts";
 import { createOwnToolbox, openServers, type ToolConfigs } from "./own-tools.ts";
 import { deferring } from "./tools.ts";
 
@@ -79,6 +65,8 @@ export interface TurnOptions {
   readonly variables?: Variables;
   /** Offers the tool `ask_user`, with which the assistant asks the person. */
   readonly askUser?: boolean;
+  /** Offers the tool `tell_user`, with which the assistant says something before its turn ends: see `spokenText`. */
+  readonly tellUser?: boolean;
   /**
    * By tool, as `conversation.tools.<name>` in a config file; `*` is for all tools. Unless this says
    * otherwise, a tool of the program itself runs unattended, and one of a server only if a person permits it.
@@ -100,7 +88,12 @@ export interface TurnOptions {
   readonly systemPrompt?: string;
   /** What else is said about the assistant; the rest is as it is for the command. */
   readonly assistant?: Partial<Assistant>;
-  /** Documents that go along with every request. */
+  /**
+   * Where the models are: the folder, the date, the state of git, `AGENTS.md`. A turn says nothing of it unless asked:
+   * pass what `describeSurroundings` returns. Goes along with every request, and is not recorded.
+   */
+  readonly surroundings?: Surroundings;
+  /** Documents that go along with every request. `loadAttachments` reads files, pages and command output. */
   readonly attachments?: readonly Attachment[];
   /** Answers tools' questions for which the config names the assistant; the same model if absent. */
   readonly inquiryModel?: Model | LanguageModel;
@@ -108,6 +101,8 @@ export interface TurnOptions {
   readonly maxCycles?: number;
   /** What a call may do without a person, and add to the record, other than by default. */
   readonly limits?: Partial<CallLimits>;
+  /** How old turns are shortened before the context window is full; false for never. */
+  readonly compaction?: CompactionOptions | false;
   /** Another one than the machine's, in tests. */
   readonly clock?: Clock;
   /** Gets every update as it happens. `streamTurn` gives the same as a stream. */
@@ -129,7 +124,7 @@ export interface ResumeOptions<Data = Json> extends Omit<TurnOptions, "conversat
 export interface CreateTurnOptions extends TurnOptions {
   /** Open, because a turn does not close them. */
   readonly mcpServers?: McpServers;
-  /** Tools that are open already, in place of `tools`, `mcpServers`, `askUser` and `toolConfig`. */
+  /** Tools that are open already, in place of `tools`, `mcpServers`, `askUser`, `tellUser` and `toolConfig`. */
   readonly toolbox?: Toolbox;
   /** Lets the user choose what to do about an interrupted turn. */
   readonly menu?: InterruptMenu;
@@ -140,12 +135,6 @@ export interface CreateTurnOptions extends TurnOptions {
   /** Checks data that fits the JSON Schema of the message, and may convert it. */
   readonly validateData?: DataValidator;
 }
-
-/** The model for each question, by what the question's `target` says. */
-type InquiryModels = Pick<
-  InquiryBackendOptions,
-  "assistant" | "model" | "schemaMode" | "maxParallel"
->;
 
 const MAX_CYCLES = 50;
 
@@ -234,11 +223,12 @@ export function createTurn(options: CreateTurnOptions): Turn {
   const { clock = systemClock, attachments = [], prompter = noPrompter } = options;
   const { answers, menu, observer, validateData } = options;
   const model = toModel(options.model);
-  const assistant = createAssistant(options);
+  const assistant = withSurroundings(createAssistant(options), options.surroundings);
   const { toolbox = createOwnToolbox(options) } = options;
   const tools = options.defer === true ? deferring(toolbox) : toolbox;
   let schemas: readonly ToolSchema[] = [];
-  const { inquiryModels = oneModel(toModel(options.inquiryModel ?? model), assistant) } = options;
+  const { inquiryModel = model } = options;
+  const inquiryModels = inquiryModelsOf(options, toModel(inquiryModel), assistant);
   return new Turn({
     conversation: options.conversation,
     model,
@@ -262,6 +252,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     maxCycles: options.maxCycles ?? MAX_CYCLES,
     attachments,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
+    compaction: toCompactionSetup(options.compaction),
     ...(validateData !== undefined && { validateData }),
     ...(observer !== undefined && { observer: guardObserver(observer) }),
   });
@@ -281,42 +272,6 @@ function createAssistant({ systemPrompt, assistant }: TurnOptions): Assistant {
     ...(systemPrompt !== undefined && { systemPrompt }),
     ...assistant,
   };
-}
-
-/** The same model for every question. */
-function oneModel(model: Model, assistant: Assistant): InquiryModels {
-  const { systemPrompt, sections, parameters, toolChoice, request, cache } = assistant;
-  const [provider = "", ...name] = model.id.split("/");
-  const { reasoning, ...others } = parameters;
-  const settings: AssistantSettings = {
-    name: "assistant",
-    model: { provider, name: name.join("/") },
-    parameters: {
-      ...others,
-      ...(reasoning !== undefined && {
-        reasoning: reasoning.type === "auto" ? { isHidden: false, ...reasoning } : reasoning,
-      }),
-    },
-    ...(systemPrompt !== undefined && { systemPrompt }),
-    sections,
-    toolChoice,
-    request,
-    cache,
-  };
-  return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
-}
-
-/** Programs without types may pass anything. Throws `unsupported_model`. */
-export function toModel(model: Model | LanguageModel): Model {
-  const given: unknown = model;
-  const hint = 'Make it with a provider of the AI SDK, as in openai("gpt-5").';
-  if (typeof given !== "string" && (typeof given !== "object" || given === null)) {
-    const kind = typeof given === "function" ? "a function" : JSON.stringify(given);
-    throw new JpError("unsupported_model", `A model is an object, not ${kind}.`, { hint });
-  }
-  if (typeof model === "string" || "doStream" in model) return fromLanguageModel(model);
-  if (isJsonObject(given) && typeof given["id"] === "string" && "stream" in given) return model;
-  throw new JpError("unsupported_model", "This object is not a model.", { hint });
 }
 
 /** Updates that were not read yet. */
@@ -358,6 +313,8 @@ export type TurnResult<Data = unknown> = TurnEnd & {
   readonly events: readonly ConversationEvent[];
   /** What was denied only because there was no one to ask. */
   readonly denials: readonly DetachedDenial[];
+  /** The tokens of all requests of the turn: replies, questions that a model answered, summaries. */
+  readonly usage: Usage;
 };
 
 /** Of the last turn in the stream. */
@@ -368,9 +325,10 @@ function createResult(
 ): TurnResult {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   const events = [...eventsOf(entries.slice(start))];
-  const turn = events.filter(({ type }) => type !== "turn_end" && type !== "turn_resume");
+  const turn = events.filter(({ type }) => !isBesideReply(type));
   const reply = turn.slice(turn.findLastIndex(({ type }) => type !== "chat_response") + 1);
-  return { ...end, text: reply.flatMap(saidIn).join("\n\n"), events, denials };
+  const text = reply.flatMap(saidIn).join("\n\n");
+  return { ...end, text, events, denials, usage: usageOf(events) };
 }
 
 function saidIn(event: ConversationEvent): readonly string[] {

@@ -24,9 +24,6 @@ type OpenField = ShownQuestion & {
 
 type AnsweredField = OpenField & { readonly answered: Answered };
 
-/** What Escape does at every question of a form and at the review. */
-const CANCEL_ALL = "cancel all questions";
-
 export async function askForm(
   { fields, allowsLater = false }: ShownForm,
   dialogue: Dialogue,
@@ -38,18 +35,15 @@ export async function askForm(
   await dialogue.start();
   dialogue.notify(first.message);
   printLabel(first, dialogue);
-  const result = await answerFields([first, ...others], dialogue);
+  const result = await answerFields([first, ...others], { allowsLater, dialogue });
   if (result.type === "aborted") return { type: "interrupted" };
-  if (result.type === "cancelled") {
-    const closing = await chooseClosing(result, { allowsLater }, dialogue);
-    if (closing === "aborted") return { type: "interrupted" };
-    if (closing === "back") return askForm({ fields, allowsLater }, dialogue);
+  if (result.type !== "all_answered") {
     for (const { question } of fields) {
       const message = oneLine(question.text);
-      const summary = closing === "later" ? "left for later" : "cancelled";
+      const summary = result.type === "later" ? "left for later" : "cancelled";
       dialogue.printClosed({ message, summary, isCancelled: true });
     }
-    return { type: closing };
+    return result;
   }
   const { answers } = result;
   for (const { question, answered } of answers) {
@@ -74,36 +68,96 @@ function toFormResult(result: PromptResult): FormResult {
   return noAnswer;
 }
 
-type AllAnswered =
+type FormEnding =
   | { readonly type: "all_answered"; readonly answers: readonly AnsweredField[] }
-  | NoAnswer;
+  | { readonly type: "later" }
+  | { readonly type: "cancelled" }
+  | { readonly type: "aborted" };
 
+interface Asking {
+  readonly allowsLater: boolean;
+  readonly dialogue: Dialogue;
+}
+
+/** Where the user is: at a question, perhaps to change its answer, or at the review. */
+type Place =
+  | { readonly type: "question"; readonly index: number; readonly isChange?: boolean }
+  | { readonly type: "review" };
+
+/** Escape goes one step back. At the first question, it cancels all of them. */
 async function answerFields(
   fields: readonly OpenField[],
-  dialogue: Dialogue,
-): Promise<AllAnswered> {
-  let answers: readonly AnsweredField[] = [];
+  { allowsLater, dialogue }: Asking,
+): Promise<FormEnding> {
+  const answers: (AnsweredField | undefined)[] = fields.map(() => undefined);
+  let place: Place = { type: "question", index: 0 };
   for (;;) {
-    const closed = answers.map(({ message, answered: { summary } }) => ({ message, summary }));
-    const next: ReviewChoice =
-      answers.length < fields.length
-        ? { type: "change", index: answers.length }
-        : await reviewAnswers(closed, dialogue);
-    if (next.type === "cancelled" || next.type === "aborted") return next;
-    const index = next.type === "change" ? next.index : fields.length;
-    const field = fields[index];
-    if (field === undefined) return { type: "all_answered", answers };
-    const { question, message, tool, questionId } = field;
-    const others = closed.filter((_answer, position) => position !== index);
-    dialogue.header = { answered: others, context: question.context };
-    const previous = answers[index]?.answered;
-    const answered = await answerQuestion(
-      { question, message, previous, scope: { tool, questionId }, escape: CANCEL_ALL },
-      dialogue,
-    );
-    if (answered.type !== "answered") return answered;
-    answers = answers.toSpliced(index, 1, { ...field, answered });
+    const result: Answered | ReviewChoice =
+      place.type === "review"
+        ? await reviewAnswers(answers.flatMap(closedOf), dialogue)
+        : await answerField(fields, answers, { place, dialogue });
+    const given = answers.filter((answer) => answer !== undefined);
+    if (result.type === "send") return { type: "all_answered", answers: given };
+    if (result.type === "change") place = { type: "question", index: result.index, isChange: true };
+    if (result.type === "answered" && place.type === "question") {
+      const { index } = place;
+      const field = fields[index];
+      if (field !== undefined) answers[index] = { ...field, answered: result };
+      const open = answers.indexOf(undefined);
+      place = open === -1 ? { type: "review" } : { type: "question", index: open };
+    }
+    if (result.type === "aborted") return result;
+    if (result.type !== "cancelled") continue;
+    const back = stepBack(place, fields.length);
+    if (back !== undefined && result.isInterrupt !== true) {
+      place = back;
+      continue;
+    }
+    const wanted = { allowsLater, hasAnswers: given.length > 0 };
+    const closing = await chooseClosing(result, wanted, dialogue);
+    if (closing !== "back") return { type: closing };
   }
+}
+
+/** Undefined at the first question. */
+function stepBack(place: Place, count: number): Place | undefined {
+  if (place.type === "review") return { type: "question", index: count - 1 };
+  if (place.isChange === true) return { type: "review" };
+  return place.index === 0 ? undefined : { type: "question", index: place.index - 1 };
+}
+
+/** What Escape does there. */
+function describeEscape(place: Extract<Place, { readonly type: "question" }>): string {
+  return stepBack(place, 0) === undefined ? "cancel all questions" : "go back";
+}
+
+interface AskedField {
+  readonly place: Extract<Place, { readonly type: "question" }>;
+  readonly dialogue: Dialogue;
+}
+
+async function answerField(
+  fields: readonly OpenField[],
+  answers: readonly (AnsweredField | undefined)[],
+  { place, dialogue }: AskedField,
+): Promise<Answered | NoAnswer> {
+  const field = fields[place.index];
+  if (field === undefined) throw new RangeError("a form has no such question");
+  const { question, message, tool, questionId } = field;
+  const answered = answers.toSpliced(place.index, 1).flatMap(closedOf);
+  dialogue.header = { answered, context: question.context };
+  const previous = answers[place.index]?.answered;
+  const escape = describeEscape(place);
+  return await answerQuestion(
+    { question, message, previous, scope: { tool, questionId }, escape },
+    dialogue,
+  );
+}
+
+function closedOf(answer: AnsweredField | undefined): readonly ClosedQuestion[] {
+  return answer === undefined
+    ? []
+    : [{ message: answer.message, summary: answer.answered.summary }];
 }
 
 type ReviewChoice =
@@ -127,7 +181,7 @@ async function reviewAnswers(
       ...Object.fromEntries(numbers.map((number) => [number, `change answer ${number}`])),
     },
     default: "y",
-    escape: CANCEL_ALL,
+    escape: "go back",
   };
   for (;;) {
     dialogue.header = { answered, isReview: true };

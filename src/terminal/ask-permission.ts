@@ -111,15 +111,17 @@ async function closingVerdict(
 }
 
 async function askReason(dialogue: Dialogue): Promise<PermissionVerdict> {
-  const entered = await dialogue.enterText({ message: "Reason for skipping (optional):" });
+  const message = "Reason for skipping (optional):";
+  const entered = await dialogue.enterText({ message, escape: "go back" });
   if (entered.type === "aborted") return INTERRUPTED;
-  const reason = entered.type === "entered" ? entered.text.trim() : "";
+  if (entered.type === "cancelled") return undefined;
+  const reason = entered.text.trim();
   return reason === ""
     ? { result: { type: "skip", isRemembered: false }, summary: "no" }
     : { result: { type: "skip", isRemembered: false, reason }, summary: `no: ${reason}` };
 }
 
-/** Repeats until the arguments are valid. An empty text goes back to the question. */
+/** Repeats until the arguments are valid. Escape and an empty text go back to the question. */
 async function editArguments(
   request: ShownPermission,
   dialogue: Dialogue,
@@ -131,12 +133,9 @@ async function editArguments(
     // After the first round, the text is what the user typed.
     const isTextSeen = isSeen || problem !== undefined;
     const asked = { message: "Edit arguments:", text, isTextSeen, problem, extension: ".json" };
-    const entered = await dialogue.enterText(asked);
+    const entered = await dialogue.enterText({ ...asked, escape: "go back" });
     if (entered.type === "aborted") return INTERRUPTED;
-    if (entered.type === "cancelled") {
-      const reason = "Edit cancelled";
-      return { result: { type: "skip", isRemembered: false, reason }, summary: `no: ${reason}` };
-    }
+    if (entered.type === "cancelled") return undefined;
     text = entered.text;
     if (text.trim() === "") return undefined;
     const parsed = await parseArguments(text, request);
@@ -223,14 +222,16 @@ async function decideDelivery(
   }
 }
 
-/** A result that is emptied, unchanged or whose editing is cancelled is delivered as it was. */
+/** A result that is emptied or unchanged is delivered as it was. Escape goes back to the question. */
 async function editResult(
   { content }: ShownDelivery,
   dialogue: Dialogue,
 ): Promise<DeliveryVerdict> {
-  const entered = await dialogue.enterText({ message: "Edit the result:", text: content });
+  const asked = { message: "Edit the result:", text: content, escape: "go back" };
+  const entered = await dialogue.enterText(asked);
   if (entered.type === "aborted") return INTERRUPTED;
-  if (entered.type === "cancelled" || entered.text.trim() === "" || entered.text === content) {
+  if (entered.type === "cancelled") return undefined;
+  if (entered.text.trim() === "" || entered.text === content) {
     return DELIVER_UNCHANGED;
   }
   return { result: { type: "deliver", content: entered.text }, summary: "yes, edited" };

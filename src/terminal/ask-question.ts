@@ -155,13 +155,13 @@ function quoted(name: string): string {
 }
 
 async function answerText(
-  { question, message, previous }: OpenQuestion,
+  { question, message, previous, escape }: OpenQuestion,
   dialogue: Dialogue,
 ): Promise<Answered | NoAnswer> {
   const fallback = typeof question.default === "string" ? question.default : "";
   const shown = fallback === "" ? undefined : oneLine(fallback);
   const text = typeof previous?.answer === "string" ? previous.answer : "";
-  const result = await dialogue.enterText({ message, text, default: shown });
+  const result = await dialogue.enterText({ message, text, default: shown, escape });
   if (result.type !== "entered") return result;
   const answer = result.text === "" ? fallback : result.text;
   return { type: "answered", answer, isRemembered: false, summary: answer };
@@ -177,7 +177,7 @@ async function answerSecret(
 }
 
 async function answerSelect(
-  { question, message, previous }: OpenQuestion,
+  { question, message, previous, escape }: OpenQuestion,
   answerType: SelectType,
   dialogue: Dialogue,
 ): Promise<Answered | NoAnswer> {
@@ -193,7 +193,7 @@ async function answerSelect(
   );
   let state = markOptions({ filter: "", active: 0, marked: [] }, options, suggested);
   for (;;) {
-    const list = { message, options: options.map(toListed), allowsOther, isMultiple };
+    const list = { message, options: toListed(options), allowsOther, isMultiple, escape };
     const selected = await dialogue.select(list, state);
     state = selected.state;
     const { ending } = selected;
@@ -202,15 +202,15 @@ async function answerSelect(
       case "aborted":
         return ending;
       case "chosen": {
-        const values = ending.indexes.map((index) => options[index]?.value ?? null);
-        return isMultiple ? answerSeveral(values) : answerOne(values[0] ?? null);
+        const chosen = ending.indexes.flatMap((index) => options[index] ?? []);
+        return isMultiple ? answerSeveral(chosen) : answerOne(chosen[0] ?? { value: null });
       }
       case "other": {
         const text = ending.isWhole
           ? ending.text
           : await enterOther(message, ending.text, dialogue);
         if (text === "") break;
-        if (!isMultiple) return answerOne(text);
+        if (!isMultiple) return answerOne({ value: text });
         options = addOptions(options, [text]);
         state = markOptions({ ...state, filter: "" }, options, [text]);
         break;
@@ -251,12 +251,19 @@ function findOption(options: readonly SelectOption[], value: Json): number | und
   return index === -1 ? undefined : index;
 }
 
-function toListed({ value, description, preview }: SelectOption): ListedOption {
-  return {
-    label: toLabel(value),
-    ...(description !== undefined && { description: oneLine(description) }),
-    ...(preview !== undefined && { preview }),
-  };
+function toListed(options: readonly SelectOption[]): readonly ListedOption[] {
+  const labels = options.map(toLabel);
+  return options.map(({ value, title, description, preview }, index) => {
+    const label = labels[index] ?? "";
+    // Options that look the same are told apart by their values.
+    const isUnique = labels.indexOf(label) === labels.lastIndexOf(label);
+    return {
+      label: isUnique || title === undefined ? label : `${label} (${toLabel({ value })})`,
+      ...(description !== undefined &&
+        description !== title && { description: oneLine(description) }),
+      ...(preview !== undefined && { preview }),
+    };
+  });
 }
 
 /** Returns an empty text if the user went back. */
@@ -266,15 +273,17 @@ async function enterOther(message: string, text: string, dialogue: Dialogue): Pr
   return entered.type === "entered" ? entered.text.trim() : "";
 }
 
-function answerOne(answer: Json): Answered {
-  return { type: "answered", answer, isRemembered: false, summary: toLabel(answer) };
+function answerOne(chosen: SelectOption): Answered {
+  return { type: "answered", answer: chosen.value, isRemembered: false, summary: toLabel(chosen) };
 }
 
-function answerSeveral(answer: readonly Json[]): Answered {
-  const summary = answer.length === 0 ? "none" : answer.map(toLabel).join(", ");
+function answerSeveral(chosen: readonly SelectOption[]): Answered {
+  const summary = chosen.length === 0 ? "none" : chosen.map(toLabel).join(", ");
+  const answer = chosen.map(({ value }) => value);
   return { type: "answered", answer, isRemembered: false, summary };
 }
 
-function toLabel(value: Json): string {
+function toLabel({ value, title }: SelectOption): string {
+  if (title !== undefined) return oneLine(title);
   return typeof value === "string" ? oneLine(value) : jsonLine(value);
 }

@@ -20,10 +20,10 @@ function listBelow(header: FormHeader, rows: number) {
 }
 
 test("each answer takes one line above the question", () => {
-  expect(listBelow(STANDING, 11).type("9").screen).toEqual([
+  expect(listBelow(STANDING, 11).type("n 9").screen).toEqual([
     "✔ Name? Ada␛[2J Lovelace",
     "✔ Which of all… the very firs…",
-    "? Then? 9▮",
+    "? Then? n 9▮",
     "❯ option 9",
     "  ↑↓ move · type to filter · …",
   ]);

@@ -68,7 +68,7 @@ export function withHeader<State, Ending>(
   widget: Widget<State, Ending>,
 ): Widget<State, Ending> {
   return {
-    update: (state, key, size) => widget.update(state, key, size),
+    ...widget,
     view: (state, canvas) => {
       const wanted = headerRows(header, canvas).rows.length;
       const left = Math.max(Math.min(MIN_QUESTION_ROWS, canvas.rows), canvas.rows - wanted);

@@ -14,6 +14,10 @@ export interface TerminalDevice {
   /** Throws if it is not available. */
   openOutput(): TerminalOutput;
   onResize(listener: () => void): Disposable;
+  /** Stops this process and those it shares the terminal with, as Ctrl-Z does, until the shell continues them. */
+  suspend(): void;
+  /** Called when this process was stopped and continues. */
+  onContinue(listener: () => void): Disposable;
 }
 
 export type TerminalInput = Readable & { setRawMode(isRaw: boolean): unknown };
@@ -33,11 +37,15 @@ export const controllingTerminal: TerminalDevice = {
   },
   openInput: () => openStream("r", (descriptor) => new (loadTty().ReadStream)(descriptor)),
   openOutput: () => openStream("w", (descriptor) => new (loadTty().WriteStream)(descriptor)),
-  onResize: (listener) => {
-    process.on("SIGWINCH", listener);
-    return { [Symbol.dispose]: () => void process.off("SIGWINCH", listener) };
-  },
+  onResize: (listener) => onSignal("SIGWINCH", listener),
+  suspend: () => process.kill(0, "SIGTSTP"), // 0 is the process group, which Ctrl-Z stops outside raw mode too.
+  onContinue: (listener) => onSignal("SIGCONT", listener),
 };
+
+function onSignal(signal: NodeJS.Signals, listener: () => void): Disposable {
+  process.on(signal, listener);
+  return { [Symbol.dispose]: () => void process.off(signal, listener) };
+}
 
 /**
  * Node usually opens the terminal again for its stream, and closes only that descriptor. Closes ours with the

@@ -5,6 +5,7 @@
 import { neutralize } from "../render/index.ts";
 import { isJpError } from "../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
+import type { InputEnding, InputOptions, InputState } from "./input-line.ts";
 import type { Key } from "./key.ts";
 
 /** Owns the terminal until it is disposed, except while an editor runs. */
@@ -32,6 +33,8 @@ export interface Dialogue extends Disposable {
   enterText(request: TextRequest): Promise<Entered | NoAnswer>;
   /** Reads text without showing any of it, not even its length. */
   enterSecret(message: string): Promise<Entered | NoAnswer>;
+  /** Reads a message to the assistant, which is not the answer to a question. */
+  enterMessage(request: MessageRequest): Promise<EnteredMessage>;
 }
 
 export interface DialogueOptions {
@@ -52,8 +55,12 @@ export type EditText = (
 
 /** Why a question ended without an answer. */
 export type NoAnswer =
-  /** The user cancelled it. `isInterrupt`: with Ctrl-C. */
-  | { readonly type: "cancelled"; readonly isInterrupt?: boolean }
+  /** The user cancelled it. `isInterrupt`: with Ctrl-C. `isEndOfInput`: with Ctrl-D, where lines are read. */
+  | {
+      readonly type: "cancelled";
+      readonly isInterrupt?: boolean;
+      readonly isEndOfInput?: boolean;
+    }
   /** The signal was aborted, or the terminal was closed. */
   | { readonly type: "aborted" };
 
@@ -80,6 +87,8 @@ export interface SelectList {
   readonly allowsOther?: boolean | undefined;
   /** Several options can be selected and are submitted together. */
   readonly isMultiple?: boolean | undefined;
+  /** What Escape does, if it does not cancel the question. */
+  readonly escape?: string | undefined;
 }
 
 export interface ListedOption {
@@ -121,9 +130,32 @@ export interface TextRequest {
   /** What is wrong with the text being edited; neutralized. */
   readonly problem?: string | undefined;
   /** What Escape does, if it does not cancel the question. */
-  readonly escape?: string;
+  readonly escape?: string | undefined;
   /** Extension of the file in the editor: `.md`. */
   readonly extension?: string;
+}
+
+export interface MessageRequest extends Pick<InputOptions, "history" | "complete" | "hasCommands"> {
+  /** What was typed before: where the user was, or only the text. */
+  readonly state?: InputState | string | undefined;
+  /** Say how to use the prompt, where it cannot be seen. */
+  readonly isFirst?: boolean;
+  /** Called once the prompt is open. */
+  readonly onOpen?: (open: OpenMessage) => void;
+}
+
+/** For what happens while the user types. */
+export interface OpenMessage {
+  /** Prints complete lines above the prompt. Neutralized. Returns false once the prompt is closed. */
+  print(lines: readonly string[]): boolean;
+}
+
+export interface EnteredMessage {
+  /** Pass it back in to continue with what was typed. */
+  readonly state: InputState;
+  readonly ending:
+    | Extract<InputEnding, { readonly type: "sent" | "left" }>
+    | Extract<NoAnswer, { readonly type: "aborted" }>;
 }
 
 export interface Entered {
@@ -148,12 +180,12 @@ export interface FormHeader {
   readonly context?: string | undefined;
 }
 
-/** Asks for a note to go with the answer. Cancelling discards the note. */
+/** Asks for a note to go with the answer. Cancelling leaves the note as it was. */
 export async function enterNote(dialogue: Pick<Dialogue, "note" | "enterText">): Promise<void> {
   const text = dialogue.note ?? "";
   dialogue.note = undefined; // A note takes no note of its own.
-  const entered = await dialogue.enterText({ message: "Note:", text, escape: "discard the note" });
-  dialogue.note = entered.type === "entered" ? entered.text.trim() : "";
+  const entered = await dialogue.enterText({ message: "Note:", text, escape: "go back" });
+  dialogue.note = entered.type === "entered" ? entered.text.trim() : text;
 }
 
 export interface EditorOptions {
@@ -195,16 +227,24 @@ export function cancelledBy(key: Key): NoAnswer {
 /** What to do about a question that the user interrupted. */
 export type Closing = "back" | "later" | "cancelled" | "aborted";
 
+export interface ClosingOptions {
+  readonly allowsLater?: boolean;
+  /** Cancelling would lose answers to other questions, so Escape does not do it alone. */
+  readonly hasAnswers?: boolean;
+}
+
 /** Ctrl-C offers to leave it for later, where that is possible. Pressed again, it cancels. */
 export async function chooseClosing(
   { isInterrupt = false }: Extract<NoAnswer, { readonly type: "cancelled" }>,
-  { allowsLater = false }: { readonly allowsLater?: boolean },
+  { allowsLater = false, hasAnswers = false }: ClosingOptions,
   dialogue: Pick<Dialogue, "choose">,
 ): Promise<Closing> {
-  if (!isInterrupt || !allowsLater) return "cancelled";
-  const chosen = await dialogue.choose({
-    message: "Leave this for later, cancel it, or go back?",
-    choices: { l: "leave it for later", c: "cancel it", b: "go back" },
+  if (isInterrupt ? !allowsLater : !hasAnswers) return "cancelled";
+  const chosen = await dialogue.choose<"l" | "c" | "b">({
+    message: allowsLater
+      ? "Leave this for later, cancel it, or go back?"
+      : "Cancel it, or go back?",
+    choices: { ...(allowsLater && { l: "leave it for later" }), c: "cancel it", b: "go back" },
     escape: "go back",
   });
   if (chosen.type === "aborted") return "aborted";

@@ -1,4 +1,5 @@
 /** The dialogue for ordinary terminals: draws each question as a widget, and keeps one line of it. */
+import { isDeepStrictEqual } from "node:util";
 import { neutralize, oneLine, plain, truncate, wrapCode } from "../render/index.ts";
 import {
   headerPassages,
@@ -14,27 +15,34 @@ import {
   type DialogueOptions,
   editInEditor,
   type Entered,
+  type EnteredMessage,
   enterNote,
   type FormHeader,
   type KeyMenu,
+  type MessageRequest,
   type NoAnswer,
   type Selected,
   type SelectList,
   type SelectState,
   type TextRequest,
 } from "./dialogue.ts";
+import { emptyInput, inputLine } from "./input-line.ts";
+import { messageRows } from "./input-view.ts";
 import { helpHidden, keyMenu } from "./key-menu.ts";
 import { canvasOf } from "./live-region.ts";
 import { pager, type PagerEnding, pagerStart, type PagerState } from "./pager.ts";
 import { closedRows, type SideAction, type SideActions } from "./question-rows.ts";
 import { selectList } from "./select-list.ts";
-import { type Shown, showWidget, startFreshLine } from "./show-widget.ts";
+import { type ShowOptions, type Shown, showWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry, textEntry } from "./text-entry.ts";
 import type { Canvas, Size, Widget } from "./widget.ts";
 
 const MAX_NOTIFICATION_WIDTH = 200;
+const CLEAR_SCREEN = "\u001b[H\u001b[2J";
+
+type WidgetPlace = Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen">;
 
 interface WidgetRequest<State, Ending> {
   readonly make: (sideActions: SideActions) => Widget<State, Ending | SideAction>;
@@ -101,7 +109,11 @@ export class DrawnDialogue implements Dialogue {
   }
 
   async select(list: SelectList, state: SelectState): Promise<Selected> {
-    const make = (sideActions: SideActions) => selectList(list, sideActions);
+    const make = (sideActions: SideActions) => ({
+      ...selectList(list, sideActions),
+      holdsWork: ({ filter, marked }: SelectState) =>
+        filter.trim() !== "" || !isDeepStrictEqual(new Set(marked), new Set(state.marked)),
+    });
     return await this.#show({ make, initial: state, passages: [asQuestion(list.message)] });
   }
 
@@ -136,6 +148,45 @@ export class DrawnDialogue implements Dialogue {
     const make = (sideActions: SideActions) => secretEntry({ message }, sideActions);
     return (await this.#show({ make, initial: bufferOf(""), passages: [asQuestion(message)] }))
       .ending;
+  }
+
+  async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
+    const { editText } = this.#options;
+    const widget = inputLine({ ...request, hasEditor: editText !== undefined });
+    const open: WidgetPlace = {
+      asksVersion: true,
+      onOpen: (opened) => request.onOpen?.({ print: (lines) => opened.print(toLines(lines)) }),
+    };
+    const { state: start = "", isFirst = false } = request;
+    if (!isFirst) this.#write(() => toLines([""])); // Below the answer to the last one.
+    let state = typeof start === "string" ? emptyInput(start) : start;
+    for (;;) {
+      const shown = await this.#showOne(widget, state, open);
+      const { ending } = shown;
+      ({ state } = shown);
+      switch (ending.type) {
+        case "editor": {
+          this[Symbol.dispose]();
+          const options = { editText, extension: ".md", signal: this.#signal };
+          const { text, problem } = await editInEditor(state.buffer.text, options);
+          if (problem !== undefined) this.print(problem);
+          state = { ...state, buffer: bufferOf(text) };
+          break;
+        }
+        case "clear_screen":
+          this.#open().write(CLEAR_SCREEN);
+          break;
+        case "cancelled": // Only questions are.
+          break;
+        case "sent":
+          this.#write((canvas) =>
+            toLines(messageRows(bufferOf(ending.text.trimEnd()), canvas).rows),
+          );
+          return { state, ending };
+        default:
+          return { state, ending };
+      }
+    }
   }
 
   [Symbol.dispose](): void {
@@ -186,6 +237,7 @@ export class DrawnDialogue implements Dialogue {
       return withMore(isCut || this.#isPrintedCut);
     };
     return {
+      holdsWork: (state) => withMore(false).holdsWork?.(state) === true,
       update: (state, key, size) => at(state, size).update(state, key, size),
       view: (state, canvas) => at(state, canvas).view(state, canvas),
     };
@@ -236,20 +288,20 @@ export class DrawnDialogue implements Dialogue {
         ...(index === 0 ? [] : [""]),
         ...passageLines([passage], { ...canvas, columns }),
       ]);
-    return this.#showOne(pager({ linesFor, mustRead }), pagerStart, true);
+    return this.#showOne(pager({ linesFor, mustRead }), pagerStart, { isFullScreen: true });
   }
 
   async #showOne<State, Ending>(
     widget: Widget<State, Ending>,
     state: State,
-    isFullScreen = false,
+    place: WidgetPlace = {},
   ): Promise<Shown<State, Ending>> {
     if (this.#signal.aborted) return { state, ending: { type: "aborted" } };
     const terminal = this.#open();
     const shown = showWidget(widget, state, {
       terminal,
       signal: this.#signal,
-      isFullScreen,
+      ...place,
       losesCursor: this.#losesCursor,
     });
     terminal.write(this.#notification ?? "");

@@ -1,5 +1,19 @@
 export { controllingTerminal, type TerminalDevice } from "./controlling-terminal.ts";
-export { createOutput, type Output, type OutputStreams } from "./output.ts";
-export type { EditText } from "./dialogue.ts";
+export {
+  columnsOf,
+  createOutput,
+  type Output,
+  type OutputStreams,
+  showsHyperlinks,
+} from "./output.ts";
+export type { EditText, EnteredMessage, MessageRequest, OpenMessage } from "./dialogue.ts";
+export type { Candidate, Completion, InputState } from "./input-line.ts";
+export type { MenuRequest } from "./interrupt-menu.ts";
+export type { TextBuffer } from "./text-buffer.ts";
 export { NO_TERMINAL, TerminalPrompter } from "./terminal-prompter.ts";
-export { createStatusLine, type StatusLine, type StatusLineOptions } from "./status-line.ts";
+export {
+  createStatusLine,
+  type Pace,
+  type StatusLine,
+  type StatusLineOptions,
+} from "./status-line.ts";

@@ -3,12 +3,18 @@ import type { InterruptChoice, InterruptRequest } from "../agent/index.ts";
 import { JpError } from "../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
 
+/** The menu, or a part of it. */
+export interface MenuRequest extends InterruptRequest {
+  /** `chosen`: only the message of a reply is asked. `elsewhere`: it is asked elsewhere, and stays empty. */
+  readonly reply?: "chosen" | "elsewhere";
+}
+
 interface Entry {
   readonly key: string;
   readonly help: string;
 }
 
-/** `leave` has no key: interrupting the menu itself means that. */
+/** `leave` has no key: Ctrl-C in the menu itself means that. Escape goes back to the turn. */
 const ENTRIES: Readonly<Record<Exclude<InterruptChoice["type"], "leave">, Entry>> = {
   continue: { key: "c", help: "continue" },
   reply: { key: "r", help: "stop, and send a reply" },
@@ -17,11 +23,13 @@ const ENTRIES: Readonly<Record<Exclude<InterruptChoice["type"], "leave">, Entry>
   restart: { key: "t", help: "restart the tools that are still running" },
 };
 
+const REPLY = { type: "chosen", choice: ENTRIES.reply.key } as const;
+
 const MESSAGE = "Interrupted";
 
 /** Throws `no_terminal` if the terminal is closed, since nothing was chosen then. */
 export async function chooseInterrupt(
-  { choices, signal }: InterruptRequest,
+  { choices, reply, signal }: MenuRequest,
   dialogue: Dialogue,
 ): Promise<InterruptChoice> {
   await dialogue.start();
@@ -29,14 +37,19 @@ export async function chooseInterrupt(
   const menu = {
     message: MESSAGE,
     choices: Object.fromEntries(offered.map((type) => [ENTRIES[type].key, ENTRIES[type].help])),
-    escape: "quit",
+    escape: "continue",
   };
+  let isReplying = reply === "chosen";
   for (;;) {
-    const chosen = await dialogue.choose<string>(menu);
+    const chosen = isReplying ? REPLY : await dialogue.choose<string>(menu);
+    isReplying = false;
     if (chosen.type === "aborted") return continueIfAborted(signal);
-    if (chosen.type === "cancelled") return close({ type: "leave" }, "quit", dialogue);
-    const type = offered.find((one) => ENTRIES[one].key === chosen.choice) ?? "continue";
+    if (chosen.type === "cancelled" && chosen.isInterrupt === true)
+      return close({ type: "leave" }, "quit", dialogue);
+    const key = chosen.type === "cancelled" ? ENTRIES.continue.key : chosen.choice;
+    const type = offered.find((one) => ENTRIES[one].key === key) ?? "continue";
     if (type !== "reply") return close({ type }, type === "discard" ? "abort" : type, dialogue);
+    if (reply === "elsewhere") return close({ type, message: "" }, "reply", dialogue);
     const entered = await dialogue.enterText({ message: "Reply:", escape: "go back" });
     if (entered.type === "aborted") return continueIfAborted(signal);
     if (entered.type === "cancelled") continue;

@@ -8,14 +8,26 @@ export type Key =
 
 /** Cancels whatever is being asked. */
 export function isCancelKey(key: Key): boolean {
-  return key.type === "named" && (key.name === "escape" || key.name === "ctrl-c");
+  return isEscape(key) || (key.type === "named" && key.name === "ctrl-c");
+}
+
+export function isEscape(key: Key): boolean {
+  return key.type === "named" && key.name === "escape";
+}
+
+/** See `Widget.isMultiline`. */
+export function breakPastedLines(keys: readonly Key[]): readonly Key[] {
+  const lastText = keys.findLastIndex(({ type }) => type === "text");
+  return keys.map((key, index) =>
+    index < lastText && key.type === "named" && key.name === "enter" ? named("new-line") : key,
+  );
 }
 
 /** A terminal's reply to a request. */
 export type Report = CursorReport | VersionReport;
 
 /** The position of the cursor; columns count from 1. */
-export interface CursorReport {
+interface CursorReport {
   readonly type: "cursor";
   readonly column: number;
 }

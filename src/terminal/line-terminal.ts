@@ -27,6 +27,8 @@ export interface ReadLineOptions {
   readonly isSecret?: boolean;
   /** The next line of a text that is being typed or pasted. */
   readonly isContinuation?: boolean;
+  /** Lines that arrive at once are one text: they were pasted. */
+  readonly takesPaste?: boolean;
 }
 
 /** A secret is never drawn. */
@@ -34,9 +36,9 @@ const NO_SIZE = { columns: 0, rows: 0 };
 const CTRL_C = "\u0003";
 /**
  * Makes Ctrl-C end the line instead of sending a signal to every process on this terminal: it cancels the
- * open question only.
+ * open question only. Ctrl-Z still suspends all of them.
  */
-const CTRL_C_AS_INPUT = ["-isig", "eol", "^C"];
+const CTRL_C_AS_INPUT = ["intr", "undef", "quit", "undef", "eol", "^C"];
 
 /** Throws `no_terminal`. */
 export function openLineTerminal(device: TerminalDevice): LineTerminal {
@@ -45,8 +47,14 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
   const before = runStty(device, "-g");
   runStty(device, ...CTRL_C_AS_INPUT);
   const restore = () => void runStty(device, before);
+  const continuing = device.onContinue(() => {
+    runStty(device, ...CTRL_C_AS_INPUT); // The shell may have its own settings back.
+    write(lastPrompt);
+  });
   process.once("exit", restore); // In case the process ends in the meantime.
+  let lastPrompt = "";
   const write = (text: string) => {
+    lastPrompt = /[^\n]*$/.exec(text)?.[0] ?? "";
     if (output.writable) output.write(text);
   };
   return {
@@ -54,20 +62,22 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
       return sizeOf(output).columns;
     },
     write,
-    readLine: async (signal, { isSecret = false, isContinuation = false } = {}) => {
+    readLine: async (signal, wanted = {}) => {
+      const { isSecret = false, isContinuation = false, takesPaste = false } = wanted;
       if (signal.aborted) return { type: "aborted" };
       const stream = openInput(device);
       if (stream === undefined) return { type: "aborted" };
       if (!isContinuation) discardTypedInput(device, stream);
       const line = await (isSecret
         ? readSecret(stream, signal)
-        : readEchoed(device, stream, signal));
+        : readEchoed({ device, stream, takesPaste }, signal));
       // For an echoed line, the terminal has written the line break itself.
       if (isSecret || line.type !== "line") write("\n");
       return line;
     },
     [Symbol.dispose]: () => {
       process.off("exit", restore);
+      continuing[Symbol.dispose]();
       restore();
       output.destroy();
     },
@@ -117,15 +127,24 @@ function discardTypedInput({ path }: TerminalDevice, stream: TerminalInput): voi
   stream.setRawMode(false);
 }
 
+/** The lines of a paste follow each other faster than a person presses Enter. */
+const PASTE_PAUSE_MS = 30;
+
+interface EchoedInput extends Required<Pick<ReadLineOptions, "takesPaste">> {
+  readonly device: TerminalDevice;
+  readonly stream: TerminalInput;
+}
+
 /** Ctrl-D and a closed terminal both end the stream; after Ctrl-D the terminal still exists. */
 async function readEchoed(
-  device: TerminalDevice,
-  stream: TerminalInput,
+  { device, stream, takesPaste }: EchoedInput,
   signal: AbortSignal,
 ): Promise<Line> {
   const { promise, resolve } = Promise.withResolvers<Line>();
   let typed = "";
-  const onEnd = () => resolve({ type: device.isAvailable() ? "cancelled" : "aborted" });
+  let timer: NodeJS.Timeout | undefined;
+  const onEnd = () =>
+    resolve(device.isAvailable() ? { type: "cancelled", isEndOfInput: true } : { type: "aborted" });
   const onAbort = () => resolve({ type: "aborted" });
   stream.setEncoding("utf8");
   stream.on("error", onAbort).on("end", onEnd).on("close", onEnd);
@@ -133,19 +152,29 @@ async function readEchoed(
     typed += data;
     const end = typed.search(/[\r\n\u0003]/);
     if (end === -1) return;
+    clearTimeout(timer);
+    if (takesPaste && typed[end] !== CTRL_C) {
+      timer = setTimeout(() => resolve(toLine(typed, typed.search(/[\r\n]$/))), PASTE_PAUSE_MS);
+      return;
+    }
     stream.pause(); // Leave the rest in the terminal.
-    const text = typed.slice(0, end);
-    const isCancelled = typed[end] === CTRL_C || /^\u001b+$/.test(text);
-    // Arrow keys and the like leave their sequences in the line.
-    const line = { type: "line", text: stripVTControlCharacters(text) } as const;
-    const isInterrupt = typed[end] === CTRL_C;
-    resolve(isCancelled ? { type: "cancelled", ...(isInterrupt && { isInterrupt }) } : line);
+    resolve(toLine(typed, end));
   });
   signal.addEventListener("abort", onAbort, { once: true });
   const line = await promise;
+  clearTimeout(timer);
   signal.removeEventListener("abort", onAbort);
   stream.destroy();
   return line;
+}
+
+/** The line that ends there; everything if nothing does. */
+function toLine(typed: string, end: number): Line {
+  const text = end === -1 ? typed : typed.slice(0, end);
+  if (typed[end] === CTRL_C) return { type: "cancelled", isInterrupt: true };
+  if (/^\u001b+$/.test(text)) return { type: "cancelled" };
+  // Arrow keys and the like leave their sequences in the line.
+  return { type: "line", text: stripVTControlCharacters(text.replaceAll(/\r\n?/g, "\n")) };
 }
 
 async function readSecret(stream: TerminalInput, signal: AbortSignal): Promise<Line> {

@@ -25,13 +25,13 @@ interface Drawn {
  */
 export class LiveRegion implements Surface {
   readonly #terminal: Terminal;
-  readonly #losesCursor: boolean;
+  losesCursor: boolean;
   #drawn: Drawn | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(terminal: Terminal, losesCursor: boolean) {
     this.#terminal = terminal;
-    this.#losesCursor = losesCursor;
+    this.losesCursor = losesCursor;
   }
 
   draw(view: View, cursorColumn?: number): void {
@@ -65,7 +65,7 @@ export class LiveRegion implements Surface {
   #erasing(cursorColumn?: number): string {
     if (this.#drawn === undefined) return "";
     const { columns } = this.#terminal.size;
-    const added = this.#losesCursor ? rowsAddedByXtermJs(this.#drawn, columns) : 0;
+    const added = this.losesCursor ? rowsAddedByXtermJs(this.#drawn, columns) : 0;
     const rows =
       added === 0
         ? rowsAbove(this.#drawn, columns, cursorColumn)
@@ -111,20 +111,26 @@ const CLEAR = "\u001b[H\u001b[2J";
 export class FullScreen implements Surface {
   readonly #terminal: Terminal;
 
+  #isEntered = false;
+
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
-    terminal.write(ENTER_ALTERNATE_SCREEN);
-    process.once("exit", this.#leave); // In case the process ends in the meantime.
   }
 
   draw(view: View): void {
+    if (!this.#isEntered) {
+      this.#terminal.write(ENTER_ALTERNATE_SCREEN);
+      process.once("exit", this.#leave); // In case the process ends in the meantime.
+    }
+    this.#isEntered = true;
     const { rows } = clip(view(canvasOf(this.#terminal)), this.#terminal.size);
     this.#terminal.write(CLEAR + rows.join("\r\n"));
   }
 
   wipe(): void {
     process.off("exit", this.#leave);
-    this.#leave();
+    if (this.#isEntered) this.#leave();
+    this.#isEntered = false;
   }
 
   readonly #leave = () => this.#terminal.write(LEAVE_ALTERNATE_SCREEN);

@@ -34,6 +34,47 @@ export interface OutputStreams {
   readonly width?: number | undefined;
 }
 
+/**
+ * Whether the terminal shows the text of a link and opens its address, going by what it says about itself. Others show
+ * the text alone, so that the address would be lost.
+ */
+export function showsHyperlinks(variables: Readonly<Record<string, string | undefined>>): boolean {
+  const { TERM = "", TERM_PROGRAM = "", FORCE_HYPERLINK: wanted } = variables;
+  if (wanted !== undefined) return wanted !== "" && wanted !== "0";
+  // Inside of them, the variables are those of another terminal, or of one that was left.
+  if (/^(?:screen|tmux)/.test(TERM) || variables["TMUX"] !== undefined) return false;
+  return (
+    LINKING_PROGRAMS.has(TERM_PROGRAM) ||
+    LINKING_TERMS.test(TERM) ||
+    variables["WT_SESSION"] !== undefined ||
+    variables["KONSOLE_VERSION"] !== undefined ||
+    variables["DOMTERM"] !== undefined ||
+    Number(variables["VTE_VERSION"] ?? 0) >= LINKING_VTE
+  );
+}
+
+const LINKING_PROGRAMS: ReadonlySet<string> = new Set([
+  "iTerm.app",
+  "WezTerm",
+  "vscode",
+  "ghostty",
+  "Hyper",
+  "rio",
+  "zed",
+]);
+const LINKING_TERMS = /^(?:xterm-kitty|xterm-ghostty|alacritty|foot|contour|wezterm)/;
+/** 0.50 crashed on some links. */
+const LINKING_VTE = 5001;
+
+/** Terminals that do not know their width say 0. */
+const DEFAULT_COLUMNS = 80;
+
+/** The width of a terminal; unlimited for anything else. */
+export function columnsOf(stream: NodeJS.WriteStream): number {
+  if (!stream.isTTY) return Number.POSITIVE_INFINITY;
+  return stream.columns > 0 ? stream.columns : DEFAULT_COLUMNS;
+}
+
 const FLUSH_THRESHOLD = 1 << 14;
 
 export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
@@ -44,8 +85,12 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
   };
   return {
     isTerminal: stdout.isTTY,
-    lineWidth: width ?? (stdout.isTTY ? stdout.columns : Number.POSITIVE_INFINITY),
-    noticeWidth: width ?? (stderr.isTTY ? stderr.columns : Number.POSITIVE_INFINITY),
+    get lineWidth() {
+      return width ?? columnsOf(stdout);
+    },
+    get noticeWidth() {
+      return width ?? columnsOf(stderr);
+    },
     hasColors: stdout.isTTY && paintFor(stdout)("bold", "x") !== "x",
     paint: paintFor(stdout),
     paintNotice: paintFor(stderr),

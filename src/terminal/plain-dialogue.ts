@@ -11,15 +11,18 @@ import {
   type DialogueOptions,
   editInEditor,
   type Entered,
+  type EnteredMessage,
   enterNote,
   type FormHeader,
   type KeyMenu,
+  type MessageRequest,
   type NoAnswer,
   type Selected,
   type SelectList,
   type SelectState,
   type TextRequest,
 } from "./dialogue.ts";
+import { emptyInput, endsInBreak } from "./input-line.ts";
 import {
   type Line,
   type LineTerminal,
@@ -36,6 +39,11 @@ import {
 } from "./plain-questions.ts";
 
 const PROMPT = "Answer: ";
+const MESSAGE_PROMPT = "Message: ";
+const MESSAGE_HELP =
+  "Type your message and press Enter. End a line with a backslash to continue on the next one, or type /lines to write several.";
+const COMMAND_HELP = "/help lists the commands, /quit leaves.";
+const ADD_OR_SEND = "Press Enter to send this, or type more.";
 
 export class PlainDialogue implements Dialogue {
   note: string | undefined;
@@ -114,6 +122,50 @@ export class PlainDialogue implements Dialogue {
     return line.type === "line" ? { type: "entered", text: line.text } : line;
   }
 
+  /** Lines that are pasted wait for another Enter. */
+  async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
+    const { state, isFirst = false, hasCommands = false, onOpen } = request;
+    if (isFirst) this.#sayWords(`${MESSAGE_HELP} ${hasCommands ? COMMAND_HELP : "Ctrl-D leaves."}`);
+    let isClosed = false;
+    onOpen?.({
+      print: (lines) => {
+        if (isClosed) return false;
+        this.#sayWords("", ...lines);
+        this.#open().write(MESSAGE_PROMPT);
+        return true;
+      },
+    });
+    let text = typeof state === "string" ? state : (state?.buffer.text ?? "");
+    if (text !== "") this.#say("Your draft:", ...neutralize(text).split("\n"), ADD_OR_SEND);
+    const endWith = (ending: EnteredMessage["ending"]) => {
+      isClosed = true;
+      return { state: emptyInput(text), ending };
+    };
+    for (let isLeaving = false; ;) {
+      const line = await this.#read(MESSAGE_PROMPT, { takesPaste: true });
+      if (line.type === "aborted") return endWith(line);
+      if (line.type === "cancelled") {
+        const { isInterrupt = false, isEndOfInput = false } = line;
+        if (isEndOfInput || (isInterrupt && isLeaving && text === ""))
+          return endWith({ type: "left" });
+        if (!isInterrupt) continue;
+        this.#say(text === "" ? "Press Ctrl-C again to leave." : "Cleared.");
+        isLeaving = text === "";
+        text = "";
+        continue;
+      }
+      isLeaving = false;
+      const added = line.text === "/lines" ? await this.#readLines() : line;
+      if (added.type === "aborted") return endWith(added);
+      if (added.type === "cancelled") continue;
+      const isOpen = added.type === "line" && added.text.includes("\n");
+      const isBroken = endsInBreak(added.text);
+      text = [text, isBroken ? added.text.slice(0, -1) : added.text].filter(Boolean).join("\n");
+      if (isOpen) this.#sayWords(ADD_OR_SEND);
+      else if (!isBroken && text.trim() !== "") return endWith({ type: "sent", text });
+    }
+  }
+
   [Symbol.dispose](): void {
     this.#opened?.[Symbol.dispose]();
     this.#opened = undefined;
@@ -173,7 +225,8 @@ export class PlainDialogue implements Dialogue {
     terminal.write(prompt + (this.#ringsBell ? "\u0007" : ""));
     this.#ringsBell = false;
     const { type } = await line;
-    if (type === "aborted") terminal.write("This question was withdrawn.\n");
+    if (type === "aborted")
+      terminal.write(wanted?.takesPaste === true ? "\n" : "This question was withdrawn.\n");
     return await line;
   }
 

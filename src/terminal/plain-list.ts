@@ -17,7 +17,7 @@ export function plainList(list: SelectList, { marked }: SelectState): PlainQuest
     lines: [message, ...options.map((_option, index) => optionLine(list, marked, index))],
     hint: hintFor(list, marked),
     ...(hasPreviews && { commands: ["?1 for details of option 1, and so on"] }),
-    cancelHint: "/cancel to cancel",
+    cancelHint: `/cancel to ${list.escape ?? "cancel"}`,
     help: [
       'End with a period to choose by number: "1." is always option 1.',
       allowsOther

@@ -27,12 +27,12 @@ function list(options: readonly ListedOption[] = FRUIT, active = 0, more: ListCh
   return new TypedWidget(widget, { filter: "", active, marked }, size);
 }
 
-test("shows the options, and the description of the active one", () => {
+test("shows the options with their descriptions, that of the active one in full", () => {
   expect(list().screen).toEqual([
     "? Which? ▮",
     "❯ apple",
     "  banana",
-    "  cherry",
+    "  cherry - with a stone",
     "    red or green",
     HINT,
   ]);
@@ -53,6 +53,37 @@ test.each([
   expect(list(FRUIT, active).type(input).ending).toEqual({ type: "chosen", indexes: [index] });
 });
 
+test.each([
+  ["2\r", 1],
+  ["3\r", 2],
+  ["12\u007f\r", 0],
+])("%j chooses option %i by its number, as in plain mode", (input, index) => {
+  const open = list(FRUIT, 1, { allowsOther: true }).type(input);
+  expect(open.ending).toEqual({ type: "chosen", indexes: [index] });
+});
+
+test("a number that is no option's, or that is an option, filters", () => {
+  const labels = ["9000", "2", "8080", "none"].map((label) => ({ label }));
+  const choose = (input: string) => list(labels).type(`${input}\r`).ending;
+  expect([choose("80"), choose("2"), choose("4"), list().type("4").screen[1]]).toEqual([
+    { type: "chosen", indexes: [2] },
+    { type: "chosen", indexes: [1] },
+    { type: "chosen", indexes: [3] },
+    '  No matches for "4".',
+  ]);
+});
+
+test("with several choices, a number moves to the option and Space selects it", () => {
+  const open = list(FRUIT, 0, { isMultiple: true }).type("3 2 \r");
+  expect(open.ending).toEqual({ type: "chosen", indexes: [1, 2] });
+});
+
+test("a description is shown only where there is room for some of it", () => {
+  const options = [{ label: "a" }, { label: "b".repeat(8), description: "something to know" }];
+  const row = (columns: number) => list(options, 0, { size: { columns } }).screen[2];
+  expect([row(23), row(22)]).toEqual([`  ${"b".repeat(8)} - something…`, `  ${"b".repeat(8)}`]);
+});
+
 test("is filtered by typing, and Backspace undoes it", () => {
   const open = list().type("er");
   const narrow = open.screen;
@@ -63,7 +94,10 @@ test("is filtered by typing, and Backspace undoes it", () => {
 });
 
 test("the active option stays active while it matches", () => {
-  expect(list().type(`${DOWN}${DOWN}e`).screen.slice(1, 3)).toEqual(["  apple", "❯ cherry"]);
+  expect(list().type(`${DOWN}${DOWN}e`).screen.slice(1, 3)).toEqual([
+    "  apple - red or green",
+    "❯ cherry",
+  ]);
 });
 
 test("says that nothing matches, and Enter then does nothing", () => {
@@ -113,9 +147,9 @@ describe("a list that allows other answers", () => {
   test("offers that in its last row", () => {
     expect(openWithOther().type(UP).screen).toEqual([
       "? Which? ▮",
-      "  apple",
+      "  apple - red or green",
       "  banana",
-      "  cherry",
+      "  cherry - with a stone",
       "❯ Other…",
       HINT,
     ]);
@@ -166,9 +200,9 @@ describe("a list with several choices", () => {
   test("shows what is selected", () => {
     expect(openMultiple({ marked: [2] }).type(` ${DOWN}`).screen).toEqual([
       "? Which? ▮",
-      "  [x] apple",
+      "  [x] apple - red or green",
       "❯ [ ] banana",
-      "  [x] cherry",
+      "  [x] cherry - with a stone",
       "  ↑↓ move · type to filter · Space select · Enter submit",
     ]);
   });
@@ -310,7 +344,11 @@ describe("an option that does not fit", () => {
 
   test("says how much more there is, and leaves room for the list", () => {
     const { screen } = list(options, 0, { size: { rows: 12, columns: 30 } });
-    expect([screen.length, screen[4], screen[5]]).toEqual([10, "  … 58 more lines", "  described"]);
+    expect([screen.length, screen[4], screen[5]]).toEqual([
+      10,
+      "  … 58 more lines",
+      "  described - word word word …",
+    ]);
   });
 });
 

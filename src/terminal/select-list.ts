@@ -4,6 +4,7 @@ import {
   neutralize,
   oneLine,
   plain,
+  textWidth,
   truncate,
   wrapCode,
   wrapWords,
@@ -130,13 +131,18 @@ function toggleMark(list: SelectList, state: SelectState): SelectStep {
   if (!rowsOf(list, filter).includes(active)) return wait(state);
   if (active === list.options.length) return end(otherEnding(list, filter));
   const others = marked.filter((index) => index !== active);
-  return wait({ ...state, marked: marked.includes(active) ? others : [...others, active] });
+  const isNumbered = findNumbered(list, filter) !== undefined;
+  return wait({
+    ...state,
+    filter: isNumbered ? "" : filter,
+    marked: marked.includes(active) ? others : [...others, active],
+  });
 }
 
 /** Selects all listed options, or none if all are selected. */
 function toggleAllMarks(list: SelectList, state: SelectState): SelectState {
   const { filter, marked } = state;
-  const matches = matchingOptions(list, filter);
+  const matches = listedOptions(list, filter);
   const others = marked.filter((index) => !matches.includes(index));
   const areMarked = matches.every((index) => marked.includes(index));
   return { ...state, marked: areMarked ? others : [...others, ...matches] };
@@ -145,6 +151,8 @@ function toggleAllMarks(list: SelectList, state: SelectState): SelectState {
 /** The active option stays active while it matches. "Other" becomes active only if no option matches. */
 function filterBy(list: SelectList, state: SelectState, filter: string): SelectState {
   const { active } = state;
+  const numbered = findNumbered(list, filter);
+  if (numbered !== undefined) return { ...state, filter, active: numbered };
   const stays = matchingOptions(list, filter).includes(active);
   return { ...state, filter, active: stays ? active : (rowsOf(list, filter)[0] ?? active) };
 }
@@ -193,7 +201,7 @@ function viewSelect(
   const labels = rows.flatMap((index) =>
     index === state.active
       ? active.rows.map((row) => paint("cyan", row))
-      : [truncate(`  ${labelOf(list, state, index)}`, columns)],
+      : [inactiveRow(list, state, { index, canvas })],
   );
   const none = paint("yellow", truncate(`  ${emptyMessage(state.filter)}`, columns));
   const room = height - foot.length - Math.min(MIN_LIST_ROWS, labels.length);
@@ -230,6 +238,22 @@ interface CutRows {
 }
 
 const NO_ROWS: CutRows = { rows: [], isCut: false };
+
+/** With as much of its description as fits. */
+function inactiveRow(
+  list: SelectList,
+  state: SelectState,
+  { index, canvas: { columns, paint } }: { readonly index: number; readonly canvas: Canvas },
+): string {
+  const label = truncate(`  ${labelOf(list, state, index)}`, columns);
+  const { description } = list.options[index] ?? {};
+  const room = columns - textWidth(label) - SEPARATOR.length;
+  if (description === undefined || room < MIN_DESCRIPTION_WIDTH) return label;
+  return label + paint("dim", SEPARATOR + truncate(description, room));
+}
+
+const SEPARATOR = " - ";
+const MIN_DESCRIPTION_WIDTH = 10;
 
 /** An option that can be chosen is shown whole; text the user typed may be shortened. */
 function activeRows(list: SelectList, state: SelectState, canvas: Canvas): CutRows {
@@ -298,12 +322,13 @@ function previewRows(option: ListedOption | undefined, canvas: Canvas): CutRows 
   return { rows: wrapped.map((row) => `  ${bar} ${row}`), isCut: hasMore };
 }
 
-function hintsFor({ isMultiple = false }: SelectList, at: number, count: number) {
+function hintsFor({ isMultiple = false, escape }: SelectList, at: number, count: number) {
   return [
     ...(count > PAGE_SIZE ? [`${at + 1} of ${count}`] : []),
     "↑↓ move",
     "type to filter",
     ...(isMultiple ? ["Space select", "Enter submit"] : ["Enter select"]),
+    ...(escape === undefined ? [] : [`Esc ${escape}`]),
   ];
 }
 
@@ -313,7 +338,19 @@ const PAGE_SIZE = 10;
 /** The indexes of the listed options, and of "Other". */
 function rowsOf(list: SelectList, filter: string): readonly number[] {
   const { options, allowsOther = false } = list;
-  return [...matchingOptions(list, filter), ...(allowsOther ? [options.length] : [])];
+  return [...listedOptions(list, filter), ...(allowsOther ? [options.length] : [])];
+}
+
+/** A number does not filter. */
+function listedOptions(list: SelectList, filter: string): readonly number[] {
+  return matchingOptions(list, findNumbered(list, filter) === undefined ? filter : "");
+}
+
+/** The option whose number was typed, unless that is also the label of one, as in plain mode. */
+function findNumbered({ options }: SelectList, filter: string): number | undefined {
+  const index = /^\d+$/.test(filter) ? Number(filter) - 1 : -1;
+  const isLabel = options.some(({ label }) => label === filter);
+  return options[index] === undefined || isLabel ? undefined : index;
 }
 
 export function matchingOptions({ options }: SelectList, filter: string): readonly number[] {
@@ -325,7 +362,5 @@ export function matchingOptions({ options }: SelectList, filter: string): readon
 
 /** The typed text, if it is an answer of its own because no option contains it; otherwise empty. */
 function typedOther(list: SelectList, filter: string): string {
-  return list.allowsOther === true && matchingOptions(list, filter).length === 0
-    ? filter.trim()
-    : "";
+  return list.allowsOther === true && listedOptions(list, filter).length === 0 ? filter.trim() : "";
 }

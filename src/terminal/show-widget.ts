@@ -1,6 +1,7 @@
 /** Runs a widget on the terminal until it ends, and removes it from the screen. */
+import { wrapWords } from "../render/index.ts";
 import { cancelledBy, type NoAnswer } from "./dialogue.ts";
-import { type CursorReport, isCancelKey, isKey, type Key } from "./key.ts";
+import { breakPastedLines, isCancelKey, isEscape, isKey, type Key, type Report } from "./key.ts";
 import {
   canvasOf,
   CURSOR_REPORT_TIMEOUT_MS,
@@ -9,7 +10,7 @@ import {
   REQUEST_CURSOR_POSITION,
 } from "./live-region.ts";
 import type { Terminal } from "./terminal.ts";
-import type { Widget } from "./widget.ts";
+import type { Canvas, Widget } from "./widget.ts";
 
 export interface Shown<State, Ending> {
   readonly state: State;
@@ -22,65 +23,161 @@ export interface ShowOptions {
   readonly isFullScreen?: boolean;
   /** See `LiveRegion`. */
   readonly losesCursor?: boolean;
+  /** Ask the terminal what it is while the user types. Otherwise that has been done. */
+  readonly asksVersion?: boolean;
+  /** Called once the widget is drawn. */
+  readonly onOpen?: ((open: OpenWidget) => void) | undefined;
+}
+
+/** A widget on the screen, for what happens while the user types. */
+interface OpenWidget {
+  /** Prints complete lines above the widget, where they stay. Returns false once the widget has ended. */
+  print(text: string): boolean;
 }
 
 /** The signal must not be aborted yet. */
 export async function showWidget<State, Ending>(
   widget: Widget<State, Ending>,
   initial: State,
-  { terminal, signal, isFullScreen = false, losesCursor = false }: ShowOptions,
+  options: ShowOptions,
 ): Promise<Shown<State, Ending>> {
-  if (terminal.isClosed) return { state: initial, ending: { type: "aborted" } };
-  const surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
-  const { promise, resolve } = Promise.withResolvers<Ending | NoAnswer>();
-  let state = initial;
-  let drawn = canvasOf(terminal);
-  const draw = (report?: CursorReport) =>
-    surface.draw((canvas) => {
-      drawn = canvas;
-      return widget.view(state, canvas);
-    }, report?.column);
-  /** Returns whether the key ended the widget. */
-  const take = (key: Key): boolean => {
-    const step = isCancelKey(key)
-      ? ({ type: "end", ending: cancelledBy(key) } as const)
-      : widget.update(state, key, drawn);
-    if (step.type === "wait") state = step.state;
-    else resolve(step.ending);
-    return step.type === "end";
-  };
-  const takeAll = (keys: readonly Key[]) => keys.some(take);
-  const takeOne = (keys: readonly Key[]) => {
-    const before = state;
+  if (options.terminal.isClosed) return { state: initial, ending: { type: "aborted" } };
+  return await new ShownWidget(widget, initial, options).run();
+}
+
+const ESCAPE_TWICE = "Press Esc again to discard what you entered.";
+
+class ShownWidget<State, Ending> {
+  readonly #widget: Widget<State, Ending>;
+  readonly #options: ShowOptions;
+  readonly #surface: LiveRegion | FullScreen;
+  readonly #ended = Promise.withResolvers<Ending | NoAnswer>();
+  #state: State;
+  #drawn: Canvas;
+  #isEnded = false;
+  /** The shell has the screen. */
+  #isSuspended = false;
+  #mustAskVersion: boolean;
+  /** Escape was pressed once, and would lose something. */
+  #isEscaping = false;
+
+  constructor(widget: Widget<State, Ending>, initial: State, options: ShowOptions) {
+    const { terminal, isFullScreen = false, losesCursor = false } = options;
+    this.#widget = widget;
+    this.#options = options;
+    this.#state = initial;
+    this.#mustAskVersion = options.asksVersion === true;
+    this.#surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
+    this.#drawn = canvasOf(terminal);
+  }
+
+  async run(): Promise<Shown<State, Ending>> {
+    const { terminal, signal, onOpen } = this.#options;
+    const onAbort = () => this.#end({ type: "aborted" });
+    signal.addEventListener("abort", onAbort, { once: true });
+    terminal.listen({
+      onInput: (sent) => this.#receive(sent),
+      onResize: () => this.#draw(),
+      onContinue: () => {
+        this.#isSuspended = false;
+        this.#draw();
+      },
+      onClose: onAbort,
+    });
+    this.#draw();
+    onOpen?.({ print: (text) => this.#print(text) });
+    const ending = await this.#ended.promise;
+    terminal.listen(undefined);
+    signal.removeEventListener("abort", onAbort);
+    this.#surface.wipe();
+    return { ending, state: this.#state };
+  }
+
+  #receive(sent: readonly (Key | Report)[]): void {
+    if (sent.some(isXtermJs) && this.#surface instanceof LiveRegion)
+      this.#surface.losesCursor = true;
+    const typed = sent.filter(isKey);
+    const keys = this.#widget.isMultiline === true ? breakPastedLines(typed) : typed;
+    // Keys typed after the last one were not meant for the next question, so they are dropped.
+    const isOver =
+      this.#widget.isDrawnBetweenKeys === true ? this.#takeOne(keys) : this.#takeAll(keys);
+    if (isOver) return;
+    // Not before: nothing would take the reply, and the terminal would show it.
+    if (this.#mustAskVersion && typed.some(({ type }) => type === "text")) {
+      this.#mustAskVersion = false;
+      this.#options.terminal.write(REQUEST_TERMINAL_VERSION);
+    }
+    this.#draw(sent.find((one) => one.type === "cursor")?.column);
+  }
+
+  #takeAll(keys: readonly Key[]): boolean {
+    return keys.some((key) => this.#take(key));
+  }
+
+  #takeOne(keys: readonly Key[]): boolean {
+    const before = this.#state;
     // A cancel key counts wherever it comes.
     const cancelKey = keys.find(isCancelKey);
-    if (cancelKey !== undefined) return take(cancelKey);
-    return keys.some((key) => take(key) || state !== before) && state === before;
-  };
-  const onAbort = () => resolve({ type: "aborted" });
-  signal.addEventListener("abort", onAbort, { once: true });
-  terminal.listen({
-    onInput: (sent) => {
-      // Keys typed after the last one were not meant for the next question, so they are dropped.
-      const isOver = widget.isDrawnBetweenKeys === true ? takeOne : takeAll;
-      if (!isOver(sent.filter(isKey))) {
-        draw(sent.find((one) => one.type === "cursor"));
-      }
-    },
-    onResize: () => draw(),
-    onClose: onAbort,
-  });
-  draw();
-  const ending = await promise;
-  terminal.listen(undefined);
-  signal.removeEventListener("abort", onAbort);
-  surface.wipe();
-  return { ending, state };
+    if (cancelKey !== undefined) return this.#take(cancelKey);
+    return keys.some((key) => this.#take(key) || this.#state !== before) && this.#state === before;
+  }
+
+  /** Returns whether the key ended the widget. */
+  #take(key: Key): boolean {
+    const wasEscaping = this.#isEscaping;
+    this.#isEscaping = false;
+    if (key.type === "named" && key.name === "ctrl-z") {
+      this.#surface.wipe();
+      this.#isSuspended = true;
+      this.#options.terminal.suspend();
+      return false;
+    }
+    if (isCancelKey(key) && this.#widget.takesCancelKeys !== true) {
+      const holdsWork = this.#widget.holdsWork?.(this.#state) === true;
+      this.#isEscaping = isEscape(key) && holdsWork && !wasEscaping;
+      if (!this.#isEscaping) this.#end(cancelledBy(key));
+      return !this.#isEscaping;
+    }
+    const step = this.#widget.update(this.#state, key, this.#drawn);
+    if (step.type === "wait") this.#state = step.state;
+    else this.#end(step.ending);
+    return step.type === "end";
+  }
+
+  #end(ending: Ending | NoAnswer): void {
+    this.#isEnded = true;
+    this.#ended.resolve(ending);
+  }
+
+  #draw(cursorColumn?: number): void {
+    if (this.#isSuspended) return;
+    this.#surface.draw((canvas) => {
+      this.#drawn = canvas;
+      if (!this.#isEscaping) return this.#widget.view(this.#state, canvas);
+      const warning = wrapWords(ESCAPE_TWICE, canvas.columns - 2);
+      const room = { ...canvas, rows: Math.max(1, canvas.rows - warning.length) };
+      const frame = this.#widget.view(this.#state, room);
+      const rows = warning.map((row) => canvas.paint("yellow", `  ${row}`));
+      return { ...frame, rows: [...frame.rows, ...rows] };
+    }, cursorColumn);
+  }
+
+  #print(text: string): boolean {
+    if (this.#isEnded) return false;
+    this.#surface.wipe();
+    this.#options.terminal.write(text);
+    this.#draw();
+    return true;
+  }
 }
 
 const REQUEST_TERMINAL_VERSION = "\u001b[>c";
 /** The version that xterm.js reports; editors and browsers use it. */
 const XTERM_JS = "0;276;0";
+
+function isXtermJs(sent: Key | Report): boolean {
+  return sent.type === "version" && sent.version === XTERM_JS;
+}
 
 export interface FreshLine {
   /** See `LiveRegion`. */
@@ -99,7 +196,7 @@ export async function startFreshLine(terminal: Terminal, signal: AbortSignal): P
   signal.addEventListener("abort", proceed, { once: true });
   terminal.listen({
     onInput: (sent) => {
-      losesCursor ||= sent.some((one) => one.type === "version" && one.version === XTERM_JS);
+      losesCursor ||= sent.some(isXtermJs);
       const report = sent.find((one) => one.type === "cursor");
       if (report !== undefined) resolve(report.column);
     },

@@ -3,14 +3,21 @@
  * else is printed, and shown only on a terminal.
  */
 import { truncate } from "../render/index.ts";
+import { columnsOf } from "./output.ts";
 
 export interface StatusLine {
   /** Shows a text and the time since `from`, by default since now. Undefined removes it. */
-  set(text: string | undefined, from?: number): void;
+  set(text: string | undefined, from?: number, pace?: Pace): void;
   /** Removes the line until `set` or `resume`, so that something else can be printed. */
   clear(): void;
   /** Shows the text again after `clear`. */
   resume(): void;
+}
+
+/** When the line appears and how often it is drawn; the defaults are quick. */
+export interface Pace {
+  readonly delayMs?: number;
+  readonly intervalMs?: number;
 }
 
 export interface StatusLineOptions {
@@ -31,14 +38,15 @@ export function createStatusLine({ stream, isPlain, now }: StatusLineOptions): S
   let text: string | undefined;
   let since = 0;
   let isDrawn = false;
+  let pace: Pace = {};
   let timer: NodeJS.Timeout | undefined;
 
   const draw = () => {
     const elapsed = now() - since;
-    if (text === undefined || elapsed < DELAY_MS) return;
+    if (text === undefined || elapsed < (pace.delayMs ?? DELAY_MS)) return;
     const frame = FRAMES[Math.floor(elapsed / INTERVAL_MS) % FRAMES.length] ?? "";
     const line = `${frame} ${text} ${(elapsed / 1000).toFixed(1)}s`;
-    stream.write(`${CLEAR_LINE}${truncate(line, Math.max(1, stream.columns - 1))}`);
+    stream.write(`${CLEAR_LINE}${truncate(line, Math.max(1, columnsOf(stream) - 1))}`);
     isDrawn = true;
   };
   const clear = () => {
@@ -49,15 +57,16 @@ export function createStatusLine({ stream, isPlain, now }: StatusLineOptions): S
   };
   const resume = () => {
     if (text === undefined || timer !== undefined) return;
-    timer = setInterval(draw, INTERVAL_MS);
+    timer = setInterval(draw, pace.intervalMs ?? INTERVAL_MS);
     timer.unref(); // It must not keep the process alive.
   };
   return {
-    set: (wanted, from) => {
+    set: (wanted, from, wantedPace = {}) => {
       if (wanted === text && timer !== undefined) return;
       clear();
       if (from !== undefined || wanted !== text) since = from ?? now();
       text = wanted;
+      pace = wantedPace;
       resume();
     },
     clear,

@@ -4,15 +4,21 @@ import type {
   FormResult,
   InterruptChoice,
   InterruptMenu,
-  InterruptRequest,
   PermissionResult,
   Prompter,
   PromptResult,
 } from "../agent/index.ts";
+import type { MenuRequest } from "./interrupt-menu.ts";
 import type { ShownForm } from "./ask-form.ts";
 import type { ShownDelivery, ShownPermission } from "./ask-permission.ts";
 import type { ShownQuestion } from "./ask-question.ts";
-import type { Dialogue, DialogueOptions } from "./dialogue.ts";
+import type {
+  Dialogue,
+  DialogueOptions,
+  EnteredMessage,
+  MessageRequest,
+  SelectList,
+} from "./dialogue.ts";
 import { controllingTerminal } from "./controlling-terminal.ts";
 
 export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
@@ -61,9 +67,23 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     return await this.#inTurn(request.signal, (dialogue) => askDelivery(request, dialogue));
   }
 
-  async choose(request: InterruptRequest): Promise<InterruptChoice> {
+  async choose(request: MenuRequest): Promise<InterruptChoice> {
     const { chooseInterrupt } = await import("./interrupt-menu.ts");
     return await this.#inTurn(request.signal, (dialogue) => chooseInterrupt(request, dialogue));
+  }
+
+  /** Reads a message to the assistant, which is not the answer to a question. */
+  async enterMessage({ signal, ...request }: OnTerminal<MessageRequest>): Promise<EnteredMessage> {
+    return await this.#inTurn(signal, (dialogue) => dialogue.enterMessage(request));
+  }
+
+  /** Lets the user choose one of the options, by its index. Undefined if they choose none. */
+  async select({ signal, ...list }: OnTerminal<SelectList>): Promise<number | undefined> {
+    return await this.#inTurn(signal, async (dialogue) => {
+      await dialogue.start();
+      const { ending } = await dialogue.select(list, { filter: "", active: 0, marked: [] });
+      return ending.type === "chosen" ? ending.indexes[0] : undefined;
+    });
   }
 
   /** There is one screen, so questions wait for each other, even those already aborted. */

@@ -9,6 +9,8 @@ import type { Size } from "./widget.ts";
 interface TerminalEvents {
   readonly onInput: (sent: readonly (Key | Report)[]) => void;
   readonly onResize: () => void;
+  /** jp was stopped and continues: the shell may have written anything in between. */
+  readonly onContinue?: () => void;
   readonly onClose: () => void;
 }
 
@@ -23,6 +25,8 @@ export interface Terminal extends Disposable {
   write(text: string): void;
   /** Input that arrives without a listener is dropped. */
   listen(events: TerminalEvents | undefined): void;
+  /** Gives the terminal back to the shell, as Ctrl-Z does. `onContinue` follows. */
+  suspend(): void;
 }
 
 const BRACKETED_PASTE_ON = "\u001b[?2004h";
@@ -30,6 +34,8 @@ const BRACKETED_PASTE_OFF = "\u001b[?2004l";
 
 /** Other keys also send sequences that start with Escape, but the rest follows at once. */
 const ESCAPE_TIMEOUT_MS = 50;
+/** No time passes for a stopped process: afterwards it hears first that it continues. */
+const NOT_STOPPED_MS = 100;
 
 /** Throws `no_terminal`. */
 export function openTerminal(device: TerminalDevice): Terminal {
@@ -37,9 +43,7 @@ export function openTerminal(device: TerminalDevice): Terminal {
   let size = sizeOf(output);
   let isClosed = false;
   let listening: TerminalEvents | undefined;
-  const write = (text: string) => {
-    if (output.writable) output.write(text);
-  };
+  const write = (text: string) => void (output.writable && output.write(text));
   const stopReading = readKeys(input, {
     onInput: (sent) => listening?.onInput(sent),
     onClose: () => {
@@ -47,6 +51,16 @@ export function openTerminal(device: TerminalDevice): Terminal {
       listening?.onClose();
     },
   });
+  let suspended: NodeJS.Timeout | undefined;
+  const proceed = () => {
+    clearTimeout(suspended);
+    if (isClosed) return;
+    setRawAgain(input);
+    write(BRACKETED_PASTE_ON);
+    size = measureTerminal(device) ?? size;
+    listening?.onContinue?.();
+  };
+  const continuing = device.onContinue(proceed);
   const resizing = device.onResize(() => {
     size = measureTerminal(device) ?? size;
     listening?.onResize();
@@ -67,14 +81,29 @@ export function openTerminal(device: TerminalDevice): Terminal {
     listen: (events) => {
       listening = events;
     },
+    suspend: () => {
+      restore();
+      input.setRawMode(false);
+      device.suspend();
+      // Where no shell could continue jp, it is not stopped.
+      suspended = setTimeout(proceed, NOT_STOPPED_MS);
+    },
     [Symbol.dispose]: () => {
+      clearTimeout(suspended);
       resizing[Symbol.dispose]();
+      continuing[Symbol.dispose]();
       process.off("exit", restore);
       restore();
       stopReading();
       output.destroy();
     },
   };
+}
+
+/** Node does nothing if it believes that the mode is set already. */
+function setRawAgain(input: TerminalInput): void {
+  input.setRawMode(false);
+  input.setRawMode(true);
 }
 
 /** Throws `no_terminal`. */
@@ -112,7 +141,7 @@ function measureTerminal(device: TerminalDevice): Size | undefined {
 
 /** Some terminals do not know their size. */
 export function sizeOf({ columns, rows }: Size): Size {
-  return columns > 0 && rows > 0 ? { columns, rows } : { columns: 80, rows: 24 };
+  return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 };
 }
 
 /** Reads keys in raw mode. Returns a function that stops it. */

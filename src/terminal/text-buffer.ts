@@ -50,7 +50,7 @@ const EDITS: Readonly<Partial<Record<KeyName, Edit>>> = {
   down: (buffer) => moveTo(buffer, lineBelow(buffer)),
 };
 
-const GRAPHEMES = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
 
 function moveTo({ text }: TextBuffer, cursor: number): TextBuffer {
   return { text, cursor };
@@ -168,10 +168,13 @@ export function layOutText(
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
 }
 
-/** What users see as one character each. Segmenting is slow, and every key lays out the whole text. */
+/**
+ * What users see as one character each. Segmenting is slow, and every key lays out the whole text. Creating a
+ * segmenter takes longer than drawing the first prompt.
+ */
 function* graphemesOf(
   text: string,
 ): Generator<{ readonly segment: string; readonly index: number }> {
-  if (NOT_PLAIN.test(text)) return yield* GRAPHEMES.segment(text);
+  if (NOT_PLAIN.test(text)) return yield* (segmenter ??= new Intl.Segmenter()).segment(text);
   for (let index = 0; index < text.length; index += 1) yield { segment: text.charAt(index), index };
 }

@@ -31,6 +31,7 @@ export function textEntry(
   sideActions: SideActions,
 ): Widget<TextBuffer, TextEnding> {
   return {
+    holdsWork: ({ text }) => text !== (entry.text ?? ""),
     update: (buffer, key) => {
       const sideAction = findSideAction(sideActions, key);
       return sideAction === undefined ? updateText(entry, buffer, key) : end(sideAction);
@@ -156,6 +157,7 @@ export function secretEntry(
   sideActions: SideActions,
 ): Widget<TextBuffer, SecretEnding> {
   return {
+    holdsWork: ({ text }) => text !== "",
     update: (buffer, key) => updateSecret(sideActions, buffer, key),
     view: (_buffer, canvas) => viewSecret(entry, sideActions, canvas),
   };

@@ -5,10 +5,16 @@ import type { Key } from "./key.ts";
 export interface Widget<State, Ending> {
   /** Of keys that arrive together, ignore those after the first one that changes the state. */
   readonly isDrawnBetweenKeys?: boolean;
+  /** Escape and Ctrl-C are keys like any other here. They cancel every other widget. */
+  readonly takesCancelKeys?: boolean;
   /**
-   * Never receives Escape and Ctrl-C, which cancel every widget. `size` is that of the last frame drawn:
-   * the one the user has seen.
+   * Enter with more text behind it, in keys that arrive together, is a line break: some terminals do not mark
+   * pasted text.
    */
+  readonly isMultiline?: boolean;
+  /** Whether Escape would lose what the user typed or selected. It must then be pressed twice. */
+  holdsWork?(state: State): boolean;
+  /** `size` is that of the last frame drawn: the one the user has seen. */
   update(state: State, key: Key, size: Size): Step<State, Ending>;
   view(state: State, canvas: Canvas): Frame;
 }

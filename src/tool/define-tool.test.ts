@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import type { Json, JsonObject } from "../util/index.ts";
-import { defineTool } from "./define-tool.ts";
+import { defineTool, type ToolContent } from "./define-tool.ts";
 import {
   booleanQuestion,
   type Question,
@@ -402,5 +402,53 @@ test("the type of an answer follows from the question", () => {
       selectQuestion("c", "?", { options: ["a"], allowOther: true });
       return "";
     },
+  });
+});
+
+const returning = (content: ToolContent["content"], isError?: boolean) =>
+  defineTool({
+    name: "content",
+    description: "",
+    parameters: { type: "object" },
+    run: () => ({ content, ...(isError !== undefined && { isError }) }),
+  }).execute(call({}));
+
+describe("a tool that returns content", () => {
+  const image = { type: "image", data: "AAAA", mimeType: "image/png" } as const;
+
+  test("succeeds or fails with its blocks", async () => {
+    const content = "[image, image/png, 3 bytes]";
+    expect([await returning([image]), await returning([image], true)]).toEqual([
+      { type: "success", content, blocks: [image] },
+      { type: "error", message: content, blocks: [image], trace: [], transient: false },
+    ]);
+  });
+
+  test("asks the questions among them", async () => {
+    const shown = { type: "text", text: "Two files." } as const;
+    expect(await returning([shown, { type: "question", question: sure }])).toEqual({
+      type: "needs_input",
+      question: { ...sure, context: "Two files." },
+    });
+  });
+
+  test("is an error if a question cannot be asked", async () => {
+    const question = selectQuestion("q", "Which?", { options: [] });
+    expect(await returning([{ type: "question", question }])).toMatchObject({
+      type: "error",
+      message: expect.stringContaining("a select needs at least one option"),
+    });
+  });
+
+  test("sends other JSON as text, whatever its keys are", async () => {
+    const results = [{ content: "a" }, { content: [1] }, { type: "error", message: "m" }];
+    const outcomes = results.map((result) =>
+      defineTool({ name: "x", description: "", parameters: {}, run: () => result }).execute(
+        call({}),
+      ),
+    );
+    expect(await Promise.all(outcomes)).toEqual(
+      results.map((result) => ({ type: "success", content: JSON.stringify(result) })),
+    );
   });
 });

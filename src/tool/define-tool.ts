@@ -3,9 +3,18 @@
  * fact the call ends there, and jp runs it again with the answer. Everything before `ask` runs again
  * each time.
  */
-import { type Json, type JsonObject, messageOf, shapeOf, stringField } from "../util/index.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
 import { answerFits } from "./answer.ts";
-import type { Outcome } from "./outcome.ts";
+import type { ContentBlock } from "./content.ts";
+import { type Outcome, parseContent } from "./outcome.ts";
 import type { AnswerTo, InquirySource, Question } from "./question.ts";
 import { findDuplicate, parseInquiryQuestion, questionToWire } from "./question-codec.ts";
 import {
@@ -74,11 +83,27 @@ export interface ToolDefinition<Arguments> {
   readonly description: string;
   /** A JSON Schema, or a schema of zod, valibot, arktype or another library with Standard Schema. */
   readonly parameters: JsonObject | StandardSchema<Arguments>;
-  /** Returns text, or any other value to be sent as JSON. */
-  run(args: Arguments, context: ToolContext): Promise<Json> | Json;
+  /** Returns text, typed content, or any other value to be sent as JSON. */
+  run(args: Arguments, context: ToolContext): Promise<Json | ToolContent> | Json | ToolContent;
   /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
   readonly inquirySource?: (name: string) => InquirySource;
+}
+
+/**
+ * A result with typed content: files, images, and blocks for only the user or only the model. With a question among
+ * the blocks, the call ends there as with `ask`, and the other blocks are shown with the question.
+ */
+export interface ToolContent {
+  readonly content: readonly (ContentBlock | QuestionBlock)[];
+  /** The call failed, and the content says why. */
+  readonly isError?: boolean;
+}
+
+/** A question in a result. The answer is under its id in the next attempt. */
+export interface QuestionBlock {
+  readonly type: "question";
+  readonly question: Question;
 }
 
 /** Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. */
@@ -118,15 +143,31 @@ async function run<Arguments>(
     // A copy: the next attempt gets the arguments of the call, whatever this one does to its own.
     const args = await parseArguments(definition, structuredClone(value));
     const result = await definition.run(args, context);
-    return { type: "success", content: toContent(result) };
+    return toOutcome(result);
   } catch (thrown) {
     return { type: "error", message: messageOf(thrown), trace: causesOf(thrown), transient: false };
   }
 }
 
-/** A tool without types may return nothing. */
-function toContent(result: unknown): string {
-  return typeof result === "string" ? result : (JSON.stringify(result) ?? "");
+/** A tool without types may return nothing. Throws `ShapeError` for an invalid question. */
+function toOutcome(result: unknown): Outcome {
+  const outcome = isJsonObject(result) ? parseContent(withWireQuestions(result)) : undefined;
+  if (outcome !== undefined) return outcome;
+  const content = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
+  return { type: "success", content };
+}
+
+/** The questions in a result are as `ask` takes them. */
+function withWireQuestions(result: JsonObject): JsonObject {
+  const { content } = result;
+  return isJsonArray(content) ? { ...result, content: content.map(blockToWire) } : result;
+}
+
+function blockToWire(block: Json): Json {
+  const question = isJsonObject(block) && block["type"] === "question" && block["question"];
+  if (!isJsonObject(question) || question["answerType"] === undefined) return block;
+  // A `QuestionBlock`; what a tool without types may have made of it is checked when it is read.
+  return { type: "question", question: questionToWire(question as unknown as Question) };
 }
 
 /** A library's schema may also apply defaults and transformations. */

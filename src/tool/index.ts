@@ -13,7 +13,9 @@ export {
   type AskAll,
   type Tool,
   defineTool,
+  type QuestionBlock,
   type ToolCall,
+  type ToolContent,
   type ToolContext,
   type ToolDefinition,
 } from "./define-tool.ts";
@@ -37,6 +39,28 @@ export {
   textQuestion,
   type TypedQuestion,
 } from "./question.ts";
+export {
+  type Annotations,
+  type Audience,
+  audienceOf,
+  blockToJson,
+  type ContentBlock,
+  filesForModel,
+  findBlocks,
+  isFor,
+  isPlainText,
+  type MediaBlock,
+  parseBlock,
+  type Resource,
+  type ResourceBlock,
+  type ResourceLinkBlock,
+  type ResultFile,
+  type TextBlock,
+  textForModel,
+  textForUser,
+  textOfBlocks,
+  type UnknownBlock,
+} from "./content.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   isStandardSchema,

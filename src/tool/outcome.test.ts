@@ -173,3 +173,135 @@ test("several questions survive a round trip in order", () => {
   ]);
   expect(outcomeToWire({ ...outcome, more: [] })).not.toHaveProperty("more");
 });
+
+test("content is text for the model, and the blocks if they are more than text", () => {
+  const image = { type: "image", data: "AAAA", mimeType: "image/png" };
+  const outcomes = [
+    parseOutcome({
+      content: [
+        { type: "text", text: "one" },
+        { type: "text", text: "two" },
+      ],
+    }),
+    parseOutcome({ content: [image] }),
+    parseOutcome({ content: [] }),
+  ];
+  expect(outcomes).toEqual([
+    { type: "success", content: "one\n\ntwo" },
+    { type: "success", content: "[image, image/png, 3 bytes]", blocks: [image] },
+    { type: "success", content: "" },
+  ]);
+});
+
+test("content that is an error may say whether a retry helps, and what caused it", () => {
+  const content = [{ type: "text", text: "busy" }];
+  const meta = { "computer.jp/error": { transient: true, trace: ["lock"] } };
+  expect([
+    parseOutcome({ content, isError: true }),
+    parseOutcome({ content, isError: true, _meta: meta }),
+  ]).toEqual([
+    { type: "error", message: "busy", trace: [], transient: false },
+    { type: "error", message: "busy", trace: ["lock"], transient: true },
+  ]);
+});
+
+test.each([
+  [{ content: "text" }],
+  [{ content: [1, 2] }],
+  [{ type: "message", content: [{ type: "text", text: "of another protocol" }] }],
+])("%j is plain text", (value) => {
+  expect(parseOutcome(value)).toBeUndefined();
+});
+
+const only = (audience: string) => ({
+  type: "text",
+  text: "x",
+  annotations: { audience: [audience] },
+});
+
+test("questions in the content are asked together, each with the content before it", () => {
+  const content = [
+    { type: "text", text: "Three files." },
+    only("user"),
+    only("assistant"),
+    { type: "question", question: { id: "go", text: "Go on?", schema: { type: "boolean" } } },
+    { type: "resource", resource: { uri: "file:///a", text: "fn main() {}" } },
+    {
+      type: "question",
+      question: {
+        id: "where",
+        text: "Where?",
+        context: "Its own.",
+        schema: { type: "string", enum: ["a", "b"] },
+        default: "a",
+      },
+    },
+    { type: "text", text: "At the end." },
+  ];
+  expect(parseOutcome({ content })).toEqual({
+    type: "needs_input",
+    question: booleanQuestion("go", "Go on?", { context: "Three files." }),
+    more: [
+      selectQuestion("where", "Where?", {
+        options: ["a", "b"],
+        context: "fn main() {}\n\nIts own.\n\nAt the end.",
+        default: "a",
+      }),
+    ],
+  });
+});
+
+test.each([
+  [{ type: "boolean" }, { type: "boolean" }],
+  [{ type: "string" }, { type: "text" }],
+  [{ type: "string", format: "password" }, { type: "secret" }],
+  [{ type: "string", writeOnly: true }, { type: "secret" }],
+  [{ enum: [1, 2] }, { type: "select", options: [{ value: 1 }, { value: 2 }] }],
+  [
+    { type: "string", oneOf: [{ const: "a", title: "Alpha" }, { const: "b" }] },
+    { type: "select", options: [{ value: "a", title: "Alpha" }, { value: "b" }] },
+  ],
+  [
+    { type: "array", items: { type: "string", enum: ["a"] } },
+    { type: "select", options: [{ value: "a" }], isMultiple: true },
+  ],
+])("the schema %j of a question is the answer type %j", (schema, answerType) => {
+  const question = { id: "q", text: "Q?", schema };
+  expect(parseOutcome({ content: [{ type: "question", question }] })).toMatchObject({
+    question: { answerType },
+  });
+});
+
+test.each([
+  [{ schema: { type: "object" } }, /^content\[0\]\.question\.schema: expected the schema of/],
+  [{ schema: { type: "string", enum: [] } }, /a select needs at least one option/],
+  [{}, /answer_type/],
+])("a question with %j is an error", (given, problem) => {
+  const question = { id: "q", text: "Q?", ...given };
+  expect(() => parseOutcome({ content: [{ type: "question", question }] })).toThrow(problem);
+});
+
+test("two questions with the same id are an error", () => {
+  const question = { id: "q", text: "Q?", schema: { type: "string" } };
+  const block = { type: "question", question };
+  expect(() => parseOutcome({ content: [block, block] })).toThrow('duplicate question "q"');
+});
+
+test("results with blocks are written as content, and read back as they were", () => {
+  const blocks = [{ type: "image", data: "AAAA", mimeType: "image/png" }] as const;
+  const content = "[image, image/png, 3 bytes]";
+  const outcomes = [
+    { type: "success", content, blocks },
+    { type: "error", message: content, blocks, trace: ["a"], transient: true },
+  ] as const;
+  const wire = outcomes.map(outcomeToWire);
+  expect(wire).toEqual([
+    { content: blocks },
+    {
+      content: blocks,
+      isError: true,
+      _meta: { "computer.jp/error": { trace: ["a"], transient: true } },
+    },
+  ]);
+  expect(wire.map(parseOutcome)).toEqual(outcomes);
+});

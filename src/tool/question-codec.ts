@@ -10,6 +10,7 @@ import {
   type Json,
   type JsonObject,
   mismatch,
+  objectField,
   oneOf,
   optionalBoolean,
   optionalString,
@@ -67,12 +68,53 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   return {
     text: stringField(shape, "text"),
     ...(context !== undefined && { context }),
-    answerType: parseAnswerType(shape.value["answer_type"], fieldPath(shape, "answer_type")),
+    answerType: answerTypeIn(shape),
     ...(suggested != null && { default: suggested }),
     exclusive: optionalBoolean(shape, "exclusive") ?? false,
     persistence: parsePersistence(shape),
     ...(optionalBoolean(shape, "note") === true && { allowsNote: true }),
   };
+}
+
+/** A `question` block may have a JSON Schema instead. */
+function answerTypeIn(shape: Shape): AnswerType {
+  const { answer_type: answerType, schema } = shape.value;
+  return answerType == null && schema != null
+    ? parseAnswerSchema(objectField(shape, "schema"))
+    : parseAnswerType(answerType, fieldPath(shape, "answer_type"));
+}
+
+/** The schemas that a person can answer in one line. Throws `ShapeError` for others. */
+function parseAnswerSchema(shape: Shape): AnswerType {
+  const { type, enum: values, oneOf: choices, format, writeOnly } = shape.value;
+  if (values !== undefined || choices !== undefined) return parseSchemaOptions(shape);
+  if (type === "boolean") return { type };
+  if (type === "array") {
+    const { allowsOther: _, ...select } = parseSchemaOptions(objectField(shape, "items"));
+    return { ...select, isMultiple: true };
+  }
+  if (type === "string") {
+    return { type: writeOnly === true || format === "password" ? "secret" : "text" };
+  }
+  const expected = "the schema of a boolean, a string, an enum or a list of an enum's values";
+  throw new ShapeError(shape.path, `expected ${expected}. Ask for text and parse it yourself`);
+}
+
+/** `enum`, or `oneOf` and `anyOf` with a `const` and a `title` each, as in forms of MCP. */
+function parseSchemaOptions(shape: Shape): SelectType {
+  const { enum: values, anyOf } = shape.value;
+  if (values !== undefined) {
+    return { type: "select", options: arrayField(shape, "enum").map((value) => ({ value })) };
+  }
+  const key = anyOf === undefined ? "oneOf" : "anyOf";
+  const options = arrayField(shape, key).map((value, index) => {
+    const option = shapeOf(value, `${fieldPath(shape, key)}[${index}]`);
+    const title = optionalString(option, "title");
+    if (option.value["const"] === undefined)
+      throw mismatch(`${option.path}.const`, "a value", undefined);
+    return { value: option.value["const"], ...(title !== undefined && { title }) };
+  });
+  return { type: "select", options };
 }
 
 /** The JSON form that tools write. */
@@ -157,8 +199,9 @@ export function selectToJson({ allowsOther, isMultiple }: SelectType): JsonObjec
 }
 
 /** The fields of an option other than its value. Tools and the record write them alike. */
-export function optionToJson({ description, preview }: SelectOption): JsonObject {
+export function optionToJson({ title, description, preview }: SelectOption): JsonObject {
   return {
+    ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     ...(preview !== undefined && { preview }),
   };
@@ -168,10 +211,12 @@ function parseOption(value: Json, path: string): SelectOption {
   if (typeof value === "string") return { value };
   const shape = shapeOf(value, path);
   if (shape.value["value"] === undefined) throw mismatch(`${path}.value`, "a value", undefined);
+  const title = optionalString(shape, "title");
   const description = optionalString(shape, "description");
   const preview = optionalString(shape, "preview");
   return {
     value: shape.value["value"],
+    ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     ...(preview !== undefined && { preview }),
   };

@@ -26,6 +26,7 @@ export interface SelectType {
 export interface SelectOption<Value extends Json = Json> {
   /** jp always writes a string; records of other programs may contain any JSON. */
   readonly value: Value;
+  readonly title?: string; // Shown instead of the value.
   readonly description?: string;
   /** Shows what choosing it means, such as code or a layout. May have several lines. */
   readonly preview?: string;

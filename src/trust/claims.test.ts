@@ -1,11 +1,8 @@
-import type * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { DEFAULTS } from "../config/defaults.ts";
-import { type Layer, withValue } from "../config/layers.ts";
-import { parseConfigOrThrow } from "../config/parse-config.ts";
-import { writtenTables } from "../config/schema-node.ts";
-import { configSchema } from "../config/schema/config-schema.ts";
+import type { Layer } from "../config/layers.ts";
+import { readConfig } from "../config/any-config.fixture.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { findClaims, withoutClaims } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
@@ -28,7 +25,7 @@ const BASE: readonly Layer[] = [
 ];
 
 function config(value: JsonObject) {
-  return parseConfigOrThrow("test", value);
+  return readConfig(value);
 }
 
 function tools(value: JsonObject): JsonObject {
@@ -137,11 +134,58 @@ test.each<[string, JsonObject, readonly string[]]>([
     { providers: { llm: { openai: { base_url: "https://api.openai.com" } } } },
     [],
   ],
+  ["a file to attach", { conversation: { attachments: ["docs", "file:///a.md?exclude"] } }, []],
+  [
+    "other attachments",
+    {
+      conversation: {
+        attachments: [
+          "a.md",
+          "cmd:x",
+          "https://a.b",
+          "mcp+a+b:c",
+          ".env",
+          { type: "cmd", path: "y" },
+        ],
+      },
+    },
+    ["cmd:x", "https://a.b", "mcp+a+b:c", "file:///.env", "cmd://y"].map(
+      (uri) => `attachment ${uri}`,
+    ),
+  ],
   ["a short name", { providers: { llm: { aliases: { a: "openai/gpt" } } } }, []],
   ["a model", { assistant: { model: { id: "openai/gpt" } } }, []],
 ])("in a workspace's config, %s: %j needs trust: %j", (_name, said, claims) => {
   counters("T-WORK-4");
   expect(claimed(workspace(said))).toEqual(claims);
+});
+
+describe("attachments in a workspace's config", () => {
+  const said = {
+    conversation: { attachments: ["a.md", "cmd:rm -r x", "https://a.b/c d", ".env", "other:y"] },
+  };
+
+  test("are described by what they would do", () => {
+    expect(listClaims(findClaims([...BASE, workspace(said)]))).toEqual([
+      ".jp/config.toml:",
+      '- attachment "cmd:rm -r x": runs rm -r x and sends its output to the model',
+      '- attachment "https://a.b/c d": loads https://a.b/c%20d and sends it to the model',
+      "- attachment file:///.env: may contain passwords or keys, and is sent to the model",
+      "- attachment other:y: is of an unknown kind",
+    ]);
+  });
+
+  test("are left out one by one, and need no trust if the user has the same", () => {
+    counters("T-WORK-4");
+    const own = user({ conversation: { attachments: ["cmd:rm -r x", "mine.md"] } });
+    const layers = [...BASE, own, workspace(said)];
+    const claims = findClaims(layers);
+    const { attachments } = withoutClaims(layers, claims).conversation ?? {};
+    expect([claims.map(({ name }) => name), attachments?.value]).toEqual([
+      ["https://a.b/c d", "file:///.env", "other:y"],
+      ["cmd:rm -r x", "mine.md", "a.md"],
+    ]);
+  });
 });
 
 describe("notifications in a workspace's config", () => {
@@ -298,58 +342,6 @@ test("a default that the user sets for all tools also protects read-only tools",
   const looser = workspace({ conversation: tools({ read: { detached: { run: "auto" } } }) });
   expect([claimed(looser), claimed(own, looser)]).toEqual([[], ["tool read"]]);
 });
-
-describe("parameters passed through to a provider", () => {
-  const places = modelPlaces(configSchema, []);
-
-  test("are found at these places", () => {
-    expect(places.map((keys) => keys.join("."))).toEqual([
-      "assistant.model",
-      "conversation.title.generate.model",
-      "conversation.tools.x.questions.x.target.model",
-      "conversation.inquiry.assistant.model",
-    ]);
-  });
-
-  test.each(places.map((keys) => [keys.join("."), keys] as const))(
-    "need trust at %s, and are not used without it",
-    (_name, keys) => {
-      counters("T-WORK-13");
-      const parameters = { mcp_servers: [{ url: "https://stranger.invalid" }], top_k: 1 };
-      const said = withValue({}, { keys: [...keys, "parameters"], value: parameters });
-      const own = user(withValue({}, { keys: [...keys, "id"], value: "openai/gpt" }));
-      const layers = [...BASE, own, workspace(said)];
-      const claims = findClaims(layers).filter(({ kind }) => kind === "model");
-      const left = JSON.stringify(withoutClaims(layers, claims));
-      expect([
-        claims.map(({ value }) => value),
-        left.includes("stranger"),
-        left.includes("gpt"),
-      ]).toEqual([[{ mcp_servers: parameters.mcp_servers }], false, true]);
-    },
-  );
-
-  test("need no trust if the user passes them too", () => {
-    const said = {
-      conversation: tools({
-        read: { questions: { q: { target: { model: { parameters: { seed: 1 } } } } } },
-      }),
-    };
-    expect(claimed(user(said), workspace(said))).toEqual([]);
-  });
-});
-
-/** Every place of the schema where a model is named: its id says so. */
-function modelPlaces(schema: v.GenericSchema, path: readonly string[]): readonly string[][] {
-  return writtenTables(schema).flatMap(({ entries, rest }) => {
-    const isModel = entries["id"] !== undefined && writtenTables(entries["id"]).length > 0;
-    const children = [...Object.entries(entries), ...(rest ? [["x", rest] as const] : [])];
-    const inner = children
-      .filter(([key]) => key !== "parameters" && key !== "*")
-      .flatMap(([key, child]) => modelPlaces(child, [...path, key]));
-    return isModel ? [[...path]] : inner;
-  });
-}
 
 test("what the user's own config says too needs no trust", () => {
   const said = { conversation: tools({ make: { ...LOCAL, run: "unattended" } }) };

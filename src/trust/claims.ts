@@ -1,19 +1,22 @@
 /**
  * Finds what the files of a workspace would run, reach or allow: programs as tools, MCP servers, addresses of
- * models, notifications. The files may come from a clone, so each of these is a claim that the user has to trust.
+ * models, notifications, attachments. The files may come from a clone, so each of these is a claim that the user has to trust.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
   effectiveLayers,
   findModelParameters,
   foldLayers,
+  isHarmlessAttachment,
   type Layer,
   mergeConfig,
   omitPaths,
   parseToolSource,
   type PartialConfig,
+  resolveAttachments,
   resolveTools,
   valueAt,
+  withoutAttachments,
   withValue,
 } from "../config/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
@@ -30,15 +33,27 @@ import {
 export interface Claim {
   /**
    * `model` is for parameters that only the provider understands, `user` for who the user is, `inherit` for dropping
-   * the user's config.
+   * the user's config, `surroundings` for what models are told of this machine, `instructions` for what a file asks of
+   * them.
    */
-  readonly kind: "tool" | "mcp" | "llm" | "model" | "notify" | "user" | "inherit";
+  readonly kind:
+    | "tool"
+    | "mcp"
+    | "llm"
+    | "model"
+    | "notify"
+    | "editor"
+    | "attachment"
+    | "user"
+    | "inherit"
+    | "surroundings"
+    | "instructions";
   /**
-   * The name of the tool, server or provider; `*` for the defaults of all tools; for a model, the keys of what it
-   * belongs to; empty for `notify` and `inherit`.
+   * The name of the tool, server, provider or file; `*` for the defaults of all tools; for a model, the keys of what it
+   * belongs to; the address of an attachment; otherwise empty.
    */
   readonly name: string;
-  /** Not used until it is trusted; empty for `inherit`. */
+  /** Not used until it is trusted; empty if it is not a key of the config. */
   readonly path: readonly string[];
   /** The fields that need trust. */
   readonly value: JsonObject;
@@ -52,7 +67,10 @@ const TOOLS = ["conversation", "tools"];
 const MCP = ["providers", "mcp"];
 const LLM = ["providers", "llm"];
 const NOTIFY = ["notify"];
+const EDITOR = ["editor"];
 const USER = ["user"];
+const ATTACHMENTS = ["conversation", "attachments"];
+const SURROUNDINGS = ["conversation", "surroundings"];
 
 /** Finds the claims that go beyond the defaults and the user's own config. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
@@ -67,21 +85,31 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
   const mayDropOwn = !claims.some(({ kind }) => kind === "inherit");
   const config = foldLayers(mayDropOwn ? layers : ignoreInherit(layers));
   const own = ownConfig(layers);
-  const paths = claims.map(({ path }) => path).filter((path) => path.length > 0);
+  const attached = claims.filter(({ kind }) => kind === "attachment");
+  const paths = claims
+    .filter((claim) => !attached.includes(claim))
+    .map(({ path }) => path)
+    .filter((path) => path.length > 0);
   const restored = paths.flatMap((keys) => {
     const value = valueAt(own, keys);
     return isJsonObject(value) ? [withValue({}, { keys, value })] : [];
   });
   // Parts of a config, put together.
-  return restored.reduce<PartialConfig>(
-    (rest, part) => mergeConfig(rest, part),
+  const rest = restored.reduce<PartialConfig>(
+    (whole, part) => mergeConfig(whole, part),
     omitPaths(config, paths),
+  );
+  return withoutAttachments(
+    rest,
+    attached.map(({ name }) => name),
   );
 }
 
 /** Whether the config already says the same. */
 export function isClaimWithin(config: PartialConfig, { kind, name, path, value }: Claim): boolean {
-  if (kind === "inherit") return false; // A user's config never drops itself.
+  // A user's config never drops itself, and a file is not part of a config.
+  if (kind === "inherit" || kind === "instructions") return false;
+  if (kind === "attachment") return resolveAttachments(config).includes(name);
   if (kind !== "model") return isWithin(value, tableAt(config, path));
   const parameters = findModelParameters(config).find((place) => place.name === name);
   return isWithin(value, parameters?.passthrough ?? {});
@@ -132,16 +160,29 @@ function entryClaims(layers: readonly Layer[]): readonly Claim[] {
     inForce: foldLayers(effective),
     readOnlyTools: new Set(layers.flatMap(({ readOnlyTools = [] }) => readOnlyTools)),
   };
-  return [toolClaims, providerClaims, modelClaims, notifyClaims, nameClaims]
-    .flatMap((claimsOf) => claimsOf(views))
+  return CLAIMS.flatMap((claimsOf) => claimsOf(views))
     .filter(({ value }) => Object.keys(value).length > 0)
     .map((claim) => ({
       ...claim,
       inForce: tableAt(views.inForce, claim.path),
-      files: files
-        .filter(({ config }) => valueAt(config, claim.path) !== undefined)
-        .map(({ name }) => name),
+      files: files.filter(({ config }) => isFrom(config, claim)).map(({ name }) => name),
     }));
+}
+
+const CLAIMS = [
+  toolClaims,
+  providerClaims,
+  modelClaims,
+  notifyClaims,
+  editorClaims,
+  attachmentClaims,
+  nameClaims,
+  surroundingsClaims,
+];
+
+function isFrom(config: PartialConfig, { kind, name, path }: EntryClaim): boolean {
+  if (kind === "attachment") return resolveAttachments(config).includes(name);
+  return valueAt(config, path) !== undefined;
 }
 
 type EntryClaim = Omit<Claim, "inForce" | "files">;
@@ -235,6 +276,19 @@ function notifyClaims({ workspace }: Views): readonly EntryClaim[] {
   return [{ kind: "notify", name: "", path: NOTIFY, value: tableAt(workspace, NOTIFY) }];
 }
 
+/** A command to run, or the variables that name one. */
+function editorClaims({ workspace }: Views): readonly EntryClaim[] {
+  const { inline: _inline, ...value } = tableAt(workspace, EDITOR);
+  return [{ kind: "editor", name: "", path: EDITOR, value }];
+}
+
+/** Each that is more than a file of the workspace: it runs a program, reaches an address, or may reveal a secret. */
+function attachmentClaims({ workspace }: Views): readonly EntryClaim[] {
+  return resolveAttachments(workspace)
+    .filter((uri) => !isHarmlessAttachment(uri))
+    .map((uri) => ({ kind: "attachment", name: uri, path: ATTACHMENTS, value: { uri } }));
+}
+
 /** By the name of another, the user could answer what is meant for that person alone. */
 function nameClaims({ workspace, own, inForce }: Views): readonly EntryClaim[] {
   const { name } = tableAt(workspace, USER);
@@ -244,6 +298,33 @@ function nameClaims({ workspace, own, inForce }: Views): readonly EntryClaim[] {
   );
   if (name === undefined || !isNameUsed) return [];
   return [{ kind: "user", name: "", path: USER, value: { name } }];
+}
+
+/** What the user has switched off must not reach a model because a workspace says so. */
+function surroundingsClaims({ workspace, own }: Views): readonly EntryClaim[] {
+  const before = tableAt(own, SURROUNDINGS);
+  const value = Object.fromEntries(
+    Object.entries(tableAt(workspace, SURROUNDINGS)).filter(
+      ([key, isShown]) => isShown === true && before[key] === false,
+    ),
+  );
+  return [{ kind: "surroundings", name: "", path: SURROUNDINGS, value }];
+}
+
+/** A file of the workspace that instructs models, such as `AGENTS.md`. */
+export interface InstructingFile {
+  /** Its path, relative to the workspace. */
+  readonly name: string;
+  readonly content: string;
+  /** Changes with the content. */
+  readonly digest: string;
+}
+
+/** The file needs new trust when it changes. */
+export function instructionClaim({ name, content, digest }: InstructingFile): Claim {
+  const [start = ""] = content.split("\n");
+  const inForce = { start: start.slice(0, 80), length: content.length };
+  return { kind: "instructions", name, path: [], value: { digest }, inForce, files: [name] };
 }
 
 function namesPerson(tool: Json): boolean {

@@ -2,7 +2,7 @@
  * Describes claims to the user who is to trust them. Each takes one line, whatever its names and values hold, so
  * that none of them can look like a line of jp's own.
  */
-import { transportType } from "../config/index.ts";
+import { parseAttachment, transportType } from "../config/index.ts";
 import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 import type { Claim } from "./claims.ts";
 
@@ -19,10 +19,18 @@ export function describeClaim({ kind, name }: Claim): string {
       return `parameters of ${modelText(name)}`;
     case "notify":
       return "notifications";
+    case "attachment":
+      return `attachment ${wordText(name)}`;
+    case "editor":
+      return "your editor";
     case "user":
       return "your name";
     case "inherit":
       return "your own config";
+    case "surroundings":
+      return "what models are told of this machine";
+    case "instructions":
+      return `instructions in ${wordText(name)}`;
   }
 }
 
@@ -49,7 +57,7 @@ function fileText(name: string): string {
   return name === "conversation" ? "the record of this conversation" : wordText(name);
 }
 
-function effectsOf({ kind, value, inForce }: Claim): readonly string[] {
+function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
   switch (kind) {
     case "tool":
       return [...toolText(value, inForce), ...policyText(value)];
@@ -61,10 +69,20 @@ function effectsOf({ kind, value, inForce }: Claim): readonly string[] {
       return [`sends ${jsonText(value)} with requests`];
     case "notify":
       return notifyText(value, inForce);
+    case "attachment":
+      return [attachmentText(name)];
+    case "editor":
+      return editorText(value);
     case "user":
       return [`is ${wordText(value["name"])}, who answers what is meant for them alone`];
     case "inherit":
       return ["is ignored here"];
+    case "surroundings":
+      return [`also ${Object.keys(value).map(wordText).join(", ")}`];
+    case "instructions":
+      return [
+        `${wordText(inForce["length"])} characters for the model, from ${jsonText(inForce["start"])}`,
+      ];
   }
 }
 
@@ -219,11 +237,43 @@ function notifyText(value: Entry, inForce: Entry): readonly string[] {
   ];
 }
 
+function editorText({ cmd, envs }: Entry): readonly string[] {
+  return [
+    typeof cmd === "string" ? `runs ${jsonText(cmd)}` : commandText("runs", cmd),
+    envs === undefined ? "" : `is named by ${list(envs).map(wordText).join(", ")}`,
+  ];
+}
+
 function emailText({ from, to, server, port, user, password_env }: Entry): string {
   const recipients = list(to).map(wordText).join(" and ");
   const login = user === undefined ? "" : ` as ${wordText(user)} with ${wordText(password_env)}`;
   const route = `through ${wordText(server)}:${wordText(port)}${login}`;
   return `go by e-mail from ${wordText(from)} to ${recipients} ${route}`;
+}
+
+/** Whatever it is, its content goes to the model. */
+function attachmentText(uri: string): string {
+  const source = findSource(uri);
+  switch (source?.type) {
+    case "command":
+      return `runs ${[source.program, ...source.args].map(wordText).join(" ")} and sends its output to the model`;
+    case "page":
+      return `loads ${wordText(source.url)} and sends it to the model`;
+    case "resource":
+      return `reads ${wordText(source.uri)} from the MCP server ${wordText(source.server)} and sends it to the model`;
+    case "file":
+      return "may contain passwords or keys, and is sent to the model";
+    case undefined:
+      return "is of an unknown kind";
+  }
+}
+
+function findSource(uri: string): ReturnType<typeof parseAttachment> | undefined {
+  try {
+    return parseAttachment(uri);
+  } catch {
+    return undefined;
+  }
 }
 
 function list(value: Json | undefined): readonly Json[] {

@@ -13,7 +13,14 @@ import {
 } from "../config/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
 import { JpError, isJpError } from "../util/index.ts";
-import { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
+import {
+  type Claim,
+  findClaims,
+  type InstructingFile,
+  instructionClaim,
+  isClaimWithin,
+  withoutClaims,
+} from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
 import { TrustStore } from "./trust-store.ts";
 
@@ -42,8 +49,9 @@ export class WorkspaceTrust {
   async findUntrusted(
     layers: readonly Layer[],
     conversationId?: string,
+    instructions: readonly InstructingFile[] = [],
   ): Promise<readonly Claim[]> {
-    const claims = findClaims(layers);
+    const claims = [...findClaims(layers), ...instructions.map(instructionClaim)];
     if (claims.length === 0 || this.#isTrustedByVariable()) return [];
     const scopes = conversationId === undefined ? [undefined] : [undefined, conversationId];
     const keysOf = (claim: Claim) => scopes.map((scope) => claimKey(claim, scope));
@@ -107,6 +115,8 @@ type TrustQuestion = ReturnType<typeof booleanQuestion>;
 export interface TrustRequest {
   readonly layers: readonly Layer[];
   readonly conversationId?: string | undefined;
+  /** Files of the workspace that would instruct models. */
+  readonly instructions?: readonly InstructingFile[] | undefined;
   /** Applied after untrusted claims are removed. */
   readonly directives?: readonly ToolDirective[] | undefined;
   /** Asks the user. Absent, or undefined as its result, if no one can be asked. */
@@ -119,9 +129,9 @@ export interface TrustRequest {
  */
 export async function resolveTrustedConfig(
   trust: WorkspaceTrust | undefined,
-  { layers, conversationId, directives = [], ask }: TrustRequest,
+  { layers, conversationId, instructions, directives = [], ask }: TrustRequest,
 ): Promise<TrustedConfig> {
-  let withheld = (await trust?.findUntrusted(layers, conversationId)) ?? [];
+  let withheld = (await trust?.findUntrusted(layers, conversationId, instructions)) ?? [];
   if (withheld.length > 0 && (await ask?.(trustQuestion(withheld))) === true) {
     await trust?.trust(withheld);
     withheld = [];

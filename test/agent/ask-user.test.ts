@@ -354,9 +354,14 @@ describe("ask_user", () => {
         .map(({ name, allowToggle }) => [name, allowToggle]);
     expect(enabled(off())).toEqual([
       ["ask_user", "if_named"],
+      ["tell_user", "if_named"],
       ["describe_tools", "never"],
     ]);
-    expect(enabled(off(), off("ask_user"))).toEqual([["describe_tools", "never"]]);
+    const others = [
+      ["tell_user", "if_named"],
+      ["describe_tools", "never"],
+    ];
+    expect(enabled(off(), off("ask_user"))).toEqual(others);
   });
 
   test("keeps its toggle rule if disabled by `state`, and loses it if disabled by the shorthand", () => {

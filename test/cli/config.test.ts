@@ -301,3 +301,27 @@ test("without a config file, names the files that would be read", async () => {
     true,
   ]);
 });
+
+test("every place is listed, and only files that exist on stdout", async () => {
+  const project = new Project();
+  await project.jp("config", "set", "user.name", "Ada");
+  const variables = { JP_CFG_ASSISTANT_NAME: "x" };
+  const { stdout, stderr } = await project.jpWith(variables, "config", "path");
+  expect(stdout).toBe(`${project.root}/.jp/config.toml\n`);
+  expect(stderr.split("\n")).toEqual([
+    expect.stringMatching(/config\.toml \(does not exist\)$/),
+    `${project.root}/.jp.toml (does not exist)`,
+    "JP_CFG_ASSISTANT_NAME (environment variable)",
+    "",
+  ]);
+  const json = await project.jpWith(variables, "config", "path", "--format", "json");
+  expect(
+    json.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown),
+  ).toContainEqual({
+    file: `${project.root}/.jp/config.toml`,
+    exists: true,
+  });
+});

@@ -84,7 +84,7 @@ describe("a healthy workspace", () => {
         "ok       model          llamacpp/scripted is available",
         `ok       ollama         no server at ${closed}`,
         `ok       llamacpp       1 model at ${server.url}`,
-        "ok       tools          ask_user, describe_tools",
+        "ok       tools          ask_user, tell_user, describe_tools",
       ],
     });
   });

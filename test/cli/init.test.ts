@@ -423,6 +423,7 @@ describe("the config", () => {
       stderr: "",
       tools: [
         "ask_user",
+        "tell_user",
         "describe_tools",
         "fs_read_file",
         "fs_list_files",

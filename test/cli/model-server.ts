@@ -11,6 +11,7 @@ interface ReplyParts {
   readonly calls?: readonly { readonly name: string; readonly arguments?: JsonObject }[];
   /** An HTTP error instead of a reply. */
   readonly status?: number;
+  readonly problem?: string;
   /** Breaks the connection after the text. */
   readonly isCut?: boolean;
   /** Sends nothing after the text, and never ends. */
@@ -36,10 +37,18 @@ export interface ChatBody {
   readonly [key: string]: unknown;
 }
 
+/** The instructions; empty if there are none. */
+export function systemText(body: ChatBody | undefined): string {
+  const { content = "" } = body?.messages[0] ?? {};
+  return typeof content === "string" ? content : JSON.stringify(content);
+}
+
 export type Replies = readonly Reply[] | ((body: ChatBody, index: number) => Reply | undefined);
 
 export class ModelServer implements AsyncDisposable {
   readonly requests: ChatBody[] = [];
+  /** What the server says about itself and its model. */
+  properties: JsonObject = {};
   readonly #server: Server;
   readonly #replies: Replies;
   readonly #models: readonly string[];
@@ -93,7 +102,8 @@ export class ModelServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === "GET") {
       response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ object: "list", data: this.#models.map((id) => ({ id })) }));
+      const data = this.#models.map((id) => ({ id }));
+      response.end(JSON.stringify({ object: "list", data, ...this.properties }));
       return;
     }
     const body = (await json(request)) as ChatBody;
@@ -110,7 +120,8 @@ async function stream(reply: ReplyParts, index: number, response: ServerResponse
   const { text = "", reasoning, calls = [], status, isCut, hangs, after, rest = "" } = reply;
   if (status !== undefined) {
     response.writeHead(status, { "content-type": "application/json" });
-    response.end(JSON.stringify({ error: { message: "as scripted", code: status } }));
+    const { problem = "as scripted" } = reply;
+    response.end(JSON.stringify({ error: { message: problem, code: status } }));
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });

@@ -39,6 +39,22 @@ describe("the list of models", () => {
     ]);
   });
 
+  test("has the aliases of each model, also of models that are not listed", async () => {
+    await using server = await ModelServer.start([]);
+    const aliases =
+      'providers.llm.aliases = { s = "llamacpp/scripted", t = "s", x = "anthropic/claude", no = "nowhere" }';
+    const project = await projectWith(server, aliases);
+    expect(jsonLines(await project.jp("model", "ls", "--format", "json"))).toEqual([
+      { id: "llamacpp/scripted", aliases: ["s", "t"] },
+      { id: "anthropic/claude", aliases: ["x"] },
+    ]);
+    const { stdout } = await project.jp("model", "ls", "llamacpp");
+    expect(stdout.split("\n").slice(0, 2)).toEqual([
+      "MODEL              ALIAS  CONTEXT",
+      "llamacpp/scripted  s, t",
+    ]);
+  });
+
   test("neutralizes the names of models", async () => {
     await using server = await ModelServer.start([], ["evil\u001b[2J\nname"]);
     const project = await projectWith(server);
@@ -106,4 +122,20 @@ describe("the list of models", () => {
     const finished = await project.jp("--workspace", "/", "model", "ls", "llamacpp", "-c", url);
     expect([finished.status, finished.stdout.split("\n")[1]]).toEqual([0, "llamacpp/scripted"]);
   });
+});
+
+test("a mistyped model does not stick to a conversation", async () => {
+  await using server = await ModelServer.start(({ model }) =>
+    model === "typo" ? { status: 404 } : `I am ${model}.`,
+  );
+  const project = queryProject({ server });
+  const ask = async (...words: readonly string[]) => (await project.jp("query", ...words)).stdout;
+  const failed = await project.jp("query", "-m", "openrouter/typo", "Hello");
+  expect(failed.status).toBe(1);
+  expect(await ask("Hello")).toBe("I am scripted.\n");
+  const { stderr } = await project.jp("query", "-m", "llamacpp/typo", "Hello");
+  expect(stderr).toContain("This conversation keeps using llamacpp/scripted.");
+  expect(await ask("--discard-turn", "Hello")).toBe("I am scripted.\n");
+  expect(await ask("-m", "llamacpp/other", "Hello")).toBe("I am other.\n");
+  expect(await ask("Hello")).toBe("I am other.\n");
 });

@@ -74,7 +74,7 @@ describe("plain text", () => {
         "The beginning of^C",
         "Interrupted",
         "Type c, r, s or a and press Enter.",
-        "? for help, /cancel to quit.",
+        "? for help, /cancel to continue.",
         "Answer: s",
         "Answered: Interrupted stop",
         " it",

@@ -43,7 +43,7 @@ describe("a printed conversation", () => {
         "Ada",
         "Publish it.",
         "",
-        "A password will be needed.",
+        "│ A password will be needed.",
         "",
         '✗ npm_publish(tag: "next")',
         "  ? npm_publish asks: One-time password → <redacted> (you, via terminal)",
@@ -114,7 +114,7 @@ describe("a printed conversation", () => {
       project.jp("conversation", "print", id),
       project.jp("conversation", "print", id, "--no-reasoning"),
     ]);
-    expect(hidden.stdout).toBe(shown.stdout.replace("A password will be needed.\n\n", ""));
+    expect(hidden.stdout).toBe(shown.stdout.replace("│ A password will be needed.\n\n", ""));
   });
 
   test("folds long results unless --full is given", async () => {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { decodeText } from "../../src/conversation/encoded-strings.ts";
 import { parseEvent } from "../../src/conversation/index.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
@@ -180,7 +181,7 @@ function readRecord(folder: string): QueryRecord {
 }
 
 function decoded(value: Json): Json {
-  if (typeof value === "string") return Buffer.from(value, "base64").toString();
+  if (typeof value === "string") return decodeText(value);
   if (Array.isArray(value)) return value.map(decoded);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, decoded(inner)]));

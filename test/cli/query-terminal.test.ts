@@ -48,7 +48,7 @@ describe("an answer on a terminal", () => {
     text: "# Title\n\nSome **bold** words and `code`.\n\n- one\n- two\n\n```js\nlet a = 1;\n```\n",
   };
   const SHOWN = [
-    "Let me think.",
+    "│ Let me think.",
     "Title",
     "",
     "Some bold words and code.",
@@ -65,7 +65,7 @@ describe("an answer on a terminal", () => {
     await using server = await ModelServer.start([REPLY]);
     const { status, bytes, lines } = await new Screen(queryProject({ server }), ["q", "x"]).end();
     expect([status, lines]).toEqual([0, SHOWN]);
-    expect(bytes).toContain("\u001b[2mLet me think.\u001b[22m");
+    expect(bytes).toContain("\u001b[2mthink.\u001b[22m");
     expect(bytes).toContain("\u001b[1mbold\u001b[22m");
   });
 
@@ -130,18 +130,35 @@ describe("the message", () => {
     expect([status, lines, server.lastMessages]).toEqual([0, ["Yes."], ["from the editor"]]);
   });
 
-  test("is not edited with -E, and without an editor jp says what to set", async () => {
-    await using server = await ModelServer.start([]);
-    const project = queryProject({ server });
-    const never = project.editor("exit 9");
-    const empty = await new Screen(project, ["q", "-E"], { variables: never }).end();
-    const missing = await new Screen(project, ["q"]).end();
-    expect([empty.status, empty.lines, missing.status, missing.lines]).toEqual([
+  test("is not edited with -E", async () => {
+    const project = queryProject({});
+    const variables = project.editor("exit 9");
+    const config = ["-m", "ollama/x"];
+    const { status, lines } = await new Screen(project, ["q", "-E", ...config], {
+      variables,
+    }).end();
+    expect([status, lines]).toEqual([0, ["The message is empty: nothing to ask."]]);
+  });
+
+  test("is typed at a prompt if no editor is set, with what was given to edit", async () => {
+    await using server = await ModelServer.start(["Yes."]);
+    const screen = new Screen(queryProject({ server }), ["q", "-e", "Is it"]);
+    await shows(screen, /^> Is it$/m);
+    screen.type(" here?\r");
+    const { status, lines } = await screen.end();
+    expect([status, lines, server.lastMessages]).toEqual([
       0,
-      ["The message is empty: nothing to ask."],
-      1,
-      ["jp: No editor is set.", "Set EDITOR, for example: export EDITOR=vim"],
+      ["> Is it here?", "Yes."],
+      ["Is it here?"],
     ]);
+  });
+
+  test("is not sent if the user leaves the prompt", async () => {
+    await using server = await ModelServer.start([]);
+    const screen = new Screen(queryProject({ server }), ["q"]);
+    await shows(screen, /^> ?$/m);
+    screen.type("\u0004");
+    expect((await screen.end()).lines).toEqual(["The message is empty: nothing to ask."]);
   });
 });
 
@@ -487,10 +504,9 @@ describe("a question in the middle of a turn", () => {
 
 /** Polls the text of the records, because it may be read in the middle of a write. */
 async function untilRecorded(project: Project, content: string): Promise<void> {
-  const encoded = Buffer.from(content).toString("base64");
   const isRecorded = () =>
     globSync(path.join(project.root, ".jp", "conversations", "*", "events.json")).some((file) =>
-      readFileSync(file, "utf8").includes(encoded),
+      readFileSync(file, "utf8").includes(content),
     );
   while (!isRecorded()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -7,7 +7,7 @@ import { counters } from "../security/threats.ts";
 import { NODE_COMPILE_CACHE, TEST_PROGRAM } from "../mcp/support.ts";
 import { isAlive } from "../../src/util/is-alive.fixture.ts";
 import { calling, isInquiry, outcomesIn, resultsIn } from "./calling-model.ts";
-import { ModelServer } from "./model-server.ts";
+import { ModelServer, systemText } from "./model-server.ts";
 import {
   entriesOf,
   query,
@@ -505,7 +505,7 @@ describe("the inquiry model", () => {
     await query(project, ["one"]);
     const seen = server.requests.map((body) => ({
       model: body.model,
-      system: body.messages[0]?.content,
+      system: systemText(body).replace(/\n\n<surroundings>[^]*/, ""),
       temperature: body["temperature"],
     }));
     const inquiry = { system: "You decide.", temperature: 0.25 };

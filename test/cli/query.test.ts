@@ -235,11 +235,23 @@ describe("config from the command line", () => {
     await query(project, ["four"]);
     await query(project, ["five", "-T", "greet", "--cfg", "user.name=Ada"]);
     expect(server.requests.map((body) => seen(body as JsonObject))).toEqual([
-      { model: "scripted", tools: ["ask_user", "describe_tools"] },
-      { model: "other", tools: ["ask_user", "describe_tools", "greet"], temperature: 0.5 },
-      { model: "other", tools: ["ask_user", "describe_tools", "greet"], temperature: 0.5 },
-      { model: "other", tools: ["ask_user", "describe_tools", "greet"], temperature: 0.5 },
-      { model: "other", tools: ["ask_user", "describe_tools"], temperature: 0.5 },
+      { model: "scripted", tools: ["ask_user", "tell_user", "describe_tools"] },
+      {
+        model: "other",
+        tools: ["ask_user", "tell_user", "describe_tools", "greet"],
+        temperature: 0.5,
+      },
+      {
+        model: "other",
+        tools: ["ask_user", "tell_user", "describe_tools", "greet"],
+        temperature: 0.5,
+      },
+      {
+        model: "other",
+        tools: ["ask_user", "tell_user", "describe_tools", "greet"],
+        temperature: 0.5,
+      },
+      { model: "other", tools: ["ask_user", "tell_user", "describe_tools"], temperature: 0.5 },
     ]);
     const record = recordOf(project);
     const model = { id: { provider: "llamacpp", name: "other" }, parameters: { temperature: 0.5 } };
@@ -342,7 +354,7 @@ describe("the answer", () => {
     const first = await query(project, ["one"], { variables });
     const second = await query(project, ["two"], { variables });
     expect([first, second]).toEqual([
-      { status: 0, stdout: `${text}\n`, stderr: "Hm.\n" },
+      { status: 0, stdout: `${text}\n`, stderr: "│ Hm.\n" },
       printed(`${text}\n\n`),
     ]);
   });
@@ -421,4 +433,21 @@ describe("the answer", () => {
       (JSON.parse(stored) as JsonObject[]).map(({ timestamp }) => timestamp),
     );
   });
+});
+
+test("without an active conversation, the one that conversation.default_id names is continued", async () => {
+  await using server = await ModelServer.start(["1", "2", "3"]);
+  const project = queryProject({ server });
+  await query(project, ["Hello"]);
+  const other = { variables: { JP_SESSION: "another-terminal" } };
+  await query(project, ["-c", "user.name=Ada", "New"], other);
+  const config = 'conversation.default_id = "last_created"';
+  queryProject({ server, project, config });
+  await query(project, ["Again"], { variables: { JP_SESSION: "a-third-one" } });
+  expect(recordsOf(project).map((record) => entriesOf(record, "turn_start").length)).toEqual([
+    1, 2,
+  ]);
+  queryProject({ server, project, config: 'conversation.default_id = "ask"' });
+  const asked = await query(project, ["Hm"], { variables: { JP_SESSION: "a-fourth-one" } });
+  expect(asked).toMatchObject({ status: 2 });
 });

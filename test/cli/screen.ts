@@ -28,6 +28,7 @@ export class Screen extends VirtualTerminal {
       stderr: open(),
       writeOut: (text: string) => void stdout.write(text),
       isTerminal: () => true,
+      isInteractive: () => true,
       terminal: this.device,
       onSignal: (signals: readonly string[], listener: () => void) => this.#on(signals, listener),
     };

@@ -401,12 +401,12 @@ describe("the list of tools", () => {
       group: await enabled("-T", "-t", "fs"),
       last: await enabled("-t", "a", "-T", "a"),
     }).toEqual({
-      none: ["ask_user", "describe_tools", "a", "c"],
-      off: ["ask_user", "describe_tools", "c"],
-      on: ["ask_user", "describe_tools", "a", "b", "c"],
-      named: ["ask_user", "describe_tools", "d"],
-      group: ["ask_user", "describe_tools", ...files.map((name) => `fs_${name}`), "c"],
-      last: ["ask_user", "describe_tools", "c"],
+      none: ["ask_user", "tell_user", "describe_tools", "a", "c"],
+      off: ["ask_user", "tell_user", "describe_tools", "c"],
+      on: ["ask_user", "tell_user", "describe_tools", "a", "b", "c"],
+      named: ["ask_user", "tell_user", "describe_tools", "d"],
+      group: ["ask_user", "tell_user", "describe_tools", ...files.map((name) => `fs_${name}`), "c"],
+      last: ["ask_user", "tell_user", "describe_tools", "c"],
     });
   });
 

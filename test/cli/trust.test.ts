@@ -70,7 +70,7 @@ describe("an untrusted workspace", () => {
     expect({ status, stderr, offered, ran: hasRun(project) }).toMatchObject({
       status: 0,
       stderr: expect.stringContaining(WITHHELD) as string,
-      offered: ["ask_user", "describe_tools"],
+      offered: ["ask_user", "tell_user", "describe_tools"],
       ran: false,
     });
     expect(resultsIn(server)).toEqual([expect.stringContaining("build")]);

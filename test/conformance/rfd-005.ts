@@ -81,7 +81,9 @@ export const rfd005: readonly Requirement[] = [
   {
     id: "005/thread/attachments-rendered",
     source: "RFD 005, Thread Decomposition",
-    text: "Attachments come out as rendered XML text among the system parts.",
+    text:
+      "Attachments come out as rendered XML text. The RFD has them among the system parts; the original has since " +
+      "moved them into messages of the user, before the conversation, and so do we.",
     state: "met",
   },
   {

@@ -250,6 +250,8 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
       return { ...event, toolCallId: text };
     case "inquiry_escalation":
       return { ...event, problem: text };
+    case "token_usage":
+      return { ...event, model: text, purpose: text };
     case "chat_response":
     case "inquiry_response":
     case "turn_start":

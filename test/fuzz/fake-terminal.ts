@@ -39,6 +39,10 @@ export class FakeTerminal implements Terminal {
     this.#events?.onResize();
   }
 
+  suspend(): void {
+    this.#events?.onContinue?.();
+  }
+
   hangUp(): void {
     this.isClosed = true;
     this.#events?.onClose();

@@ -29,11 +29,11 @@ describe("a result", () => {
     const { content } = await call(server, "everything");
     expect(content.split("\n\n")).toEqual([
       "first",
-      "[image, image/png, 20 bytes; not shown]",
-      "[audio, audio/wav, 20 bytes; not shown]",
+      "[image, image/png, 20 bytes]",
+      "[audio, audio/wav, 20 bytes]",
       "moon.txt (file:///moon.txt)",
-      "embedded",
-      "[resource file:///a.bin, x/y, 20 bytes; not shown]",
+      "file:///a.txt\n```\nembedded\n```",
+      "[resource file:///a.bin, x/y, 20 bytes]",
       "last",
     ]);
   });

@@ -41,6 +41,29 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     });
   });
 
+  test("has resources, in text and in bytes", async () => {
+    const [text] = await servers.readResource(
+      "Everything",
+      "demo://resource/dynamic/text/1",
+      never,
+    );
+    const [blob] = await servers.readResource(
+      "everything",
+      "demo://resource/dynamic/blob/1",
+      never,
+    );
+    expect([text, blob]).toEqual([
+      { type: "text", text: expect.stringContaining("Resource 1") },
+      { type: "bytes", data: expect.any(String) },
+    ]);
+    await expect(servers.readResource("everything", "demo://none", never)).rejects.toThrow(
+      /"everything" could not read demo:\/\/none: /,
+    );
+    await expect(servers.readResource("other", "x:y", never)).rejects.toThrow(
+      'Unknown MCP server "other".',
+    );
+  });
+
   test("offers tools that ask the user, but none that need sampling or roots", async () => {
     const names = (await server.tools(never)).map(({ name }) => name);
     expect(names.filter((name) => /elicitation|sampling|roots/.test(name))).toEqual([
@@ -171,7 +194,7 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
       call(server, "get-resource-links", { arguments: { count: 2 } }),
       call(server, "get-structured-content", { arguments: { location: "Chicago" } }),
     ]);
-    expect(image?.content).toMatch(/\[image, image\/png, \d+ bytes; not shown\]/);
+    expect(image?.content).toMatch(/\[image, image\/png, \d+ bytes\]/);
     expect(links?.content).toMatch(/\S \(demo:\/\/resource\/\S+\)/);
     expect(JSON.parse(weather?.content ?? "")).toHaveProperty("temperature");
   });

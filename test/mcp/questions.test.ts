@@ -81,7 +81,10 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
         "sea",
         {
           type: "select",
-          options: [{ value: "s", description: "Serenity" }, { value: "(leave out)" }],
+          options: [
+            { value: "s", title: "Serenity", description: "Serenity" },
+            { value: "(leave out)" },
+          ],
         },
       ],
       ["phases", "phases", { ...select(["full", "new"]), isMultiple: true }],

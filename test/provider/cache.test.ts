@@ -105,8 +105,8 @@ test("many breakpoints make at most four points, the latest first", async () => 
   const marked = conversation.map((event) => ({ ...event, metadata: { cache_breakpoint: true } }));
   const all = marksIn(await bodySentTo("anthropic", requestWith("short", marked)));
   expect(all.toSorted()).toEqual([
-    expect.stringContaining("<documents>"),
     "Section two.",
+    expect.stringContaining("<documents>"),
     "call_b",
     "last",
   ]);
@@ -154,6 +154,21 @@ test.each(["google", "openai", "ollama", "llamacpp"] as const)(
     expect(body).not.toMatch(/cache_?control/i);
   },
 );
+
+test("what changes from turn to turn comes after the last point of the system prompt", async () => {
+  const parts = { ...everything, surroundings: "Today." };
+  const body = await bodySentTo("anthropic", requestOf(conversation, { ...parts, cache: "short" }));
+  expect(marksIn(body)).toEqual(marksIn(await bodySentTo("anthropic", requestWith("short"))));
+  expect(body).toMatchObject({ system: [{}, {}, {}, { type: "text", text: "Today." }] });
+});
+
+test("a provider without marks gets it in the same text as what comes before", async () => {
+  const options = { systemPrompt: "Prompt.", surroundings: "Today." };
+  const body = await bodySentTo("openai", requestOf(conversation, options));
+  expect(body).toMatchObject({
+    input: [{ content: "Prompt.\n\nToday." }, { role: "user" }, {}, {}, {}, {}],
+  });
+});
 
 describe("a reply of many parts", () => {
   const ids = Array.from({ length: 12 }, (_, index) => `call_${index}`);

@@ -53,7 +53,8 @@ const TOO_LONG: Readonly<Record<ProviderName, readonly [message: string, type?: 
 };
 
 const TOO_LONG_HINT =
-  "Start a new conversation with -n, or use a model with a larger context window.";
+  "Shorten the message, compact the conversation with `jp conversation compact --summarize`, or use a model " +
+  "with a larger context window.";
 const TOO_LONG_FOR_OLLAMA =
   "Ollama runs the model with a small context window unless told otherwise. Ask for a larger one, for " +
   "example `jp config set assistant.model.parameters.num_ctx 32768`, or start a new conversation with -n.";
@@ -101,6 +102,23 @@ describe.each(
       isRetryable: false,
       retryAfterMs: undefined,
       hint: provider === "ollama" ? TOO_LONG_FOR_OLLAMA : TOO_LONG_HINT,
+    });
+  });
+
+  test("names the image that the model does not take", async () => {
+    await using server = await CaptureServer.start();
+    const chunks = [errorBody(provider, "This model does not support image input.")];
+    server.answer({ status: 400, headers: json, chunks });
+    const model = await modelAt(server.url, provider, { fetch: used });
+    const content = { mediaType: "image/png", data: "AQID", filename: "shot.png" };
+    const attached = requestOf([chatRequest("Hi")], {
+      attachments: [{ source: "shot.png", content }],
+    });
+    const error: unknown = await collect(model.stream(attached)).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      kind: "invalid_request",
+      message: expect.stringContaining(": the model does not take shot.png (HTTP 400): This model"),
+      hint: expect.stringContaining("jp attachment rm"),
     });
   });
 

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { chatRequest, message } from "../../src/conversation/events.fixture.ts";
+import {
+  chatRequest,
+  message,
+  toolCall,
+  toolResult,
+} from "../../src/conversation/events.fixture.ts";
 import type { RecordedFile } from "../../src/conversation/index.ts";
 import type { ProviderName } from "../../src/provider/index.ts";
+import type { ContentBlock } from "../../src/tool/index.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { bodySentTo, collect, modelAt, requestOf } from "./support.ts";
 
@@ -126,3 +132,52 @@ describe("another file in a message", () => {
     expect(server.requests).toEqual([]);
   });
 });
+
+describe("an image in the result of a call", () => {
+  const data = "iVBORw0KGgo=";
+  const image = { type: "image", mimeType: "image/png", data } as const;
+  const fake = { ...image, mimeType: "image/jpeg" } as const;
+  const sent = { type: "base64", media_type: "image/png", data };
+
+  test.each([
+    [
+      "anthropic",
+      { messages: [{}, {}, { content: [{ content: [{ text: "[image]" }, { source: sent }] }] }] },
+    ],
+    [
+      "openai",
+      {
+        input: [
+          {},
+          {},
+          { output: [{ text: "[image]" }, { image_url: `data:image/png;base64,${data}` }] },
+        ],
+      },
+    ],
+  ] as const)("goes to %s with the text", async (provider, body) => {
+    expect(await bodyWith(provider, [image])).toMatchObject(body);
+  });
+
+  test("goes to google", async () => {
+    expect(JSON.stringify(await bodyWith("google", [image]))).toContain(data);
+  });
+
+  test.each(["openrouter", "llamacpp", "ollama"] as const)("is named to %s", async (provider) => {
+    const body = JSON.stringify(await bodyWith(provider, [image]));
+    expect(body).toContain("[1 of its files cannot be shown to you.]");
+    expect(body).not.toContain(data);
+  });
+
+  test.each([
+    ["is not what it says", [fake], false],
+    ["is for the user alone", [{ ...image, annotations: { audience: ["user"] } }], false],
+    ["is part of an error", [image], true],
+  ] as const)("is not sent if it %s", async (_name, blocks, isError) => {
+    expect(JSON.stringify(await bodyWith("anthropic", blocks, isError))).not.toContain(data);
+  });
+});
+
+function bodyWith(provider: ProviderName, blocks: readonly ContentBlock[], isError = false) {
+  const result = { ...toolResult("call_1", "[image]", isError), blocks };
+  return bodySentTo(provider, requestOf([chatRequest("Go."), toolCall("call_1"), result]));
+}

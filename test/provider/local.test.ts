@@ -552,6 +552,7 @@ describe("Ollama", () => {
     expect(await model.properties?.(parameters, signal)).toEqual({
       contextWindow,
       seesResults: true,
+      seesImages: false,
     });
   });
 

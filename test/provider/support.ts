@@ -60,6 +60,7 @@ export async function modelAt(
 
 export interface RequestOptions extends Partial<Omit<ModelRequest, "parts">> {
   readonly systemPrompt?: string;
+  readonly surroundings?: string;
   readonly sections?: readonly Section[];
   readonly attachments?: readonly Attachment[];
 }
@@ -69,10 +70,11 @@ export function requestOf(
   events: readonly ConversationEvent[],
   options: RequestOptions = {},
 ): ModelRequest {
-  const { systemPrompt, sections = [], attachments = [], ...rest } = options;
+  const { systemPrompt, surroundings, sections = [], attachments = [], ...rest } = options;
   return {
     parts: intoParts({
       ...(systemPrompt !== undefined && { systemPrompt }),
+      ...(surroundings !== undefined && { surroundings }),
       sections,
       attachments,
       stream: streamOf(...events),

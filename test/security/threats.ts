@@ -346,7 +346,8 @@ const workspace: Area = {
       id: "T-WORK-4",
       threat:
         "It loosens the user's settings: policies, time limits, answers, disabled tools, `inherit = false`, " +
-        "parameters through which a provider reaches others, an address on another machine.",
+        "parameters through which a provider reaches others, an address on another machine, attachments that run a " +
+        "command, load a page, read an MCP resource or name a file with passwords.",
       defence:
         "These are claims. Stricter settings and settings of appearance are not. Neither are " +
         "settings of jp's own read-only tools that the user's config does not set.",

@@ -53,6 +53,7 @@ export function createHost(
     stderr: stderr as Writable as WriteStream,
     writeOut: (text) => void stdout.write(text),
     isTerminal: () => false,
+    isInteractive: () => false,
     environment: { variables, home: variables["HOME"] ?? "/", platform: process.platform },
     cwd,
     pid: process.pid,
@@ -76,6 +77,8 @@ const NO_TERMINAL: TerminalDevice = {
   openInput: noTerminal,
   openOutput: noTerminal,
   onResize: () => ({ [Symbol.dispose]: () => {} }),
+  suspend: () => {},
+  onContinue: () => ({ [Symbol.dispose]: () => {} }),
 };
 
 function noTerminal(): never {

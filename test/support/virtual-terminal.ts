@@ -20,6 +20,9 @@ export abstract class VirtualTerminal extends TerminalScreen {
   readonly #inputs = new Set<VirtualInput>();
   readonly #outputs = new Set<VirtualOutput>();
   readonly #resizing = new Set<() => void>();
+  readonly #continuing = new Set<() => void>();
+  /** How often the command has been stopped with Ctrl-Z. */
+  suspensions = 0;
   /** Typed while no prompt is open. */
   #typedAhead = "";
   #isHungUp = false;
@@ -35,6 +38,13 @@ export abstract class VirtualTerminal extends TerminalScreen {
       onResize: (listener) => {
         this.#resizing.add(listener);
         return { [Symbol.dispose]: () => void this.#resizing.delete(listener) };
+      },
+      suspend: () => {
+        this.suspensions += 1;
+      },
+      onContinue: (listener) => {
+        this.#continuing.add(listener);
+        return { [Symbol.dispose]: () => void this.#continuing.delete(listener) };
       },
     };
   }
@@ -74,6 +84,11 @@ export abstract class VirtualTerminal extends TerminalScreen {
   override resize(columns: number, rows: number): void {
     super.resize(columns, rows);
     for (const listener of this.#resizing) listener();
+  }
+
+  /** As `fg` does after Ctrl-Z. */
+  continueCommand(): void {
+    for (const listener of this.#continuing) listener();
   }
 
   hangUp(): void {

@@ -46,7 +46,8 @@ describe("a select question that allows other answers", () => {
   });
 
   test.each([
-    ["Escape", `half${ESCAPE}`],
+    ["Escape", ESCAPE],
+    ["Escape twice", `half${ESCAPE}${ESCAPE}`],
     ["empty text", "\r"],
     ["blank text", "  \r"],
   ])("returns to the list after %s", async (_input, keys) => {

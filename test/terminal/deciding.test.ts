@@ -15,6 +15,7 @@ interface PermissionOptions {
 }
 
 const WIDE = { columns: 100 };
+const ESCAPE_TWICE = "Press Esc again to discard what you entered.";
 
 function permission(options: PermissionOptions = {}): PromptScreen {
   const { refused, edited, ...rest } = options;
@@ -105,12 +106,19 @@ describe("a permission prompt", () => {
   test.each([
     ["not today\r", { type: "skip", isRemembered: false, reason: "not today" }, "no: not today"],
     ["\r", { type: "skip", isRemembered: false }, "no"],
-    ["half\u001b", { type: "skip", isRemembered: false }, "no"],
   ])("takes an optional reason to skip: %j", async (keys, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", keys]);
     const lines = [CALL, `✔ ${QUESTION} ${said}`];
     expect([await screen.result(), screen.lines]).toEqual([result, lines]);
+  });
+
+  test("comes back if the reason is cancelled, after a second Escape if there is one", async () => {
+    const screen = permission();
+    await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", "\u001b"]);
+    await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", "half\u001b"]);
+    await screen.answer([ESCAPE_TWICE, "\u001b"], [OPEN, "y"]);
+    expect(await screen.result()).toEqual({ type: "run", isRemembered: false });
   });
 });
 
@@ -153,13 +161,21 @@ describe("the arguments of a call", () => {
     expect(await screen.result()).toEqual({ type: "skip", isRemembered: false });
   });
 
-  test("skip the call if the edit is cancelled", async () => {
-    const screen = permission();
-    await screen.answer([OPEN, "e"], [EDIT.join("\n"), "\u001b"]);
+  test.each([false, true])("lead back to the question on Escape (%j)", async (isEditing) => {
+    const screen = permission({ isEditing });
+    if (!isEditing) await screen.answer([OPEN, "e"]);
+    await screen.answer([EDIT.join("\n"), "\u001b"], [OPEN, "y"]);
     expect([await screen.result(), screen.lines]).toEqual([
-      { type: "skip", isRemembered: false, reason: "Edit cancelled" },
-      [CALL, `✔ ${QUESTION} no: Edit cancelled`],
+      { type: "run", isRemembered: false },
+      [CALL, `✔ ${QUESTION} yes`],
     ]);
+  });
+
+  test("are not lost by one Escape once they are changed", async () => {
+    const screen = permission();
+    await screen.answer([OPEN, "e"], [EDIT.join("\n"), "\u007f\u001b"]);
+    await screen.answer([ESCAPE_TWICE, ',"b":1}\r']);
+    expect(await screen.result()).toMatchObject({ arguments: { path: "a", b: 1 } });
   });
 
   test("can be edited in an editor, which gets the terminal to itself", async () => {
@@ -217,7 +233,6 @@ describe("a delivery prompt", () => {
     [" more\r", { type: "deliver", content: "two\nlines more" }, "yes, edited"],
     ["\r", { type: "deliver" }, "yes"],
     ["\u0015\u007f\u0015\r", { type: "deliver" }, "yes"],
-    ["x\u001b", { type: "deliver" }, "yes"],
   ])("edits the result: %j", async (keys, result, said) => {
     const [byKey, atOnce] = [delivery(), delivery({ isEditing: true })];
     await Promise.all([
@@ -230,6 +245,13 @@ describe("a delivery prompt", () => {
       ["two", "lines", `✔ ${LINE} ${said}`],
     ]);
   });
+});
+
+test.each([false, true])("Escape in the edited result goes back (%j)", async (isEditing) => {
+  const screen = delivery({ isEditing });
+  if (!isEditing) await screen.answer([MENU, "e"]);
+  await screen.answer(["? Edit the result:", "x\u001b"], [ESCAPE_TWICE, "\u001b"], [MENU, "n"]);
+  expect(await screen.result()).toEqual({ type: "withhold" });
 });
 
 describe("the interrupt menu", () => {
@@ -245,7 +267,13 @@ describe("the interrupt menu", () => {
     [TOOLS, "? Interrupted [c,r,s,t,?]", "s", { type: "stop" }, "✔ Interrupted stop"],
     [TOOLS, "? Interrupted [c,r,s,t,?]", "t", { type: "restart" }, "✔ Interrupted restart"],
     [STREAMING, "? Interrupted [c,r,s,a,?]", "a", { type: "discard" }, "✔ Interrupted abort"],
-    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u001b", { type: "leave" }, "✖ Interrupted quit"],
+    [
+      STREAMING,
+      "? Interrupted [c,r,s,a,?]",
+      "\u001b",
+      { type: "continue" },
+      "✔ Interrupted continue",
+    ],
     [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted quit"],
   ])("offers %j", async (choices, menu, key, result, line) => {
     const screen = interrupt(choices);
@@ -267,7 +295,8 @@ describe("the interrupt menu", () => {
 
   test("comes back if the reply is cancelled", async () => {
     const screen = interrupt();
-    await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", "x\u001b"], ["[c,r,s,t,?]", "c"]);
+    await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", "x\u001b"]);
+    await screen.answer([ESCAPE_TWICE, "\u001b"], ["[c,r,s,t,?]", "c"]);
     expect(await screen.result()).toEqual({ type: "continue" });
   });
 

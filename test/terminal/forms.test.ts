@@ -39,12 +39,13 @@ function field(number: number) {
 
 interface FormOptions extends VirtualTerminalOptions {
   readonly label?: string;
+  readonly allowsLater?: boolean;
   readonly task?: Pick<PrompterTask, "notification" | "printFirst" | "edited">;
 }
 
 function open(questions: readonly InquiryQuestion[], options: FormOptions = {}): PromptScreen {
-  const { label, task, ...rest } = options;
-  const request = { fields: fieldsOf(questions, label) };
+  const { label, allowsLater = false, task, ...rest } = options;
+  const request = { fields: fieldsOf(questions, label), allowsLater };
   return new PromptScreen({ method: "askForm", request, ...task }, rest);
 }
 
@@ -88,12 +89,7 @@ describe("a form", () => {
     expect([seen, result, screen.lines]).toEqual([
       [
         ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Tab add note"],
-        [
-          "Assistant",
-          "Look.",
-          "? Note:",
-          "  Enter submit · Alt-Enter new line · Esc discard the note",
-        ],
+        ["Assistant", "Look.", "? Note:", "  Enter submit · Alt-Enter new line · Esc go back"],
         ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Note: now", "  Tab add note"],
         [
           "Assistant",
@@ -102,7 +98,7 @@ describe("a form", () => {
           "❯ one",
           "  two",
           "  Other…",
-          "  ↑↓ move · type to filter · Enter select",
+          "  ↑↓ move · type to filter · Enter select · Esc go back",
         ],
         ["Assistant", first, second, "? (3/3) Password?", "  input is hidden · Enter submit"],
         ["Assistant", first, second, "✔ (3/3) Password? <redacted>", REVIEW],
@@ -116,10 +112,36 @@ describe("a form", () => {
     expect(screen.bytes.includes("hunter")).toBe(false);
   });
 
-  test("says at each question that Escape cancels all of them", async () => {
+  test("says at its first question that Escape cancels all of them", async () => {
     const screen = open([APPLY, NAME]);
     await screen.answer(["(1/2)", "?"], ["  Esc  cancel all questions", ESCAPE]);
     expect(await screen.result()).toEqual({ type: "cancelled" });
+  });
+
+  test("goes back one question at a time on Escape, and keeps the answers", async () => {
+    const screen = open([APPLY, WHICH, NAME]);
+    await screen.answer(["(1/3)", "y"], ["(2/3)", "two\r"], ["Esc go back", "Grace\r"]);
+    await screen.answer(["Send these", ESCAPE], ["Name? (Ada) Grace", ESCAPE]);
+    await screen.answer(["❯ two", ESCAPE], ["(1/3) Apply it? [y,Y,n,N,?] (y)", "n"]);
+    await screen.answer(["✔ (1/3) Apply it? no\n✔ (2/3) Which? two\n✔ (3/3) Name? Grace", "y"]);
+    expect(await screen.result()).toMatchObject({
+      results: [{ answer: false }, { answer: "two" }, { answer: "Grace" }],
+    });
+  });
+
+  test("asks before Escape at its first question discards answers", async () => {
+    const screen = open([APPLY, NAME]);
+    await screen.answer(["(1/2)", "y"], ["(2/2)", ESCAPE], ["(1/2)", ESCAPE]);
+    await screen.answer(["Cancel it, or go back?", ESCAPE], ["(1/2) Apply it?", ESCAPE]);
+    await screen.answer(["Cancel it, or go back?", "c"]);
+    expect([await screen.result(), screen.lines]).toEqual([{ type: "cancelled" }, CANCELLED]);
+  });
+
+  test("keeps its answers after Ctrl-C if the user goes back", async () => {
+    const screen = open([APPLY, NAME], { allowsLater: true });
+    await screen.answer(["(1/2)", "y"], ["(2/2)", "\u0003"], ["Leave this for later", "b"]);
+    await screen.answer(["✔ (1/2) Apply it? yes\n? (2/2)", "\r"], ["Send these", "y"]);
+    expect(await screen.result()).toMatchObject({ results: [{ answer: true }, { answer: "Ada" }] });
   });
 
   test("with one question looks like that question alone", async () => {
@@ -160,14 +182,6 @@ describe("a form", () => {
       ],
     ],
     [
-      "at the end",
-      [
-        ["(1/2)", "y"],
-        ["(2/2)", "\r"],
-        ["Send these", ESCAPE],
-      ],
-    ],
-    [
       "by Ctrl-C at the end",
       [
         ["(1/2)", "y"],
@@ -181,7 +195,7 @@ describe("a form", () => {
         ["(1/2)", "y"],
         ["(2/2)", "\r"],
         ["Send these", "1"],
-        ["(1/2)", ESCAPE],
+        ["(1/2)", "\u0003"],
       ],
     ],
   ] as const)("is cancelled as a whole %s", async (_where, steps) => {
@@ -300,7 +314,7 @@ describe("the review of a form", () => {
     const screen = await review([APPLY, NAME], ["y", "\r"]);
     await screen.answer(["Send these", "?"], ["show this help", ""]);
     const { lines } = screen;
-    screen.type(ESCAPE);
+    screen.type("y");
     await screen.end();
     expect(lines).toEqual([
       "✔ (1/2) Apply it? yes",
@@ -311,7 +325,7 @@ describe("the review of a form", () => {
       "  1    change answer 1",
       "  2    change answer 2",
       "  ?    show this help",
-      "  Esc  cancel all questions",
+      "  Esc  go back",
     ]);
   });
 

@@ -86,22 +86,18 @@ describe.each(TYPES)("a note to a %s question", (type) => {
     await opened.answer(["  Note: only today", keys]);
     expect([before, noting, await opened.result(), opened.lines]).toEqual([
       screen,
-      [
-        "? Note:",
-        "  only",
-        "  today",
-        "  Enter submit · Alt-Enter new line · Esc discard the note",
-      ],
+      ["? Note:", "  only", "  today", "  Enter submit · Alt-Enter new line · Esc go back"],
       { inquiryId, type: "answered", ...answer, note: "only\ntoday" },
       [`✔ What then? ${said} · note: only today`],
     ]);
   });
 
-  test("is discarded by Escape", async () => {
+  test("stays as it was after Escape, which asks before it discards a change", async () => {
     const opened = open(question);
     await opened.answer(["Tab add note", "\t"], ["? Note:", "first\r"]);
-    await opened.answer(["Note: first", "\t"], ["? Note: first", ESCAPE]);
-    await opened.untilShown((lines) => lines.join("\n") === screen.join("\n"));
+    await opened.answer(["Note: first", "\t"], ["? Note: first", `, second${ESCAPE}`]);
+    await opened.answer(["Press Esc again", ESCAPE]);
+    await opened.untilShown((lines) => lines.includes("  Note: first"));
     opened.type(ESCAPE);
     expect([await opened.result(), opened.lines]).toEqual([
       { inquiryId, type: "cancelled" },

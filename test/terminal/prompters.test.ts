@@ -133,11 +133,11 @@ const BEHAVIOURS: readonly Behaviour[] = [
     task: FORM,
     typed: [
       ["Really?", "y"],
-      ["What?", "\u001b"],
+      ["What?", "\u0003"],
     ],
     lines: [
       ["Really?", "y\r"],
-      ["What?", "/cancel\r"],
+      ["What?", "\u0003"],
     ],
     script: { answers: [{ answer: true }, { isCancelled: true }] },
     result: { type: "cancelled" },

@@ -180,7 +180,11 @@ describe("the arguments of a call", () => {
       await screen.answer(["more lines ·", END], ["go to the question", ""]);
       const end = screen.lines.join("");
       screen.type(" ");
-      await screen.answer([isEditing ? "? Edit arguments:" : "? Run local sh tool?", "\u001b"]);
+      if (isEditing) {
+        await screen.answer(["? Edit arguments:", "\u001b"], ["more lines ·", END]);
+        await screen.answer(["go to the question", " "]);
+      }
+      await screen.answer(["? Run local sh tool?", "\u001b"]);
       await screen.end();
       expect([result, end.includes("rm -rf /")]).toEqual([undefined, true]);
     },

@@ -3,11 +3,12 @@ import { existsSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import {
+  configFiles,
   configJsonSchema,
   configToJson,
+  type Edit,
   type ExplainedValue,
   explainLayers,
-  existingConfigFiles,
   findConfigFile,
   foldLayers,
   parseAssignment,
@@ -91,14 +92,26 @@ export async function setConfig({ args, options, context }: Call<SetConfigFlags>
   const [key = "", text = ""] = args;
   const keys = splitPath(key);
   const value = readValue(key, text, options);
-  const place = options.in ?? "workspace";
+  const file = await editConfigFile(options.in ?? "workspace", { keys, value }, context);
+  context.output.notice(neutralize(`Set ${key} in ${file}`));
+}
+
+/** Which config file to change. */
+export type ConfigFilePlace = NonNullable<SetConfigFlags["in"]>;
+
+/** Changes one key of a config file, and returns the file. Throws `config_unreadable`. */
+export async function editConfigFile(
+  place: ConfigFilePlace,
+  edit: Edit,
+  context: CommandContext,
+): Promise<string> {
   const file = await fileFor(place, context);
   const before = existsSync(file) ? await readFile(file, "utf8") : "";
   await makeFolder(path.dirname(file));
-  const after = await setInText(file, before, { keys, value });
+  const after = await setInText(file, before, edit);
   // The user's own files may hold private values.
   await writeDurably(file, Buffer.from(after), place === "workspace" ? 0o644 : 0o600);
-  context.output.notice(neutralize(`Set ${key} in ${file}`));
+  return file;
 }
 
 /** Throws `usage`, `config_invalid`. */
@@ -124,10 +137,8 @@ function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
   return plain as Json; // Parsed from JSON or text.
 }
 
-async function fileFor(
-  place: NonNullable<SetConfigFlags["in"]>,
-  context: CommandContext,
-): Promise<string> {
+/** The file of this place, which may not exist yet. */
+export async function fileFor(place: ConfigFilePlace, context: CommandContext): Promise<string> {
   const folder = await folderFor(place, context);
   const found = findConfigFile(folder, "config");
   if (found === undefined) return path.join(folder, "config.toml");
@@ -144,16 +155,27 @@ async function folderFor(
   return path.join(context.workspace.root, ".jp");
 }
 
-export async function printConfigPaths({ context }: Call<object>): Promise<void> {
+export interface ConfigPathFlags {
+  readonly format?: "text" | "json";
+}
+
+/** Standard output has the files that exist, so that scripts can use it. */
+export async function printConfigPaths({ options, context }: Call<ConfigPathFlags>): Promise<void> {
   const { output } = context;
-  const places = configPlaces(context);
-  const files = existingConfigFiles(places);
-  for (const file of files) output.print(output.isTerminal ? neutralize(file) : file);
-  if (files.length > 0) return;
-  const candidates = [places.workspaceRoot && `${places.workspaceRoot}/.jp`, places.userFolder];
-  output.notice("No config file yet. jp would read:");
-  for (const folder of candidates)
-    if (folder !== undefined) output.notice(`  ${neutralize(folder)}/config.toml`);
+  const files = configFiles(configPlaces(context));
+  const names = Object.keys(context.environment.variables).filter((name) =>
+    name.startsWith("JP_CFG_"),
+  );
+  if (options.format === "json") {
+    for (const file of files) output.print(jsonLine(file));
+    for (const variable of names) output.print(jsonLine({ variable, exists: true }));
+    return;
+  }
+  for (const { file, exists } of files) {
+    if (exists) output.print(output.isTerminal ? neutralize(file) : file);
+    else output.notice(output.paintNotice("dim", neutralize(`${file} (does not exist)`)));
+  }
+  for (const name of names) output.notice(neutralize(`${name} (environment variable)`));
 }
 
 export async function printSchema({ context }: Call<object>): Promise<void> {

@@ -115,6 +115,36 @@ Exit status: 0 if nothing differs, 1 if something does.`,
     .action(command(async () => (await import("./replay.ts")).replay));
 }
 
+export function defineUsage(definition: Command): void {
+  withConfigOption(definition)
+    .addOption(
+      new Option("--by <group>", "Group by model, day or conversation")
+        .choices(["model", "day", "conversation"])
+        .default("model"),
+    )
+    .option("--since <time>", "Only from then on: 2026-11-16, today, 12h, 7d or 2w (ago)")
+    .option("--until <time>", "Only before then")
+    .option("--all", "Include all workspaces that you have used")
+    .addOption(formatOption("text", "json"))
+    .addHelpText(
+      "after",
+      `
+Counts replies, questions that a model answered, and summaries, of archived
+conversations too. CACHED is part of INPUT, and REASONING part of OUTPUT. Costs
+need prices in the config, per million tokens:
+
+  [usage]
+  currency = "USD"
+
+  [usage.prices."anthropic/claude-sonnet-4-5"]
+  input = 3
+  cached_input = 0.3
+  cache_writes = 3.75
+  output = 15`,
+    )
+    .action(command(async () => (await import("./usage.ts")).showUsage));
+}
+
 export function defineModel(group: Command): void {
   withConfigOption(group.command("ls [provider]"))
     .description("List models of one provider, or of all that are available")
@@ -148,7 +178,15 @@ export function defineConfig(group: Command): void {
     .action(command(async () => (await import("./config.ts")).setConfig));
   group
     .command("path")
-    .description("List the config files in use, highest precedence last")
+    .description("List every file and variable that config can come from, highest precedence last")
+    .addOption(formatOption("text", "json"))
+    .addHelpText(
+      "after",
+      `
+Files that exist are printed to stdout, the other places to stderr. What a
+conversation remembers, --cfg and other flags come after all of them:
+\`jp config show --explain\` shows where each value comes from.`,
+    )
     .action(command(async () => (await import("./config.ts")).printConfigPaths));
   group
     .command("schema")
@@ -160,6 +198,43 @@ export function defineConfig(group: Command): void {
   jp config schema > .jp/config.schema.json`,
     )
     .action(command(async () => (await import("./config.ts")).printSchema));
+}
+
+function withTarget(definition: Command): Command {
+  return definition.option("--id <target>", "Of this conversation (default: the active one)");
+}
+
+export function defineAttachment(group: Command): void {
+  withTarget(withConfigOption(group.command("ls").alias("l")))
+    .description("List what is attached")
+    .addOption(formatOption("text", "json"))
+    .addHelpText("after", targetHelp("active"))
+    .action(command(async () => (await import("./attachment.ts")).listAttachments));
+  withTarget(group.command("add <what...>").alias("a"))
+    .description("Attach something to a conversation")
+    .addHelpText(
+      "after",
+      `
+What to attach:
+  src/main.ts             a file of the workspace: text, an image or a PDF
+  docs                    the files in a folder, and below it
+  'src/**/*.ts'           the files that match a pattern
+  '!src/**/*.test.ts'     leave these out of folders and patterns
+  https://example.com     a page
+  'cmd:git diff'          the output of a command
+  mcp+docs+page://intro   the resource page://intro of the MCP server docs
+
+jp reads attachments again for each turn, and sends them with every request.
+Folders and patterns leave out hidden files, files that .gitignore excludes,
+and files that look like keys or passwords.`,
+    )
+    .action(command(async () => (await import("./attachment.ts")).addAttachments));
+  withTarget(group.command("rm <what...>").alias("r"))
+    .description("Detach something from a conversation")
+    .action(command(async () => (await import("./attachment.ts")).removeAttachments));
+  withConfigOption(group.command("print <what>").alias("p"))
+    .description("Print an attachment as the model would get it")
+    .action(command(async () => (await import("./attachment.ts")).printAttachment));
 }
 
 export function defineNotify(group: Command): void {

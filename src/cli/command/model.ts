@@ -1,4 +1,5 @@
 /** `jp model ls`: the models that the providers list. */
+import { parseModelId, type PartialConfig, resolveModelId } from "../../config/index.ts";
 import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
 import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
 import type { Output } from "../../terminal/index.ts";
@@ -17,6 +18,8 @@ export interface ListModelsFlags extends ConfigFlags {
 interface ListedModel {
   readonly id: string;
   readonly contextWindow?: number;
+  /** Short names for it. */
+  readonly aliases?: readonly string[];
 }
 
 const TIMEOUT_MS = 10_000;
@@ -29,7 +32,8 @@ export async function listModels({ args, options, context }: Call<ListModelsFlag
   const providers = openProviders(machineOf(context), trusted.config);
   const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
   const lists = await Promise.allSettled(names.map((name) => fetchModels(providers, name)));
-  const models = lists.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  const listed = lists.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  const models = withAliases(listed, aliasesIn(trusted.config, wanted));
   for (const [index, result] of lists.entries()) {
     if (result.status === "fulfilled") continue;
     // Few users have every provider, so a missing one is not an error unless it was named.
@@ -38,7 +42,7 @@ export async function listModels({ args, options, context }: Call<ListModelsFlag
   }
   if (options.format === "json") for (const model of models) output.print(jsonLine(model));
   else printTable(models, output);
-  if (models.length === 0) throw new ExitStatus(1);
+  if (listed.length === 0) throw new ExitStatus(1);
 }
 
 async function fetchModels(
@@ -57,6 +61,40 @@ async function fetchModels(
   }));
 }
 
+/** The names of each model, by its id. Aliases that lead nowhere are left out. */
+function aliasesIn(
+  config: PartialConfig,
+  provider?: string,
+): ReadonlyMap<string, readonly string[]> {
+  const { aliases = {} } = config.providers?.llm ?? {};
+  const named = Object.keys(aliases).flatMap((alias) => {
+    try {
+      const model = resolveModelId(parseModelId(alias), aliases);
+      const isWanted = provider === undefined || provider === model.provider;
+      return isWanted ? [{ alias, id: `${model.provider}/${model.name}` }] : [];
+    } catch {
+      return [];
+    }
+  });
+  const groups = Map.groupBy(named, ({ id }) => id);
+  return new Map([...groups].map(([id, group]) => [id, group.map(({ alias }) => alias)]));
+}
+
+/** Models that have a name and were not listed come last. */
+function withAliases(
+  models: readonly ListedModel[],
+  aliases: ReadonlyMap<string, readonly string[]>,
+): readonly ListedModel[] {
+  const known = new Set(models.map(({ id }) => id));
+  return [
+    ...models.map((model) => {
+      const names = aliases.get(model.id);
+      return names === undefined ? model : { ...model, aliases: names };
+    }),
+    ...[...aliases].filter(([id]) => !known.has(id)).map(([id, names]) => ({ id, aliases: names })),
+  ];
+}
+
 /** No key, or no server on this machine: the user does not use this provider. */
 function isUnused(provider: string, error: unknown): boolean {
   if (!isJpError(error)) return false;
@@ -69,9 +107,15 @@ function printTable(models: readonly ListedModel[], output: Output): void {
     output.notice("No models available. Set an API key, or start a local server.");
     return;
   }
-  const columns = [{ title: "MODEL", shrinks: true }, { title: "CONTEXT" }];
-  const rows = models.map(({ id, contextWindow }): Cell[] => [
+  const hasAliases = models.some(({ aliases }) => aliases !== undefined);
+  const columns = [
+    { title: "MODEL", shrinks: true },
+    ...(hasAliases ? [{ title: "ALIAS", shrinks: true }] : []),
+    { title: "CONTEXT" },
+  ];
+  const rows = models.map(({ id, aliases = [], contextWindow }): Cell[] => [
     { text: oneLine(id), style: "cyan" },
+    ...(hasAliases ? [{ text: oneLine(aliases.join(", ")) }] : []),
     { text: contextWindow?.toLocaleString("en-US") ?? "", style: "dim" },
   ]);
   const { paint, lineWidth: width } = output;

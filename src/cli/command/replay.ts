@@ -5,9 +5,11 @@ import {
   resolveLimits,
   type PartialConfig,
 } from "../../config/index.ts";
+import type { McpServers } from "../../mcp/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../render/index.ts";
 import {
   offlineToolbox,
+  openConfiguredServers,
   openProviders,
   openTools,
   replayConversation,
@@ -15,6 +17,7 @@ import {
   type ReplayResult,
 } from "../../runtime/index.ts";
 import type { JsonObject } from "../../util/index.ts";
+import { attachToTurn } from "../attachments.ts";
 import type { CommandContext } from "../context.ts";
 import { resolveTargetForReading } from "../conversations.ts";
 import type { Call } from "../define.ts";
@@ -37,13 +40,14 @@ export async function replay({ args, options, context }: Call<ReplayFlags>): Pro
   const trusted = await trustedConfig(context, { cfg, directives, id, conversation });
   warnWithheld(trusted, context);
   const { config } = trusted;
-  await using tools = openTools(machineOf(context), config, id);
+  await using servers = openConfiguredServers(machineOf(context), config);
+  await using tools = openTools(machineOf(context), config, { conversation: id, servers });
   const isOffline = options.model === "recorded" && options.tools === "recorded";
   const result = await replayConversation({
     stream: conversation.stream,
     toolbox: isOffline ? offlineToolbox(tools) : tools.toolbox,
     runsTools: options.tools === "live",
-    ...(options.model === "live" && (await liveModel(context, config))),
+    ...(options.model === "live" && (await liveModel(context, config, servers))),
     maxCycles: config.conversation?.max_cycles ?? 1,
     limits: resolveLimits(config),
     clock: context.clock,
@@ -57,16 +61,20 @@ export async function replay({ args, options, context }: Call<ReplayFlags>): Pro
 async function liveModel(
   context: CommandContext,
   config: PartialConfig,
-): Promise<Pick<ReplayOptions, "model" | "assistant" | "inquiryModels">> {
+  servers: McpServers,
+): Promise<Pick<ReplayOptions, "model" | "assistant" | "inquiryModels" | "attachments">> {
   const assistant = resolveAssistant(config);
   const providers = openProviders(machineOf(context), config, {});
   const { inquiry } = config.conversation ?? {};
+  const model = await providers.model(assistant.model.provider, assistant.model.name);
+  const { attachments } = await attachToTurn({ config, assistant, model, servers }, [], context);
   return {
-    model: await providers.model(assistant.model.provider, assistant.model.name),
+    model,
     assistant,
+    attachments,
     inquiryModels: {
       assistant: (target) => resolveInquiryAssistant(config, target),
-      model: ({ model }) => providers.model(model.provider, model.name),
+      model: ({ model: wanted }) => providers.model(wanted.provider, wanted.name),
       schemaMode: inquiry?.schema ?? "stable",
     },
   };

@@ -6,6 +6,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { loadConfig } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
+import { workspaceInstructions } from "../surroundings.ts";
 import { askTrust, workspaceTrust } from "../trust.ts";
 import { findConversation } from "./query/conversation.ts";
 
@@ -26,7 +27,8 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
   }
   const id = await findConversation(context, options);
   const layers = await loadConfig(context, id === undefined ? {} : { id });
-  const claims = await trusted.findUntrusted(layers, id);
+  const instructions = workspaceInstructions(context, layers);
+  const claims = await trusted.findUntrusted(layers, id, instructions);
   if (claims.length === 0) {
     output.notice("Nothing here needs to be trusted.");
     return;

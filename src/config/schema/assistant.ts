@@ -78,7 +78,7 @@ const instruction = group({
 });
 
 export const assistantSchema = group({
-  name: described("name of the assistant", v.string()),
+  name: described("name of the assistant, shown while jp waits for it", v.string()),
   system_prompt: described("the system prompt", list.text),
   system_prompt_sections: described("additional sections of the system prompt", list.of(section)),
   instructions: described(

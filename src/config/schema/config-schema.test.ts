@@ -120,7 +120,12 @@ describe("what may be written", () => {
     [
       "lists",
       {
-        conversation: { attachments: ["a", { type: "cmd" }] },
+        conversation: {
+          attachments: [
+            "a",
+            { type: "cmd", path: "git", params: { arg: ["diff"], description: "x" } },
+          ],
+        },
         assistant: { instructions: { value: [{ title: "a" }], strategy: "prepend" } },
       },
     ],

@@ -13,25 +13,41 @@ import {
   list,
   namedBy,
   openGroup,
+  unsupported,
   wholeNumber,
 } from "./node.ts";
+import { compactionSchema } from "./compaction.ts";
 import { providersSchema } from "./providers.ts";
 import { toolsSchema } from "./tool.ts";
+
+/** An address in parts. Params become its query. */
+const attachment = v.object({
+  type: v.pipe(v.string(), v.nonEmpty()),
+  path: v.string(),
+  params: v.optional(namedBy(v.union([v.string(), v.array(v.string())]))),
+});
 
 const conversation = group({
   title: group({
     generate: group({
-      auto: described("generate titles for new conversations", v.boolean()),
+      auto: described(
+        "ask a model for the title of a new conversation; by default, only if one is named below",
+        v.boolean(),
+      ),
       model: group({
         id: described("the model that generates titles", modelIdSchema),
-        parameters: v.pipe(openGroup({}), behaviour({ isModelParameters: true })),
+        parameters: described(
+          "its parameters",
+          v.pipe(openGroup({}), behaviour({ isModelParameters: true })),
+        ),
       }),
     }),
   }),
   tools: toolsSchema,
   attachments: described(
-    "documents to attach to every request",
-    list.of(v.union([v.string(), openGroup({})])),
+    "what to attach to the conversation: paths in the workspace (files, folders, patterns such as docs/**/*.md), " +
+      "https:// pages, cmd:<command>, mcp+<server>+<resource>, or a table with type, path and params",
+    list.of(v.union([v.string(), attachment])),
   ),
   inquiry: group({
     assistant: assistantSchema,
@@ -58,18 +74,33 @@ const conversation = group({
       wholeNumber({ min: 1024, max: 67_108_864 }),
     ),
   }),
+  compaction: compactionSchema,
+  surroundings: group({
+    folder: described("tell the model the current folder", v.boolean()),
+    platform: described("tell the model the operating system", v.boolean()),
+    date: described("tell the model the date", v.boolean()),
+    git: described("tell the model the branch, and how many files have changed", v.boolean()),
+    agents_md: described(
+      "give the model the AGENTS.md of the workspace, and the one nearest to the current folder",
+      v.boolean(),
+    ),
+  }),
   start_local: described(
     "store new conversations outside the workspace, for you alone",
     v.boolean(),
   ),
-  default_id: described("the conversation to use when none is active", v.string()),
+  default_id: described(
+    "the conversation to use when none is active in this terminal: last_activated, " +
+      "last_created, previous, an id, or ask (name one yourself)",
+    v.string(),
+  ),
   max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
 });
 
 const progress = group({
   show: described("show a progress indicator", v.boolean()),
   delay_secs: described("seconds to wait before showing it", atLeast(0)),
-  interval_ms: described("milliseconds between updates", atLeast(0)),
+  interval_ms: described("milliseconds between updates", wholeNumber({ min: 20, max: 60_000 })),
 });
 
 const duration = v.union([
@@ -77,17 +108,53 @@ const duration = v.union([
   atLeast(0),
   v.object({ secs: atLeast(0), nanos: atLeast(0) }),
 ]);
+const color = v.union([v.number(), v.string()]);
+const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
+
+const NO_BACKGROUND = "jp does not color backgrounds";
+const NO_TYPEWRITER = "jp prints text as it arrives";
+
+/** What other versions accept too; `summary` would need another model. */
+const reasoningDisplay = v.pipe(
+  v.union([
+    v.string(),
+    wholeNumber({ min: 0, max: 1_000_000 }),
+    v.object({ truncate: v.object({ characters: wholeNumber({ min: 0, max: 1_000_000 }) }) }),
+  ]),
+  v.check(
+    (display) =>
+      typeof display !== "string" || /^(?:full|hidden|static|progress|timer|\d+)$/.test(display),
+    "expected full, hidden, static, progress, timer or a number of characters",
+  ),
+);
 
 const style = group({
-  code: described("code blocks", openGroup({ color: v.boolean() })),
-  markdown: described("rendered Markdown", openGroup({ wrap_width: atLeast(0) })),
+  code: group({
+    color: described("color code blocks", v.boolean()),
+    line_numbers: unsupported("jp does not number lines of code", v.boolean()),
+    file_link: unsupported("jp does not store code blocks in files", link),
+    copy_link: unsupported("jp does not store code blocks in files", link),
+  }),
+  inline_code: group({ background: unsupported(NO_BACKGROUND, color) }),
+  markdown: group({
+    wrap_width: described(
+      "maximum width of lines; 0 for the width of the terminal",
+      wholeNumber({ min: 0, max: 10_000 }),
+    ),
+    table_max_column_width: unsupported("columns share the width of the terminal", atLeast(0)),
+    table_continuation_edge: unsupported("jp draws lines between rows instead", v.boolean()),
+    theme: unsupported("jp uses the colors of your terminal", v.string()),
+    hr_style: unsupported("jp always draws a line", v.picklist(["markdown", "line"])),
+  }),
   reasoning: group({
     display: described(
-      "full, hidden, summary, static, progress, timer, or a number of characters",
-      v.union([v.string(), atLeast(0), openGroup({})]),
+      "how to show reasoning: full, hidden, static (one line), progress or timer (on the status line), or a " +
+        "number of characters",
+      reasoningDisplay,
     ),
-    background: described("background color", v.union([v.number(), v.string()])),
-    extend_across_tool_calls: described("keep reasoning together across tool calls", v.boolean()),
+    summary_model: unsupported("jp does not summarize reasoning", openGroup({})),
+    background: unsupported(NO_BACKGROUND, color),
+    extend_across_tool_calls: unsupported(NO_BACKGROUND, v.boolean()),
   }),
   streaming: group({ progress }),
   tool_call: group({
@@ -96,12 +163,15 @@ const style = group({
     preparing: progress,
   }),
   typewriter: group({
-    text_delay: described("delay between characters", duration),
-    code_delay: described("delay between characters of code", duration),
-    max_latency: described("maximum time to fall behind", duration),
+    text_delay: unsupported(NO_TYPEWRITER, duration),
+    code_delay: unsupported(NO_TYPEWRITER, duration),
+    max_latency: unsupported(NO_TYPEWRITER, duration),
   }),
-  mcp_startup: progress,
+  mcp_startup: unsupported("jp shows no progress while servers start", progress),
   lock_wait: group({
+    show: described("say so when a conversation is in use", v.boolean()),
+    delay_secs: described("seconds to wait before saying so", atLeast(0)),
+    interval_ms: unsupported("jp says so once", atLeast(0)),
     timeout_secs: described("seconds to wait for a conversation that is in use", atLeast(0)),
   }),
   prompt: described(
@@ -120,21 +190,46 @@ const style = group({
 const editor = group({
   cmd: described(
     "the editor command; without it, the first variable of envs that is set",
-    v.string(),
+    v.union([
+      v.string(),
+      v.object({
+        program: v.string(),
+        args: v.optional(v.array(v.string())),
+        shell: v.optional(v.boolean()),
+      }),
+    ]),
   ),
   envs: described("environment variables that name the editor", v.array(v.string())),
-  inline: openGroup({}),
+  inline: group({
+    edit_mode: unsupported("jp has the keys of Emacs only", v.picklist(["emacs", "vi"])),
+  }),
 });
 
-const action = described("what Ctrl-C does: prompt, or one of its choices", v.string());
+const inEditor = described(
+  "write the message in your editor: false, true, always (never at the prompt instead) or never",
+  v.union([v.boolean(), v.picklist(["always", "never"])]),
+);
 
 const interrupt = group({
   escalation_cooldown_secs: described(
-    "a second Ctrl-C within this many seconds ends the turn",
+    "where Ctrl-C has a fixed action: a second one within this many seconds ends the turn",
     atLeast(0),
   ),
-  streaming: group({ action }),
-  tool_call: group({ action, compose_in_editor: v.union([v.boolean(), v.string()]) }),
+  streaming: group({
+    action: described(
+      "what Ctrl-C does during a reply: prompt (ask you), continue, stop (keep the reply so far), abort " +
+        "(discard it) or reply",
+      v.picklist(["prompt", "continue", "stop", "abort", "reply"]),
+    ),
+    compose_in_editor: inEditor,
+  }),
+  tool_call: group({
+    action: described(
+      "what Ctrl-C does while tools run: prompt (ask you), continue, restart, respond or stop",
+      v.picklist(["prompt", "continue", "restart", "respond", "stop"]),
+    ),
+    compose_in_editor: inEditor,
+  }),
 });
 
 const webAddress = v.pipe(
@@ -193,6 +288,27 @@ const notify = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+const price = (of: string) => described(`price of a million ${of}`, atLeast(0));
+
+/** Never recorded with a conversation: prices belong to an account. */
+const usage = v.pipe(
+  group({
+    currency: described("currency of the prices", v.pipe(v.string(), v.nonEmpty())),
+    prices: described(
+      "prices by model: provider/name, or provider/* for all others of a provider; jp knows no others",
+      namedBy(
+        group({
+          input: price("input tokens"),
+          cached_input: price("input tokens from the cache; by default that of input"),
+          cache_writes: price("input tokens written to the cache; by default that of input"),
+          output: price("output tokens, reasoning included"),
+        }),
+      ),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
 function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
@@ -222,15 +338,14 @@ export const configSchema = group({
   editor,
   interrupt,
   user: group({ name: described("your name, recorded with your messages", v.string()) }),
-  template: openGroup({
-    values: described(
-      "values for templates, by name",
-      v.pipe(namedBy(v.unknown()), behaviour({ merge: "fields" })),
-    ),
-  }),
-  plugins: openGroup({}),
+  template: unsupported(
+    "messages are not templates",
+    openGroup({ values: v.pipe(namedBy(v.unknown()), behaviour({ merge: "fields" })) }),
+  ),
+  plugins: unsupported("jp has no plugins", openGroup({})),
   providers: providersSchema,
   notify,
+  usage,
 });
 
 /** One layer, or several merged: any key may be absent. */

@@ -58,6 +58,8 @@ export interface Behaviour {
   readonly isMachineSpecific?: boolean;
   /** Parameters of a model. Unknown keys are passed through to its provider. */
   readonly isModelParameters?: boolean;
+  /** Why jp refuses the key, or this value. It is known by name because other versions have it. */
+  readonly unsupported?: string | ((value: unknown) => string | undefined);
   /** Converts back to what is written in files, where that differs from the parsed value. */
   readonly toJson?: (value: never) => Json;
 }
@@ -66,6 +68,12 @@ export function behaviour<Value>(
   of: Omit<Behaviour, "toJson"> & { readonly toJson?: (value: Value) => Json },
 ) {
   return v.metadata<Value, { readonly behaviour: Behaviour }>({ behaviour: of });
+}
+
+/** A key of other versions that has no effect here. Whoever writes it is told so, and why. */
+export function unsupported<const Schema extends v.GenericSchema>(why: string, schema: Schema) {
+  const refused = v.pipe(schema, behaviour({ unsupported: why }));
+  return described(`not supported: ${why}`, refused as unknown as Schema); // Only adds metadata.
 }
 
 export function findBehaviour(schema: v.GenericSchema): Behaviour {

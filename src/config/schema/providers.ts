@@ -49,6 +49,13 @@ const mcpServer = group({
     // They may hold a token.
     namedBy(v.pipe(v.string(), behaviour({ isPrivate: true }))),
   ),
+  all_tools: described(
+    "offer all its tools to the model, without an entry for each; true, or a prefix for their names",
+    v.union([
+      v.boolean(),
+      v.pipe(v.string(), v.regex(/^[\w-]{0,32}$/, "expected letters, digits, - and _")),
+    ]),
+  ),
   optional: described("continue without it if it does not start", v.boolean()),
   allow_secrets: described("let its forms ask for passwords and other secrets", v.boolean()),
   allow_sampling: described("let it send its own prompts to the inquiry model", v.boolean()),

@@ -5,7 +5,16 @@ import { findSeconds } from "../duration.ts";
 import { toJson } from "../schema-node.ts";
 import { assistantSchema } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
-import { atLeast, behaviour, definedOnly, described, group, namedBy, openGroup } from "./node.ts";
+import {
+  atLeast,
+  behaviour,
+  definedOnly,
+  described,
+  group,
+  namedBy,
+  openGroup,
+  unsupported,
+} from "./node.ts";
 
 /**
  * Which directives may switch a tool on or off. `any`: all of them. `if_named`: one that names the tool.
@@ -82,21 +91,44 @@ const lines = v.union([
   atLeast(0),
   v.object({ truncate: v.object({ lines: atLeast(0) }) }),
 ]);
+const linesByAudience = v.union([
+  lines,
+  v.strictObject({
+    user: v.optional(v.union([v.literal("chat"), lines])),
+    assistant: v.optional(lines),
+  }),
+]);
 const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
+const NO_RESULT_FILES = "jp does not store results in files of their own";
 
 const style = group({
   hidden: described("hide calls and results", v.boolean()),
-  inline_results: described("how much of a result to show: off, full or a number of lines", lines),
-  results_file_link: described("link to the whole result: full, osc8 or off", link),
+  header: described(
+    "whether to show a line for each call: on or off",
+    v.union([v.boolean(), v.picklist(["on", "off"])]),
+  ),
+  inline_results: described(
+    "how much of a result to show: off, full or a number of lines; or a table with that for what is addressed to the user, where chat shows it as the assistant's own words, and to the assistant",
+    linesByAudience,
+  ),
+  results_file_link: unsupported(NO_RESULT_FILES, link),
   parameters: described(
-    "how to show arguments: json, function_call, off, or a command that formats them",
-    v.union([v.picklist(["json", "function_call", "off"]), commandSchema]),
+    "how to show arguments: json, function_call or off; when jp asks for permission, it always shows them",
+    v.pipe(
+      v.union([v.picklist(["json", "function_call", "off"]), commandSchema]),
+      behaviour({ unsupported: explainFormatter }),
+    ),
   ),
   error: group({
-    inline_results: described("the same, for errors", lines),
-    results_file_link: described("the same, for errors", link),
+    inline_results: described("the same, for errors", linesByAudience),
+    results_file_link: unsupported(NO_RESULT_FILES, link),
   }),
 });
+
+function explainFormatter(value: unknown): string | undefined {
+  const isWord = value === "json" || value === "function_call" || value === "off";
+  return isWord ? undefined : "jp runs no command to format arguments";
+}
 
 const shared = {
   enable: described(
@@ -107,10 +139,7 @@ const shared = {
     "before a call runs: ask, unattended (run it), edit (the arguments first) or skip",
     v.picklist(["ask", "unattended", "edit", "skip"]),
   ),
-  format: described(
-    "when a command formats the arguments: ask (after approval) or unattended (before)",
-    v.picklist(["ask", "unattended"]),
-  ),
+  format: unsupported("no command formats arguments", v.picklist(["ask", "unattended"])),
   result: described(
     "before a result goes to the model: unattended (deliver it), ask, edit or skip",
     v.picklist(["unattended", "ask", "edit", "skip"]),
@@ -302,7 +331,7 @@ const toolSchema = group({
     v.boolean(),
   ),
   options: described("values for a local tool, never shown to a model", namedBy(v.unknown())),
-  access: described("what a local tool may access; not enforced", v.unknown()),
+  access: unsupported("a local tool can access whatever you can", v.unknown()),
 });
 
 /** The config of one tool: any key may be absent. */

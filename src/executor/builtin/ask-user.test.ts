@@ -236,7 +236,7 @@ test("by default it is on, needs no permission and is hidden from the display", 
     run: "unattended",
     result: "unattended",
     questions: { answer: label, answer_2: label, answer_3: label, answer_4: label },
-    style: { hidden: true, inline_results: "off", results_file_link: "off", parameters: "off" },
+    style: { hidden: true, inline_results: "off", parameters: "off" },
   });
 });
 

@@ -95,7 +95,7 @@ export function createAskUser(): ShippedTool {
         answer: LABEL,
         ...Object.fromEntries(MORE_IDS.map((id) => [id, LABEL])),
       },
-      style: { hidden: true, inline_results: "off", results_file_link: "off", parameters: "off" },
+      style: { hidden: true, inline_results: "off", parameters: "off" },
     },
   };
 }

@@ -38,7 +38,7 @@ function toResult(outcome: Outcome, tool: Tool, name: string): AttemptResult {
     case "success":
       return outcome;
     case "error":
-      return { type: "error", content: describeError(outcome) };
+      return toErrorResult(outcome);
     case "needs_input":
       return { ...outcome, source: tool.inquirySource(name) };
     default:
@@ -46,7 +46,12 @@ function toResult(outcome: Outcome, tool: Tool, name: string): AttemptResult {
   }
 }
 
-/** The text of an error for the model: its message and its causes. */
-export function describeError({ message, trace }: Extract<Outcome, { type: "error" }>): string {
-  return trace.length === 0 ? message : `${message}\n\nTrace:\n${trace.join("\n")}`;
+/** The text for the model is the message and its causes. */
+export function toErrorResult({
+  message,
+  trace,
+  blocks,
+}: Extract<Outcome, { type: "error" }>): AttemptResult {
+  const content = trace.length === 0 ? message : `${message}\n\nTrace:\n${trace.join("\n")}`;
+  return { type: "error", content, ...(blocks !== undefined && { blocks }) };
 }

@@ -45,7 +45,7 @@ export function createDescribeTools(find: FindDescription): ShippedTool {
       result: "unattended",
       description,
       parameters: { tools },
-      style: { hidden: true, inline_results: "off", results_file_link: "off", parameters: "off" },
+      style: { hidden: true, inline_results: "off", parameters: "off" },
     },
   };
 }

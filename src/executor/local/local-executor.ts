@@ -21,7 +21,7 @@ import {
   ShapeError,
   systemErrorCode,
 } from "../../util/index.ts";
-import { describeError } from "../builtin/builtin-executor.ts";
+import { toErrorResult } from "../builtin/builtin-executor.ts";
 import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
 import { renderCommand } from "./render-command.ts";
 import type { TemplateContext } from "./template.ts";
@@ -166,7 +166,7 @@ function toExitResult(name: string, exit: ProcessExit, output: ProcessOutput): A
     case "success":
       return outcome;
     case "error":
-      return { type: "error", content: describeError(outcome) };
+      return toErrorResult(outcome);
     case "needs_input":
       // Who asks is never read from the output.
       return { ...outcome, source: { source: "tool", name } };
@@ -195,10 +195,13 @@ type ReadOutcome =
   /** Any other text. */
   | { readonly type: "none" };
 
+const OUTCOME_START =
+  /^\s*\{\s*"(?:type"\s*:\s*"(?:success|error|needs_input)"|content"\s*:\s*\[\s*\{\s*"type")/;
+
 function readOutcome({ stdout }: ProcessOutput): ReadOutcome {
   const text = stdout.toText();
   if (stdout.isTruncated) {
-    const isOutcome = /^\s*\{\s*"type"\s*:\s*"(?:success|error|needs_input)"/.test(text);
+    const isOutcome = OUTCOME_START.test(text);
     return isOutcome ? { type: "malformed", problem: "it is too long" } : { type: "none" };
   }
   try {

@@ -81,9 +81,7 @@ function answerTypeOf({ kind, isSecret, isRequired }: FormField): AnswerType {
     case "boolean":
       return { type: "boolean" };
     case "choice": {
-      const options = kind.options.map(({ value, title }): SelectOption =>
-        title === undefined ? { value } : { value, description: shortLine(title) },
-      );
+      const options = kind.options.map(({ value, title }) => toOption(value, title));
       if (kind.isMultiple) return { type: "select", options, isMultiple: true };
       const none =
         isRequired || options.some(({ value }) => value === LEAVE_OUT) ? [] : [LEAVE_OUT];
@@ -92,6 +90,12 @@ function answerTypeOf({ kind, isSecret, isRequired }: FormField): AnswerType {
     default:
       return kind satisfies never;
   }
+}
+
+/** The title is also the description, for whoever shows only values and descriptions. */
+function toOption(value: string, title: string | undefined): SelectOption {
+  const shown = shortLine(title ?? "");
+  return shown === "" ? { value } : { value, title: shown, description: shown };
 }
 
 function suggestionOf({ kind, default: suggested }: FormField): Json | undefined {

@@ -21,6 +21,7 @@ export interface LeafWriterOptions {
   readonly page: Page;
   readonly paint: Paint;
   readonly hyperlinks: boolean;
+  readonly colorsCode: boolean;
   /** Called before the first line of each block. */
   readonly startBlock: () => void;
 }
@@ -269,11 +270,11 @@ export class LeafWriter {
 
   #openFence(fence: Fence): Promise<void> | undefined {
     this.#start();
-    const { page, paint } = this.#options;
+    const { page, paint, colorsCode } = this.#options;
     this.#leaf = {
       type: "fence",
       fence,
-      block: createCodeBlock({ page, paint, info: fence.info }),
+      block: createCodeBlock({ page, paint, info: fence.info, isPlain: !colorsCode }),
     };
     return this.#inline.keepsMarks ? undefined : prepareLanguage(languageOf(fence.info));
   }
@@ -303,18 +304,20 @@ interface CodeBlockOptions {
   readonly paint: Paint;
   /** The text after the fence; its first word names the language. */
   readonly info: string;
+  /** Without colors. */
+  readonly isPlain?: boolean;
 }
 
 const FENCE = "```";
 
 /** The language must be loaded before the first line; see `prepareLanguage`. */
-function createCodeBlock({ page, paint, info }: CodeBlockOptions): CodeBlock {
+function createCodeBlock({ page, paint, info, isPlain = false }: CodeBlockOptions): CodeBlock {
   let highlight: LineHighlighter | undefined;
   page.write(paint("dim", truncate(FENCE + oneLine(info), page.room())));
   page.endLine();
   return {
     add: (line) => {
-      highlight ??= createLineHighlighter(languageOf(info), paint);
+      highlight ??= createLineHighlighter(isPlain ? "" : languageOf(info), paint);
       const shown = highlight(neutralize(line));
       if (shown !== "") page.write(shown);
       page.endLine();

@@ -19,6 +19,8 @@ export interface MarkdownStreamOptions {
   /** If it paints nothing, Markdown marks such as `**` stay visible. */
   readonly paint: Paint;
   readonly width: number;
+  /** Whether code blocks are colored; they are by default. */
+  readonly colorsCode?: boolean;
   /** Write links as OSC 8; otherwise the address follows the text. */
   readonly hyperlinks: boolean;
   /** Called once per delta, with everything that became certain. */
@@ -137,6 +139,7 @@ interface BlockReaderOptions {
   readonly paint: Paint;
   readonly width: number;
   readonly hyperlinks: boolean;
+  readonly colorsCode?: boolean;
   readonly write: (text: string) => void;
 }
 
@@ -156,13 +159,13 @@ class BlockReader {
   readonly #levels: (Level & { readonly container: Container })[] = [];
   #followsBlank = false;
 
-  constructor({ paint, width, hyperlinks, write }: BlockReaderOptions) {
+  constructor({ paint, width, hyperlinks, colorsCode = true, write }: BlockReaderOptions) {
     this.#paint = paint;
     this.#page = createPage(width, write);
     const startBlock = () => {
       this.#startBlock(false);
     };
-    this.#leaf = new LeafWriter({ page: this.#page, paint, hyperlinks, startBlock });
+    this.#leaf = new LeafWriter({ page: this.#page, paint, hyperlinks, colorsCode, startBlock });
   }
 
   /** Takes a whole line without its line break. Wait for the promise before the next line. */

@@ -1,12 +1,15 @@
 /** Options and help of `jp conversation`. */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   collect,
   command,
+  COMPACT_HELP,
+  compactOption,
   formatOption,
   parseCount,
   repeatableChoice,
   targetHelp,
+  withConfigOption,
   withTurns,
 } from "../../define.ts";
 
@@ -49,6 +52,7 @@ function defineReaders(group: Command): void {
     .description("Print a conversation")
     .option("--full", "Print tool results in full")
     .option("--no-reasoning", "Leave out the model's reasoning")
+    .option("--compacted", "Print what the model sees: with compactions applied")
     .addOption(formatOption("text", "markdown", "json"))
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./print.ts")).printConversation));
@@ -88,6 +92,46 @@ function defineGrep(group: Command): void {
     .action(command(async () => (await import("./grep.ts")).grepConversations));
 }
 
+function defineCompact(group: Command): void {
+  withTurns(withConfigOption(group.command("compact [target...]")))
+    .description("Shorten old turns for the model; the record keeps them")
+    .option("--keep-first <turns>", "Keep so many turns at the start, or a duration such as 5h")
+    .option("--keep-last <turns>", "Keep so many turns at the end, or a duration such as 2h")
+    .option("--from <turn>", "Start here: 3, -3, 5h (ago) or last-compaction")
+    .option("--to <turn>", "End here: 3, -3 or 2h (ago)")
+    .option("-r, --reasoning", "Leave out the model's reasoning")
+    .option(
+      "-t, --tools [mode]",
+      "Empty tool calls: strip (default), strip-requests, strip-responses or omit",
+    )
+    .option("-s, --summarize [focus]", "Replace the turns with a summary by a model")
+    .option("-m, --model <model>", "Summarize with this model")
+    .addOption(compactOption())
+    .option("--dry-run", "Show what would change, and change nothing")
+    .option("--reset [number]", "Undo all compactions, or this one of `show`", parsePosition)
+    .addOption(formatOption("text", "json"))
+    .addHelpText(
+      "after",
+      `
+Without -r, -t, -s or -k, applies the rules of conversation.compaction.rules
+in the config; by default, it strips reasoning and tool calls, and keeps the
+first and last turn. jp compacts by itself before the model's context window is
+full (conversation.compaction.auto).
+
+${COMPACT_HELP}
+${targetHelp("active")}`,
+    )
+    .action(command(async () => (await import("./compact.ts")).compact));
+}
+
+function parsePosition(text: string): number {
+  const position = Number(text);
+  if (Number.isInteger(position) && position > 0 && position < 1_000_000) return position;
+  throw new InvalidArgumentError(
+    "Expected a number from 1. Write the conversation in front of --reset.",
+  );
+}
+
 function defineWriters(group: Command): void {
   group
     .command("use [target]")
@@ -100,6 +144,7 @@ function defineWriters(group: Command): void {
     .option("--activate", "Make the copy the active conversation")
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./manage.ts")).forkConversation));
+  defineCompact(group);
   group
     .command("rm [target...]")
     .description("Delete conversations permanently")

@@ -1,9 +1,14 @@
 /** `jp conversation print`: as text, as Markdown, or as JSON with one event per line. */
 import {
+  type Compaction,
   type ConversationId,
+  describeCompaction,
+  describeTurns,
   eventToPlainJson,
+  projectTurns,
   readTurnProgress,
   type RecordedTurn,
+  turnsOf,
   TurnSplitter,
 } from "../../../conversation/index.ts";
 import { describeIncomplete, jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
@@ -21,6 +26,8 @@ export interface PrintFlags extends TurnFlags {
   readonly full?: boolean;
   readonly reasoning?: boolean;
   readonly format?: "text" | "markdown" | "json";
+  /** What the model sees. */
+  readonly compacted?: boolean;
 }
 
 const FOLDED_LINES = 10;
@@ -33,28 +40,50 @@ export async function printConversation({
   const summary = await resolveTargetForReading(context, args[0]);
   const printer = PRINTERS[options.format ?? "text"]({ summary, options, context });
   let isEmpty = true;
-  for await (const turns of selectTurns(summary.id, options, context)) {
+  const compactions: Compaction[] = [];
+  const turnsIn =
+    options.compacted === true
+      ? selectCompacted(summary.id, options, context)
+      : selectTurns(summary.id, { ...options, compactions }, context);
+  for await (const turns of turnsIn) {
     if (turns.length > 0) isEmpty = false;
     printer.print(turns);
   }
   if (isEmpty) context.output.notice("(no turns)");
   printer.end?.();
+  for (const compaction of compactions) {
+    const what = `${describeTurns(compaction)}: ${describeCompaction(compaction)}`;
+    context.output.notice(`(compacted for the model: ${what}; see --compacted)`);
+  }
 }
 
-/** In batches. Without a selection, the record is never in memory as a whole. */
-export async function* selectTurns(
+/** What the model sees. Turns keep their numbers, and a summary has those of all its turns. */
+async function* selectCompacted(
   id: ConversationId,
   flags: TurnFlags,
+  { workspace }: CommandContext,
+): AsyncGenerator<readonly RecordedTurn[]> {
+  const { stream } = await workspace.conversations.load(id);
+  const { from, to } = turnRange(flags, turnsOf(stream.entries).length);
+  yield projectTurns(stream).filter(
+    ({ index, lastIndex = index }) => index <= to && from <= lastIndex,
+  );
+}
+
+/** In batches. Without a selection, the record is never in memory as a whole. Adds to `compactions` those in it. */
+export async function* selectTurns(
+  id: ConversationId,
+  flags: TurnFlags & { readonly compactions?: Compaction[] },
   context: CommandContext,
 ): AsyncGenerator<readonly RecordedTurn[]> {
   const { first, last, turn } = flags;
   if (first === undefined && last === undefined && turn === undefined) {
-    yield* readTurns(id, context);
+    yield* readTurns(id, context, flags.compactions);
     return;
   }
   const isLast = first === undefined && turn === undefined && last !== undefined && last > 0;
   const ending = isLast ? await findLastTurns(id, last, context) : undefined;
-  const turns = ending ?? (await readAllTurns(id, context));
+  const turns = ending ?? (await readAllTurns(id, context, flags.compactions));
   const { from, to } = turnRange(flags, turns.length);
   yield turns.slice(from, to + 1);
 }
@@ -62,15 +91,17 @@ export async function* selectTurns(
 async function readAllTurns(
   id: ConversationId,
   context: CommandContext,
+  compactions?: Compaction[],
 ): Promise<readonly RecordedTurn[]> {
   const batches: (readonly RecordedTurn[])[] = [];
-  for await (const turns of readTurns(id, context)) batches.push(turns);
+  for await (const turns of readTurns(id, context, compactions)) batches.push(turns);
   return batches.flat();
 }
 
 async function* readTurns(
   id: ConversationId,
   context: CommandContext,
+  compactions: Compaction[] = [],
 ): AsyncGenerator<readonly RecordedTurn[]> {
   const splitter = new TurnSplitter();
   let position = 0;
@@ -80,6 +111,7 @@ async function* readTurns(
         const { events } = context.workspace.files.paths(id);
         warn(`${events}: element ${position}: ${content.error.message}`, context.output);
       }
+      if (content.kind === "compaction") compactions.push(content.compaction);
       position += 1;
     }
     yield splitter.read(entries);

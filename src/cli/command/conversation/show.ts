@@ -1,21 +1,29 @@
 /** `jp conversation show` and `path`: details of a conversation without its content. */
 import { existsSync } from "node:fs";
+import { type Prices, resolvePrices } from "../../../config/index.ts";
 import {
+  type Compaction,
   conversationCreatedAt,
+  describeCompaction,
+  describeTurns,
   InquiryLog,
+  StreamEntry,
   type Timestamp,
   timestampToMilliseconds,
   TurnCounter,
+  usageToJson,
 } from "../../../conversation/index.ts";
 import {
+  describeUsage,
   inquiryState,
   jsonLine,
   neutralize,
   relativeTime,
   summaryToJson,
 } from "../../../render/index.ts";
+import { sumTotals, type UsageTotal, UsageTotals } from "../../../runtime/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
-import { JpError } from "../../../util/index.ts";
+import { JpError, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, printFields } from "../../context.ts";
 import {
   lastActivity,
@@ -24,6 +32,7 @@ import {
   resolveTargets,
 } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
+import { effectiveConfig } from "../../load-config.ts";
 
 export interface ShowFlags {
   readonly format?: "text" | "json";
@@ -38,14 +47,17 @@ export async function showConversations({
     args.length === 0
       ? [await resolveTargetForReading(context, undefined)]
       : await resolveTargets(context, args);
+  // A broken config must not hide a conversation.
+  const prices = resolvePrices(await effectiveConfig(context, {}).catch(() => ({})));
   for (const [index, target] of targets.entries()) {
-    const counts = await countEvents(target, context);
+    const counts = await countEvents(target, prices, context);
     if (options.format === "json") {
-      context.output.print(jsonLine({ ...summaryToJson(target), ...counts }));
+      context.output.print(jsonLine({ ...summaryToJson(target), ...countsToJson(counts, prices) }));
       continue;
     }
     if (index > 0) context.output.print("");
-    printFields({ ...describeSummary(target, context), ...describeCounts(counts) }, context.output);
+    const fields = { ...describeSummary(target, context), ...describeCounts(counts) };
+    printFields({ ...fields, ...describeExtras(counts, prices) }, context.output);
   }
 }
 
@@ -54,13 +66,18 @@ interface Counts {
   readonly events: number;
   readonly tool_calls: number;
   readonly inquiries: Readonly<Record<string, number>>;
+  readonly compactions: readonly Compaction[];
+  readonly usage: UsageTotal;
 }
 
 /** Reads the record once, without keeping it in memory. */
 async function countEvents(
   { id }: WorkspaceSummary,
+  prices: Prices,
   { workspace, output }: CommandContext,
 ): Promise<Counts> {
+  const totals = new UsageTotals({ prices });
+  const compactions: Compaction[] = [];
   const counter = new TurnCounter();
   const log = new InquiryLog();
   const inquiries: Record<string, number> = {};
@@ -72,8 +89,13 @@ async function countEvents(
   };
   let [turns, events, calls] = [0, 0, 0];
   for await (const entries of readEntries(id, { workspace, output })) {
-    for (const { eventType } of entries) {
-      if (eventType === undefined) continue;
+    totals.add(id, entries);
+    for (const entry of entries) {
+      const { eventType } = entry;
+      if (eventType === undefined) {
+        if (entry.content.kind === "compaction") compactions.push(entry.content.compaction);
+        continue;
+      }
       turns = counter.next(eventType) + 1;
       events += 1;
       if (eventType === "tool_call_request") calls += 1;
@@ -81,7 +103,34 @@ async function countEvents(
     count(log.read(entries));
   }
   count(log.end());
-  return { turns, events, tool_calls: calls, inquiries };
+  const usage = sumTotals(totals.result());
+  return { turns, events, tool_calls: calls, inquiries, compactions, usage };
+}
+
+function countsToJson(counts: Counts, { currency }: Prices): JsonObject {
+  const { compactions, usage, inquiries, ...numbers } = counts;
+  const { cost: _reported, ...tokens } = usageToJson(usage.usage);
+  const { cost, isPartial, requests } = usage;
+  const priced = cost !== undefined && { cost, currency, ...(isPartial && { is_partial: true }) };
+  return {
+    ...numbers,
+    inquiries: { ...inquiries },
+    ...(compactions.length > 0 && {
+      compactions: compactions.map((one) => StreamEntry.fromCompaction(one).raw),
+    }),
+    ...(requests > 0 && { usage: { requests, ...tokens, ...priced } }),
+  };
+}
+
+/** Numbered, because `jp conversation compact --reset` takes the number. */
+function describeExtras({ compactions, usage }: Counts, { currency }: Prices) {
+  const listed = compactions.map(
+    (one, index) => `${index + 1}: ${describeTurns(one)} (${describeCompaction(one)})`,
+  );
+  return {
+    ...(listed.length > 0 && { Compactions: listed.join("; ") }),
+    ...(usage.requests > 0 && { Tokens: describeUsage(usage.usage, usage, currency) }),
+  };
 }
 
 function describeSummary(summary: WorkspaceSummary, { clock, workspace }: CommandContext) {

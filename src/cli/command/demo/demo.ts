@@ -18,11 +18,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, WAITING } from "../../exit-status.ts";
-import { wantsPlainText } from "../../prompter.ts";
+import { wantsPlainText } from "../../host.ts";
 import { answerPending } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
 import { openCalls, printPending } from "../query/incomplete.ts";
 import { TextView } from "../query/text-view.ts";
+import { viewSettings } from "../query/view-settings.ts";
 import { type TurnView, withScreen } from "../query/view.ts";
 import { createTourModel, TOUR, TOUR_FILE, TOUR_TEXT, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
@@ -62,7 +63,7 @@ interface Tour {
 }
 
 async function createTour(context: CommandContext): Promise<Tour> {
-  const { host, clock, output, version, onOutputGone } = context;
+  const { host, clock, output, version, onOutputGone, isReaderGone } = context;
   const root = await mkdtemp(path.join(host.tmpdir, "jp-demo-"));
   await writeFile(path.join(root, TOUR_FILE), TOUR_TEXT);
   await createWorkspaceFolder(root, clock);
@@ -76,7 +77,17 @@ async function createTour(context: CommandContext): Promise<Tour> {
     },
   };
   const workspace = openWorkspace({ from: root, environment, clock, pid: host.pid });
-  const own = { host, output, clock, version, environment, cwd: root, workspace, onOutputGone };
+  const own = {
+    host,
+    output,
+    clock,
+    version,
+    environment,
+    cwd: root,
+    workspace,
+    onOutputGone,
+    isReaderGone,
+  };
   await using created = await workspace.conversations.create({ title: "The tour" });
   const terminal = new TerminalPrompter({ device: host.terminal, isPlain });
   const isClone = context.environment.variables["npm_lifecycle_event"] === "start";
@@ -198,8 +209,8 @@ function createView({ context, isPlain }: Tour, toolConfig: ToolConfigs): TurnVi
     clock,
     model: "demo/tour",
     tools: resolveTools(parseConfigOrThrow("the tour", { conversation: { tools: toolConfig } })),
-    showsReasoning: true,
-    showsCalls: true,
+    ...viewSettings({}),
+    hasHyperlinks: false,
     isStructured: false,
     isVerbose: false,
   });

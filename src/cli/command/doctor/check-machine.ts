@@ -4,10 +4,11 @@ import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
 import type { StreamEntry } from "../../../conversation/index.ts";
 import { type RecordProblem, userDataFolder, type Workspace } from "../../../storage/index.ts";
+import { columnsOf } from "../../../terminal/index.ts";
 import { isJsonObject, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { findEditor, NO_EDITOR_HINT } from "../../editor.ts";
-import { wantsPlainText } from "../../prompter.ts";
+import { wantsPlainText } from "../../host.ts";
 import { type Finding, findingFromError } from "./finding.ts";
 
 const MIN_COLUMNS = 40;
@@ -37,7 +38,7 @@ export function checkTerminal(context: CommandContext, config: PartialConfig): F
       hint: "See conversation.tools.'*'.detached in the config.",
     };
   }
-  const { columns } = context.host.stdout;
+  const columns = columnsOf(context.host.stdout);
   const isPlain = wantsPlainText(context, config);
   if (!isPlain && output.isTerminal && columns < MIN_COLUMNS) {
     return {

@@ -1,5 +1,5 @@
 /** The result of one check of `jp doctor`, and how it is printed. */
-import { jsonLine, oneLine, type StyleName } from "../../../render/index.ts";
+import { jsonLine, oneLine, type StyleName, wrapWords } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import { isJpError } from "../../../util/index.ts";
 
@@ -31,16 +31,31 @@ const STYLES: Readonly<Record<Finding["state"], StyleName>> = {
 
 const STATE_WIDTH = "problem".length;
 const CHECK_WIDTH = "conversations".length;
+/** On a narrower terminal, the text starts below the name of the check. */
+const MIN_TEXT_WIDTH = 30;
 
-/** Always one line. */
 export function printFinding(finding: Finding, output: Output, format: "text" | "json"): void {
   const { check, state, message, hint } = finding;
-  if (format === "json") {
-    output.print(jsonLine({ check, state, message, hint }));
-  } else {
-    const mark = output.paint(STYLES[state], state.padEnd(STATE_WIDTH));
-    const text = hint === undefined ? message : `${message} ${hint}`;
-    output.print(`${mark}  ${check.padEnd(CHECK_WIDTH)}  ${oneLine(text)}`);
-  }
+  const lines =
+    format === "json" ? [jsonLine({ check, state, message, hint })] : findingLines(finding, output);
+  for (const line of lines) output.print(line);
   output.flush(); // The next check may be slow.
+}
+
+/** One line where the output is not a terminal; otherwise as many as the text needs, below each other. */
+function findingLines(
+  { check, state, message, hint }: Finding,
+  { paint, lineWidth }: Output,
+): readonly string[] {
+  const mark = paint(STYLES[state], state.padEnd(STATE_WIDTH));
+  const text = oneLine(hint === undefined ? message : `${message} ${hint}`);
+  const head = `${mark}  ${check.padEnd(CHECK_WIDTH)}  `;
+  if (!Number.isFinite(lineWidth)) return [head + text];
+  const indent = STATE_WIDTH + CHECK_WIDTH + 4;
+  if (lineWidth - indent < MIN_TEXT_WIDTH) {
+    return [`${mark}  ${check}`, ...wrapWords(text, lineWidth - 2).map((row) => `  ${row}`)];
+  }
+  return wrapWords(text, lineWidth - indent).map((row, index) =>
+    index === 0 ? head + row : " ".repeat(indent) + row,
+  );
 }

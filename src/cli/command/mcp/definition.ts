@@ -1,8 +1,52 @@
 /** Options and help of `jp mcp`. */
 import type { Command } from "commander";
-import { command, parsePort, withConfigOption } from "../../define.ts";
+import {
+  collect,
+  command,
+  formatOption,
+  parsePort,
+  placeOption,
+  withConfigOption,
+} from "../../define.ts";
 
 export function defineMcp(group: Command): void {
+  group
+    .command("add <name> <target> [args...]")
+    .description("Add an MCP server to your config: a command to start, or an address")
+    .addOption(placeOption("File to add it to").default("user"))
+    .option("--env <name>", "Pass this environment variable to the server; repeatable", collect)
+    .option(
+      "--header <header>",
+      "Send this header, such as 'Authorization: Bearer $TOKEN'; repeatable",
+      collect,
+    )
+    .option("--optional", "Continue without the server if it does not start")
+    .option("--no-tools", "Do not offer its tools until you configure them one by one")
+    .option("--force", "Replace a server of the same name")
+    .addHelpText(
+      "after",
+      `
+Put -- before arguments of the server that start with a dash:
+  jp mcp add files my-server -- --read-only /srv
+  jp mcp add --header 'Authorization: Bearer $TOKEN' web https://example.com/mcp
+
+All its tools are offered to the model, and jp asks before each call. $TOKEN in
+a header is taken from the environment when the server is used.`,
+    )
+    .action(command(async () => (await import("./servers.ts")).addServer));
+  withConfigOption(group.command("ls"))
+    .description("List the MCP servers of your config; starts none")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./servers.ts")).listServers));
+  withConfigOption(group.command("tools [server]"))
+    .description("Start one server, or all, and list their tools")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./servers.ts")).listServerTools));
+  group
+    .command("rm <name>")
+    .description("Remove an MCP server from your config")
+    .addOption(placeOption("File to remove it from (default: the only one that has it)"))
+    .action(command(async () => (await import("./servers.ts")).removeServer));
   withConfigOption(group.command("serve"))
     .description(
       "Run an MCP server that lets other agents ask you, and read your recorded questions",

@@ -1,14 +1,15 @@
 /** Shows the calls of a turn and their questions on standard error. */
 import type { TurnUpdate } from "../../../agent/index.ts";
-import type { ToolSettings } from "../../../config/index.ts";
-import type {
-  CallProgress,
-  InquiryId,
-  InquiryRequest,
-  InquiryResponse,
-  PermissionDecision,
-  ToolCallRequest,
-  ToolCallResponse,
+import type { ToolSettings, ToolStyle } from "../../../config/index.ts";
+import {
+  type CallProgress,
+  type InquiryId,
+  type InquiryRequest,
+  type InquiryResponse,
+  isForUserAlone,
+  type PermissionDecision,
+  type ToolCallRequest,
+  type ToolCallResponse,
 } from "../../../conversation/index.ts";
 import {
   callEnd,
@@ -25,6 +26,7 @@ import {
   wrapCode,
 } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
+import { textOfBlocks } from "../../../tool/index.ts";
 
 export interface CallViewOptions {
   readonly output: Output;
@@ -34,7 +36,11 @@ export interface CallViewOptions {
 
 interface RunningCall extends CallEvents {
   readonly request: ToolCallRequest;
+  /** Moved on by the time that the call has waited for an answer. */
   readonly since: number;
+  /** When it began to wait for the answers to its open questions; undefined if it has none. */
+  readonly waitingSince?: number | undefined;
+  readonly openQuestions: number;
   /** The turn was stopped while the call ran. */
   readonly isStopped: boolean;
 }
@@ -85,14 +91,21 @@ export class CallView {
       const details = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
       return { text: oneLine(`Waiting for ${model} to answer ${tool}${details}`), since };
     }
-    const calls = [...this.#calls.values()];
+    const calls = [...this.#calls.values()].filter(({ request }) => this.hasHeader(request.name));
     if (calls.length === 0) return undefined;
     const text = calls.map(({ request }) => oneLine(request.name)).join(", ");
     return { text, since: Math.min(...calls.map(({ since }) => since)) };
   }
 
   start(request: ToolCallRequest, at: number): void {
-    const call = { request, since: at, decisions: [], answers: [], isStopped: false };
+    const call = {
+      request,
+      since: at,
+      openQuestions: 0,
+      decisions: [],
+      answers: [],
+      isStopped: false,
+    };
     this.#calls.set(request.id, call);
   }
 
@@ -103,19 +116,17 @@ export class CallView {
       if (decision !== undefined) this.decide(decision, at);
     }
     for (const { request: asked, response } of questions) {
-      this.ask(asked);
-      if (response !== undefined) this.answer(response);
+      this.ask(asked, at);
+      if (response !== undefined) this.answer(response, at);
     }
   }
 
   /** The lines to show. A call allowed by an earlier answer is shown in full. */
   decide(decision: PermissionDecision, at: number): readonly string[] {
-    // The time the user took to decide does not count as the tool's.
-    this.#change(decision.toolCallId, ({ decisions, since, ...call }) => ({
-      ...call,
-      decisions: [...decisions, decision],
-      since: decision.action === "run" ? at : since,
-    }));
+    this.#change(decision.toolCallId, (call) => {
+      const decided = { ...withoutWaiting(call, at), decisions: [...call.decisions, decision] };
+      return decision.action === "run" ? { ...decided, since: at } : decided;
+    });
     const call = this.#calls.get(decision.toolCallId);
     if (call === undefined || decision.decidedBy.kind !== "remembered") return [];
     const { paint, width } = this.#lineOptions();
@@ -126,8 +137,18 @@ export class CallView {
     ];
   }
 
-  ask(request: InquiryRequest): void {
+  ask(request: InquiryRequest, at: number): void {
     this.#inquiries.set(request.id, request);
+    this.wait(request.toolCallId, at);
+  }
+
+  /** The call waits for an answer or a decision. */
+  wait(toolCallId: string | undefined, at: number): void {
+    this.#change(toolCallId, ({ openQuestions, waitingSince = at, ...call }) => ({
+      ...call,
+      openQuestions: openQuestions + 1,
+      waitingSince,
+    }));
   }
 
   /** A model was asked, or waits for its turn to be asked. */
@@ -143,13 +164,13 @@ export class CallView {
   }
 
   /** The lines to show. */
-  answer(response: InquiryResponse): readonly string[] {
+  answer(response: InquiryResponse, at: number): readonly string[] {
     this.#modelQuestions.delete(response.id);
     const request = this.#inquiries.get(response.id);
     if (request === undefined) return [];
-    this.#change(request.toolCallId, ({ answers, ...call }) => ({
-      ...call,
-      answers: [...answers, response],
+    this.#change(request.toolCallId, (call) => ({
+      ...withoutWaiting(call, at),
+      answers: [...call.answers, response],
     }));
     // The user has just seen their own answer.
     const isSeen =
@@ -178,24 +199,42 @@ export class CallView {
     const end = callEnd(response, call);
     const isOver = end === "done" || end === "failed";
     const note = `${((at - call.since) / 1000).toFixed(1)}s`;
-    const style = this.#options.tools.get(call.request.name)?.style;
+    const style = this.#styleOf(call.request.name);
     const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
     const options = this.#lineOptions();
     const ran = editedArguments(call.decisions);
     const { request } = call;
+    const header = renderCallLines(
+      { ...request, arguments: ran ?? request.arguments },
+      isOver && call.isStopped ? "stopped" : end,
+      { ...options, note, ...(style !== undefined && { parameters: style.parameters }) },
+    );
     return [
-      ...renderCallLines(
-        { ...request, arguments: ran ?? request.arguments },
-        isOver && call.isStopped ? "stopped" : end,
-        { ...options, note },
-      ),
+      ...(style?.hasHeader === false ? [] : header),
       ...call.decisions
         .filter(({ decision }) => decision === "edited")
         .flatMap((edited) =>
           renderPermissionLines(edited, { ...options, requested: request.arguments }),
         ),
-      ...(resultLines === 0 ? [] : renderResultLines(response, { ...options, resultLines })),
+      ...renderResultLines(response, { ...options, resultLines }),
     ];
+  }
+
+  /** What the call says to the user in the assistant's place; empty if nothing. */
+  speech({ id, blocks = [] }: ToolCallResponse): string {
+    const name = this.#calls.get(id)?.request.name ?? "";
+    const { isHidden = false, inlineLines } = this.#styleOf(name) ?? {};
+    if (isHidden || inlineLines?.isChat !== true) return "";
+    return textOfBlocks(blocks.filter(isForUserAlone));
+  }
+
+  /** Whether calls of the tool have a line, also while the model writes them. */
+  hasHeader(tool: string): boolean {
+    return this.#styleOf(tool)?.hasHeader !== false;
+  }
+
+  #styleOf(tool: string): ToolStyle | undefined {
+    return this.#options.tools.get(tool)?.style;
   }
 
   /** The lines to show for calls that were stopped without a result. They can be continued. */
@@ -237,7 +276,7 @@ export class CallView {
   }
 
   #isShown(tool: string): boolean {
-    return this.#options.showsCalls && this.#options.tools.get(tool)?.style.isHidden !== true;
+    return this.#options.showsCalls && this.#styleOf(tool)?.isHidden !== true;
   }
 
   #isHidden({ toolCallId = "" }: InquiryRequest): boolean {
@@ -249,6 +288,14 @@ export class CallView {
     const { output } = this.#options;
     return { paint: output.paintNotice, width: output.noticeWidth - indent };
   }
+}
+
+/** A question is answered. The time until the last of them is not the tool's. */
+function withoutWaiting(call: RunningCall, at: number): RunningCall {
+  const { since, waitingSince = at } = call;
+  const openQuestions = Math.max(0, call.openQuestions - 1);
+  if (openQuestions > 0) return { ...call, openQuestions };
+  return { ...call, openQuestions, since: since + at - waitingSince, waitingSince: undefined };
 }
 
 /** How much of the prompt a model has read. */

@@ -1,20 +1,31 @@
 /** Finds or creates the conversation of a query, and records the config it runs with. */
-import type { PartialConfig } from "../../../config/index.ts";
+import { isDeepStrictEqual } from "node:util";
+import {
+  foldLayers,
+  loadLayers,
+  mergeConfig,
+  type PartialConfig,
+  resolveModelId,
+} from "../../../config/index.ts";
 import { type ConversationId, findConversationId } from "../../../conversation/index.ts";
-import { firstLine, truncate } from "../../../render/index.ts";
+import { ProviderError } from "../../../provider/index.ts";
+import { firstLine, oneLine, truncate } from "../../../render/index.ts";
 import {
   type Conversation,
   type ConversationWriter,
   MemoryConversationStore,
   type WorkspaceCreateOptions,
 } from "../../../storage/index.ts";
+import type { TrustedConfig } from "../../../trust/index.ts";
 import { isJpError } from "../../../util/index.ts";
+import type { CompactFlag } from "../../compact-rules.ts";
 import { type CommandContext, warnAboutProblems } from "../../context.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
+import { configPlaces } from "../../load-config.ts";
 import { configChanges, configForNewConversation } from "../../remembered-config.ts";
 
-export interface ConversationFlags {
+export interface ConversationFlags extends CompactFlag {
   readonly new?: boolean;
   readonly id?: string;
   readonly title?: string;
@@ -51,10 +62,39 @@ export async function findConversation(
     return id ?? (await resolveTarget(context, flags.id)).id;
   }
   const [active] = await context.workspace.session.history();
-  if (active === undefined) return undefined;
   // It may have been removed or archived since.
-  const summary = await context.workspace.conversations.find(active);
-  return summary === undefined || summary.isArchived ? undefined : active;
+  const summary = active && (await context.workspace.conversations.find(active));
+  return summary === undefined || summary.isArchived ? findDefault(context) : active;
+}
+
+/** The words of `conversation.default_id`, and what they are called on the command line. */
+const DEFAULT_TARGETS: Readonly<Record<string, string>> = {
+  last: "recent",
+  last_activated: "recent",
+  "last-activated": "recent",
+  last_created: "newest",
+  "last-created": "newest",
+  prev: "previous",
+};
+
+/** The one that the config names; undefined for a new one. Throws what `resolveTarget` throws for an id. */
+async function findDefault(context: CommandContext): Promise<ConversationId | undefined> {
+  const { layers } = await loadLayers({ places: configPlaces(context) });
+  const { default_id: word } = foldLayers(layers).conversation ?? {};
+  if (word === undefined) return undefined;
+  if (word === "ask")
+    throw usageError(
+      "Which conversation? conversation.default_id is ask.",
+      "Name one with --id, or start one with -n.",
+    );
+  try {
+    return (await resolveTarget(context, DEFAULT_TARGETS[word] ?? word)).id;
+  } catch (error) {
+    // There is none yet.
+    if (isJpError(error) && error.code === "conversation_not_found" && !isWholeId(word))
+      return undefined;
+    throw error;
+  }
 }
 
 /** Nothing else can be meant: loading it tells whether there is such a conversation. */
@@ -119,7 +159,7 @@ function createOptions(
 }
 
 /** Settings from the command line also hold for later turns. */
-async function recordChange(
+export async function recordChange(
   conversation: ConversationWriter,
   config: PartialConfig,
   { clock }: CommandContext,
@@ -128,21 +168,70 @@ async function recordChange(
   if (entries.length > 0) await conversation.appendEntries(entries);
 }
 
+/**
+ * A model that does not exist is not remembered: the next turn uses the one from before this command. Returns it, or
+ * undefined if this command has not chosen the model.
+ */
+async function restoreModel(
+  conversation: ConversationWriter,
+  { layers, config }: Pick<TrustedConfig, "layers" | "config">,
+  context: CommandContext,
+): Promise<string | undefined> {
+  const lasting = foldLayers(layers.filter(({ isTemporary }) => isTemporary !== true));
+  const before = lasting.assistant?.model?.id;
+  const aliases = config.providers?.llm?.aliases ?? {};
+  if (before === undefined || config.assistant?.model?.id === undefined) return undefined;
+  const [old, wrong] = [before, config.assistant.model.id].map((id) => resolveModelId(id, aliases));
+  if (isDeepStrictEqual(old, wrong)) return undefined;
+  await recordChange(
+    conversation,
+    mergeConfig(config, { assistant: { model: { id: before } } }),
+    context,
+  );
+  return old && `${old.provider}/${old.name}`;
+}
+
+interface FailedTurn {
+  readonly loaded: Pick<TrustedConfig, "layers" | "config">;
+  readonly conversation: ConversationWriter;
+  readonly context: CommandContext;
+}
+
+/** A mistyped model must not stick to the conversation. */
+export async function rethrowUnknownModel(
+  error: unknown,
+  { loaded, conversation, context }: FailedTurn,
+): Promise<never> {
+  if (!(error instanceof ProviderError) || error.kind !== "unknown_model") throw error;
+  const restored = await restoreModel(conversation, loaded, context);
+  if (restored !== undefined)
+    context.output.notice(`This conversation keeps using ${oneLine(restored)}.`);
+  throw error;
+}
+
 /** Another process may be about to release the lock. */
 async function openWhenUnlocked(
   open: () => Promise<ConversationWriter>,
   { clock, output }: CommandContext,
   config: PartialConfig,
 ): Promise<ConversationWriter> {
-  const maxWaitMs = (config.style?.lock_wait?.timeout_secs ?? 0) * 1000;
+  const {
+    show = true,
+    delay_secs: delay = 0,
+    timeout_secs: timeout = 0,
+  } = config.style?.lock_wait ?? {};
+  const maxWaitMs = timeout * 1000;
   const start = clock.now().getTime();
-  for (let isAnnounced = false; ; isAnnounced = true) {
+  for (let isAnnounced = !show; ;) {
     try {
       return await open();
     } catch (error) {
       const isLocked = isJpError(error) && error.code === "conversation_locked";
       if (!isLocked || clock.now().getTime() - start >= maxWaitMs) throw error;
-      if (!isAnnounced) output.notice(`${error.message} Waiting for it to be released…`);
+      if (!isAnnounced && clock.now().getTime() - start >= delay * 1000) {
+        output.notice(`${error.message} Waiting for it to be released…`);
+        isAnnounced = true;
+      }
       await clock.sleep(POLL_MS, new AbortController().signal);
     }
   }

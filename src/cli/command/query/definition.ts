@@ -1,6 +1,14 @@
 /** Options and help of `jp query`. */
-import type { Command } from "commander";
-import { collect, command, formatOption, withToolOptions, withConfigOption } from "../../define.ts";
+import { type Command, Option } from "commander";
+import {
+  collect,
+  command,
+  COMPACT_HELP,
+  compactOption,
+  formatOption,
+  withConfigOption,
+  withToolOptions,
+} from "../../define.ts";
 
 export function defineQuery(definition: Command): void {
   withToolOptions(withConfigOption(definition))
@@ -11,6 +19,12 @@ export function defineQuery(definition: Command): void {
     .option("-l, --local", "Store a new conversation outside the workspace, for you alone")
     .option("-m, --model <model>", "Use this model: provider/name or an alias")
     .option("-p, --param <key=value>", "Set a model parameter; repeatable", collect)
+    .option(
+      "-a, --attach <what>",
+      "Attach a path, a pattern, https://…, cmd:… or an MCP resource; repeatable",
+      collect,
+    )
+    .addOption(new Option("--attachment <what>").argParser(collect).hideHelp())
     .option("-e, --edit", "Write the message in your editor")
     .option("-E, --no-edit", "Never open the editor")
     .option("-s, --schema <schema>", "Answer in JSON that matches this JSON Schema, or @file")
@@ -21,15 +35,22 @@ export function defineQuery(definition: Command): void {
     .option("--continue-turn", "Continue an incomplete turn")
     .option("--discard-turn", "Discard an incomplete turn and start a new one")
     .option("--answers <file>", "Take all answers from a file; fail if one is missing")
+    .addOption(compactOption())
+    .option("--show-prompt", "Print what would be sent to the model, and send nothing")
     .option("--no-persist", "Do not save anything to disk")
     .option("-v, --verbose", "Print token usage")
     .addHelpText(
       "after",
       `
 The message is what you type, followed by what you pipe in. Without either,
-your editor opens. The answer goes to stdout, tool activity and notices to
-stderr, and questions to the terminal. The conversation remembers what you set
-with -m, -p, -t, -T and --cfg.
+your editor opens, or a prompt if no editor is set. The answer goes to stdout,
+tool activity and notices to stderr, and questions to the terminal. The
+conversation remembers what you set with -m, -p, -t, -T, -a and --cfg.
+
+@path in the message attaches a file or a folder like -a, if the path exists.
+Write \\@path to send it as text, and @"a path" for one with spaces. Attachments
+are read again for each turn. A file from outside the workspace is copied into
+the conversation. \`jp attachment\` lists them and takes them off again.
 
 With JP_PLAIN=1, questions are plain lines of text, for screen readers and
 simple terminals.
@@ -47,6 +68,8 @@ open. \`jp inquiry export --answers\` writes such a file:
   tool = "deploy"
   question = "region"
   answer = "eu"
+
+${COMPACT_HELP}
 
 Exit status: 0 if the assistant answered, 1 for an error, 3 if it answered but
 jp denied something because it could not ask you, 4 if the turn waits for an

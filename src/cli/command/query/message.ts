@@ -1,34 +1,50 @@
 /** Where the message comes from: the command line, a file, standard input, or the editor. */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import type { PartialConfig } from "../../../config/index.ts";
+import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { JpError, systemErrorCode } from "../../../util/index.ts";
+import { attachmentCode, namingPlace } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
-import { type EditedText, editText } from "../../editor.ts";
+import { type EditedText, editText, findEditor } from "../../editor.ts";
+import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
+import { completeFile } from "../session/completion.ts";
+import { InputHistory } from "../session/history.ts";
 
-export interface MessageFlags {
+export interface MessageFlags extends InteractionFlags {
   /** `true`: always open the editor. `false`: never. */
   readonly edit?: boolean;
 }
 
 export interface Message {
   readonly text: string;
+  /** The paths of `@path` in what the user has typed. */
+  readonly mentions?: readonly string[];
   /** The file that was edited. */
   readonly draft?: EditedText;
+}
+
+interface MessageContext extends CommandContext {
+  readonly config: PartialConfig;
 }
 
 /** Undefined if it is empty. Throws `file_not_read`, and what the editor throws. */
 export async function readMessage(
   words: readonly string[],
-  { edit }: MessageFlags,
-  context: CommandContext,
+  { edit, ...interaction }: MessageFlags,
+  context: MessageContext,
 ): Promise<Message | undefined> {
-  const said = await readWords(words, context);
   const { host } = context;
   const piped = host.hasPipedInput() ? (await text(host.stdin)).replace(/\r?\n$/, "") : "";
-  const given = [said, piped].filter((part) => part.trim() !== "").join("\n\n");
-  const isEdited = edit ?? (given === "" && host.stdin.isTTY === true);
-  const message = isEdited ? await editMessage(given, context) : { text: given };
+  const said = await readWords(words, context);
+  const join = (first: string) => [first, piped].filter((part) => part.trim() !== "").join("\n\n");
+  const isEdited = edit ?? (join(said.text) === "" && host.stdin.isTTY === true);
+  const given = { text: join(said.typed ?? said.text), isTyped: piped === "" };
+  const message = isEdited
+    ? await editMessage(given, interaction, context)
+    : { ...said, text: join(said.text) };
   if (message.text.trim() !== "") return message;
   await message.draft?.discard();
   return undefined;
@@ -50,14 +66,31 @@ export async function withSavedDraft<Value>(
   }
 }
 
+/** A message with what was typed, where that is not the same. */
+interface SaidMessage extends Message {
+  readonly typed?: string;
+}
+
 /** A single word `@file` stands for the content of the file. */
-async function readWords(words: readonly string[], { cwd }: CommandContext): Promise<string> {
+async function readWords(words: readonly string[], context: CommandContext): Promise<SaidMessage> {
   const [first = ""] = words;
-  if (words.length !== 1 || !/^@[^\s@]/.test(first)) return words.join(" ");
+  const isOneWord = !/\s/.test(first) || existsSync(path.resolve(context.cwd, first.slice(1)));
+  if (words.length !== 1 || !/^@[^\s@]/.test(first) || !isOneWord) {
+    const typed = words.join(" ");
+    return { ...(await withMentions(typed, context)), typed };
+  }
   const hint =
     "A message that is just @name is read from that file. Add more words to send it as it is.";
-  const said = await readTextFile(path.resolve(cwd, first.slice(1)), hint);
-  return said.replace(/\r?\n$/, "");
+  const said = await readTextFile(path.resolve(context.cwd, first.slice(1)), hint);
+  return { text: said.replace(/\r?\n$/, "") };
+}
+
+/** Finds what the user mentions as `@path` in a typed message. */
+export async function withMentions(typed: string, context: CommandContext): Promise<Message> {
+  if (!typed.includes("@")) return { text: typed };
+  const { findMentions } = await attachmentCode();
+  const { text: sent, paths } = findMentions(typed, namingPlace(context));
+  return { text: sent, mentions: paths };
 }
 
 /** A file that was named on the command line. Throws `file_not_read`. */
@@ -73,7 +106,48 @@ export async function readTextFile(file: string, hint?: string): Promise<string>
   }
 }
 
-async function editMessage(given: string, context: CommandContext): Promise<Message> {
-  const draft = await editText({ name: "QUERY_MESSAGE.md", text: given }, context.host);
-  return { text: draft.text.trim(), draft };
+interface GivenText {
+  readonly text: string;
+  /** Text that was piped in is not the user's: what it mentions is not attached. */
+  readonly isTyped: boolean;
+}
+
+/** In the user's editor; without one, at a prompt. */
+async function editMessage(
+  given: GivenText,
+  interaction: InteractionFlags,
+  { config, ...context }: MessageContext,
+): Promise<Message> {
+  const prompter = findQuietPrompter(context, config, interaction);
+  const { editor } = config;
+  const hasEditor = findEditor(context.environment.variables, editor) !== undefined;
+  if (!hasEditor && prompter?.canAsk() === true) return enterMessage(given, prompter, context);
+  const draft = await editText(
+    { name: "QUERY_MESSAGE.md", text: given.text },
+    context.host,
+    editor,
+  );
+  const edited = draft.text.trim();
+  return { ...(given.isTyped ? await withMentions(edited, context) : { text: edited }), draft };
+}
+
+/** Empty if the user leaves the prompt. */
+async function enterMessage(
+  { text: state, isTyped }: GivenText,
+  prompter: TerminalPrompter,
+  context: CommandContext,
+): Promise<Message> {
+  const { environment, cwd } = context;
+  const history = await InputHistory.load(environment);
+  const { ending } = await prompter.enterMessage({
+    state,
+    isFirst: true,
+    history: () => history.entries,
+    complete: ({ text: typed, cursor }) => completeFile(typed.slice(0, cursor), cwd),
+    signal: new AbortController().signal,
+  });
+  if (ending.type !== "sent") return { text: "" };
+  await history.add(ending.text);
+  const entered = ending.text.trim();
+  return isTyped ? await withMentions(entered, context) : { text: entered };
 }

@@ -1,39 +1,55 @@
 /** `jp query`: runs one turn and shows it. */
-import type { DetachedDenial, Turn, TurnEnd } from "../../../agent/index.ts";
+import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
 import {
   type AssistantSettings,
-  mergeConfig,
-  resolveAssistant,
+  type PartialConfig,
   resolveInquiryAssistant,
   resolveLimits,
 } from "../../../config/index.ts";
 import { findSchema } from "../../../conversation/index.ts";
-import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
+import type { Model, Providers } from "../../../provider/index.ts";
 import {
   type AnswersFile,
+  configuredCompaction,
   createTurn,
+  openConfiguredServers,
   openProviders,
   openTools,
   type Tools,
 } from "../../../runtime/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
-import { createStatusLine } from "../../../terminal/index.ts";
-import { assertNever, isJpError, type JsonObject } from "../../../util/index.ts";
-import { type CommandContext, warn } from "../../context.ts";
+import { createStatusLine, showsHyperlinks } from "../../../terminal/index.ts";
+import type { JsonObject } from "../../../util/index.ts";
+import {
+  type Attached,
+  type AttachmentFlags,
+  attachmentNames,
+  attachToTurn,
+  withUntrusted,
+} from "../../attachments.ts";
+import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { findDefaultModel } from "../../detect-models.ts";
-import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags, noTerminal, wantsPlainText } from "../../prompter.ts";
-import type { TrustedConfig } from "../../../trust/index.ts";
-import { trustedConfig, trustRecord, warnWithheld } from "../../trust.ts";
+import { usageError } from "../../exit-status.ts";
+import { wantsPlainText } from "../../host.ts";
+import { machineOf } from "../../load-config.ts";
+import { findPrompter, noTerminal } from "../../prompter.ts";
+import { trustRecord } from "../../trust.ts";
+import {
+  type AssistantFlags,
+  findModel,
+  loadAssistant,
+  type LoadedAssistant,
+} from "./assistant.ts";
 import { checkAnswers, readAnswers } from "./answers.ts";
+import { compactBeforeTurn } from "./compact.ts";
 import {
   activate,
   type ConversationFlags,
   loadConversation,
   openConversation,
   type OpenedConversation,
+  recordChange,
+  rethrowUnknownModel,
 } from "./conversation.ts";
 import {
   chooseStart,
@@ -44,26 +60,71 @@ import {
   printPending,
   type Start,
 } from "./incomplete.ts";
+import { menuFor } from "./interrupt.ts";
 import { withSavedDraft, type Message, type MessageFlags, readMessage } from "./message.ts";
+import { reportDenials, reportNoMessage, reportTurnEnd } from "./report.ts";
+import type { RequestParts } from "./show-prompt.ts";
+import { watchSignals } from "./signals.ts";
 import { assertData, readSchema } from "./structured.ts";
 import { TextView } from "./text-view.ts";
+import { viewSettings } from "./view-settings.ts";
+import { generateTitle } from "./title.ts";
 import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
 
 export interface QueryFlags
-  extends AssistantFlags, ConversationFlags, DeferFlags, IncompleteTurnFlags, MessageFlags {
+  extends
+    AssistantFlags,
+    AttachmentFlags,
+    ConversationFlags,
+    DeferFlags,
+    IncompleteTurnFlags,
+    MessageFlags {
   readonly schema?: string;
   /** A file. */
   readonly answers?: string;
   readonly format?: "text" | "json";
   readonly hideReasoning?: boolean;
+  readonly showPrompt?: boolean;
   readonly verbose?: boolean;
 }
 
-export async function query({
-  args: words,
+export async function query({ args: words, options, context }: Call<QueryFlags>): Promise<void> {
+  await runQuery({
+    options,
+    context,
+    hasMessage: words.length > 0,
+    readMessage: async (start, config) => {
+      if (start.type !== "new") return { text: "" };
+      const { text } = start;
+      const edit = options.showPrompt === true ? false : text === undefined ? options.edit : true;
+      const flags = { ...options, ...(edit !== undefined && { edit }) };
+      return readMessage(text === undefined ? words : [text], flags, { ...context, config });
+    },
+    onNoMessage: (wasIncomplete) => reportNoMessage(options, wasIncomplete, context),
+  });
+}
+
+/** One message and its turn: of `jp query`, or one of many in a session. */
+export interface Query {
+  readonly options: QueryFlags;
+  readonly context: CommandContext;
+  readonly hasMessage: boolean;
+  /** Undefined if there is none. A turn that is continued needs none: an empty one. */
+  readonly readMessage: (start: Start, config: PartialConfig) => Promise<Message | undefined>;
+  readonly onNoMessage: (wasIncomplete: boolean) => void;
+  /** Called before the turn starts, which it does unless this returns false. */
+  readonly onOpen?: (conversation: ConversationWriter) => boolean;
+}
+
+/** Throws `ExitStatus` unless the turn succeeded. */
+export async function runQuery({
   options: given,
   context,
-}: Call<QueryFlags>): Promise<void> {
+  hasMessage,
+  readMessage: read,
+  onNoMessage,
+  onOpen,
+}: Query): Promise<void> {
   const answers = await readAnswers(given.answers, context);
   // The file stands in for the person.
   const isDetached = answers !== undefined || given.defer === true;
@@ -73,6 +134,10 @@ export async function query({
   const found = await loadConversation(context, options);
   const loaded = await loadAssistant(context, options, found);
   const { config } = loaded;
+  if (options.showPrompt === true) {
+    const message = await read({ type: "new" }, config);
+    return previewPrompt({ context, options, loaded, found, schema, message });
+  }
   // Fail on an unavailable model before anything is written.
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
   const providers = openProviders(machineOf(context), config, { onSent });
@@ -81,38 +146,111 @@ export async function query({
     loaded,
     found !== undefined && options.model === undefined,
   );
-  await using left = await openIncomplete(context, found, { config, message: "", flags: options });
-  const hasMessage = words.length > 0;
+  const toRecord = { config: withUntrusted(loaded), message: "", flags: options };
+  await using left = await openIncomplete(context, found, toRecord);
+  const turnFlags = { ...options, hasMessage };
   const start: Start =
     left === undefined || found === undefined
       ? { type: "new" }
-      : await chooseStart(
-          left,
-          { ...options, hasMessage, conversationId: found.id },
-          { ...context, config },
-        );
+      : await chooseStart(left, { ...turnFlags, conversationId: found.id }, { ...context, config });
   if (start.type === "quit") return;
   // Report problems before the user writes a message in the editor.
-  const message = await readMessageFor(start, () => readMessage(words, options, context), context);
-  if (message === undefined) return reportNoMessage(options, left !== undefined, context);
-  const opened = { config, message: message.text, flags: options };
-  await using conversation =
-    left ??
-    (await withSavedDraft(message, context, () => openConversation(context, found, opened)));
-  await using tools = openTools(machineOf(context), config, conversation.id);
-  const environment = { context, options, loaded, providers, tools, conversation };
+  const message = await read(start, config);
+  if (message === undefined) return onNoMessage(left !== undefined);
+  await using servers = openConfiguredServers(machineOf(context), config);
+  const { attached, ...opened } = await withSavedDraft(message, context, async () => {
+    // What cannot be attached is not recorded either.
+    const names = attachmentNames(options, message.mentions);
+    const all = await attachToTurn({ ...loaded, model, servers }, names, context);
+    const changed = { ...toRecord, config: withUntrusted(all.loaded), message: message.text };
+    const conversation = left ?? (await openConversation(context, found, changed));
+    if (left !== undefined) await recordChange(left, changed.config, context);
+    return { attached: all, conversation };
+  });
+  await using conversation = opened.conversation;
+  if (onOpen?.(conversation) === false) return;
+  await using tools = openTools(machineOf(context), config, {
+    conversation: conversation.id,
+    servers,
+  });
+  await compactBeforeTurn(conversation, options, { config, providers, context });
+  const environment = { context, options, ...attached, providers, tools, conversation };
   const isResumed = start.type === "resume";
   const wanted = isResumed ? findSchema(conversation.stream) : schema;
-  const parts = { ...environment, answers, schema: wanted, requestSent };
-  const turn = runTurn({ ...parts, model }, isResumed ? undefined : message.text);
-  const saved = saveForNextCommand(parts, Promise.race([requestSent, turn.catch(() => {})]));
+  const isNew = found === undefined;
+  const parts = { ...environment, model, answers, schema: wanted, requestSent, isNew };
+  await runToEnd(parts, isResumed ? undefined : message.text);
+}
+
+/** Runs the turn, meanwhile writes what the next command needs, and reports how it ended. */
+async function runToEnd(parts: TurnContext, message: string | undefined): Promise<void> {
+  const { context, options, loaded, providers, conversation } = parts;
+  const { answers, schema, requestSent, isNew } = parts;
+  const turn = runTurn(parts, message).catch((error: unknown) => rethrowUnknownModel(error, parts));
+  const after = Promise.race([requestSent, turn.catch(() => {})]);
+  const { config } = loaded;
+  const { clock } = context;
+  const asked = { config, providers, clock, message: message ?? "", after };
+  const title = isNew ? generateTitle(asked, options) : undefined;
+  const saved = saveForNextCommand(parts, after);
   saved.catch(() => {}); // Thrown below, when the turn is over.
   const { end, denials } = await turn.finally(() => saved);
+  await title?.save(conversation);
   if (answers !== undefined) checkAnswers(answers, end, conversation);
-  if (wanted !== undefined) assertData(end);
+  if (schema !== undefined) assertData(end);
   if (end.type === "waiting") printPending(conversation.stream, context);
   reportTurnEnd(end, isIncomplete(conversation.stream), context);
   reportDenials(denials, context);
+}
+
+interface Preview extends Pick<TurnContext, "context" | "options" | "loaded" | "schema"> {
+  readonly found: Conversation | undefined;
+  readonly message: Message | undefined;
+}
+
+/** On a copy of the conversation, and without a model. */
+async function previewPrompt(preview: Preview): Promise<void> {
+  const { context, options, loaded, found, schema, message } = preview;
+  if (message === undefined) throw usageError("Give the message to show the prompt for.");
+  const { config, assistant } = loaded;
+  const { CapturingModel, showPrompt } = await import("./show-prompt.ts");
+  const model = new CapturingModel(`${assistant.model.provider}/${assistant.model.name}`);
+  await using servers = openConfiguredServers(machineOf(context), config);
+  const names = attachmentNames(options, message.mentions);
+  const attached = await attachToTurn({ ...loaded, model, servers }, names, context);
+  const opened = { config, message: message.text, flags: { ...options, persist: false } };
+  await using conversation = await openConversation(context, found, opened);
+  await using tools = openTools(machineOf(context), config, {
+    conversation: conversation.id,
+    servers,
+  });
+  await showPrompt(
+    {
+      ...(await requestParts({ ...attached, tools })),
+      model,
+      conversation,
+      message: { content: message.text, files: attached.files, ...(schema && { schema }) },
+      format: options.format ?? "text",
+    },
+    context,
+  );
+}
+
+/** What a request is made of, besides the conversation. */
+async function requestParts({
+  loaded: { config, assistant, surroundings },
+  tools: { toolbox },
+  attachments,
+}: Pick<TurnContext, "loaded" | "tools" | "attachments">): Promise<RequestParts> {
+  const isChained =
+    assistant.model.provider === "anthropic" &&
+    (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false);
+  return {
+    assistant: { ...assistant, isChained },
+    surroundings: await surroundings,
+    toolbox,
+    attachments,
+  };
 }
 
 /** Locks the conversation if its last turn is incomplete. Perhaps another process is about to end it. */
@@ -128,33 +266,9 @@ async function openIncomplete(
   return undefined;
 }
 
-/** A turn that is continued needs none. */
-async function readMessageFor(
-  start: Start,
-  read: () => Promise<Message | undefined>,
-  context: CommandContext,
-): Promise<Message | undefined> {
-  if (start.type === "resume") return { text: "" };
-  const isEdited = start.type === "new" && start.text !== undefined;
-  return isEdited ? readMessage([start.text ?? ""], { edit: true }, context) : read();
-}
-
-function reportNoMessage(
-  { continueTurn = false, discardTurn = false }: QueryFlags,
-  wasIncomplete: boolean,
-  { output }: CommandContext,
-): void {
-  if (discardTurn && wasIncomplete) return output.notice("The incomplete turn is closed.");
-  output.notice(
-    continueTurn
-      ? "The last turn is complete: nothing to continue."
-      : "The message is empty: nothing to ask.",
-  );
-}
-
 /** Writes what only the next command needs. What takes time waits until the model has the request. */
 async function saveForNextCommand(
-  { context, options, loaded, providers, conversation }: Omit<TurnContext, "model">,
+  { context, options, loaded, providers, conversation }: TurnContext,
   modelIsThinking: Promise<unknown>,
 ): Promise<void> {
   if (options.persist !== false) await activate(context, conversation.id);
@@ -162,24 +276,6 @@ async function saveForNextCommand(
   const { provider, name } = loaded.assistant.model;
   await providers.warmUp(provider, name);
   if (options.persist !== false) await trustRecord(context, loaded, conversation);
-}
-
-/** Throws `ProviderError`. The hint helps where a conversation remembers a model that is gone. */
-async function findModel(
-  providers: Providers,
-  { assistant: { model } }: LoadedAssistant,
-  isContinuing: boolean,
-): Promise<Model> {
-  try {
-    return await providers.model(model.provider, model.name);
-  } catch (error) {
-    if (!isContinuing || !(error instanceof ProviderError)) throw error;
-    const { kind, message, isRetryable } = error;
-    const hint =
-      `${error.hint ?? ""} This conversation uses ${model.provider}/${model.name}. ` +
-      "Choose another model with -m, or start a new conversation with -n.";
-    throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
-  }
 }
 
 interface TurnContext {
@@ -193,6 +289,11 @@ interface TurnContext {
   readonly answers: AnswersFile | undefined;
   readonly schema: JsonObject | undefined;
   readonly requestSent: Promise<void>;
+  /** The conversation starts with this turn. */
+  readonly isNew: boolean;
+  readonly attachments: Attached<unknown>["attachments"];
+  /** Of the message. */
+  readonly files: Attached<unknown>["files"];
 }
 
 interface EndedTurn {
@@ -202,27 +303,23 @@ interface EndedTurn {
 
 /** Without a message, the incomplete turn is continued. */
 async function runTurn(parts: TurnContext, message: string | undefined): Promise<EndedTurn> {
-  const { context, options, loaded, providers, model, tools, conversation } = parts;
-  const { answers, schema } = parts;
-  const { config, assistant } = loaded;
+  const { context, options, loaded, providers, model, conversation } = parts;
+  const { answers, schema, files } = parts;
+  const { config } = loaded;
   const { inquiry } = config.conversation ?? {};
   const view = createView(parts);
   const person = findPrompter(context, config, options);
   const turn = createTurn({
     conversation,
     model,
-    assistant: {
-      ...assistant,
-      isChained:
-        assistant.model.provider === "anthropic" &&
-        (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false),
-    },
-    toolbox: tools.toolbox,
+    ...(await requestParts(parts)),
     defer: options.defer === true || options.onlyCall !== undefined,
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
     prompter: withScreen(person ?? noTerminal, view, options.onlyCall),
-    ...(person?.canAsk() === true && { menu: menuWithScreen(person, view) }),
+    ...(person?.canAsk() === true && {
+      menu: menuWithScreen(menuFor(person, config, context), view),
+    }),
     inquiryModels: {
       assistant: (target) => resolveInquiryAssistant(config, target),
       model: ({ model: wanted }) => providers.model(wanted.provider, wanted.name),
@@ -233,6 +330,7 @@ async function runTurn(parts: TurnContext, message: string | undefined): Promise
     clock: context.clock,
     maxCycles: config.conversation?.max_cycles ?? 1,
     limits: resolveLimits(config),
+    compaction: configuredCompaction(config, providers),
     observer: view,
   });
   const signals = watchSignals(turn, view, context);
@@ -247,6 +345,7 @@ async function runTurn(parts: TurnContext, message: string | undefined): Promise
             content: message,
             ...(schema !== undefined && { schema }),
             ...(author !== undefined && { author }),
+            ...(files.length > 0 && { files }),
           });
     return { end, denials: turn.denials };
   } finally {
@@ -266,129 +365,20 @@ function createView(parts: TurnContext): TurnView {
     output,
     status: createStatusLine({ stream: context.host.stderr, isPlain: wantsText, now }),
     isPlain: wantsText,
+    hasHyperlinks: showsHyperlinks(context.environment.variables),
     clock,
-    model: model.id,
+    model: assistantName(loaded.assistant, model),
     requestSent,
     tools: tools.settings,
-    showsReasoning: options.hideReasoning !== true && style.reasoning?.display !== "hidden",
-    showsCalls: style.tool_call?.show ?? true,
+    ...viewSettings(style, options),
     isStructured: schema !== undefined,
     isVerbose: options.verbose ?? false,
   });
 }
 
-/** Throws `ExitStatus` unless the turn succeeded. */
-function reportTurnEnd(end: TurnEnd, canBeContinued: boolean, { output }: CommandContext): void {
-  switch (end.type) {
-    case "stopped":
-    case "invalid_data": // Reported already.
-      return;
-    case "waiting":
-      throw new ExitStatus(WAITING);
-    case "interrupted":
-      output.notice(
-        canBeContinued
-          ? "Interrupted. To continue the turn: jp query --continue-turn"
-          : "Interrupted. Everything up to here is saved.",
-      );
-      throw new ExitStatus(INTERRUPTED);
-    case "cycle_limit":
-      warn(
-        `jp ended the turn after ${end.cycles} requests (conversation.max_cycles). ` +
-          "To continue it: jp query --continue-turn",
-        output,
-      );
-      throw new ExitStatus(1);
-    case "done":
-      if (end.reason === "length")
-        warn("The reply was cut off: it reached its maximum length.", output);
-      if (end.reason !== "refused") return;
-      warn("The model refused to answer.", output);
-      throw new ExitStatus(1);
-    default:
-      assertNever(end);
-  }
+/** The name in the config, or else the model. */
+function assistantName({ name }: AssistantSettings, { id }: Model): string {
+  return name === DEFAULT_NAME ? id : name;
 }
 
-/** Throws `ExitStatus` if something was denied only because no one could be asked. */
-function reportDenials(denials: readonly DetachedDenial[], { output }: CommandContext): void {
-  if (denials.length === 0) return;
-  const named = denials.map(({ tool, what }) => `${tool} (${what})`).join(", ");
-  warn(`denied, because no terminal was available to ask you: ${named}.`, output);
-  throw new ExitStatus(DENIED);
-}
-
-interface AssistantFlags extends Omit<ConfigFlags, "id">, InteractionFlags {
-  readonly model?: string;
-  /** `key=value` or `key:=JSON`. */
-  readonly param?: readonly string[];
-}
-
-interface LoadedAssistant extends TrustedConfig {
-  readonly assistant: AssistantSettings;
-}
-
-/** Throws what is wrong with the config, and `no_model`. */
-async function loadAssistant(
-  context: CommandContext,
-  { cfg = [], directives = [], model, param = [], ...interaction }: AssistantFlags,
-  conversation: Conversation | undefined,
-): Promise<LoadedAssistant> {
-  const settings = [
-    ...cfg,
-    ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
-    ...param.map((words) => `assistant.model.parameters.${words}`),
-  ];
-  const flags = {
-    cfg: settings,
-    directives,
-    ...(conversation !== undefined && { id: conversation.id, conversation }),
-  };
-  const trusted = await trustedConfig(context, flags, interaction);
-  warnWithheld(trusted, context);
-  const { config } = trusted;
-  try {
-    return { ...trusted, assistant: resolveAssistant(config) };
-  } catch (error) {
-    if (!isJpError(error) || error.code !== "no_model") throw error;
-  }
-  const found = await findDefaultModel(context, config);
-  // The conversation keeps this model.
-  const withModel = mergeConfig(config, { assistant: { model: { id: found } } });
-  return { ...trusted, config: withModel, assistant: resolveAssistant(withModel) };
-}
-
-/**
- * Ctrl-C asks the user what to do, where that is possible; while the turn is ending, another one exits at
- * once. SIGTERM, SIGHUP and a closed output end the turn in good order.
- */
-function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {
-  const { host } = context;
-  const leave = () => {
-    view.noteStop();
-    turn.leave();
-  };
-  const onInterrupt = () => {
-    if (turn.isLeaving) return host.exit(INTERRUPTED);
-    turn.interrupt();
-    if (turn.isLeaving) view.noteStop(); // Otherwise the menu shows it.
-  };
-  const onEnd = () => {
-    if (turn.isLeaving) return host.exit(INTERRUPTED);
-    leave();
-  };
-  // A closed terminal is reported in several ways at once: do not take the second for impatience.
-  const onGone = leave;
-  const gone = context.onOutputGone(onGone);
-  const watches = [
-    gone,
-    host.onSignal(["SIGINT"], onInterrupt),
-    host.onSignal(["SIGTERM"], onEnd),
-    host.onSignal(["SIGHUP"], onGone),
-  ];
-  return {
-    [Symbol.dispose]: () => {
-      for (const watch of watches) watch[Symbol.dispose]();
-    },
-  };
-}
+const DEFAULT_NAME = "jp";

@@ -2,21 +2,35 @@
 import type { TurnUpdate } from "../../../agent/index.ts";
 import { loadMarkdownStream, type MarkdownStream, neutralize } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
+import { ReasoningLines } from "./reasoning-lines.ts";
 
 export interface ReplyViewOptions {
   readonly output: Output;
-  readonly showsReasoning: boolean;
+  readonly reasoning: ReasoningDisplay;
+  /** Lines are no longer than this; the terminal's width by default. */
+  readonly wrapWidth?: number;
+  /** Whether code blocks are colored. */
+  readonly colorsCode: boolean;
   /** The reply is one JSON document: it is printed when complete. */
   readonly isStructured: boolean;
-  /** Without hyperlinks, for screen readers. */
+  /** For screen readers. */
   readonly isPlain: boolean;
+  /** The terminal opens links whose address it does not show. */
+  readonly hasHyperlinks: boolean;
 }
+
+/** `static`: only a line that says so. `progress`: on the status line. */
+export type ReasoningDisplay =
+  | { readonly type: "full" | "hidden" | "static" | "progress" }
+  | { readonly type: "start"; readonly characters: number };
 
 /** The text or reasoning that is being streamed. */
 interface Block {
   readonly type: "message" | "reasoning";
   /** The output ends with a newline. */
   isLineOver: boolean;
+  /** How much of it was shown. */
+  shown: number;
   /** It is recorded, so nothing follows, unless the connection broke and it is continued. */
   isRecorded: boolean;
 }
@@ -29,6 +43,7 @@ export class ReplyView {
   #block: Block | undefined;
   #createMarkdown: Awaited<ReturnType<typeof loadMarkdownStream>> | undefined;
   #markdown: MarkdownStream | undefined;
+  #reasoning: ReasoningLines | undefined;
 
   constructor(options: ReplyViewOptions) {
     this.#options = options;
@@ -64,15 +79,37 @@ export class ReplyView {
     if (type === undefined && !isOver) return undefined;
     if (this.#block?.type === type && !isOver) return undefined;
     const ended = this.end();
-    if (type !== undefined) this.#block = { type, isLineOver: true, isRecorded: false };
+    if (type !== undefined) this.#block = { type, isLineOver: true, isRecorded: false, shown: 0 };
     const isLoaded = this.#createMarkdown !== undefined || !this.#options.output.isTerminal;
     return isLoaded || type !== "message" ? ended : this.load().then(() => ended);
   }
 
   showReasoning(text: string): void {
     const { output } = this.#options;
-    output.noticePiece(output.paintNotice("dim", neutralize(text)));
-    this.#noteLineEnd(text);
+    const piece = this.#nextReasoning(text);
+    if (piece === "") return;
+    if (this.#options.reasoning.type === "static")
+      return output.noticePiece(output.paintNotice("dim", piece));
+    this.#reasoning ??= new ReasoningLines({
+      width: Number.isFinite(output.noticeWidth) ? output.noticeWidth - 1 : output.noticeWidth,
+      isPlain: this.#options.isPlain,
+      write: (written) => output.noticePiece(output.paintNotice("dim", written)),
+    });
+    this.#reasoning.push(piece);
+    this.#noteLineEnd(piece);
+  }
+
+  /** The part of it that is shown. */
+  #nextReasoning(text: string): string {
+    const { reasoning } = this.#options;
+    const block = this.#block;
+    if (block === undefined || reasoning.type === "full") return text;
+    const before = block.shown;
+    block.shown += text.length;
+    if (reasoning.type === "static") return before === 0 ? "Reasoning…\n" : "";
+    const limit = reasoning.type === "start" ? reasoning.characters : 0;
+    const piece = text.slice(0, Math.max(0, limit - before));
+    return before <= limit && block.shown > limit ? `${piece}…` : piece;
   }
 
   showText(text: string): void {
@@ -80,6 +117,17 @@ export class ReplyView {
     if (!output.isTerminal) output.write(text);
     else (this.#markdown ??= this.#startMarkdown()).push(text);
     this.#noteLineEnd(text);
+  }
+
+  /** Shows a whole message in the middle of a turn. Where the result is one document, it is a notice. */
+  async say(text: string): Promise<void> {
+    const { output, isStructured } = this.#options;
+    await this.end();
+    if (isStructured) return output.notice(neutralize(text.trimEnd()));
+    await this.load();
+    this.#block = { type: "message", isLineOver: true, isRecorded: true, shown: 0 };
+    this.showText(text.trimEnd());
+    return this.end();
   }
 
   printDocument(data: unknown): void {
@@ -94,8 +142,8 @@ export class ReplyView {
     const { output } = this.#options;
     if (this.#block === undefined) return;
     const { type, isLineOver } = this.#block;
-    if (isLineOver || (type === "message" && !output.isTerminal)) return;
-    output.noticePiece("\n");
+    if (type === "reasoning") this.#reasoning?.breakLine();
+    else if (!isLineOver && output.isTerminal) output.noticePiece("\n");
   }
 
   end(): Promise<void> | void {
@@ -108,13 +156,18 @@ export class ReplyView {
       this.#markdown = undefined;
       return ended;
     }
-    if (block.isLineOver) return undefined;
-    return block.type === "message" ? output.write("\n") : output.notice("");
+    if (block.type === "reasoning") {
+      this.#reasoning?.end();
+      this.#reasoning = undefined;
+      return undefined;
+    }
+    return block.isLineOver ? undefined : output.write("\n");
   }
 
   #typeOf(type: TurnUpdate["type"]): Block["type"] | undefined {
-    const { showsReasoning, isStructured } = this.#options;
-    if (type === "reasoning_delta" && showsReasoning) return "reasoning";
+    const { reasoning, isStructured } = this.#options;
+    const isShown = reasoning.type !== "hidden" && reasoning.type !== "progress";
+    if (type === "reasoning_delta" && isShown) return "reasoning";
     return type === "message_delta" && !isStructured ? "message" : undefined;
   }
 
@@ -123,12 +176,15 @@ export class ReplyView {
   }
 
   #startMarkdown(): MarkdownStream {
-    const { output, isPlain } = this.#options;
+    const { output, isPlain, hasHyperlinks, colorsCode } = this.#options;
+    const { wrapWidth = Number.POSITIVE_INFINITY } = this.#options;
+    const width = Number.isFinite(output.lineWidth) ? output.lineWidth : DEFAULT_WIDTH;
     if (this.#createMarkdown === undefined) throw new TypeError("begin() has not been awaited");
     return this.#createMarkdown({
       paint: output.paint,
-      width: Number.isFinite(output.lineWidth) ? output.lineWidth : DEFAULT_WIDTH,
-      hyperlinks: output.hasColors && !isPlain,
+      width: Math.min(width, wrapWidth),
+      colorsCode,
+      hyperlinks: hasHyperlinks && output.hasColors && !isPlain,
       write: (text) => output.write(text),
     });
   }

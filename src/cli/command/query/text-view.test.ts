@@ -1,12 +1,24 @@
 import { describe, expect, test } from "vitest";
 import type { TurnUpdate } from "../../../agent/index.ts";
-import { answered, inquiry, toolCall } from "../../../conversation/events.fixture.ts";
-import type { InquiryId } from "../../../conversation/index.ts";
+import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
+import {
+  answered,
+  inquiry,
+  permission,
+  permissionRequest,
+  toolCall,
+  toolResult,
+} from "../../../conversation/events.fixture.ts";
+import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
 import type { InquiryUpdate } from "../../../inquiry/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
 import { plain } from "../../../render/index.ts";
 import { FakeClock } from "../../../testing/index.ts";
-import { TextView } from "./text-view.ts";
+import type { JsonObject } from "../../../util/index.ts";
+import { TextView, type TextViewOptions } from "./text-view.ts";
+import { viewSettings } from "./view-settings.ts";
+
+type Style = Parameters<typeof viewSettings>[0];
 
 test("the status line is hidden while a prompt is open", async () => {
   const { view, shown } = createView();
@@ -130,6 +142,129 @@ test("the usage of a turn includes the questions that a model answered", async (
   expect(shown).toContain("Tokens: 1,230 in (150 cached), 7 out");
 });
 
+test("the time of a call is without the time that it waited for people", async () => {
+  const { view, shown, clock } = createView();
+  const steps: readonly (readonly [number, ConversationEvent])[] = [
+    [0, toolCall("call_1", "asker")],
+    [60_000, permission("call_1")],
+    [1000, { ...inquiry("call_1.a.1"), toolCallId: "call_1" }],
+    [0, { ...inquiry("call_1.b.1"), toolCallId: "call_1" }],
+    [60_000, answered("call_1.a.1")],
+    [60_000, answered("call_1.b.1")],
+    [500, permissionRequest("call_1", "deliver")],
+    [60_000, { ...permission("call_1"), action: "deliver" }],
+    [0, toolResult("call_1")],
+  ];
+  for (const [milliseconds, event] of steps) {
+    clock.advance(milliseconds);
+    view.observe({ type: "event", event });
+  }
+  await view.end(undefined);
+  expect(shown.filter((line) => line.startsWith("✓"))).toEqual(["✓ asker() 1.5s"]);
+});
+
+describe("reasoning", () => {
+  const text = "First the files, then\nthe *tests*, and not the other way round.\n\nDone.";
+  const show = async (options: Parameters<typeof createView>[0]) => {
+    const { view, shown } = createView(options);
+    for (const piece of text.match(/.{1,7}/gs) ?? []) {
+      view.observe({ type: "reasoning_delta", text: piece });
+    }
+    view.observe({ type: "message_delta", text: "Hello." });
+    await view.end(undefined);
+    return shown.filter((line) => !line.startsWith("status")).join("");
+  };
+
+  test("has a bar at the start of each line, also without colours", async () => {
+    expect(await show({ noticeWidth: 30 })).toBe(
+      "│ First the files, then\n│ the *tests*, and not the \n│ other way round.\n│ \n│ Done.\nHello.\n",
+    );
+  });
+
+  test("has a word above it and a blank line below it for screen readers", async () => {
+    expect(await show({ isPlain: true })).toBe(`Reasoning:\n${text}\n\nHello.\n`);
+  });
+
+  test("continues on a new line after a warning", () => {
+    const { view, shown } = createView();
+    view.observe({ type: "reasoning_delta", text: "First the" });
+    view.observe({ type: "notice", message: "Careful." });
+    view.observe({ type: "reasoning_delta", text: " files" });
+    const printed = shown.filter((line) => !line.startsWith("status"));
+    expect(printed.join("|")).toBe("│ |First |the|\n|warning: Careful.|│ | ");
+  });
+});
+
+const toolsWith = (style: JsonObject) =>
+  resolveTools(
+    parseConfigOrThrow("test", {
+      conversation: {
+        tools: {
+          tell_user: {
+            source: "builtin",
+            style: {
+              header: "off",
+              inline_results: { user: "chat", assistant: "off" },
+              ...style,
+            },
+          },
+        },
+      },
+    }),
+  );
+
+describe("what a tool says to the user", () => {
+  const heading = "# Half done\n\nFourteen *files*.";
+  const blocks = [
+    {
+      type: "text",
+      text: heading,
+      mimeType: "text/markdown",
+      annotations: { audience: ["user"] },
+    },
+    { type: "text", text: "Shown.", annotations: { audience: ["assistant"] } },
+  ] as const;
+  const result = { ...toolResult("call_1", "Shown."), blocks };
+  const tell = (options: Parameters<typeof createView>[0]) => {
+    const created = createView(options);
+    created.view.observe({ type: "tool_call_start", id: "call_1", name: "tell_user" });
+    created.view.observe({ type: "event", event: toolCall("call_1", "tell_user") });
+    created.view.observe({ type: "event", event: result });
+    return created;
+  };
+
+  test("is shown as the assistant's words, without a line for the call", async () => {
+    const { view, shown } = tell({ tools: toolsWith({}) });
+    await view.end(undefined);
+    const printed = shown.filter((text) => !text.startsWith("status")).join("");
+    expect(printed).toBe("# Half done\n\nFourteen *files*.\n");
+  });
+
+  test("is a notice where the output is one document", async () => {
+    const { view, shown } = tell({ tools: toolsWith({}), isStructured: true });
+    await view.end(undefined);
+    expect(shown.filter((text) => !text.startsWith("status"))).toEqual([heading]);
+  });
+
+  test("is not shown if the tool is hidden", async () => {
+    const { view, shown } = tell({ tools: toolsWith({ hidden: true }) });
+    await view.end(undefined);
+    expect(shown.filter((text) => !text.startsWith("status"))).toEqual([]);
+  });
+
+  test("is part of the result, by whom it is for, if the style says so", async () => {
+    const style = { header: true, inline_results: { user: 1, assistant: "full" } };
+    const { view, shown } = tell({ tools: toolsWith(style) });
+    await view.end(undefined);
+    expect(shown.filter((text) => !text.startsWith("status"))).toEqual([
+      "✓ tell_user() 0.0s",
+      "  │ # Half done",
+      "  │ … 1 more line",
+      "  │ Shown.",
+    ]);
+  });
+});
+
 type Warning = Extract<InquiryUpdate, { readonly type: "notice" | "retry_start" }>;
 
 function retryOf(error: ProviderError, retry: number): Warning {
@@ -140,8 +275,63 @@ function about(id: string, tool: string, update: InquiryUpdate): TurnUpdate {
   return { type: "inquiry_update", inquiryId: id as InquiryId, tool, update }; // As the record has it.
 }
 
+describe("style", () => {
+  const reason = async (style: Style) => {
+    const { view, shown } = createView({ style });
+    for (const text of ["Let me ", "think about it."]) {
+      view.observe({ type: "reasoning_delta", text });
+    }
+    await view.end({ type: "done", reason: "stop" });
+    return shown.filter((line) => !/^status (undefined|cleared|back)/.test(line)).join("");
+  };
+
+  test.each<[NonNullable<Style["reasoning"]>["display"], string]>([
+    ["full", "│ Let me think about it.\n"],
+    ["hidden", ""],
+    ["static", "Reasoning…\n"],
+    ["progress", "status Reasoningstatus Reasoning"],
+    ["timer", "status Reasoningstatus Reasoning"],
+    [9, "│ Let me th…\n"],
+    [{ truncate: { characters: 3 } }, "│ Let…\n"],
+  ])("reasoning.display = %j", async (display, shown) => {
+    expect(await reason({ reasoning: { display } })).toBe(shown);
+  });
+
+  test("the progress of each kind of wait can be hidden, delayed and paced", () => {
+    const hidden = { progress: { show: false } };
+    const { view, shown } = createView({ style: { streaming: hidden } });
+    view.observe({ type: "cycle_start", cycle: 1 });
+    view.observe({ type: "tool_call_start", id: "a", name: "deploy" });
+    expect(shown).toEqual(["status undefined", "status deploy(…)"]);
+    const paced = { progress: { delay_secs: 3, interval_ms: 50 }, preparing: { show: false } };
+    expect(viewSettings({ tool_call: paced }).progress).toEqual({
+      streaming: { isShown: true },
+      preparing: { isShown: false },
+      toolCall: { isShown: true, delayMs: 3000, intervalMs: 50 },
+    });
+  });
+
+  test("lines are no longer than markdown.wrap_width, and code has no colors if code.color says so", () => {
+    expect(viewSettings({ markdown: { wrap_width: 40 }, code: { color: false } })).toMatchObject({
+      wrapWidth: 40,
+      colorsCode: false,
+    });
+    expect(viewSettings({ markdown: { wrap_width: 0 } }).wrapWidth).toBeUndefined();
+  });
+});
+
 /** A view, and all that it shows. */
-function createView({ isVerbose = false } = {}) {
+function createView({
+  isVerbose = false,
+  isStructured = false,
+  isPlain = false,
+  noticeWidth = 80,
+  tools = new Map(),
+  style = {},
+}: Partial<Pick<TextViewOptions, "isVerbose" | "isStructured" | "isPlain" | "tools">> & {
+  readonly noticeWidth?: number;
+  readonly style?: Style;
+} = {}) {
   const shown: string[] = [];
   const statusTimes: (number | undefined)[] = [];
   const clock = new FakeClock();
@@ -149,7 +339,7 @@ function createView({ isVerbose = false } = {}) {
     output: {
       isTerminal: true,
       lineWidth: 80,
-      noticeWidth: 80,
+      noticeWidth,
       hasColors: false,
       paint: plain,
       paintNotice: plain,
@@ -169,12 +359,12 @@ function createView({ isVerbose = false } = {}) {
     },
     clock,
     model: "test/scripted",
-    tools: new Map(),
-    showsReasoning: true,
-    showsCalls: true,
-    isStructured: false,
+    tools,
+    ...viewSettings(style),
+    isStructured,
     isVerbose,
-    isPlain: false,
+    isPlain,
+    hasHyperlinks: false,
   });
   const warnings = () => shown.filter((line) => line.startsWith("warning"));
   return { view, shown, statusTimes, warnings, clock };

@@ -1,14 +1,27 @@
 /** Shows a turn to a person: the reply, the calls, and a status line, in the order they happen. */
 import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
-import type { CallProgress, ConversationEvent, InquiryId } from "../../../conversation/index.ts";
-import { addUsage, type Usage } from "../../../provider/index.ts";
-import { oneLine } from "../../../render/index.ts";
-import type { StatusLine } from "../../../terminal/index.ts";
+import {
+  addUsage,
+  type CallProgress,
+  type Compaction,
+  type ConversationEvent,
+  describeCompaction,
+  describeTurns,
+  type InquiryId,
+  type Usage,
+} from "../../../conversation/index.ts";
+import { describeUsage, oneLine } from "../../../render/index.ts";
+import type { Pace, StatusLine } from "../../../terminal/index.ts";
 import { assertNever, type Clock, type Json } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
 import type { TurnView } from "./view.ts";
+
+/** When the status line shows that jp waits for a model, gets arguments, or runs tools. */
+export type ProgressSettings = Readonly<
+  Record<"streaming" | "preparing" | "toolCall", Pace & { readonly isShown: boolean }>
+>;
 
 export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly status: StatusLine;
@@ -16,6 +29,8 @@ export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly model: string;
   /** From then on there is time to load code: jp waits for the model. */
   readonly requestSent?: Promise<void>;
+  /** What the status line shows, and when: `style` in the config. */
+  readonly progress: ProgressSettings;
   /** Prints token usage at the end. */
   readonly isVerbose: boolean;
 }
@@ -42,6 +57,7 @@ export class TextView implements TurnView {
   observe(update: TurnUpdate): void {
     this.#inOrder(() => this.#reply.begin(update));
     const at = this.#options.clock.now().getTime(); // It may be shown later.
+    this.#inOrder(() => this.#speak(update));
     this.#inOrder(() => this.#show(update, at));
   }
 
@@ -84,7 +100,7 @@ export class TextView implements TurnView {
     if (this.#document !== undefined) this.#reply.printDocument(this.#document.data);
     this.#printLines(this.#calls.leave());
     if (end?.type === "stopped") this.#note("Stopped.");
-    if (this.#options.isVerbose) this.#note(describeUsage(this.#usage));
+    if (this.#options.isVerbose) this.#note(describeTokens(this.#usage));
   }
 
   /** Runs it at once, or after whatever is waiting. */
@@ -112,19 +128,21 @@ export class TextView implements TurnView {
     switch (update.type) {
       case "cycle_start":
         this.#cycleSince = at;
-        return status.set(`Waiting for ${oneLine(model)}`);
+        return this.#setStatus("streaming", `Waiting for ${oneLine(model)}`);
       case "prompt_progress": {
         const text = `Waiting for ${oneLine(model)} (${percentRead(update)}% read)`;
-        return status.set(text, this.#cycleSince);
+        return this.#setStatus("streaming", text, this.#cycleSince);
       }
       case "reasoning_delta":
-        return isShown ? this.#reply.showReasoning(update.text) : undefined;
+        return this.#showReasoning(update.text, isShown);
       case "message_delta":
         return isShown ? this.#reply.showText(update.text) : undefined;
       case "tool_call_start":
-        return status.set(`${oneLine(update.name)}(…)`);
+        return this.#calls.hasHeader(update.name)
+          ? this.#setStatus("preparing", `${oneLine(update.name)}(…)`)
+          : undefined;
       case "tool_progress":
-        return status.set(oneLine(`${update.tool}: ${update.message}`));
+        return this.#setStatus("toolCall", oneLine(`${update.tool}: ${update.message}`));
       case "response_end":
         this.#usage = addUsage(this.#usage, update.usage);
         return undefined;
@@ -133,6 +151,10 @@ export class TextView implements TurnView {
         return this.#warnAbout(update);
       case "inquiry_update":
         return this.#showInquiry(update, at);
+      case "summary_start":
+        return status.set(`Summarizing ${update.turns} with ${oneLine(update.model)}`);
+      case "compaction":
+        return this.#note(describeNewCompaction(update.compaction));
       case "answered_elsewhere":
         return this.#note(describeElsewhere(update));
       case "event":
@@ -140,6 +162,15 @@ export class TextView implements TurnView {
       default:
         return assertNever(update);
     }
+  }
+
+  /** A tool may say something to the user in the assistant's place, as `tell_user` does. */
+  #speak(update: TurnUpdate): Promise<void> | void {
+    if (update.type !== "event" || update.event.type !== "tool_call_response") return undefined;
+    const text = this.#calls.speech(update.event);
+    if (text === "") return undefined;
+    this.#options.status.set(undefined);
+    return this.#reply.say(text);
   }
 
   #showInquiry(asked: Extract<TurnUpdate, { readonly type: "inquiry_update" }>, at: number): void {
@@ -174,18 +205,20 @@ export class TextView implements TurnView {
         this.#printLines(this.#calls.end(event, at));
         return this.#showRunning();
       case "inquiry_request":
-        return this.#calls.ask(event);
+        return this.#calls.ask(event, at);
       case "inquiry_response":
-        this.#printLines(this.#calls.answer(event));
+        this.#printLines(this.#calls.answer(event, at));
         return this.#showRunning();
+      case "permission_request":
+        return this.#calls.wait(event.toolCallId, at);
       case "permission_decision":
         return this.#printLines(this.#calls.decide(event, at));
       case "turn_start":
       case "inquiry_escalation":
-      case "permission_request":
       case "attempt_start":
       case "turn_resume":
       case "turn_end":
+      case "token_usage":
         return undefined;
       default:
         return assertNever(event);
@@ -194,7 +227,19 @@ export class TextView implements TurnView {
 
   #showRunning(): void {
     const { running } = this.#calls;
-    this.#options.status.set(running?.text, running?.since);
+    this.#setStatus("toolCall", running?.text, running?.since);
+  }
+
+  #setStatus(kind: keyof ProgressSettings, text: string | undefined, since?: number): void {
+    const { isShown, ...pace } = this.#options.progress[kind];
+    this.#options.status.set(isShown ? text : undefined, since, pace);
+  }
+
+  /** In full, or only that the model is reasoning. */
+  #showReasoning(text: string, isShown: boolean): void {
+    const { reasoning, status } = this.#options;
+    if (isShown) this.#reply.showReasoning(text);
+    else if (reasoning.type === "progress") status.set("Reasoning");
   }
 
   #note(text: string): void {
@@ -213,6 +258,19 @@ export class TextView implements TurnView {
   }
 }
 
+/** One line: what the model no longer sees, and how to get it back. */
+export function describeNewCompaction(compaction: Compaction): string {
+  const why = compaction.isAutomatic === true ? ": the context window is filling up" : "";
+  const what = `Compacted ${describeTurns(compaction)} (${describeCompaction(compaction)})${why}.`;
+  return `${what} To undo: jp conversation compact --reset`;
+}
+
+/** Empty if the provider reported nothing. */
+function describeTokens(usage: Usage): string {
+  const text = describeUsage(usage, usage.cost === undefined ? {} : { cost: usage.cost });
+  return text === "" ? "" : `Tokens: ${text}`;
+}
+
 const ASKS_AGAIN = "The answer does not fit the schema. Asking again.";
 
 /** A server that is starting is tried many times, which is worth only one line. */
@@ -226,24 +284,6 @@ function describeRetry({
   if (error.kind === "starting") return retry === 1 ? `${problem}. Waiting up to a minute.` : "";
   const when = delayMs < 1000 ? "at once" : `in ${Math.round(delayMs / 1000)} s`;
   return `${problem}. Trying again ${when} (${retry}/${maxRetries}).`;
-}
-
-/** Empty if the provider reported nothing. */
-function describeUsage({ input, cachedInput, output, reasoning, cost }: Usage): string {
-  const parts = [
-    input === undefined ? "" : `${count(input)} in${within(cachedInput, "cached")}`,
-    output === undefined ? "" : `${count(output)} out${within(reasoning, "reasoning")}`,
-    cost === undefined ? "" : `$${cost.toFixed(4)}`,
-  ].filter((part) => part !== "");
-  return parts.length === 0 ? "" : `Tokens: ${parts.join(", ")}`;
-}
-
-function within(tokens: number | undefined, what: string): string {
-  return tokens === undefined || tokens === 0 ? "" : ` (${count(tokens)} ${what})`;
-}
-
-function count(tokens: number): string {
-  return tokens.toLocaleString("en-US");
 }
 
 function describeElsewhere({

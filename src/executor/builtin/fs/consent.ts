@@ -20,7 +20,7 @@ interface ConsentRequest {
   readonly displayPath: string;
   /** Everything the change depends on. */
   readonly change: readonly (string | Buffer)[];
-  readonly question: Omit<QuestionOptions, "exclusive"> & {
+  readonly question: Omit<QuestionOptions, "exclusive" | "allowsNote"> & {
     readonly id: string;
     readonly text: string;
   };
@@ -46,7 +46,7 @@ export function createConsent(): Consent {
       const current = digestOf(change);
       const isYes = await context
         // Exclusive: the model that wants the change may not approve it, unless config allows that.
-        .ask(booleanQuestion(id, text, { ...options, exclusive: true }))
+        .ask(booleanQuestion(id, text, { ...options, exclusive: true, allowsNote: true }))
         .catch((unanswered: unknown) => {
           set(key, [...(pending.get(key) ?? []), current]);
           throw unanswered;
@@ -59,6 +59,11 @@ export function createConsent(): Consent {
       return isYes;
     },
   };
+}
+
+/** Adds what the user said about the change, for the model: why they declined it, for example. */
+export function withNote(result: string, { notes }: ToolContext): string {
+  return [result, ...Object.values(notes).map((note) => `The user's note: ${note}`)].join(" ");
 }
 
 function digestOf(change: readonly (string | Buffer)[]): string {

@@ -1,7 +1,7 @@
 /** `fs_create_file`: creates or overwrites a file, after showing you the content or a diff. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import type { Consent } from "./consent.ts";
+import { type Consent, withNote } from "./consent.ts";
 import { FileError } from "./file-error.ts";
 import {
   type FileSnapshot,
@@ -47,7 +47,7 @@ export function createCreateFileTool(options: WritingToolOptions): ShippedTool {
       required: ["path", "content"],
       additionalProperties: false,
     },
-    run: (args, context) => createFile(options, args, context),
+    run: async (args, context) => withNote(await createFile(options, args, context), context),
   });
   return {
     tool,

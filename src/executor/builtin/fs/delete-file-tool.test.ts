@@ -38,6 +38,7 @@ test("a file is deleted only after a question", async () => {
         answerType: { type: "boolean" },
         default: false,
         exclusive: true,
+        allowsNote: true,
         persistence: "none",
       },
     },

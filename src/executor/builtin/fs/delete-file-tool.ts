@@ -3,6 +3,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
+import { withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import { FileError, fileChangedError, notFoundError, toFileError } from "./file-error.ts";
 import { openFolder } from "./folder.ts";
@@ -31,7 +32,7 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
       required: ["path"],
       additionalProperties: false,
     },
-    run: (args, context) => deleteFile(options, args, context),
+    run: async (args, context) => withNote(await deleteFile(options, args, context), context),
   });
   return { tool, config: { summary: "Delete a file in the workspace, if the user agrees." } };
 }

@@ -335,6 +335,33 @@ test.each([
   ]);
 });
 
+test.each([
+  ["fs_create_file", "new.txt", "create_file"],
+  ["fs_create_file", "a.txt", "overwrite_file"],
+  ["fs_modify_file", "a.txt", "apply_changes"],
+  ["fs_delete_file", "a.txt", "delete_file"],
+])("%s of %s tells the model why you said no", async (name, file, id) => {
+  const { root } = scene();
+  const before = snapshotOf(root);
+  const asked = await attempt(root, [name, file], {});
+  expect(asked).toMatchObject({ question: { id, allowsNote: true } });
+  const tool = createFileTools({ root }).find((each) => each.tool.name === name)?.tool;
+  const { signal } = new AbortController();
+  const outcome = await tool?.execute({
+    arguments: CALLS[name]?.(file) ?? {},
+    answers: { [id]: false },
+    notes: { [id]: "Use tabs." },
+    signal,
+  });
+  expect([outcome, snapshotOf(root)]).toEqual([
+    {
+      type: "success",
+      content: expect.stringMatching(/Nothing was changed. The user's note: Use tabs.$/),
+    },
+    before,
+  ]);
+});
+
 test("a question about a file behind a link names both", async () => {
   counters("T-FILE-4");
   const { root } = scene();

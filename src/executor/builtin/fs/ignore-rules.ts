@@ -59,7 +59,7 @@ function trimTrailingSpaces(line: string): string {
   return line.slice(0, backslashes % 2 === 1 ? end + 1 : end);
 }
 
-type Glob = (segments: readonly string[]) => boolean;
+export type Glob = (segments: readonly string[]) => boolean;
 
 /** Matches any number of items, including none. */
 const ANY = Symbol("any");
@@ -68,7 +68,7 @@ type CharacterTest = (character: string) => boolean;
 type Segment = readonly (CharacterTest | typeof ANY)[];
 
 /** Compiles the segments of a pattern. Undefined for a pattern that cannot match. */
-function compileGlob(pattern: readonly string[]): Glob | undefined {
+export function compileGlob(pattern: readonly string[]): Glob | undefined {
   const parts: (Segment | typeof ANY)[] = [];
   for (const [index, text] of pattern.entries()) {
     if (text === "**" && pattern.length > 1) {

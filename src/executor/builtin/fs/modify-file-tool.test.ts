@@ -61,6 +61,7 @@ describe("changes", () => {
           answerType: { type: "boolean" },
           default: true,
           exclusive: true,
+          allowsNote: true,
           persistence: "turn",
         },
       },

@@ -1,6 +1,7 @@
 /** `fs_modify_file`: replaces exact pieces of text in a file, after showing you a diff. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
+import { withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import { FileError, notFoundError } from "./file-error.ts";
 import { findSnapshot, parseText, replaceFile, toBody, toBytes } from "./files.ts";
@@ -60,7 +61,7 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
     name: NAME,
     description: DESCRIPTION,
     parameters: PARAMETERS,
-    run: (args, context) => modifyFile(options, args, context),
+    run: async (args, context) => withNote(await modifyFile(options, args, context), context),
   });
   return {
     tool,

@@ -7,6 +7,7 @@ import path from "node:path";
 import { FileError, toFileError } from "./file-error.ts";
 import { systemErrorCode } from "../../../util/index.ts";
 
+/** A path inside the root, without links. */
 export interface ResolvedPath {
   /** For messages: relative to the root, on one line. */
   readonly displayPath: string;

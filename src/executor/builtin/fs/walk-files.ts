@@ -14,6 +14,7 @@ import {
   type ResolvedPath,
 } from "./resolve-path.ts";
 
+/** A file or a link that a walk has found. */
 export interface FoundFile {
   readonly displayPath: string;
   /** Open until the next file is requested. */

@@ -1,0 +1,201 @@
+/**
+ * Turns HTML into text for a model: headings, lists, links, code and tables as Markdown, without scripts, styles
+ * and markup. Takes time in proportion to the length, whatever the page contains.
+ */
+
+/** Left out with all that is in them. */
+const DROPPED = new Set(["script", "style", "noscript", "svg", "iframe", "template", "head"]);
+const BLOCKS = new Set(
+  (
+    "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr " +
+    "html main nav ol p section summary table tbody thead tfoot ul"
+  ).split(" "),
+);
+
+/** The length of what is looked at in a tag. */
+const MAX_ATTRIBUTES = 4000;
+
+interface Tag {
+  readonly name: string;
+  readonly isEnd: boolean;
+  readonly attributes: string;
+  /** Of the text after it. */
+  readonly end: number;
+}
+
+/** Throws nothing: what is not valid HTML is text. */
+export function htmlToText(html: string): string {
+  const title = findTitle(html);
+  const writer = new TextWriter();
+  for (let at = 0; at < html.length;) {
+    const open = html.indexOf("<", at);
+    const end = open === -1 ? html.length : open;
+    writer.text(decodeEntities(html.slice(at, end)));
+    if (open === -1) break;
+    const tag = tagAt(html, open);
+    if (tag === undefined) {
+      writer.text("<");
+      at = open + 1;
+      continue;
+    }
+    at = DROPPED.has(tag.name) && !tag.isEnd ? endOfElement(html, tag) : tag.end;
+    writer.tag(tag);
+  }
+  const body = writer.end();
+  return title === "" || body.startsWith(`# ${title}`) ? body : `# ${title}\n\n${body}`;
+}
+
+/** The first heading of a page is often its logo. */
+function findTitle(html: string): string {
+  const start = html.search(/<title[\s>]/i);
+  const tag = start === -1 ? undefined : tagAt(html, start);
+  if (tag === undefined) return "";
+  const end = html.indexOf("<", tag.end);
+  return decodeEntities(html.slice(tag.end, end === -1 ? html.length : end))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+/** Undefined if this is only a `<`. */
+function tagAt(html: string, open: number): Tag | undefined {
+  if (html.startsWith("<!--", open)) {
+    const close = html.indexOf("-->", open + 4);
+    return { name: "!", isEnd: false, attributes: "", end: close === -1 ? html.length : close + 3 };
+  }
+  const start = /<(\/?)([a-z][a-z0-9-]*|[!?])/iy;
+  start.lastIndex = open;
+  const match = start.exec(html);
+  if (match === null) return undefined;
+  const close = closeOf(html, start.lastIndex);
+  return {
+    name: (match[2] ?? "").toLowerCase(),
+    isEnd: match[1] === "/",
+    attributes: html.slice(start.lastIndex, Math.min(close, start.lastIndex + MAX_ATTRIBUTES)),
+    end: close + 1,
+  };
+}
+
+/** The position of the `>` that ends a tag, not one in quotes. */
+function closeOf(html: string, from: number): number {
+  let quote = "";
+  for (let at = from; at < html.length; at += 1) {
+    const character = html.charAt(at);
+    if (quote !== "") {
+      if (character === quote) quote = "";
+    } else if (character === ">") return at;
+    else if ((character === '"' || character === "'") && html[at - 1] === "=") quote = character;
+  }
+  return html.length;
+}
+
+function endOfElement(html: string, { name, end }: Tag): number {
+  const close = new RegExp(`</${name}[\\s>]`, "gi");
+  close.lastIndex = end;
+  const match = close.exec(html);
+  return match === null ? html.length : (tagAt(html, match.index)?.end ?? html.length);
+}
+
+/** Collects the text in pieces: looking at the end of a growing string would copy it each time. */
+class TextWriter {
+  readonly #pieces: string[] = [];
+  /** Of the line breaks at the end so far; more do not matter. */
+  #breaks = 2;
+  #endsWithSpace = true;
+  #isPre = false;
+  /** Of the link that is open, and whether it has text yet. */
+  #link = { address: "", hasText: false };
+
+  text(text: string): void {
+    const line = this.#isPre ? text : text.replaceAll(/\s+/g, " ");
+    this.#add(this.#endsWithSpace && !this.#isPre ? line.trimStart() : line);
+  }
+
+  tag({ name, isEnd, attributes }: Tag): void {
+    const level = /^h([1-6])$/.exec(name)?.[1];
+    if (level !== undefined) this.#startLine(2, isEnd ? "" : `${"#".repeat(Number(level))} `);
+    else if (name === "li") this.#startLine(1, isEnd ? "" : "- ");
+    else if (name === "br" || name === "tr") this.#startLine(1);
+    else if (name === "td" || name === "th") this.#add(isEnd ? " | " : "");
+    else if (name === "pre") this.#pre(isEnd);
+    else if (name === "code") this.#add(this.#isPre ? "" : "`");
+    else if (name === "a") this.#anchor(isEnd, attributes);
+    else if (BLOCKS.has(name)) this.#startLine(2);
+  }
+
+  end(): string {
+    this.#pre(true);
+    const lines = this.#pieces.join("").split("\n");
+    return lines
+      .map((line) => line.trimEnd())
+      .join("\n")
+      .replaceAll(/\n{3,}/g, "\n\n")
+      .trim();
+  }
+
+  #add(text: string): void {
+    if (text === "") return;
+    this.#pieces.push(text);
+    this.#breaks = text.endsWith("\n") ? 1 : 0;
+    this.#endsWithSpace = /\s/.test(text.slice(-1));
+    if (text.trim() !== "") this.#link.hasText = true;
+  }
+
+  #pre(isEnd: boolean): void {
+    if (this.#isPre !== isEnd) return;
+    this.#isPre = false;
+    this.#startLine(isEnd ? 1 : 2, "```\n");
+    if (isEnd) this.#startLine(2);
+    this.#isPre = !isEnd;
+  }
+
+  /** Links to other pages keep their address. */
+  #anchor(isEnd: boolean, attributes: string): void {
+    const { address, hasText } = this.#link;
+    if (isEnd && address !== "" && hasText) this.#add(` (${address})`);
+    const [, double, single] = /\bhref=(?:"([^"]*)"|'([^']*)')/i.exec(attributes) ?? [];
+    const href = decodeEntities(double ?? single ?? "");
+    const isPage = !isEnd && /^https?:\/\//i.test(href);
+    this.#link = { address: isPage ? href : "", hasText: false };
+  }
+
+  /** After as many line breaks, unless this is code, which keeps its own. */
+  #startLine(breaks: 1 | 2, text = ""): void {
+    if (this.#isPre) return;
+    const missing = Math.max(0, breaks - this.#breaks);
+    if (missing > 0) this.#pieces.push("\n".repeat(missing));
+    this.#breaks = Math.max(breaks, this.#breaks);
+    this.#endsWithSpace = true;
+    this.#add(text);
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  hellip: "…",
+  mdash: "—",
+  ndash: "–",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  copy: "©",
+  middot: "·",
+  bull: "•",
+  times: "×",
+  rarr: "→",
+  larr: "←",
+};
+
+function decodeEntities(text: string): string {
+  return text.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi, (whole, ...found) => {
+    const [decimal, hexadecimal, name] = found as (string | undefined)[]; // The groups come first.
+    if (name !== undefined) return ENTITIES[name] ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hexadecimal ?? "", 16) : Number(decimal);
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code).toWellFormed() : whole;
+  });
+}

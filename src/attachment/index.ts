@@ -1,0 +1,16 @@
+export { AttachmentError, type AttachmentErrorCode } from "./attachment-error.ts";
+export {
+  attachmentSize,
+  describeAttachments,
+  loadAttachments,
+  type LoadAttachmentsOptions,
+} from "./load.ts";
+export { formatSize } from "./media-type.ts";
+export {
+  findMentions,
+  type MentioningText,
+  nameAttachment,
+  type NamedAttachment,
+  type NamingPlace,
+  readOutsideFile,
+} from "./name.ts";

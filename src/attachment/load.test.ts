@@ -1,0 +1,234 @@
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { describeAttachments, loadAttachments, type LoadAttachmentsOptions } from "./load.ts";
+
+const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+const NO_FILES = { acceptsFile: () => false };
+const PDF = Buffer.from("%PDF-1.7\n\xe2\xe3");
+
+/** A folder with these files. */
+function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
+  const root = path.join(temporaryFolder(), "root");
+  mkdirSync(root);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+    writeFileSync(path.join(root, name), content);
+  }
+  return root;
+}
+
+/** The sources, and what was said about them. */
+async function load(
+  root: string,
+  uris: readonly string[],
+  options: Partial<LoadAttachmentsOptions> = {},
+) {
+  const notes: string[] = [];
+  const variables = { PATH: process.env["PATH"] };
+  const onNote = (note: string) => void notes.push(note);
+  const attachments = await loadAttachments(uris, { root, variables, onNote, ...options });
+  return { sources: attachments.map(({ source }) => source), attachments, notes };
+}
+
+describe("a file", () => {
+  test("is attached as text, without a byte order mark", async () => {
+    const root = folderWith({ "a b.txt": "\uFEFFhello" });
+    const { attachments } = await load(root, ["file:///a%20b.txt"]);
+    expect(attachments).toEqual([{ source: "a b.txt", content: "hello" }]);
+  });
+
+  test.each([
+    ["image/png", PNG],
+    ["image/jpeg", Buffer.from("ffd8ffe0", "hex")],
+    ["image/gif", Buffer.from("GIF89a")],
+    ["image/webp", Buffer.from("RIFF0000WEBPVP8 ")],
+    ["application/pdf", PDF],
+  ])("is attached as %s by its bytes, whatever its name", async (mediaType, bytes) => {
+    const root = folderWith({ "x.txt": bytes });
+    const { attachments } = await load(root, ["file:///x.txt"]);
+    const content = { mediaType, data: bytes.toString("base64"), filename: "x.txt" };
+    expect(attachments).toEqual([{ source: "x.txt", content }]);
+  });
+
+  test("is refused by name if it is binary, or if the model does not take it", async () => {
+    const root = folderWith({ "x.zip": Buffer.from([80, 75, 0, 255]), "a.png": PNG });
+    await expect(load(root, ["file:///x.zip"])).rejects.toThrow(/x\.zip: neither text, nor a PNG/);
+    await expect(load(root, ["file:///a.png"], NO_FILES)).rejects.toThrow(
+      "Cannot attach a.png: the model does not take image/png.",
+    );
+  });
+
+  test.each([
+    ["it does not exist", "file:///none.md", /none\.md: it does not exist/],
+    ["it is Git's", "file:///.git/config", /protected/],
+    ["it is jp's", "file:///.jp/config.toml", /protected/],
+    ["it is above the root", "file:///../outside.txt", /outside the workspace/],
+    ["a link leads out", "file:///link.txt", /outside the workspace through a symbolic link/],
+    ["it has another name elsewhere", "file:///hard.txt", /hard link/],
+  ])("is refused if %s", async (_why, uri, problem) => {
+    const root = folderWith({ ".git/config": "x", ".jp/config.toml": "x" });
+    const outside = path.join(root, "..", "outside.txt");
+    writeFileSync(outside, "secret");
+    symlinkSync(outside, path.join(root, "link.txt"));
+    linkSync(outside, path.join(root, "hard.txt"));
+    await expect(load(root, [uri])).rejects.toThrow(problem);
+  });
+
+  test("that may hold secrets is attached if it is named, with a note", async () => {
+    const { sources, notes } = await load(folderWith({ ".env": "KEY=1" }), ["file:///.env"]);
+    expect([sources, notes]).toEqual([
+      [".env"],
+      [".env may contain passwords or keys. The model sees it."],
+    ]);
+  });
+
+  test("that is too large is refused with its size", async () => {
+    const root = folderWith({ "big.txt": "x".repeat(11_000_000) });
+    await expect(load(root, ["file:///big.txt"])).rejects.toThrow(/big\.txt: it has 11 MB/);
+  });
+});
+
+const TREE = {
+  "a.md": "a",
+  "src/b.ts": "b",
+  "src/deep/c.ts": "c",
+  "src/deep/c.test.ts": "t",
+  "src/logo.png": PNG,
+  "src/data.bin": Buffer.from([0, 1]),
+  "src/.hidden": "h",
+  "src/server.pem": "key",
+  "src/out/built.ts": "x",
+  "node_modules/dep/index.ts": "x",
+  ".gitignore": "out/\n",
+  ".github/ci.yml": "y",
+};
+
+describe("folders and patterns", () => {
+  test.each([
+    [["file:///src"], ["src/b.ts", "src/logo.png", "src/deep/c.test.ts", "src/deep/c.ts"]],
+    [["file:///src/**/*.ts"], ["src/b.ts", "src/deep/c.test.ts", "src/deep/c.ts"]],
+    [
+      ["file:///src/**/*.ts", "file:///**/*.test.ts?exclude=true"],
+      ["src/b.ts", "src/deep/c.ts"],
+    ],
+    [
+      ["file:///src", "file:///src/deep?exclude"],
+      ["src/b.ts", "src/logo.png"],
+    ],
+    [["file:///*.md"], ["a.md"]],
+    [
+      ["*.md", "src/b.ts"],
+      ["a.md", "src/b.ts"],
+    ],
+    [["file:///.github"], [".github/ci.yml"]],
+    [["file:///.*/*.yml"], [".github/ci.yml"]],
+    [["file:///src/b.ts", "file:///src/*.ts"], ["src/b.ts"]],
+  ])("%j attach what is neither hidden, ignored nor excluded", async (uris, expected) => {
+    const { sources } = await load(folderWith(TREE), uris);
+    expect(sources).toEqual(expected);
+  });
+
+  test("leave out what no model takes and what may be secret, and say so", async () => {
+    const { notes } = await load(folderWith(TREE), ["file:///src"], NO_FILES);
+    expect(notes).toEqual([
+      "src: left out src/server.pem (perhaps secret)",
+      "src: left out src/data.bin (neither text, nor a PNG, JPEG, GIF or WebP image, nor a PDF)",
+      "src: left out src/logo.png (the model does not take image/png)",
+    ]);
+  });
+
+  test("without a file are an error", async () => {
+    const root = folderWith({ "empty/.keep": "" });
+    await expect(load(root, ["file:///empty"])).rejects.toThrow(/empty: the folder has no files/);
+    await expect(load(root, ["file:///*.md"])).rejects.toThrow(/\*\.md: no file matches it/);
+  });
+
+  test("with too many files are an error", async () => {
+    const files = Array.from({ length: 1001 }, (_none, index) => [`many/${index}`, ""] as const);
+    const root = folderWith(Object.fromEntries(files));
+    await expect(load(root, ["file:///many"])).rejects.toThrow(/many: it has more than 1000 files/);
+  });
+
+  test("with too many bytes are an error before all of them are in memory", async () => {
+    const large = Buffer.alloc(9_000_000, "x");
+    const root = folderWith({ "a/1": large, "a/2": large, "a/3": large, "a/4": large });
+    await expect(load(root, ["a"])).rejects.toThrow("Cannot attach a: it has more than 34 MB.");
+  });
+
+  test("together have a limit, and the error names the largest", async () => {
+    const root = folderWith({ "a.txt": "x".repeat(3_000_000), "b.txt": "x".repeat(2_000_000) });
+    await expect(load(root, ["file:///a.txt", "file:///b.txt"])).rejects.toThrow(
+      "The attached texts have 5.0 MB together, and the limit is 4.2 MB. The largest: a.txt (3.0 MB), b.txt (2.0 MB).",
+    );
+  });
+});
+
+describe("the output of a command", () => {
+  test("is attached with its command line, and runs in the root", async () => {
+    const root = folderWith({ "a.txt": "" });
+    const { attachments } = await load(root, ["cmd:ls -1?description=Files"]);
+    expect(attachments).toEqual([{ source: "ls -1", description: "Files", content: "a.txt\n" }]);
+  });
+
+  test("says if it fails, and no shell reads it", async () => {
+    const { attachments } = await load(folderWith({}), ["cmd:ls '$(touch x); nothing'"]);
+    expect(attachments).toMatchObject([
+      { content: expect.stringMatching(/^Exit status: [12]\n\nStandard error:\nls: .*touch x/) },
+    ]);
+  });
+
+  test("is missing if there is no such program", async () => {
+    await expect(load(folderWith({}), ["cmd:no-such-program"])).rejects.toThrow(
+      /Cannot attach the output of no-such-program: .*ENOENT/,
+    );
+  });
+});
+
+test("resources of MCP servers are attached, text as text and bytes by what they are", async () => {
+  const asked: string[][] = [];
+  const mcpServers: LoadAttachmentsOptions["mcpServers"] = {
+    readResource: async (server, uri) => {
+      asked.push([server, uri]);
+      return [
+        { type: "text", text: "intro" },
+        { type: "bytes", data: PNG.toString("base64") },
+      ];
+    },
+  };
+  const uris = ["mcp+docs+page://intro"];
+  const loaded = loadAttachments(uris, { root: ".", mcpServers });
+  expect([await loaded, asked]).toEqual([
+    [
+      { source: "docs: page://intro", content: "intro" },
+      {
+        source: "docs: page://intro (2)",
+        content: expect.objectContaining({ mediaType: "image/png" }),
+      },
+    ],
+    [["docs", "page://intro"]],
+  ]);
+});
+
+test("one that cannot be read is reported, and the others are attached", async () => {
+  const root = folderWith({ "a.txt": "a" });
+  const problems: string[] = [];
+  const { sources } = await load(root, ["file:///gone.txt", "other:y", "file:///a.txt"], {
+    onProblem: ({ code }, uri) => void problems.push(`${uri} ${code}`),
+  });
+  expect([sources, problems]).toEqual([
+    ["a.txt"],
+    ["other:y invalid_attachment", "file:///gone.txt attachment_not_found"],
+  ]);
+});
+
+test.each([
+  [[1], "1 document, 1 B"],
+  [[999, 1], "2 documents, 1.0 kB"],
+  [[14_200], "1 document, 14 kB"],
+  [[1_500_000, 100], "2 documents, 1.5 MB"],
+])("attachments of %j bytes are %s", (sizes, expected) => {
+  const attachments = sizes.map((size) => ({ source: "x", content: "x".repeat(size) }));
+  expect(describeAttachments(attachments)).toBe(expected);
+});

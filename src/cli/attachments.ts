@@ -1,0 +1,197 @@
+/** What the commands attach: names from the command line and from messages, and their content for a turn. */
+import type { AttachmentError, LoadAttachmentsOptions, NamingPlace } from "../attachment/index.ts";
+import {
+  type AssistantSettings,
+  type PartialConfig,
+  resolveAttachments,
+  withAttachments,
+} from "../config/index.ts";
+import type { Attachment, MessageFile } from "../conversation/index.ts";
+import type { McpServers } from "../mcp/index.ts";
+import type { Model } from "../provider/index.ts";
+import { neutralize } from "../render/index.ts";
+import { createStatusLine } from "../terminal/index.ts";
+import type { TrustedConfig } from "../trust/index.ts";
+import { type CommandContext, warn } from "./context.ts";
+import { machineOf } from "./load-config.ts";
+import { wantsPlainText } from "./host.ts";
+
+export interface AttachmentFlags {
+  /** `-a`, in their order. */
+  readonly attach?: readonly string[];
+  /** The same by the name that the Rust original has for it. */
+  readonly attachment?: readonly string[];
+}
+
+/** Loaded when something is attached: most commands attach nothing. */
+export const attachmentCode = () => import("../attachment/index.ts");
+
+/** What a message brings along. */
+export interface NamedAttachments {
+  /** For `conversation.attachments`. */
+  readonly uris: readonly string[];
+  /** From outside the workspace: recorded with the message. */
+  readonly files: readonly MessageFile[];
+}
+
+export function namingPlace(context: CommandContext): NamingPlace {
+  const { cwd, environment } = context;
+  return { root: machineOf(context).root, cwd, home: environment.home };
+}
+
+/** Of names as a person writes them. Throws `invalid_attachment` and `AttachmentError`. */
+export async function nameAttachments(
+  names: readonly string[],
+  context: CommandContext,
+): Promise<NamedAttachments> {
+  if (names.length === 0) return { uris: [], files: [] };
+  const { nameAttachment, readOutsideFile } = await attachmentCode();
+  const place = namingPlace(context);
+  const named = names.map((name) => nameAttachment(name, place));
+  const outside = named.flatMap((each) => (each.type === "outside" ? [each.file] : []));
+  return {
+    uris: named.flatMap((each) => (each.type === "kept" ? [each.uri] : [])),
+    files: await Promise.all([...new Set(outside)].map(readOutsideFile)),
+  };
+}
+
+/** Whom a turn asks, and with what. */
+interface AttachingTurn {
+  readonly servers: McpServers;
+  readonly model: Model;
+  readonly assistant: Pick<AssistantSettings, "parameters">;
+}
+
+/** What a turn is about to attach, and how to get it. */
+interface TurnAttachments extends AttachingTurn {
+  readonly config: PartialConfig;
+  /** New with this message. */
+  readonly named: NamedAttachments;
+}
+
+/** A config with more attachments, their content, and that of files which only this message has. */
+export interface Attached<Loaded> extends Pick<NamedAttachments, "files"> {
+  readonly loaded: Loaded;
+  readonly attachments: readonly Attachment[];
+}
+
+/**
+ * Attaches what a message and its flags name to what is attached already, and reads all of it. Throws like
+ * `nameAttachments` and `loadTurnAttachments`, before anything is recorded.
+ */
+export async function attachToTurn<
+  Loaded extends AttachingTurn & { readonly config: PartialConfig },
+>(loaded: Loaded, names: readonly string[], context: CommandContext): Promise<Attached<Loaded>> {
+  const named = await nameAttachments(names, context);
+  const config = withAttachments(loaded.config, named.uris);
+  const attachments = await loadTurnAttachments({ ...loaded, config, named }, context);
+  return { loaded: { ...loaded, config }, attachments, files: named.files };
+}
+
+/** With what the user has not trusted: it stays on record, for when they do. */
+export function withUntrusted({ config, withheld }: TrustedConfig): PartialConfig {
+  const attached = withheld.filter(({ kind }) => kind === "attachment");
+  return withAttachments(
+    config,
+    attached.map(({ name }) => name),
+  );
+}
+
+/** From the flags and the message, in this order. */
+export function attachmentNames(
+  { attach = [], attachment = [] }: AttachmentFlags,
+  mentions: readonly string[] = [],
+): readonly string[] {
+  return [...attach, ...attachment, ...mentions];
+}
+
+/**
+ * Reads everything that the config attaches, and says how much that is. What an earlier turn has attached and is
+ * gone by now is left out with a warning. Throws for what was named now, and for what the model does not take.
+ */
+async function loadTurnAttachments(
+  turn: TurnAttachments,
+  context: CommandContext,
+): Promise<readonly Attachment[]> {
+  const { config, named, servers, model } = turn;
+  const uris = resolveAttachments(config);
+  if (uris.length === 0 && named.files.length === 0) return [];
+  const { describeAttachments, loadAttachments } = await attachmentCode();
+  const { clock, host } = context;
+  const status = createStatusLine({
+    stream: host.stderr,
+    isPlain: wantsPlainText(context, config),
+    now: () => clock.now().getTime(),
+  });
+  if (uris.some((uri) => !uri.startsWith("file:"))) status.set("Reading attachments");
+  const attachments = await loadAttachments(uris, {
+    ...loadOptions(context, servers),
+    ...(model.acceptsFile !== undefined && {
+      acceptsFile: (type) => model.acceptsFile?.(type) !== false,
+    }),
+    onProblem: (error, uri) => {
+      if (named.uris.includes(uri) || error.code === "attachment_refused") throw error;
+      const { message } = error;
+      warn(`${message} jp continues without it; \`jp attachment rm\` detaches it.`, context.output);
+    },
+  }).finally(() => status.set(undefined));
+  const outside = named.files.map((file): Attachment => ({
+    source: file.filename ?? "",
+    content: file,
+  }));
+  const all = [...attachments, ...outside];
+  await assertTaken(all, turn);
+  if (all.length > 0) context.output.notice(`Attached: ${describeAttachments(all)}`);
+  return attachments;
+}
+
+/** What all commands that read attachments have in common. */
+export function loadOptions(
+  context: CommandContext,
+  servers: McpServers,
+): LoadAttachmentsOptions & Required<Pick<LoadAttachmentsOptions, "onNote">> {
+  const { root, variables } = machineOf(context);
+  const onNote = (note: string) => warn(neutralize(note), context.output);
+  return { root, variables, mcpServers: servers, onNote };
+}
+
+/** Throws `attachment_refused`. Only a local server knows whether its model sees images. */
+async function assertTaken(
+  attachments: readonly Attachment[],
+  { model, assistant }: TurnAttachments,
+): Promise<void> {
+  const files = attachments.flatMap(({ source, content }) =>
+    typeof content === "string" || content.mediaType.startsWith("text/")
+      ? []
+      : [{ source, mediaType: content.mediaType }],
+  );
+  if (files.length === 0) return;
+  const asked = model.isLocal === true ? await propertiesOf(model, assistant) : {};
+  const refused = files.find(
+    ({ mediaType }) =>
+      model.acceptsFile?.(mediaType) === false ||
+      mediaType === "application/octet-stream" ||
+      (mediaType.startsWith("image/") && asked.seesImages === false),
+  );
+  if (refused === undefined) return;
+  throw await refusal(model, refused);
+}
+
+async function propertiesOf(model: Model, { parameters }: TurnAttachments["assistant"]) {
+  return (await model.properties?.(parameters, new AbortController().signal)) ?? {};
+}
+
+async function refusal(
+  { id }: Model,
+  { source, mediaType }: { readonly source: string; readonly mediaType: string },
+): Promise<AttachmentError> {
+  const { AttachmentError: Refusal } = await attachmentCode();
+  const what = mediaType.startsWith("image/") ? "images" : mediaType;
+  return new Refusal(
+    "attachment_refused",
+    `Cannot attach ${source}: ${id} does not take ${what}.`,
+    {
+      hint: "Choose another model with -m, or detach it with `jp attachment rm`.",
+    },
+  );
+}

@@ -1,0 +1,254 @@
+/** `jp mcp add`, `ls`, `tools` and `rm`: the MCP servers of the config. */
+import { existsSync } from "node:fs";
+import {
+  explainLayers,
+  foldLayers,
+  type Layer,
+  parseConfigOrThrow,
+  readConfigFile,
+  resolveMcpServers,
+  type McpServerSettings,
+  valueAt,
+} from "../../../config/index.ts";
+import { McpServers } from "../../../mcp/index.ts";
+import { quoteCommand } from "../../../process/index.ts";
+import { type Cell, jsonLine, neutralize, oneLine, renderTable } from "../../../render/index.ts";
+import { findClaims } from "../../../trust/index.ts";
+import { JpError, type JsonObject, messageOf } from "../../../util/index.ts";
+import { type CommandContext, untilSignal, warn } from "../../context.ts";
+import type { Call } from "../../define.ts";
+import { ExitStatus, usageError } from "../../exit-status.ts";
+import { type ConfigFlags, findWorkspace, loadConfig, machineOf } from "../../load-config.ts";
+import { trustedConfig, warnWithheld, workspaceTrust } from "../../trust.ts";
+import { type ConfigFilePlace, editConfigFile, fileFor } from "../config.ts";
+
+const PATH = ["providers", "mcp"];
+
+export interface AddServerFlags {
+  readonly in?: ConfigFilePlace;
+  readonly env?: readonly string[];
+  readonly header?: readonly string[];
+  readonly optional?: boolean;
+  /** `false` with `--no-tools`. */
+  readonly tools?: boolean;
+  readonly force?: boolean;
+}
+
+export async function addServer({ args, options, context }: Call<AddServerFlags>): Promise<void> {
+  const [name = "", target = "", ...rest] = args;
+  if (!/^[\w-]+$/.test(name))
+    throw usageError("A server's name has only letters, digits, - and _.");
+  const server = serverConfig(target, rest, options);
+  const keys = [...PATH, name];
+  parseConfigOrThrow("jp mcp add", { providers: { mcp: { [name]: server } } });
+  const place = options.in ?? "user";
+  if (options.force !== true && (await isIn(await fileFor(place, context), keys))) {
+    const hint = "Choose another name, or replace it with --force.";
+    throw new JpError("server_exists", `There is a server named ${name} already.`, { hint });
+  }
+  const file = await editConfigFile(place, { keys, value: server }, context);
+  if (place === "workspace") await trustServer(name, context);
+  context.output.notice(neutralize(`Added ${name} to ${file}`));
+  context.output.notice(`To see its tools: jp mcp tools ${name}`);
+}
+
+function serverConfig(
+  target: string,
+  args: readonly string[],
+  { env = [], header = [], optional, tools = true }: AddServerFlags,
+): JsonObject {
+  const isAddress = /^https?:\/\//i.test(target);
+  if (isAddress && (args.length > 0 || env.length > 0)) {
+    throw usageError("A server with an address takes no arguments and no --env.");
+  }
+  if (!isAddress && header.length > 0) throw usageError("--header is for servers with an address.");
+  return {
+    ...(isAddress ? { url: target } : { command: target }),
+    ...(args.length > 0 && { arguments: [...args] }),
+    ...(env.length > 0 && { variables: [...env] }),
+    ...(header.length > 0 && { headers: Object.fromEntries(header.map(parseHeader)) }),
+    ...(optional === true && { optional }),
+    ...(tools && { all_tools: true }),
+  };
+}
+
+function parseHeader(text: string): readonly [string, string] {
+  const [, name, value] = /^([^:\s]+):\s*(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw usageError(
+      "--header has the form 'Name: value'.",
+      "For example: --header 'Authorization: Bearer $TOKEN'",
+    );
+  }
+  return [name, value];
+}
+
+async function isIn(file: string, keys: readonly string[]): Promise<boolean> {
+  return existsSync(file) && valueAt((await readConfigFile(file)).value, keys) !== undefined;
+}
+
+/** The user has just written it. */
+async function trustServer(name: string, context: CommandContext): Promise<void> {
+  const claims = findClaims(await loadConfig(context, {}));
+  const own = claims.filter((claim) => claim.kind === "mcp" && claim.name === name);
+  await workspaceTrust(context, context.workspace).trust(own);
+}
+
+export interface ListServersFlags extends ConfigFlags {
+  readonly format?: "text" | "json";
+}
+
+export async function listServers({ options, context }: Call<ListServersFlags>): Promise<void> {
+  const { output } = context;
+  const layers = await loadConfig(context, options);
+  const servers = [...resolveMcpServers(foldLayers(layers)).values()];
+  const untrusted = await untrustedServers(layers, context);
+  const listed = servers.map((server) => ({
+    name: server.name,
+    type: server.type,
+    target: targetOf(server),
+    tools: server.offersAllTools === true ? "all" : "configured",
+    trusted: !untrusted.has(server.name),
+    from: originOf(server.name, layers),
+  }));
+  if (options.format === "json") {
+    for (const server of listed) output.print(jsonLine(server));
+    return;
+  }
+  if (listed.length === 0)
+    return output.notice("No MCP servers yet. To add one: jp mcp add <name> <command or address>");
+  const columns = [
+    { title: "SERVER" },
+    { title: "TOOLS" },
+    { title: "RUNS OR REACHES", shrinks: true },
+    { title: "FROM", shrinks: true },
+  ];
+  const rows = listed.map(({ name, tools, target, from, trusted }): Cell[] => [
+    { text: oneLine(name), style: "cyan" },
+    { text: trusted ? tools : "not trusted", style: trusted ? "dim" : "yellow" },
+    { text: oneLine(target) },
+    { text: oneLine(from), style: "dim" },
+  ]);
+  const { paint, lineWidth: width } = output;
+  for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
+}
+
+function targetOf(server: McpServerSettings): string {
+  return server.type === "http" ? server.url : quoteCommand([server.command, ...server.arguments]);
+}
+
+function originOf(name: string, layers: readonly Layer[]): string {
+  const value = explainLayers(layers).find(({ path }) =>
+    [...PATH, name].every((key, depth) => path[depth] === key),
+  );
+  return value?.layers[0] ?? "";
+}
+
+async function untrustedServers(
+  layers: readonly Layer[],
+  context: CommandContext,
+): Promise<ReadonlySet<string>> {
+  const workspace = findWorkspace(context);
+  if (workspace === undefined) return new Set();
+  const claims = await workspaceTrust(context, workspace).findUntrusted(layers);
+  return new Set(claims.filter(({ kind }) => kind === "mcp").map(({ name }) => name));
+}
+
+/** Starts the servers and stops them again. */
+export async function listServerTools({
+  args,
+  options,
+  context,
+}: Call<ListServersFlags>): Promise<void> {
+  const [wanted] = args;
+  const { output, host } = context;
+  const trusted = await trustedConfig(context, options, {});
+  warnWithheld(trusted, context);
+  const { root, variables, version } = machineOf(context);
+  using stop = untilSignal(host);
+  await using servers = new McpServers(resolveMcpServers(trusted.config), {
+    variables,
+    cwd: root,
+    clientInfo: { name: "jp", version },
+  });
+  const names = wanted === undefined ? servers.names : [wanted];
+  servers.start(names);
+  const reached = await Promise.allSettled(names.map((name) => servers.get(name, stop.signal)));
+  const tools = reached.flatMap((result, index) => {
+    if (result.status === "rejected" && wanted !== undefined) throw result.reason;
+    if (result.status === "rejected") warn(messageOf(result.reason), output);
+    else if (result.value.type === "absent") warn(result.value.warning.message, output);
+    const found =
+      result.status === "fulfilled" && result.value.type === "ready" ? result.value.tools : [];
+    return found.map(({ name, description = "" }) => ({
+      server: names[index] ?? "",
+      name,
+      description,
+    }));
+  });
+  if (options.format === "json") for (const tool of tools) output.print(jsonLine(tool));
+  else printTools(tools, context);
+  const isComplete = reached.every(
+    (one) => one.status === "fulfilled" && one.value.type === "ready",
+  );
+  if (!isComplete) throw new ExitStatus(1);
+}
+
+function printTools(
+  tools: readonly {
+    readonly server: string;
+    readonly name: string;
+    readonly description: string;
+  }[],
+  { output }: CommandContext,
+): void {
+  if (tools.length === 0) return output.notice("No tools.");
+  const columns = [{ title: "SERVER" }, { title: "TOOL" }, { title: "DESCRIPTION", shrinks: true }];
+  const rows = tools.map(({ server, name, description }): Cell[] => [
+    { text: oneLine(server), style: "dim" },
+    { text: oneLine(name), style: "cyan" },
+    { text: oneLine(description) },
+  ]);
+  const { paint, lineWidth: width } = output;
+  for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
+}
+
+export interface RemoveServerFlags {
+  readonly in?: ConfigFilePlace;
+}
+
+/** Without a place, from the only file that has it. */
+export async function removeServer({
+  args,
+  options,
+  context,
+}: Call<RemoveServerFlags>): Promise<void> {
+  const [name = ""] = args;
+  const keys = [...PATH, name];
+  const places: readonly ConfigFilePlace[] =
+    options.in !== undefined
+      ? [options.in]
+      : findWorkspace(context) === undefined
+        ? ["user"]
+        : ["user", "local", "workspace"];
+  const found: ConfigFilePlace[] = [];
+  for (const place of places)
+    if (await isIn(await fileFor(place, context), keys)) found.push(place);
+  const [place] = found;
+  if (place === undefined) {
+    const hint = "`jp mcp ls` lists the servers, and where they come from.";
+    throw new JpError(
+      "server_not_found",
+      `There is no server named ${name} in your config files.`,
+      { hint },
+    );
+  }
+  if (found.length > 1) {
+    throw usageError(
+      `Several files have ${name}.`,
+      `Choose one: ${found.map((one) => `--in ${one}`).join(", ")}`,
+    );
+  }
+  const file = await editConfigFile(place, { keys }, context);
+  context.output.notice(neutralize(`Removed ${name} from ${file}`));
+}

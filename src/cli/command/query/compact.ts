@@ -1,0 +1,40 @@
+/** `jp query --compact`: compacts before the turn. */
+import { type PartialConfig, resolveCompaction } from "../../../config/index.ts";
+import type { Providers } from "../../../provider/index.ts";
+import { compactConversation, configuredSummarizer } from "../../../runtime/index.ts";
+import type { ConversationWriter } from "../../../storage/index.ts";
+import { type CompactFlag, noticeSummaries, rulesOf } from "../../compact-rules.ts";
+import { type CommandContext, untilSignal } from "../../context.ts";
+import { ExitStatus, INTERRUPTED } from "../../exit-status.ts";
+import { describeNewCompaction } from "./text-view.ts";
+
+interface QueryParts {
+  readonly config: PartialConfig;
+  readonly providers: Providers;
+  readonly context: CommandContext;
+}
+
+/** Does nothing without the flag. Throws what `compactConversation` throws, and `ExitStatus` on Ctrl-C. */
+export async function compactBeforeTurn(
+  conversation: ConversationWriter,
+  flag: CompactFlag,
+  { config, providers, context }: QueryParts,
+): Promise<void> {
+  if (flag.compact === undefined) return;
+  const { output, clock, host } = context;
+  using stop = untilSignal(host);
+  try {
+    const made = await compactConversation(conversation, {
+      rules: rulesOf(flag, resolveCompaction(config).rules),
+      summarizer: configuredSummarizer(config, providers),
+      clock,
+      signal: stop.signal,
+      observer: noticeSummaries(output),
+    });
+    for (const compaction of made) output.notice(describeNewCompaction(compaction));
+    if (made.length === 0) output.notice("Nothing to compact.");
+  } catch (error) {
+    if (stop.signal.aborted) throw new ExitStatus(INTERRUPTED);
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/** What Ctrl-C does during a turn, where the config says so: `interrupt`. */
+import type { InterruptChoice, InterruptMenu, InterruptRequest } from "../../../agent/index.ts";
+import type { MenuRequest } from "../../../terminal/index.ts";
+import type { PartialConfig } from "../../../config/index.ts";
+import type { Clock } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { editText } from "../../editor.ts";
+
+export interface InterruptSettings {
+  readonly config: PartialConfig["interrupt"];
+  readonly clock: Clock;
+  /** Opens the user's editor for a message. Undefined if it was left unchanged. Throws if it cannot. */
+  readonly editMessage: () => Promise<string | undefined>;
+}
+
+/** The menu on a terminal, which can also ask for a reply alone. */
+interface PersonMenu {
+  choose(request: MenuRequest): Promise<InterruptChoice>;
+}
+
+const COOLDOWN_SECS = 2;
+
+/** The names of the config. The menu calls two of them otherwise. */
+const CHOICES = {
+  continue: "continue",
+  stop: "stop",
+  abort: "discard",
+  reply: "reply",
+  respond: "reply",
+  restart: "restart",
+} as const satisfies Record<string, InterruptChoice["type"]>;
+
+/** The menu of a query. */
+export function menuFor(
+  menu: PersonMenu,
+  { interrupt: config, editor }: PartialConfig,
+  { host, clock }: CommandContext,
+): InterruptMenu {
+  const editMessage = async () => {
+    const draft = await editText({ name: "REPLY.md", text: "" }, host, editor);
+    await draft.discard();
+    return draft.text;
+  };
+  return configuredMenu(menu, { config, clock, editMessage });
+}
+
+/** Takes the configured action at once, and leaves the turn if Ctrl-C is pressed again soon. */
+export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): InterruptMenu {
+  const { config = {}, clock } = settings;
+  const cooldownMs = (config.escalation_cooldown_secs ?? COOLDOWN_SECS) * 1000;
+  let last = Number.NEGATIVE_INFINITY;
+  return {
+    choose: async (request) => {
+      const { action = "prompt", compose_in_editor: inEditor = false } = settingsFor(
+        request,
+        config,
+      );
+      const opensEditor = inEditor === true || inEditor === "always";
+      const chosen = action === "prompt" ? undefined : CHOICES[action];
+      if (chosen === undefined || !request.choices.includes(chosen)) {
+        return opensEditor ? menuWithEditor(menu, request, settings) : menu.choose(request);
+      }
+      const now = clock.now().getTime();
+      const isAgain = now - last < cooldownMs;
+      last = now;
+      if (isAgain) return { type: "leave" };
+      if (chosen !== "reply") return { type: chosen };
+      const written = opensEditor ? await compose(settings) : undefined;
+      if (written !== undefined) return { type: "reply", message: written };
+      // An editor that cannot be opened, or is left without a message, leads back to the menu.
+      return menu.choose(inEditor === "always" ? request : { ...request, reply: "chosen" });
+    },
+  };
+}
+
+/** Only tools can be restarted. */
+function settingsFor(
+  { choices }: InterruptRequest,
+  config: NonNullable<PartialConfig["interrupt"]>,
+) {
+  return (choices.includes("restart") ? config.tool_call : config.streaming) ?? {};
+}
+
+/** A reply is written in the editor instead of at the prompt. */
+async function menuWithEditor(
+  menu: PersonMenu,
+  request: InterruptRequest,
+  settings: InterruptSettings,
+): Promise<InterruptChoice> {
+  const choice = await menu.choose({ ...request, reply: "elsewhere" });
+  if (choice.type !== "reply") return choice;
+  const message = await compose(settings);
+  return message === undefined
+    ? menu.choose({ ...request, reply: "chosen" })
+    : { type: "reply", message };
+}
+
+async function compose({ editMessage }: InterruptSettings): Promise<string | undefined> {
+  const text = await editMessage().catch(() => undefined);
+  return text === undefined || text.trim() === "" ? undefined : text.trim();
+}

@@ -1,0 +1,69 @@
+/** What `jp query` says about how a turn has ended, and its exit status. */
+import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
+import { assertNever } from "../../../util/index.ts";
+import { type CommandContext, warn } from "../../context.ts";
+import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
+import type { IncompleteTurnFlags } from "./incomplete.ts";
+
+export function reportNoMessage(
+  { continueTurn = false, discardTurn = false }: IncompleteTurnFlags,
+  wasIncomplete: boolean,
+  { output }: CommandContext,
+): void {
+  if (discardTurn && wasIncomplete) return output.notice("The incomplete turn is closed.");
+  output.notice(
+    continueTurn
+      ? "The last turn is complete: nothing to continue."
+      : "The message is empty: nothing to ask.",
+  );
+}
+
+/** Throws `ExitStatus` unless the turn succeeded. */
+export function reportTurnEnd(
+  end: TurnEnd,
+  canBeContinued: boolean,
+  context: CommandContext,
+): void {
+  const { output, isReaderGone } = context;
+  switch (end.type) {
+    case "stopped":
+    case "invalid_data": // Reported already.
+      return;
+    case "waiting":
+      throw new ExitStatus(WAITING);
+    case "interrupted":
+      if (isReaderGone) return;
+      output.notice(
+        canBeContinued
+          ? "Interrupted. To continue the turn: jp query --continue-turn"
+          : "Interrupted. Everything up to here is saved.",
+      );
+      throw new ExitStatus(INTERRUPTED);
+    case "cycle_limit":
+      warn(
+        `jp ended the turn after ${end.cycles} requests (conversation.max_cycles). ` +
+          "To continue it: jp query --continue-turn",
+        output,
+      );
+      throw new ExitStatus(1);
+    case "done":
+      if (end.reason === "length")
+        warn("The reply was cut off: it reached its maximum length.", output);
+      if (end.reason !== "refused") return;
+      warn("The model refused to answer.", output);
+      throw new ExitStatus(1);
+    default:
+      assertNever(end);
+  }
+}
+
+/** Throws `ExitStatus` if something was denied only because no one could be asked. */
+export function reportDenials(
+  denials: readonly DetachedDenial[],
+  { output }: CommandContext,
+): void {
+  if (denials.length === 0) return;
+  const named = denials.map(({ tool, what }) => `${tool} (${what})`).join(", ");
+  warn(`denied, because no terminal was available to ask you: ${named}.`, output);
+  throw new ExitStatus(DENIED);
+}

@@ -1,0 +1,118 @@
+/**
+ * Asks a model for the title of a new conversation, while the turn runs: `conversation.title.generate`. A title is never
+ * worth an error or a wait.
+ */
+import { type PartialConfig, resolveAssistant } from "../../../config/index.ts";
+import { intoParts, StreamEntry, timestampFromDate } from "../../../conversation/index.ts";
+import { collectReply, type Providers } from "../../../provider/index.ts";
+import { firstLine, truncate } from "../../../render/index.ts";
+import type { ConversationWriter } from "../../../storage/index.ts";
+import {
+  type Clock,
+  findJson,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+} from "../../../util/index.ts";
+
+interface TitleRequest {
+  readonly config: PartialConfig;
+  readonly providers: Providers;
+  readonly clock: Clock;
+  /** The first message of the conversation. */
+  readonly message: string;
+  /** The title waits for this, so that it does not delay the reply. */
+  readonly after: Promise<unknown>;
+}
+
+/** A title that a model may still be writing. */
+export interface GeneratedTitle {
+  /** Records it, if the model has one by now or within a moment. Stops the request otherwise. Never throws. */
+  save(conversation: ConversationWriter): Promise<void>;
+}
+
+/** How long a turn that is over waits for its title. */
+const MAX_WAIT_MS = 1000;
+const MAX_TITLE_LENGTH = 60;
+const MAX_MESSAGE_LENGTH = 4000;
+
+const INSTRUCTIONS =
+  "Write a title for a conversation that begins with the user's message: at most 50 characters, factual, in the " +
+  "language of the message. Do not answer the message.";
+
+const SCHEMA: JsonObject = {
+  type: "object",
+  properties: { titles: { type: "array", items: { type: "string" } } },
+  required: ["titles"],
+  additionalProperties: false,
+};
+
+/** Undefined unless the config asks for titles, and if there is one already. */
+export function generateTitle(
+  request: TitleRequest,
+  { title: given, persist = true }: { readonly title?: string; readonly persist?: boolean },
+): GeneratedTitle | undefined {
+  const { auto, model } = request.config.conversation?.title?.generate ?? {};
+  const isWanted = auto ?? model?.id !== undefined;
+  if (!isWanted || given !== undefined || !persist) return undefined;
+  const stop = new AbortController();
+  const title = request.after.then(() => askForTitle(request, stop.signal)).catch(() => undefined);
+  return {
+    save: async (conversation) => {
+      const wait = request.clock.sleep(MAX_WAIT_MS, stop.signal).catch(() => undefined);
+      const found = await Promise.race([title, wait]);
+      stop.abort();
+      if (found !== undefined)
+        await conversation
+          .updateMetadata((metadata) => ({ ...metadata, title: found }))
+          .catch(() => {});
+    },
+  };
+}
+
+/** Throws what the provider throws. */
+async function askForTitle(
+  { config, providers, clock, message }: TitleRequest,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { assistant = {}, conversation } = config;
+  const { id = assistant.model?.id, parameters = {} } = conversation?.title?.generate?.model ?? {};
+  const own = { ...assistant, model: { ...(id !== undefined && { id }), parameters } };
+  const settings = resolveAssistant({ ...config, assistant: own });
+  const model = await providers.model(settings.model.provider, settings.model.name);
+  const timestamp = timestampFromDate(clock.now());
+  const content = message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+  const entries = [
+    { type: "turn_start", timestamp } as const,
+    { type: "chat_request", timestamp, content, schema: SCHEMA } as const,
+  ].map((event) => StreamEntry.fromEvent(event));
+  const parts = intoParts({
+    systemPrompt: INSTRUCTIONS,
+    sections: [],
+    attachments: [],
+    stream: { createdAt: timestamp, baseConfig: {}, entries },
+  });
+  const reply = await collectReply({
+    model,
+    request: {
+      parts,
+      tools: [],
+      toolChoice: "none",
+      parameters: settings.parameters,
+      cache: "off",
+      signal,
+    },
+    policy: { ...settings.request, maxRetries: 0 },
+    clock,
+  });
+  return titleIn(reply.text);
+}
+
+/** The first of `{"titles": […]}`, as the Rust original asks for them. */
+function titleIn(text: string): string | undefined {
+  const data = findJson(text);
+  const titles = isJsonObject(data) ? data["titles"] : undefined;
+  const [title] = titles !== undefined && isJsonArray(titles) ? titles : [];
+  if (typeof title !== "string" || title.trim() === "") return undefined;
+  return truncate(firstLine(title.trim()), MAX_TITLE_LENGTH);
+}

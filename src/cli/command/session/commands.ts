@@ -1,0 +1,262 @@
+/** The commands of a session: `/help` and the others. */
+import { applyDirectives, foldLayers, resolveAssistant } from "../../../config/index.ts";
+import { timestampToMilliseconds } from "../../../conversation/index.ts";
+import type { InquiryId } from "../../../conversation/index.ts";
+import { oneLine, relativeTime, wrapProse } from "../../../render/index.ts";
+import { openProviders } from "../../../runtime/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
+import type { Candidate } from "../../../terminal/index.ts";
+import { booleanQuestion } from "../../../tool/index.ts";
+import { findClosest, messageOf } from "../../../util/index.ts";
+import { nameAttachments } from "../../attachments.ts";
+import { lastActivity, resolveTarget } from "../../conversations.ts";
+import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
+import { effectiveConfig, loadConfig, machineOf } from "../../load-config.ts";
+import { trustedConfig } from "../../trust.ts";
+import { listAttached, notAttached, removeAttachments } from "../attachment.ts";
+import { compact, type CompactFlags } from "../conversation/compact.ts";
+import { editConversation } from "../conversation/edit.ts";
+import { activate } from "../query/conversation.ts";
+import { listTools } from "../tool/list.ts";
+import { showConversationUsage } from "../usage.ts";
+import type { Session } from "./loop.ts";
+
+/** The user leaves the session. */
+export const LEFT = Symbol("left");
+
+/** To add one, add it to `COMMANDS`: help and completion follow. */
+export interface SessionCommand {
+  /** Without the slash. */
+  readonly name: string;
+  /** What can follow the name: `[name]`. */
+  readonly usage?: string;
+  readonly help: string;
+  /** Candidates for what follows the name, as far as they are known without waiting. */
+  readonly values?: (session: Session) => readonly Candidate[];
+  /** The name of a file can follow it. */
+  readonly takesFile?: boolean;
+  /** Its errors are reported, and the session continues. Returns `LEFT` to end the session. */
+  readonly run: (argument: string, session: Session) => Promise<typeof LEFT | void>;
+}
+
+export const COMMANDS: readonly SessionCommand[] = [
+  { name: "help", help: "List the commands and keys", run: async (_, session) => help(session) },
+  {
+    name: "new",
+    help: "Start a new conversation",
+    run: async (_, session) => {
+      session.startNew();
+      session.context.output.notice("Your next message starts a new conversation.");
+    },
+  },
+  { name: "resume", usage: "[target]", help: "Continue another conversation", run: resume },
+  {
+    name: "model",
+    usage: "[model]",
+    help: "Show or change the model",
+    values: ({ models }) => models.map((text) => ({ text })),
+    run: changeModel,
+  },
+  {
+    name: "tools",
+    usage: "[on|off <name>]",
+    help: "List tools, or turn one on or off",
+    values: ({ tools }) => ["on", "off", ...tools].map((text) => ({ text })),
+    run: toggleTools,
+  },
+  {
+    name: "attach",
+    usage: "[path|rm path]",
+    help: "List attachments, attach something, or take it off",
+    takesFile: true,
+    run: attach,
+  },
+  {
+    name: "compact",
+    usage: "[rule|undo]",
+    help: "Shorten old turns for the model",
+    values: () => [{ text: "undo" }],
+    run: compactHere,
+  },
+  {
+    name: "cost",
+    help: "Show what this conversation has cost",
+    run: async (_, session) => cost(session),
+  },
+  { name: "title", usage: "[title]", help: "Show or change the title", run: changeTitle },
+  { name: "quit", help: "Leave the session", run: async () => LEFT },
+];
+
+const KEYS = [
+  ["Enter", "send the message"],
+  ["Alt-Enter, \\ Enter", "start a new line"],
+  ["↑ ↓, Ctrl-R", "earlier messages, search them"],
+  ["@path", "attach a file or folder; Tab completes it"],
+  ["Ctrl-C", "clear the line, stop the turn; twice to leave"],
+  ["Ctrl-Z", "suspend jp; fg continues it"],
+];
+
+function help({ context: { output } }: Session): void {
+  const rows = [
+    ...COMMANDS.map(({ name, usage = "", help: text }) => [`/${name} ${usage}`.trimEnd(), text]),
+    ...KEYS,
+  ];
+  const width = Math.max(...rows.map(([left = ""]) => left.length));
+  for (const [left = "", text = ""] of rows) {
+    const room = Math.max(20, output.noticeWidth - width - 4);
+    for (const [index, row] of wrapProse(text, room).entries())
+      output.notice(`  ${(index === 0 ? left : "").padEnd(width)}  ${row}`);
+  }
+}
+
+async function resume(argument: string, session: Session): Promise<void> {
+  const { context } = session;
+  const found =
+    argument === "" ? await chooseConversation(session) : await resolveTarget(context, argument);
+  if (found === undefined) return;
+  if (found.isArchived) await context.workspace.conversations.unarchive(found.id);
+  await activate(context, found.id);
+  await session.use(found);
+}
+
+/** Undefined if the user chooses none. */
+async function chooseConversation(session: Session): Promise<WorkspaceSummary | undefined> {
+  const { context, prompter, signal } = session;
+  const all = await context.workspace.conversations.list();
+  const listed = all
+    .map((summary) => ({ summary, at: timestampToMilliseconds(lastActivity(summary)) }))
+    .toSorted((one, other) => other.at - one.at);
+  if (listed.length === 0) {
+    context.output.notice("No conversations yet.");
+    return undefined;
+  }
+  const now = context.clock.now().getTime();
+  const options = listed.map(({ summary, at }) => ({
+    label: `${titleOf(summary)} (${relativeTime(at, now)})`,
+    description: summary.id,
+  }));
+  const message = "Which conversation?";
+  const index = await prompter.select({ message, options, escape: "go back", signal });
+  return index === undefined ? undefined : listed[index]?.summary;
+}
+
+export function titleOf({ metadata }: WorkspaceSummary): string {
+  return oneLine(metadata?.title ?? "(no title)");
+}
+
+/** The model is checked before the session uses it. */
+async function changeModel(argument: string, session: Session): Promise<void> {
+  const { context } = session;
+  const { output } = context;
+  const cfg = argument === "" ? [] : [`assistant.model.id=${argument}`];
+  const { config } = await trustedConfig(context, { ...session.configFlags, cfg });
+  const { provider, name } = resolveAssistant(config).model;
+  const id = `${provider}/${name}`;
+  if (argument === "") return output.notice(`The model is ${oneLine(id)}.`);
+  const providers = openProviders(machineOf(context), config);
+  await providers.model(provider, name);
+  const listed = await providers
+    .list(provider, AbortSignal.timeout(LIST_TIMEOUT_MS))
+    .then((all) => all.map((one) => one.name))
+    .catch((error: unknown) => {
+      output.notice(`Could not check the name: ${oneLine(messageOf(error))}`);
+      return undefined;
+    });
+  if (listed !== undefined && !listed.includes(name)) {
+    const closest = findClosest(name, listed);
+    const hint = closest === undefined ? "" : ` Did you mean ${provider}/${closest}?`;
+    output.notice(`${provider} does not list ${oneLine(name)}.${oneLine(hint)}`);
+    if (!(await confirm("Use it anyway?", session))) return;
+  }
+  session.model = argument;
+  output.notice(`The model is ${oneLine(id)} from now on.`);
+}
+
+const LIST_TIMEOUT_MS = 5000;
+
+async function confirm(text: string, { prompter, signal }: Session): Promise<boolean> {
+  const question = booleanQuestion("confirm", text, { default: false, persistence: "none" });
+  const result = await prompter.ask({ inquiryId: "session" as InquiryId, question, signal }); // Not recorded.
+  return result.type === "answered" && result.answer === true;
+}
+
+/** The conversation remembers what is turned on and off with the next message. */
+async function toggleTools(argument: string, session: Session): Promise<void> {
+  const { context } = session;
+  const flags = session.configFlags;
+  const [, state, name = ""] = /^(on|off)(?:\s+(\S+))?$/.exec(argument) ?? [];
+  if (argument === "") return listTools({ args: [], options: flags, context });
+  if (state === undefined) throw usageError("Type /tools, /tools on <name> or /tools off <name>.");
+  const directive = { isEnabled: state === "on", ...(name !== "" && { name }) };
+  const before = foldLayers(await loadConfig(context, flags));
+  applyDirectives(before, [...session.directives, directive]); // Throws if it is unknown.
+  session.directives = [...session.directives, directive];
+  const what = name === "" ? "All tools that can be toggled are" : `${oneLine(name)} is`;
+  context.output.notice(`${what} ${state} from the next message on.`);
+}
+
+/** What is attached goes along with the next message, and the conversation remembers it from then on. */
+async function attach(argument: string, session: Session): Promise<void> {
+  const { context } = session;
+  const { output } = context;
+  const [, remove, quoted, plain] = /^(rm\s+)?@?(?:"(.+)"|(.*))$/s.exec(argument) ?? [];
+  const name = quoted ?? plain ?? "";
+  if (name === "" && remove === undefined) return listAttachedHere(session);
+  if (remove !== undefined) return detach(name, session);
+  await nameAttachments([name], context); // Throws for what does not exist.
+  if (!session.attach.includes(name)) session.attach = [...session.attach, name];
+  output.notice(oneLine(`Your next message attaches ${name}.`));
+}
+
+async function listAttachedHere({ context, attach: next, configFlags }: Session): Promise<void> {
+  const uris = await listAttached(configFlags, "text", context);
+  for (const name of next) context.output.print(oneLine(`${name} (with your next message)`));
+  if (uris.length + next.length === 0)
+    context.output.notice("Nothing is attached. Type /attach and a path.");
+}
+
+async function detach(name: string, session: Session): Promise<void> {
+  const { context, conversationId: id } = session;
+  if (session.attach.includes(name)) {
+    session.attach = session.attach.filter((one) => one !== name);
+    return context.output.notice(oneLine(`Detached ${name}`));
+  }
+  if (id === undefined) throw notAttached(name, "/attach lists what is.");
+  await removeAttachments({ args: [name], options: { id }, context });
+}
+
+/** Ctrl-C stops a summary, and leaves the session as it is. */
+async function compactHere(argument: string, session: Session): Promise<void> {
+  const { context, conversationId: id, configFlags } = session;
+  if (id === undefined)
+    return context.output.notice("The conversation is new: nothing to compact.");
+  const { cfg = [] } = configFlags;
+  const rules = argument === "" ? [true as const] : [argument];
+  const options: CompactFlags =
+    argument === "undo" ? { reset: true } : { compact: rules, cfg, undo: "/compact undo" };
+  try {
+    await compact({ args: [id], options, context });
+  } catch (error) {
+    if (!(error instanceof ExitStatus) || error.status !== INTERRUPTED) throw error;
+    context.output.notice("Stopped. Nothing was changed.");
+  }
+}
+
+async function cost({ context, conversationId: id, configFlags }: Session): Promise<void> {
+  if (id === undefined) return context.output.notice("The conversation is new: nothing was spent.");
+  await showConversationUsage(id, await effectiveConfig(context, configFlags), context);
+}
+
+async function changeTitle(argument: string, session: Session): Promise<void> {
+  const { context, conversationId } = session;
+  const { output, workspace } = context;
+  if (conversationId === undefined) {
+    if (argument !== "") session.title = argument;
+    const pending = session.title === undefined ? "no title yet" : `the title ${session.title}`;
+    return output.notice(oneLine(`The new conversation has ${pending}.`));
+  }
+  if (argument !== "")
+    return editConversation({ args: [conversationId], options: { title: argument }, context });
+  const summary = await workspace.conversations.find(conversationId);
+  output.notice(summary === undefined ? "The conversation is gone." : titleOf(summary));
+}

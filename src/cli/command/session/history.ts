@@ -1,0 +1,79 @@
+/** What the user has typed at the prompt, in this session and earlier ones. Only this user can read the file. */
+import { appendFile, chmod, readFile } from "node:fs/promises";
+import path from "node:path";
+import {
+  makeFolder,
+  type UserEnvironment,
+  userDataFolder,
+  writeDurably,
+} from "../../../storage/index.ts";
+import { findJson } from "../../../util/index.ts";
+
+const MAX_ENTRIES = 1000;
+/** Longer ones are kept for this session only. */
+const MAX_LENGTH = 10_000;
+const OWNER_ONLY = 0o600;
+
+export class InputHistory {
+  readonly #file: string;
+  readonly #variables: UserEnvironment["variables"];
+  #entries: readonly string[] = [];
+
+  private constructor(environment: UserEnvironment) {
+    this.#file = path.join(userDataFolder(environment), "input-history.jsonl");
+    this.#variables = environment.variables;
+  }
+
+  /** Without earlier entries if the file cannot be read. */
+  static async load(environment: UserEnvironment): Promise<InputHistory> {
+    const history = new InputHistory(environment);
+    await history.#load().catch(() => {});
+    return history;
+  }
+
+  /** Oldest first. */
+  get entries(): readonly string[] {
+    return this.#entries;
+  }
+
+  /** Text that starts with a space or seems to contain a secret is kept for this session only. */
+  async add(text: string): Promise<void> {
+    if (text === this.#entries.at(-1)) return;
+    this.#entries = [...this.#entries, text].slice(-MAX_ENTRIES);
+    const isStored =
+      text.length <= MAX_LENGTH && !/^\s/.test(text) && !hasSecret(text, this.#variables);
+    if (!isStored) return;
+    try {
+      await makeFolder(path.dirname(this.#file), 0o700);
+      await appendFile(this.#file, `${JSON.stringify(text)}\n`, { mode: OWNER_ONLY });
+    } catch {
+      // A session is worth more than its history.
+    }
+  }
+
+  async #load(): Promise<void> {
+    const lines = (await readFile(this.#file, "utf8")).split("\n").filter(Boolean);
+    const entries = lines
+      .map((line) => findJson(line))
+      .filter((entry) => typeof entry === "string");
+    this.#entries = entries.slice(-MAX_ENTRIES);
+    await chmod(this.#file, OWNER_ONLY);
+    if (lines.length <= MAX_ENTRIES * 2) return;
+    const kept = this.#entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+    await writeDurably(this.#file, Buffer.from(kept), OWNER_ONLY);
+  }
+}
+
+/** Prefixes of well-known keys, and private keys. */
+const KEYS =
+  /\b(?:sk-|sk_live_|rk_live_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza)[\w-]{12,}|PRIVATE KEY-----/;
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
+const MIN_SECRET_LENGTH = 8;
+
+function hasSecret(text: string, variables: UserEnvironment["variables"]): boolean {
+  if (KEYS.test(text)) return true;
+  return Object.entries(variables).some(
+    ([name, value = ""]) =>
+      SECRET_NAME.test(name) && value.length >= MIN_SECRET_LENGTH && text.includes(value),
+  );
+}

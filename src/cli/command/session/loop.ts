@@ -1,0 +1,311 @@
+/** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
+import { type PartialConfig, resolveTools, type ToolDirective } from "../../../config/index.ts";
+import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
+import { ProviderError } from "../../../provider/index.ts";
+import { relativeTime, wrapProse } from "../../../render/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
+import type {
+  Completion,
+  EnteredMessage,
+  InputState,
+  OpenMessage,
+  TerminalPrompter,
+  TextBuffer,
+} from "../../../terminal/index.ts";
+import { type CommandContext, createContext, type GlobalOptions } from "../../context.ts";
+import { lastActivity } from "../../conversations.ts";
+import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
+import { type Host, wantsPlainText } from "../../host.ts";
+import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
+import { findQuietPrompter } from "../../prompter.ts";
+import { reportError } from "../../run.ts";
+import { findConversation } from "../query/conversation.ts";
+import { withMentions } from "../query/message.ts";
+import { type QueryFlags, runQuery } from "../query/query.ts";
+import { COMMANDS, LEFT, titleOf } from "./commands.ts";
+import { type CompletedCommand, completeInput } from "./completion.ts";
+import { InputHistory } from "./history.ts";
+
+/** What the prompt works with. It is open before this is loaded. */
+export interface SessionInput {
+  history: readonly string[];
+  complete: (buffer: TextBuffer) => Completion | undefined;
+}
+
+export interface SessionParts {
+  readonly host: Host;
+  readonly options: GlobalOptions;
+  readonly input: SessionInput;
+  /** Ends the session. */
+  readonly signal: AbortSignal;
+  readonly first: FirstPrompt;
+}
+
+/** The prompt that was drawn before anything else was loaded. */
+interface FirstPrompt {
+  readonly entered: Promise<EnteredMessage>;
+  /** Undefined if it was closed at once. */
+  readonly open: OpenMessage | undefined;
+  readonly close: () => void;
+}
+
+type StartParts = Omit<SessionParts, "host" | "options">;
+
+interface Loaded {
+  readonly prompter: TerminalPrompter;
+  readonly history: InputHistory;
+  readonly isPlainByConfig: boolean;
+}
+
+/** Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
+export async function runSession({ host, options, ...parts }: SessionParts): Promise<void> {
+  const context = createContext(host, options);
+  const { input, signal, first } = parts;
+  try {
+    const session = await Session.start(context, { input, signal, first });
+    await session.run(first);
+  } catch (error) {
+    first.close();
+    await first.entered.catch(() => {}); // It owns the screen until then.
+    throw error;
+  } finally {
+    context.output.flush();
+  }
+}
+
+/** What was typed at the prompt. */
+type Typed = InputState | string;
+
+const NEW_CONVERSATION = "New conversation. /resume lists earlier ones, /help all commands.";
+
+export class Session {
+  readonly context: CommandContext;
+  readonly prompter: TerminalPrompter;
+  /** Ends the session. */
+  readonly signal: AbortSignal;
+  /** Undefined until the first message of a new conversation. */
+  conversationId: ConversationId | undefined;
+  /** For the next messages; a conversation remembers what they were sent with. */
+  model: string | undefined;
+  directives: readonly ToolDirective[] = [];
+  title: string | undefined;
+  /** What the next message attaches. */
+  attach: readonly string[] = [];
+  /** Names for completion. */
+  tools: readonly string[] = [];
+  models: readonly string[] = [];
+  readonly #input: SessionInput;
+  readonly #history: InputHistory;
+  /** The last turn is incomplete, and the user has not been asked about it. */
+  #isIncomplete = false;
+  /** The first prompt was drawn, because the config was not known yet. */
+  readonly #isPlainByConfig: boolean;
+  /** How often Ctrl-C was pressed since the last message or command. */
+  #interrupts = 0;
+  /** The turn takes Ctrl-C itself. */
+  #isTurnOpen = false;
+
+  private constructor(context: CommandContext, parts: StartParts, loaded: Loaded) {
+    this.context = context;
+    this.signal = parts.signal;
+    this.prompter = loaded.prompter;
+    this.#input = parts.input;
+    this.#history = loaded.history;
+    this.#isPlainByConfig = loaded.isPlainByConfig;
+    this.#input.history = this.#history.entries;
+    this.#input.complete = (buffer) => completeInput(buffer, this.#commands(), context.cwd);
+  }
+
+  /** While the prompt is open, only it may print. Throws `no_workspace`. */
+  static async start(context: CommandContext, parts: StartParts): Promise<Session> {
+    const notices: string[] = [];
+    const output = { ...context.output, notice: (line: string) => void notices.push(line) };
+    const { conversations } = context.workspace;
+    const history = await InputHistory.load(context.environment);
+    const id = await findConversation(context, {});
+    const flags = id === undefined ? {} : { id };
+    // The first message reports what is wrong with the config.
+    const config = await effectiveConfig({ ...context, output }, flags).catch(() => ({}));
+    const prompter = findQuietPrompter(context, config, {});
+    if (prompter === undefined) throw usageError("A session needs a terminal to ask you on.");
+    const isPlainByConfig = wantsPlainText(context, config) && !wantsPlainText(context, {});
+    const session = new Session(context, parts, { prompter, history, isPlainByConfig });
+    const summary = id && (await conversations.find(id));
+    if (summary !== undefined) session.#continue(summary);
+    notices.push(summary === undefined ? NEW_CONVERSATION : session.#describe(summary));
+    const { noticeWidth } = context.output;
+    const lines = notices.flatMap((line) => wrapProse(line, noticeWidth));
+    const isShown = parts.first.open?.print(lines) ?? false;
+    if (!isShown) for (const line of lines) context.output.notice(line);
+    session.findNames(config);
+    return session;
+  }
+
+  /** For completion. */
+  findNames(config: PartialConfig): void {
+    this.tools = [...resolveTools(config).keys()];
+    this.models = Object.keys(config.providers?.llm?.aliases ?? {});
+  }
+
+  #commands(): readonly CompletedCommand[] {
+    return COMMANDS.map(({ values, ...command }) => ({
+      ...command,
+      ...(values !== undefined && { values: () => values(this) }),
+    }));
+  }
+
+  /** The flags for the config that the next message is sent with. */
+  get configFlags(): ConfigFlags {
+    const { conversationId: id, directives, model } = this;
+    const cfg = model === undefined ? [] : [`assistant.model.id=${model}`];
+    return { cfg, directives, ...(id !== undefined && { id }) };
+  }
+
+  startNew(): void {
+    this.conversationId = undefined;
+    this.title = undefined;
+    this.#isIncomplete = false;
+  }
+
+  /** Continues that conversation with the next message. */
+  async use(summary: WorkspaceSummary): Promise<void> {
+    this.#continue(summary);
+    this.model = undefined;
+    this.directives = [];
+    this.#say(this.#describe(summary));
+    this.findNames(await effectiveConfig(this.context, this.configFlags));
+  }
+
+  async run({ entered, close }: FirstPrompt): Promise<void> {
+    // An incomplete turn comes before a new message. What was typed is kept.
+    let isClosed = this.#isIncomplete || this.#isPlainByConfig;
+    if (isClosed) close();
+    let { state, ending } = await entered;
+    for (;;) {
+      if (ending.type === "left") return;
+      if (ending.type === "aborted" && (!isClosed || this.signal.aborted))
+        throw new ExitStatus(INTERRUPTED);
+      isClosed = false;
+      const next: Typed | typeof LEFT =
+        ending.type === "sent" ? await this.#take(ending.text) : state;
+      if (next === LEFT) return;
+      const edited = this.#isIncomplete ? await this.#offerIncomplete() : "";
+      ({ state, ending } = await this.#read(edited === "" ? next : edited));
+    }
+  }
+
+  #read(state: Typed): Promise<EnteredMessage> {
+    this.context.output.flush();
+    return this.prompter.enterMessage({
+      state,
+      hasCommands: true,
+      history: () => this.#history.entries,
+      complete: (buffer) => this.#input.complete(buffer),
+      signal: this.signal,
+    });
+  }
+
+  /** Returns what to continue with at the prompt. */
+  async #take(text: string): Promise<string | typeof LEFT> {
+    await this.#history.add(text);
+    const [, name, argument = ""] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text.trimEnd()) ?? [];
+    if (name === undefined) return await this.#send(text);
+    const command = COMMANDS.find((one) => one.name === name);
+    if (command !== undefined) {
+      return (await this.#guard(() => command.run(argument.trim(), this))) ?? "";
+    }
+    const known = `Unknown command: /${name}. /help lists them.`;
+    this.#say(`${known} To send this as a message, start it with a space.`);
+    return text;
+  }
+
+  /** Asks what to do about the turn that was left. Returns a text to edit. */
+  async #offerIncomplete(): Promise<string> {
+    this.#isIncomplete = false;
+    return await this.#send();
+  }
+
+  /** Without a text, for an incomplete turn. Returns what to continue with at the prompt. */
+  async #send(text = ""): Promise<string> {
+    let draft = text;
+    let isSent = false;
+    await this.#guard(() =>
+      runQuery({
+        options: this.#flags(),
+        context: this.context,
+        hasMessage: text !== "",
+        readMessage: async (start) => {
+          if (start.type === "resume") return { text: "" };
+          if (start.type === "new" && start.text !== undefined) draft = start.text;
+          isSent = draft === text && text !== "";
+          return isSent ? await withMentions(text.trim(), this.context) : undefined;
+        },
+        onNoMessage: () => this.#say("The incomplete turn is closed."),
+        onOpen: ({ id }) => {
+          this.conversationId = id;
+          this.#isTurnOpen = this.#interrupts === 0;
+          if (!this.#isTurnOpen) this.#say("Stopped.");
+          else if (isSent) {
+            draft = "";
+            this.attach = []; // The conversation remembers it.
+          }
+          return this.#isTurnOpen;
+        },
+      }),
+    );
+    return draft;
+  }
+
+  /**
+   * Reports errors, after which the session continues. Ctrl-C is for the turn while there is one; otherwise the
+   * second one ends the process. Throws `ExitStatus` if the user leaves the turn.
+   */
+  async #guard<Value>(action: () => Promise<Value>): Promise<Value | undefined> {
+    const { host, output } = this.context;
+    this.#interrupts = 0;
+    const watch = host.onSignal(["SIGINT"], () => {
+      this.#interrupts += 1;
+      if (!this.#isTurnOpen && this.#interrupts > 1) host.exit(INTERRUPTED);
+    });
+    try {
+      return await action();
+    } catch (error) {
+      if (error instanceof ExitStatus && error.status === INTERRUPTED) throw error;
+      // Nor does the conversation remember it.
+      if (error instanceof ProviderError && error.kind === "unknown_model") this.model = undefined;
+      reportError(error, host);
+      return undefined;
+    } finally {
+      watch[Symbol.dispose]();
+      this.#isTurnOpen = false;
+      output.flush();
+    }
+  }
+
+  #flags(): QueryFlags {
+    const { conversationId: id, model, directives, title, attach } = this;
+    return {
+      ...(id === undefined ? { new: true } : { id }),
+      ...(model !== undefined && { model }),
+      ...(title !== undefined && id === undefined && { title }),
+      directives,
+      attach,
+    };
+  }
+
+  #continue({ id, openTurn }: WorkspaceSummary): void {
+    this.conversationId = id;
+    this.#isIncomplete = openTurn !== undefined;
+  }
+
+  #describe(summary: WorkspaceSummary): string {
+    const at = timestampToMilliseconds(lastActivity(summary));
+    const age = relativeTime(at, this.context.clock.now().getTime());
+    return `Conversation: ${titleOf(summary)} (${summary.id}, ${age}). /new starts another.`;
+  }
+
+  #say(text: string): void {
+    const { output } = this.context;
+    for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
+  }
+}

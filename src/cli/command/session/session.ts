@@ -1,0 +1,39 @@
+/**
+ * `jp` alone on a terminal: an interactive session. The prompt comes first, and everything else is loaded while
+ * the user types.
+ */
+import { type OpenMessage, TerminalPrompter } from "../../../terminal/index.ts";
+import type { GlobalOptions } from "../../context.ts";
+import { type Host, wantsPlainText } from "../../host.ts";
+import type { SessionInput } from "./loop.ts";
+
+/** Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
+export async function session(host: Host, options: GlobalOptions): Promise<void> {
+  const stop = new AbortController();
+  const prompt = new AbortController();
+  const watch = host.onSignal(["SIGTERM", "SIGHUP"], () => stop.abort());
+  const { promise: isOpen, resolve: onOpen } = Promise.withResolvers<OpenMessage>();
+  const input: SessionInput = { history: [], complete: () => undefined };
+  const prompter = new TerminalPrompter({
+    device: host.terminal,
+    isPlain: wantsPlainText(host, {}),
+    editText: async (...edited) => (await import("../../prompter.ts")).editWith(host)(...edited),
+  });
+  const entered = prompter.enterMessage({
+    isFirst: true,
+    hasCommands: true,
+    history: () => input.history,
+    complete: (buffer) => input.complete(buffer),
+    signal: AbortSignal.any([stop.signal, prompt.signal]),
+    onOpen,
+  });
+  entered.catch(() => {}); // Thrown again to whoever waits for it.
+  try {
+    const open = await Promise.race([isOpen, entered.then(() => undefined)]);
+    const { runSession } = await import("./loop.ts");
+    const first = { entered, open, close: () => prompt.abort() };
+    await runSession({ host, options, input, signal: stop.signal, first });
+  } finally {
+    watch[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,156 @@
+/** `jp usage`: what requests to models have cost. */
+import { type PartialConfig, resolvePrices } from "../../config/index.ts";
+import { type ConversationId, type StreamEntry, usageToJson } from "../../conversation/index.ts";
+import { describeUsage, jsonLine, oneLine, renderUsage } from "../../render/index.ts";
+import {
+  readUsage,
+  sumTotals,
+  type UsageGroup,
+  type UsageTotal,
+  UsageTotals,
+} from "../../runtime/index.ts";
+import type { ListOptions, Workspace } from "../../storage/index.ts";
+import { messageOf } from "../../util/index.ts";
+import { type CommandContext, warn } from "../context.ts";
+import { readEntries } from "../conversations.ts";
+import { usageError } from "../exit-status.ts";
+import type { Call } from "../define.ts";
+import { type ConfigFlags, effectiveConfig } from "../load-config.ts";
+import { openEverywhere } from "./pending.ts";
+
+export interface UsageFlags extends ConfigFlags {
+  readonly by?: UsageGroup;
+  readonly since?: string;
+  readonly until?: string;
+  readonly all?: boolean;
+  readonly format?: "text" | "json";
+}
+
+export async function showUsage({ options, context }: Call<UsageFlags>): Promise<void> {
+  const { by = "model" } = options;
+  const now = context.clock.now();
+  const since = options.since === undefined ? undefined : parseTime(options.since, now);
+  const until = options.until === undefined ? undefined : parseTime(options.until, now);
+  const prices = resolvePrices(await effectiveConfig(context, options));
+  const titles = new Map<string, string>();
+  const totals: UsageTotal[] = [];
+  const onProblem = (problem: string) => warn(problem, context.output);
+  const { all = false } = options;
+  for (const workspace of all ? openEverywhere(context, onProblem) : [context.workspace]) {
+    try {
+      const store = unseenOf(workspace, titles);
+      totals.push(...(await readUsage(store, { by, since, until, prices })));
+    } catch (error) {
+      if (!all) throw error;
+      onProblem(`${workspace.root}: ${messageOf(error)}`); // The others still count.
+    }
+  }
+  const merged = [...Map.groupBy(totals, ({ key }) => key)]
+    .map(([key, parts]) => ({ ...sumTotals(parts), key }))
+    .toSorted((left, right) => (left.key < right.key ? -1 : 1));
+  print(merged, { options, context, titles, currency: oneLine(prices.currency) });
+}
+
+/** Clones of a workspace have the same conversations, which count once. Notes the titles. */
+function unseenOf({ conversations }: Workspace, titles: Map<string, string>) {
+  return {
+    list: async (options: ListOptions) => {
+      const summaries = await conversations.list(options);
+      const unseen = summaries.filter(({ id }) => !titles.has(id));
+      for (const { id, metadata } of unseen) titles.set(id, metadata?.title ?? "");
+      return unseen;
+    },
+    scan: (id: ConversationId) => conversations.scan(id),
+  };
+}
+
+/** What one conversation has cost, by model. */
+export async function showConversationUsage(
+  id: ConversationId,
+  config: PartialConfig,
+  context: CommandContext,
+): Promise<void> {
+  const prices = resolvePrices(config);
+  const totals = new UsageTotals({ prices });
+  for await (const entries of readEntries(id, context)) totals.add(id, entries);
+  const currency = oneLine(prices.currency);
+  print(totals.result(), { options: {}, context, titles: new Map(), currency });
+}
+
+interface Shown {
+  readonly options: UsageFlags;
+  readonly context: CommandContext;
+  readonly titles: ReadonlyMap<string, string>;
+  readonly currency: string;
+}
+
+function print(totals: readonly UsageTotal[], { options, context, titles, currency }: Shown): void {
+  const { output } = context;
+  const { by = "model" } = options;
+  if (options.format === "json") {
+    for (const total of totals) output.print(jsonLine(totalToJson(total, by, currency)));
+    return;
+  }
+  if (totals.length === 0) return output.notice("No usage recorded.");
+  const rows = totals.map(({ key, ...rest }) => {
+    const title = titles.get(key) ?? "";
+    return { ...rest, name: oneLine(title === "" ? key : `${key} ${title}`) };
+  });
+  const { key: _key, ...sum } = sumTotals(totals);
+  const all = totals.length === 1 ? rows : [...rows, { ...sum, name: "total" }];
+  const { paint, lineWidth: width } = output;
+  for (const line of renderUsage(all, { title: by.toUpperCase(), currency, paint, width })) {
+    output.print(line);
+  }
+  if (all.some(({ cost, isPartial }) => cost !== undefined && isPartial)) {
+    output.notice("(+ some models have no price: set usage.prices in the config)");
+  }
+}
+
+function totalToJson(total: UsageTotal, by: UsageGroup, currency: string) {
+  const { key, requests, usage, cost, isPartial } = total;
+  const { cost: _reported, ...counts } = usageToJson(usage);
+  return {
+    [by]: key,
+    requests,
+    ...counts,
+    ...(cost !== undefined && { cost, currency, ...(isPartial && { is_partial: true }) }),
+  };
+}
+
+/** What one conversation has cost, in one line; empty if nothing is recorded. */
+export function describeConversationUsage(
+  id: ConversationId,
+  entries: readonly StreamEntry[],
+  config: PartialConfig,
+): string {
+  const prices = resolvePrices(config);
+  const totals = new UsageTotals({ prices });
+  totals.add(id, entries);
+  return describeTotals(totals, oneLine(prices.currency));
+}
+
+/** The sum of totals, in one line; empty if there are none. */
+export function describeTotals(totals: UsageTotals, currency: string): string {
+  const sum = sumTotals(totals.result());
+  return describeUsage(sum.usage, sum, currency);
+}
+
+const UNITS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 };
+
+/** A date, a date and time, `today`, or how long ago: 12h, 7d, 2w. Throws `usage`. */
+function parseTime(text: string, now: Date): Date {
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
+  if (text === "today") return midnight;
+  const [, amount, unit = ""] = /^(\d+)([hdw])$/.exec(text) ?? [];
+  if (amount !== undefined) {
+    return new Date(now.getTime() - Number(amount) * (UNITS[unit] ?? 0) * 3600_000);
+  }
+  // A date alone means midnight here, not in Greenwich.
+  const time = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text);
+  if (/^\d{4}-/.test(text) && !Number.isNaN(time.getTime())) return time;
+  throw usageError(
+    `Not a time: ${text}`,
+    "Write 2026-11-16, 2026-11-16T09:30, today, 12h, 7d or 2w.",
+  );
+}

@@ -1,0 +1,112 @@
+/** The compaction rules that the command line means: by flags, or as one word such as `r+t:..-3`. */
+import type { Observer } from "../agent/index.ts";
+import {
+  type CompactionRuleSettings,
+  parseTurnBound,
+  TOOL_CALL_MODES,
+  toRule,
+} from "../config/index.ts";
+import type { TurnBound } from "../conversation/index.ts";
+import { oneLine } from "../render/index.ts";
+import type { Output } from "../terminal/index.ts";
+import { usageError } from "./exit-status.ts";
+
+export interface CompactFlag {
+  /** Each value of `--compact`; true if it has none. */
+  readonly compact?: readonly (string | true)[];
+}
+
+/** Rules of the command line replace those of the config, unless `--compact` stands alone too. Throws `usage`. */
+export function rulesOf(
+  { compact = [] }: CompactFlag,
+  configured: readonly CompactionRuleSettings[],
+  others: readonly CompactionRuleSettings[] = [],
+): readonly CompactionRuleSettings[] {
+  const specs = compact.flatMap((spec) => (spec === true ? [] : [parseSpec(spec)]));
+  const explicit = [...others, ...specs];
+  if (explicit.length === 0) return configured;
+  return compact.includes(true) ? [...configured, ...explicit] : explicit;
+}
+
+/** Throws `usage`. */
+function parseSpec(text: string): CompactionRuleSettings {
+  const [policies = "", range, ...rest] = text.split(":");
+  if (rest.length > 0) throw invalidSpec(text);
+  const written = policies
+    .split("+")
+    .map((policy) => parsePolicy(policy.trim(), text))
+    .reduce<WrittenRule>((all, one) => ({ ...all, ...one }), {});
+  const rule = toRule(written);
+  return range === undefined ? rule : { ...rule, ...parseRange(range, text) };
+}
+
+type WrittenRule = Parameters<typeof toRule>[0];
+
+function parsePolicy(policy: string, text: string): WrittenRule {
+  const [name, mode, ...rest] = policy.split("=");
+  if (rest.length > 0) throw invalidSpec(text);
+  if ((name === "t" || name === "tools") && (mode === undefined || isMode(mode))) {
+    return { tool_calls: mode ?? "strip" };
+  }
+  if (mode !== undefined) throw invalidSpec(text);
+  if (name === "r" || name === "reasoning") return { reasoning: "strip" };
+  if (name === "s" || name === "summarize") return { summary: {} };
+  throw invalidSpec(text);
+}
+
+/** Whether it is a way to compact tool calls, such as `omit`. */
+export function isMode(text: string): text is keyof typeof TOOL_CALL_MODES {
+  return Object.hasOwn(TOOL_CALL_MODES, text);
+}
+
+function parseRange(
+  range: string,
+  text: string,
+): Pick<CompactionRuleSettings, "keepFirst" | "keepLast"> {
+  const [, from = "", dots, to = ""] = /^(-?\d+)?(\.\.)?(-?\d+)?$/.exec(range) ?? [];
+  if (range === "" || (dots === undefined && (from === "" || to !== ""))) throw invalidSpec(text);
+  const isEndOnly = dots === undefined && from.startsWith("-");
+  const [first, last] = isEndOnly ? ["", from] : [from, to];
+  return {
+    keepFirst: first === "" ? { type: "keep", count: 0 } : boundOf(first, text),
+    keepLast: last === "" ? { type: "keep", count: 0 } : boundOf(last, text),
+  };
+}
+
+function boundOf(written: string, text: string): CompactionRuleSettings["keepFirst"] {
+  const bound = parseTurnBound(written.startsWith("-") ? written : `@${written}`);
+  if (bound === undefined) throw invalidSpec(text);
+  return bound;
+}
+
+function invalidSpec(text: string): Error {
+  return usageError(
+    `Not a compaction rule: ${text}`,
+    "Write for example r+t, s:..-3 or t=omit:2..5. In front of other words, write --compact -- or put it last.",
+  );
+}
+
+/** A bound of `--from` or `--to`: 3, -3 (the third from the end), 5h ago, or last-compaction. Throws `usage`. */
+export function parseBound(written: string): TurnBound {
+  const bound = parseTurnBound(written);
+  if (bound?.type === "within") return { type: "ago", ms: bound.ms };
+  if (bound?.type === "keep" && bound.count > 0) return { type: "turn", index: bound.count - 1 };
+  if (bound?.type === "from_end" && bound.count > 0) {
+    return { type: "from_end", count: bound.count - 1 };
+  }
+  if (bound?.type === "after_compaction") return bound;
+  throw usageError(
+    `Not a turn: ${written}`,
+    "Write a number from 1, -1 for the last turn, a duration like 5h, or last-compaction.",
+  );
+}
+
+/** A summary takes a while. */
+export function noticeSummaries(output: Output): Observer {
+  return {
+    observe: (update) => {
+      if (update.type !== "summary_start") return;
+      output.notice(`Summarizing ${update.turns} with ${oneLine(update.model)}…`);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** What belongs to a call in the JSON of the record: its result, and the decisions about it. */
+import { blockToJson, findBlocks, parseBlock, textForModel } from "../tool/index.ts";
+import {
+  base64Size,
+  booleanField,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  objectField,
+  oneOf,
+  optionalString,
+  type Shape,
+  stringField,
+} from "../util/index.ts";
+import { decodeStrings, decodeText } from "./encoded-strings.ts";
+import type { InquiryId, PermissionDecision, PermissionRequestEvent, ToolResult } from "./event.ts";
+import { parseDecider } from "./inquiry-codec.ts";
+import type { RecordedFile } from "./message-file.ts";
+
+/** How to write the strings that the record keeps in base64. */
+export interface Notation {
+  readonly text: (text: string) => string;
+  readonly object: (object: JsonObject) => JsonObject;
+  readonly metadata: (object: JsonObject) => JsonObject;
+  readonly files: (files: readonly RecordedFile[]) => JsonObject;
+  readonly blocks: (result: Pick<ToolResult, "blocks">) => JsonObject;
+}
+
+export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timestamp"> {
+  const reason = optionalString(shape, "reason");
+  return {
+    type: "permission_decision",
+    toolCallId: stringField(shape, "tool_call_id"),
+    tool: stringField(shape, "tool"),
+    action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ACTIONS),
+    decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
+    ...shownFields(shape),
+    decidedBy: parseDecider(objectField(shape, "decided_by").value),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEvent, "timestamp"> {
+  return {
+    type: "permission_request",
+    id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+    toolCallId: stringField(shape, "tool_call_id"),
+    tool: stringField(shape, "tool"),
+    action: oneOf(shape, "action", ACTIONS),
+    ...shownFields(shape),
+  };
+}
+
+const ACTIONS = ["run", "deliver", "rerun"] as const;
+
+/** Arguments and result, where there are any. */
+function shownFields(shape: Shape): Pick<PermissionRequestEvent, "arguments" | "result"> {
+  const { arguments: args, result } = shape.value;
+  return {
+    ...(args != null && { arguments: decodeStrings(objectField(shape, "arguments").value) }),
+    ...(result != null && { result: parseResult(objectField(shape, "result")) }),
+  };
+}
+
+/** A later version of the original may write the blocks as the content. */
+export function parseResult(shape: Shape): ToolResult {
+  const isError = booleanField(shape, "is_error");
+  const { content, blocks } = shape.value;
+  const found = (findBlocks(content) ?? findBlocks(blocks))?.map(parseBlock);
+  return {
+    content: isJsonArray(content)
+      ? textForModel(found ?? [], isError)
+      : decodeText(stringField(shape, "content")),
+    isError,
+    ...(found !== undefined && { blocks: found }),
+  };
+}
+
+/** Without the bytes of images and files: as in messages, only how many they are. */
+export function blocksToPlainJson({ blocks }: Pick<ToolResult, "blocks">): JsonObject {
+  return blocks === undefined ? {} : { blocks: blocks.map(blockToJson).map(withSize) };
+}
+
+function withSize(block: JsonObject): JsonObject {
+  const { data, resource, ...rest } = block;
+  if (typeof data === "string") return { ...rest, size: base64Size(data) ?? 0 };
+  if (!isJsonObject(resource) || typeof resource["blob"] !== "string") return block;
+  const { blob, ...about } = resource;
+  return { ...rest, resource: { ...about, size: base64Size(blob) ?? 0 } };
+}
+
+export function blocksToJson({ blocks }: Pick<ToolResult, "blocks">): JsonObject {
+  return blocks === undefined ? {} : { blocks: blocks.map(blockToJson) };
+}
+
+export function resultToJson(
+  { result }: Pick<PermissionRequestEvent, "result">,
+  notation: Notation,
+): JsonObject {
+  if (result === undefined) return {};
+  const { content, isError } = result;
+  return {
+    result: { content: notation.text(content), is_error: isError, ...blocksToJson(result) },
+  };
+}

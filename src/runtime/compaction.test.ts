@@ -1,0 +1,325 @@
+import { describe, expect, test } from "vitest";
+import { type Compaction, compactionsOf, type StreamEntry } from "../conversation/index.ts";
+import { type ModelRequest, ProviderError } from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  ScriptedModel,
+  type ScriptedReply,
+} from "../testing/index.ts";
+import { booleanQuestion, defineTool } from "../tool/index.ts";
+import { compactConversation, type CompactionOptions, planCompaction } from "./compaction.ts";
+import { runTurn, type TurnOptions } from "./turn.ts";
+
+const LONG = "many words ".repeat(400); // About 1,500 tokens.
+
+describe("a turn whose model has a small context window", () => {
+  test("strips tool calls of old turns before the window is full", async () => {
+    const { conversation, model, ask, updates } = await longConversation({ contextWindow: 9000 });
+    await ask("And now?");
+    expect(compactionsIn(conversation)).toMatchObject([
+      { fromTurn: 1, reasoning: "strip", toolCalls: { policy: "strip" }, isAutomatic: true },
+    ]);
+    expect(resultsIn(model.requests.at(-1))).toContain("[compacted] look: success");
+    expect(updates).toContain("compaction");
+    const record = conversation.stream.entries.map(({ raw }) => JSON.stringify(raw)).join("");
+    expect(record).toContain(LONG);
+  });
+
+  test("does not compact while there is room", async () => {
+    const { conversation, ask } = await longConversation({ contextWindow: 200_000 });
+    await ask("And now?");
+    expect(compactionsIn(conversation)).toEqual([]);
+  });
+
+  test("goes by what the provider has counted, if it says so", async () => {
+    const usage = { input: 190_000, output: 10 };
+    const end = { type: "end", reason: "stop", usage } as const;
+    const { conversation, ask } = await longConversation(
+      { contextWindow: 200_000 },
+      { last: [{ type: "text", text: "Fine." }, end] },
+    );
+    await ask("And now?");
+    expect(compactionsIn(conversation)).toMatchObject([{ isAutomatic: true }]);
+  });
+
+  test("summarizes if stripping is not enough, and records what that cost", async () => {
+    const summarize: ScriptedReply = [
+      { type: "text", text: "They looked often." },
+      { type: "end", reason: "stop", usage: { input: 900, output: 9 } },
+    ];
+    const { conversation, ask, model } = await longConversation(
+      { contextWindow: 3000 },
+      { summarize },
+    );
+    const { usage } = await ask("And now?");
+    const summaries = compactionsIn(conversation).filter(({ summary }) => summary !== undefined);
+    expect(summaries[0]).toMatchObject({ summary: "They looked often.", isAutomatic: true });
+    expect(JSON.stringify(model.requests.at(-1)?.parts)).toContain("They looked often.");
+    expect(usage).toMatchObject({ output: 9 * summaries.length });
+  });
+
+  test("asks the summary model, if there is one", async () => {
+    const summaryModel = new ScriptedModel({ id: "test/small", replies: () => "They looked." });
+    const { conversation, ask } = await longConversation({ contextWindow: 3000, summaryModel });
+    await ask("And now?");
+    expect(summaryModel.requests.length).toBeGreaterThan(0);
+    expect(compactionsIn(conversation).at(-1)).toMatchObject({ summary: "They looked." });
+  });
+
+  test("leaves out old calls if no summary can be made, and says so", async () => {
+    const summarize: ScriptedReply = [{ type: "end", reason: "refused" }];
+    const { conversation, ask, notices } = await longConversation(
+      { contextWindow: 3000 },
+      { summarize },
+    );
+    const result = await ask("And now?");
+    expect(result.type).toBe("done");
+    expect(notices.join()).toContain("Cannot summarize the conversation");
+    expect(compactionsIn(conversation).at(-1)).toMatchObject({ toolCalls: { policy: "omit" } });
+  });
+
+  test("compacts never if it is told so", async () => {
+    const { conversation, ask } = await longConversation(false);
+    await ask("And now?");
+    expect(compactionsIn(conversation)).toEqual([]);
+  });
+
+  test("stops summarizing when it is interrupted, and records no compaction", async () => {
+    const stop = new AbortController();
+    const summarize: ScriptedReply = [{ type: "hang" }];
+    const { conversation, ask } = await longConversation(
+      { contextWindow: 3000 },
+      { summarize, signal: stop.signal, onSummary: () => stop.abort() },
+    );
+    const { type } = await ask("And now?");
+    expect(type).toBe("interrupted");
+    expect(compactionsIn(conversation).some(({ summary }) => summary !== undefined)).toBe(false);
+  });
+});
+
+describe("a provider that says that the window is full", () => {
+  test("gets the request again, compacted, and the person sees no error", async () => {
+    const { conversation, ask } = await longConversation({}, { isFull: (tokens) => tokens > 6000 });
+    const { type, text } = await ask("And now?");
+    expect({ type, text }).toEqual({ type: "done", text: "Fine." });
+    expect(compactionsIn(conversation).length).toBeGreaterThan(0);
+  });
+
+  test("gets only the latest results if the turn alone is too long", async () => {
+    const { ask, model, notices } = await longConversation(
+      {},
+      { isFull: (tokens) => tokens > 7000, looks: 6, turns: 0 },
+    );
+    const { type } = await ask("And now?");
+    expect(type).toBe("done");
+    const results = resultsIn(model.requests.at(-1));
+    expect(results.at(-1)).toBe(LONG);
+    expect(results[0]).toBe("[compacted] look: success");
+    expect(notices.join()).toContain("only the latest results");
+  });
+
+  test("ends the turn if even that is too long", async () => {
+    const { ask } = await longConversation({}, { isFull: () => true });
+    await expect(ask("And now?")).rejects.toThrow("too long");
+  });
+
+  test("ends the turn if nothing may be compacted", async () => {
+    const { ask } = await longConversation(false, { isFull: () => true });
+    await expect(ask("And now?")).rejects.toThrow("too long");
+  });
+
+  test("is the same for a model that answers questions: it sees the compacted view", async () => {
+    const { ask, inquiryModel } = await longConversation({ contextWindow: 9000 }, { asks: true });
+    await ask("And now?");
+    expect(resultsIn(inquiryModel.requests.at(-1))).toContain("[compacted] look: success");
+  });
+});
+
+describe("compacting by hand", () => {
+  test("strips reasoning and tool calls, except in the first and the last turn", async () => {
+    const { conversation, model, ask } = await longConversation(false);
+    const made = await compactConversation(conversation);
+    expect(made).toMatchObject([{ fromTurn: 1, toTurn: 3, reasoning: "strip" }]);
+    expect(made[0]).not.toHaveProperty("isAutomatic");
+    await ask("And now?");
+    const results = resultsIn(model.requests.at(-1));
+    expect(results.filter((text) => text === LONG)).toHaveLength(2);
+  });
+
+  test("writes the record of the Rust original", async () => {
+    const { conversation } = await longConversation(false);
+    await compactConversation(conversation);
+    const raw = conversation.stream.entries.findLast(
+      (entry) => typeOf(entry) === "compaction",
+    )?.raw;
+    expect(JSON.stringify(raw)).toMatch(
+      /^\{"type":"compaction","timestamp":"[^"]+","from_turn":1,"to_turn":3,"reasoning":"strip","tool_calls":\{"policy":"strip","request":true,"response":true\}\}$/,
+    );
+  });
+
+  test("replaces turns with a summary, which later requests use without a model", async () => {
+    const { conversation, model, ask } = await longConversation(false);
+    const summaryModel = new ScriptedModel({ id: "test/small", replies: () => " They looked. " });
+    const rule = { keepFirst: keep(0), keepLast: keep(1), summary: { context: "Focus on trees." } };
+    await compactConversation(conversation, { rules: [rule], summaryModel });
+    const asked = summaryModel.requests[0]?.parts.events[0];
+    expect(asked).toMatchObject({ content: expect.stringContaining("Focus on trees.") });
+    expect(JSON.stringify(asked)).toContain("User: Look 1");
+    await ask("And now?");
+    expect(summaryModel.requests).toHaveLength(1);
+    expect(JSON.stringify(model.requests.at(-1)?.parts.events)).toContain('"They looked."');
+    expect(resultsIn(model.requests.at(-1))).toHaveLength(1);
+  });
+
+  test("summarizes in pieces what does not fit into the summary model's window", async () => {
+    const { conversation } = await longConversation(false);
+    const summaryModel = new ScriptedModel({
+      properties: { contextWindow: 500 },
+      replies: (_, index) => `Summary ${index + 1}.`,
+    });
+    const rule = { keepFirst: keep(0), keepLast: keep(0), summary: {} };
+    const [made] = await compactConversation(conversation, { rules: [rule], summaryModel });
+    const { length } = summaryModel.requests;
+    expect(length).toBeGreaterThan(1);
+    expect(made?.summary).toBe(`Summary ${length}.`);
+    expect(JSON.stringify(summaryModel.requests[1]?.parts)).toContain("Summary 1.");
+  });
+
+  test("records no compaction if a summary fails", async () => {
+    const { conversation } = await longConversation(false);
+    const summaryModel = new ScriptedModel({ replies: () => [{ type: "end", reason: "length" }] });
+    const rules = [{ keepFirst: keep(0), keepLast: keep(1), summary: {} }];
+    const failed = compactConversation(conversation, { rules, summaryModel });
+    await expect(failed).rejects.toThrow("cut off");
+    expect(compactionsIn(conversation)).toEqual([]);
+  });
+
+  test("needs a model for a summary", async () => {
+    const { conversation } = await longConversation(false);
+    const rules = [{ keepFirst: keep(0), keepLast: keep(1), summary: {} }];
+    await expect(compactConversation(conversation, { rules })).rejects.toThrow("needs a model");
+  });
+
+  test("extends a summary over those that it touches", async () => {
+    const { conversation } = await longConversation(false);
+    const summaryModel = new ScriptedModel({ replies: () => "Summary." });
+    await compactConversation(conversation, { rules: [summaryOf(0, 1)], summaryModel });
+    const rules = [summaryOf(1, 2), summaryOf(2, 3)];
+    expect(planCompaction(conversation, { rules })).toMatchObject([
+      { fromTurn: 0, toTurn: 2 },
+      { fromTurn: 0, toTurn: 3 },
+    ]);
+  });
+
+  test("covers nothing if a rule keeps every turn", async () => {
+    const { conversation } = await longConversation(false);
+    const rules = [{ keepFirst: keep(2), keepLast: keep(3), reasoning: "strip" } as const];
+    expect(await compactConversation(conversation, { rules })).toEqual([]);
+  });
+});
+
+function summaryOf(from: number, to: number) {
+  return {
+    keepFirst: { type: "turn", index: from } as const,
+    keepLast: { type: "turn", index: to } as const,
+    summary: {},
+  };
+}
+
+const keep = (count: number) => ({ type: "keep", count }) as const;
+
+interface Story {
+  /** What the provider calls too long, in tokens of 3 characters. */
+  readonly isFull?: (tokens: number) => boolean;
+  readonly summarize?: ScriptedReply;
+  readonly onSummary?: () => void;
+  /** The last reply. */
+  readonly last?: ScriptedReply;
+  readonly turns?: number;
+  /** How many calls the asked turn makes. */
+  readonly looks?: number;
+  readonly asks?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Five turns, each with a call that has a long result. */
+async function longConversation(compaction: CompactionOptions | false, story: Story = {}) {
+  const { turns = 5, looks = 0, isFull = () => false } = story;
+  const clock = new FakeClock();
+  const conversation = await new MemoryConversationStore(clock).create({});
+  const [updates, notices]: [string[], string[]] = [[], []];
+  let calls = 0;
+  let wanted = 1;
+  let isSetUp = true;
+  const model = new ScriptedModel({
+    replies: (request) => {
+      if (isSummary(request)) {
+        story.onSummary?.();
+        return story.summarize ?? "They looked.";
+      }
+      const size = JSON.stringify(request.parts).length / 3;
+      if (!isSetUp && isFull(size)) return [{ type: "error", error: tooLong() }];
+      if (wanted === 0) return story.last ?? "Fine.";
+      wanted -= 1;
+      calls += 1;
+      return [
+        { type: "reasoning", text: "I had better look." },
+        { type: "tool_call", id: `call_${calls}`, name: "look" },
+      ];
+    },
+  });
+  const inquiryModel = new ScriptedModel({ replies: () => JSON.stringify({ answer: true }) });
+  const look = defineTool({
+    name: "look",
+    description: "Looks.",
+    parameters: { type: "object", properties: {} },
+    run: async (_args, context) => {
+      if (!isSetUp && story.asks === true) await context.ask(booleanQuestion("sure", "Sure?"));
+      return LONG;
+    },
+  });
+  const run = (options: Partial<TurnOptions>, content: string) =>
+    runTurn({ conversation, model, tools: [look], clock, inquiryModel, ...options }, content);
+  for (let turn = 1; turn <= turns; turn += 1) {
+    wanted = 1;
+    await run({ compaction: false }, `Look ${turn}`);
+  }
+  isSetUp = false;
+  const ask = (content: string) => {
+    wanted = story.asks === true ? 1 : looks;
+    const observer: TurnOptions["observer"] = {
+      observe: (update) => {
+        updates.push(update.type);
+        if (update.type === "notice") notices.push(update.message);
+      },
+    };
+    const { signal } = story;
+    const options = { compaction, observer, ...(signal !== undefined && { signal }) };
+    return run(options, content);
+  };
+  return { conversation, model, inquiryModel, ask, updates, notices };
+}
+
+function isSummary({ parts }: ModelRequest): boolean {
+  return JSON.stringify(parts.events).includes("<conversation>");
+}
+
+function tooLong(): ProviderError {
+  return new ProviderError("context_too_long", "The prompt is too long.", { isRetryable: false });
+}
+
+function compactionsIn({ stream }: ConversationWriter): readonly Compaction[] {
+  return compactionsOf(stream);
+}
+
+function typeOf({ raw }: StreamEntry): unknown {
+  return raw["type"];
+}
+
+function resultsIn(request: ModelRequest | undefined): readonly string[] {
+  return (request?.parts.events ?? []).flatMap((event) =>
+    event.type === "tool_call_response" ? [event.content] : [],
+  );
+}

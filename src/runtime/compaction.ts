@@ -1,0 +1,142 @@
+/** Compacts conversations: by hand, and before the context window of a turn's model is full. */
+import {
+  type CompactionContext,
+  type CompactionSetup,
+  createJournal,
+  DEFAULT_COMPACTION,
+  makeCompaction,
+  type Observer,
+  recordCompaction,
+  type Summarizer,
+} from "../agent/index.ts";
+import {
+  mergeConfig,
+  type PartialConfig,
+  resolveAssistant,
+  resolveCompaction,
+} from "../config/index.ts";
+import {
+  type Compaction,
+  type CompactionRule,
+  planCompactions,
+  type PlannedCompaction,
+  type TurnBound,
+} from "../conversation/index.ts";
+import type { LanguageModel, Model, Providers } from "../provider/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import { type Clock, JpError, systemClock } from "../util/index.ts";
+import { toModel } from "./model.ts";
+
+/** When and how a turn compacts old turns by itself. Nothing is required. */
+export interface CompactionOptions {
+  /** The share of the context window that may be full before a request; 0.75 by default. */
+  readonly triggerRatio?: number;
+  /** In tokens. By default what is known of the model; without it, the provider's error says that the window is full. */
+  readonly contextWindow?: number;
+  /** What to do first. By default reasoning and tool calls are stripped, except in the first and the last three turns. */
+  readonly rule?: CompactionRule;
+  /** Writes summaries; the turn's own model by default. */
+  readonly summaryModel?: Model | LanguageModel;
+  /** Chooses the model for each rule, in place of `summaryModel`. */
+  readonly summarizer?: ChooseSummarizer;
+}
+
+/** The model for a rule, and how it is asked. May throw `JpError`. */
+export type ChooseSummarizer = (rule: CompactionRule) => Promise<Summarizer>;
+
+/** What a turn is set up with. */
+export function toCompactionSetup(options: CompactionOptions | false = {}): CompactionSetup {
+  if (options === false) return { ...DEFAULT_COMPACTION, isAutomatic: false };
+  const { summaryModel, summarizer = withModel(summaryModel), ...rest } = options;
+  return { ...DEFAULT_COMPACTION, ...rest, ...(summarizer !== undefined && { summarizer }) };
+}
+
+function withModel(given: Model | LanguageModel | undefined): ChooseSummarizer | undefined {
+  if (given === undefined) return undefined;
+  const { parameters, request } = resolveAssistant({
+    assistant: { model: { id: { provider: "own", name: "own" } } },
+  });
+  return async () => ({ model: toModel(given), parameters, request });
+}
+
+/** What to compact, and with what. */
+export interface CompactOptions {
+  /** One compaction each. By default reasoning and tool calls are stripped, except in the first and the last turn. */
+  readonly rules?: readonly CompactionRule[];
+  /** Replace the bounds of every rule. */
+  readonly from?: TurnBound | undefined;
+  readonly to?: TurnBound | undefined;
+  /** Writes summaries. Required if a rule has one. */
+  readonly summaryModel?: Model | LanguageModel;
+  /** Chooses the model for each rule, in place of `summaryModel`. */
+  readonly summarizer?: ChooseSummarizer;
+  /** Another one than the machine's, in tests. */
+  readonly clock?: Clock;
+  readonly observer?: Observer;
+  readonly signal?: AbortSignal;
+}
+
+/** The rule that applies if there are no others. */
+const BUILTIN_RULES: readonly CompactionRule[] = resolveCompaction({}).rules;
+
+/** What `compactConversation` would do. */
+export function planCompaction(
+  { stream }: Pick<ConversationWriter, "stream">,
+  { rules = BUILTIN_RULES, from, to, clock = systemClock }: CompactOptions = {},
+): readonly PlannedCompaction[] {
+  return planCompactions(stream, rules, { now: clock.now(), from, to });
+}
+
+/**
+ * Shortens old turns for the model. The record keeps all of them. Returns what was recorded; nothing if no turn is
+ * covered. If a summary fails, nothing is recorded but what it has cost. Throws `write_failed`, and for a summary
+ * `ProviderError`, `summary_failed`, `no_summarizer` and the signal's reason.
+ */
+export async function compactConversation(
+  conversation: ConversationWriter,
+  options: CompactOptions = {},
+): Promise<readonly Compaction[]> {
+  const { clock = systemClock, observer, signal = new AbortController().signal } = options;
+  const { summarizer = withModel(options.summaryModel) ?? noSummarizer } = options;
+  const context: CompactionContext = {
+    conversation,
+    journal: createJournal(conversation, observer),
+    summarizer,
+    clock,
+    signal,
+    observer,
+  };
+  const compactions: Compaction[] = [];
+  for (const planned of planCompaction(conversation, options)) {
+    compactions.push(await makeCompaction(context, planned, { isAutomatic: false }));
+  }
+  for (const compaction of compactions) await recordCompaction(context, compaction);
+  return compactions;
+}
+
+async function noSummarizer(): Promise<never> {
+  throw new JpError("no_summarizer", "A summary needs a model.", {
+    hint: "Pass one as `summaryModel`.",
+  });
+}
+
+/** `conversation.compaction.auto`, for the turns of the command. */
+export function configuredCompaction(
+  config: PartialConfig,
+  providers: Providers,
+): CompactionOptions | false {
+  const { rules: _rules, isAutomatic, ...auto } = resolveCompaction(config);
+  return isAutomatic && { ...auto, summarizer: configuredSummarizer(config, providers) };
+}
+
+/** The model that a rule of the config names, or the main one. Throws `no_model` and what the provider throws. */
+export function configuredSummarizer(
+  config: PartialConfig,
+  providers: Providers,
+): ChooseSummarizer {
+  return async ({ summary: { model } = {} }) => {
+    const merged = model === undefined ? config : mergeConfig(config, { assistant: { model } });
+    const { model: wanted, parameters, request } = resolveAssistant(merged);
+    return { model: await providers.model(wanted.provider, wanted.name), parameters, request };
+  };
+}

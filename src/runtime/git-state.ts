@@ -1,0 +1,134 @@
+/**
+ * Asks git for the state of a repository. The repository may have come from anywhere, so nothing that its own config
+ * names may run: no hooks, no file system monitor, no filters, no fetches, no pager.
+ */
+import { findProgram, withoutRelativeFolders } from "../process/index.ts";
+
+/** Where git is asked, and with which environment. */
+export interface GitQuery {
+  readonly folder: string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+/** The state of a repository. */
+export interface GitState {
+  /** Undefined if no branch is checked out. */
+  readonly branch?: string;
+  readonly upstream?: string;
+  readonly ahead: number;
+  readonly behind: number;
+  /** Files that differ from the last commit. */
+  readonly changed: number;
+  readonly untracked: number;
+}
+
+/** A model gets its answer without it if git takes longer. */
+const TIMEOUT_MS = 1500;
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+
+/** Undefined outside a repository, without git, and if git fails or takes too long. */
+export async function findGitState(query: GitQuery): Promise<GitState | undefined> {
+  const searchPath = withoutRelativeFolders(query.variables["PATH"]);
+  const program = findProgram("git", searchPath);
+  if (program === undefined) return undefined;
+  const git = { program, searchPath, ...query, signal: AbortSignal.timeout(TIMEOUT_MS) };
+  try {
+    const filters = await ownFilters(git);
+    const args = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=all"];
+    return parseStatus(await runGit(git, [...filters.flatMap(withoutFilter), ...args]));
+  } catch {
+    return undefined;
+  }
+}
+
+interface Git extends GitQuery {
+  readonly program: string;
+  readonly searchPath: string;
+  readonly signal: AbortSignal;
+}
+
+/** Programs that the repository itself, not the user's own config, would have git run on contents of files. */
+async function ownFilters(git: Git): Promise<readonly string[]> {
+  const args = ["config", "--null", "--show-scope", "--name-only", "--get-regexp", "^filter\\."];
+  const listed = await runGit(git, args).catch((error: unknown) => {
+    if (isNothingFound(error)) return "";
+    throw error;
+  });
+  const words = listed.split("\0");
+  const names = words.flatMap((scope, index) => {
+    const name = /^filter\.(.+)\.[^.]+$/s.exec(words[index + 1] ?? "")?.[1];
+    const isOwn = index % 2 === 0 && scope !== "system" && scope !== "global";
+    return isOwn && name !== undefined ? [name] : [];
+  });
+  return [...new Set(names)];
+}
+
+function isNothingFound(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === 1;
+}
+
+/** A name with an equals sign cannot be switched off this way. Throws for it: git is not asked then. */
+function withoutFilter(name: string): readonly string[] {
+  if (name.includes("=")) throw new Error("a filter whose name cannot be written");
+  const settings = ["clean=", "process=", "required=false"];
+  return settings.flatMap((setting) => ["-c", `filter.${name}.${setting}`]);
+}
+
+const SAFE_SETTINGS = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat"];
+
+function runGit(git: Git, args: readonly string[]): Promise<string> {
+  const { program, folder, signal } = git;
+  const settings = SAFE_SETTINGS.flatMap((setting) => ["-c", setting]);
+  const { execFile } = process.getBuiltinModule("node:child_process");
+  return new Promise((resolve, reject) => {
+    const options = {
+      cwd: folder,
+      env: environmentOf(git),
+      signal,
+      killSignal: "SIGKILL",
+      maxBuffer: MAX_OUTPUT_BYTES,
+    } as const;
+    const words = ["--no-pager", "--no-optional-locks", ...settings, ...args];
+    execFile(program, words, options, (error, stdout) => {
+      if (error === null) resolve(stdout);
+      else reject(error);
+    });
+  });
+}
+
+/** Without variables that point git elsewhere, and without any way to reach another machine. */
+function environmentOf({ variables, searchPath }: Git) {
+  const { HOME, USERPROFILE, XDG_CONFIG_HOME } = variables;
+  return {
+    HOME,
+    USERPROFILE,
+    XDG_CONFIG_HOME,
+    PATH: searchPath,
+    LC_ALL: "C",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_NO_LAZY_FETCH: "1",
+    GIT_ALLOW_PROTOCOL: "none",
+  };
+}
+
+/** Reads version 2 of the porcelain format, whose entries end with NUL. */
+export function parseStatus(text: string): GitState {
+  const state = { ahead: 0, behind: 0, changed: 0, untracked: 0 };
+  const names: { branch?: string; upstream?: string } = {};
+  const entries = text.split("\0");
+  for (let index = 0; index < entries.length; index += 1) {
+    const [kind = "", key = "", ...rest] = (entries[index] ?? "").split(" ");
+    const value = rest.join(" ");
+    if (kind === "#" && key === "branch.head" && value !== "(detached)") names.branch = value;
+    if (kind === "#" && key === "branch.upstream") names.upstream = value;
+    if (kind === "#" && key === "branch.ab") {
+      const [, ahead, behind] = /^\+(\d+) -(\d+)$/.exec(value) ?? [];
+      state.ahead = Number(ahead ?? 0);
+      state.behind = Number(behind ?? 0);
+    }
+    if (kind === "1" || kind === "2" || kind === "u") state.changed += 1;
+    if (kind === "?") state.untracked += 1;
+    if (kind === "2") index += 1; // The old name of a renamed file follows.
+  }
+  return { ...names, ...state };
+}

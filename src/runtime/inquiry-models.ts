@@ -1,0 +1,55 @@
+/** The models that answer tools' questions in a turn. */
+import type { Assistant } from "../agent/index.ts";
+import type { AssistantSettings } from "../config/index.ts";
+import type { InquiryBackendOptions } from "../inquiry/index.ts";
+import type { Model } from "../provider/index.ts";
+import { type Surroundings, withSurroundings } from "./surroundings.ts";
+
+/** The model for each question, by what the question's `target` says. */
+export type InquiryModels = Pick<
+  InquiryBackendOptions,
+  "assistant" | "model" | "schemaMode" | "maxParallel"
+>;
+
+interface InquiryModelOptions {
+  readonly inquiryModels?: InquiryModels;
+  readonly surroundings?: Surroundings;
+}
+
+/** The models that answer questions: the program's own choice, or `model`. They are told the same about where they are. */
+export function inquiryModelsOf(
+  { inquiryModels, surroundings }: InquiryModelOptions,
+  model: Model,
+  assistant: Assistant,
+): InquiryModels {
+  if (inquiryModels === undefined) return oneModel(model, assistant);
+  return {
+    ...inquiryModels,
+    assistant: (target) => withSurroundings(inquiryModels.assistant(target), surroundings),
+  };
+}
+
+/** The same model for every question. */
+function oneModel(model: Model, assistant: Assistant): InquiryModels {
+  const { systemPrompt, sections, surroundings, parameters, toolChoice, request, cache } =
+    assistant;
+  const [provider = "", ...name] = model.id.split("/");
+  const { reasoning, ...others } = parameters;
+  const settings: AssistantSettings = {
+    name: "assistant",
+    model: { provider, name: name.join("/") },
+    parameters: {
+      ...others,
+      ...(reasoning !== undefined && {
+        reasoning: reasoning.type === "auto" ? { isHidden: false, ...reasoning } : reasoning,
+      }),
+    },
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    sections,
+    ...(surroundings !== undefined && { surroundings }),
+    toolChoice,
+    request,
+    cache,
+  };
+  return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
+}

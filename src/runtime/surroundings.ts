@@ -1,0 +1,186 @@
+/**
+ * Tells a model where it is: the folder, the platform, the date, the state of git, and what the project's `AGENTS.md`
+ * says. Found once per turn, so that all requests of a turn begin alike.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { arch, platform } from "node:os";
+import path from "node:path";
+import type { AssistantSettings } from "../config/index.ts";
+import type { Section } from "../conversation/index.ts";
+import { type Clock, systemClock } from "../util/index.ts";
+import { findGitState, type GitState } from "./git-state.ts";
+
+/** What a turn tells its models about where they are. Made by `describeSurroundings`. */
+export interface Surroundings {
+  /** What the project asks of assistants. Changes rarely, so it comes after the other instructions. */
+  readonly sections: readonly Section[];
+  /** The rest, which changes from turn to turn. It comes last, so that caches serve everything before it. */
+  readonly text?: string;
+}
+
+/** What to tell. By default everything. */
+export interface SurroundingsOptions {
+  /** The folder that the user works in. */
+  readonly folder: string;
+  /** The root of the project; `folder` if absent. */
+  readonly root?: string;
+  /** Set one to false to leave it out. */
+  readonly shows?: Partial<Readonly<Record<SurroundingsPart, boolean>>>;
+  /** In place of the `AGENTS.md` of the folder and the root; an empty list for none. */
+  readonly instructions?: readonly InstructionFile[];
+  /** The environment, for git. Without it, git is searched in the system's folders. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
+  /** Another one than the machine's, in tests. */
+  readonly clock?: Clock;
+}
+
+/** A part of the surroundings that can be left out. */
+export type SurroundingsPart = "folder" | "platform" | "date" | "git";
+
+/** A file of the project that instructs assistants. */
+export interface InstructionFile {
+  /** Its path, relative to the root. */
+  readonly name: string;
+  readonly content: string;
+  /** Changes with the content of the file. */
+  readonly digest: string;
+  /** There is more in the file than `content`. */
+  readonly isCut: boolean;
+}
+
+const FILE_NAME = "AGENTS.md";
+const MAX_BYTES = 32 * 1024;
+
+/**
+ * Looks at a folder, and says what a model should know about it. Pass the result as `surroundings` to turns. Never
+ * throws: what cannot be found is left out.
+ */
+export async function describeSurroundings(options: SurroundingsOptions): Promise<Surroundings> {
+  const { folder, root = folder, shows = {}, variables = {}, clock = systemClock } = options;
+  const { instructions = findInstructions({ folder, root }) } = options;
+  const git = shows.git === false ? undefined : await findGitState({ folder, variables });
+  const lines = [
+    ...(shows.folder === false ? [] : folderLines(folder, root)),
+    ...(shows.platform === false ? [] : [`Platform: ${platform()} ${arch()}`]),
+    ...(shows.date === false ? [] : [`Date: ${dateText(clock.now())}`]),
+    ...(git === undefined ? [] : gitLines(git)),
+  ];
+  return {
+    sections: instructions.map(toSection),
+    ...(lines.length > 0 && {
+      text: ["<surroundings>", ...lines.map(plainLine), "</surroundings>"].join("\n"),
+    }),
+  };
+}
+
+/**
+ * The `AGENTS.md` of the root, then the nearest one on the way from the root to the folder. Links that lead out of the
+ * root are ignored. Never throws.
+ */
+export function findInstructions({
+  folder,
+  root,
+}: Required<Pick<SurroundingsOptions, "folder" | "root">>): readonly InstructionFile[] {
+  const inside = path.relative(root, folder);
+  const isInside = inside.split(path.sep)[0] !== ".." && !path.isAbsolute(inside);
+  const steps = isInside ? inside.split(path.sep).filter((step) => step !== "") : [];
+  const folders = steps.map((_step, index) => steps.slice(0, index + 1).join("/")).toReversed();
+  const names = folders.map((name) => `${name}/${FILE_NAME}`);
+  const files = [readInstructions(root, FILE_NAME)];
+  for (const name of names) {
+    const nearest = readInstructions(root, name);
+    files.push(nearest);
+    if (nearest !== undefined) break;
+  }
+  return files.filter((file) => file !== undefined);
+}
+
+function readInstructions(root: string, name: string): InstructionFile | undefined {
+  try {
+    const realRoot = realpathSync(root);
+    const file = realpathSync(path.join(root, name));
+    if (!file.startsWith(realRoot + path.sep)) return undefined;
+    const { bytes, isCut } = readStart(file);
+    const content = bytes.toString("utf8").trim();
+    if (content === "") return undefined;
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    return { name, content, digest, isCut };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined on Windows, which the types do not say. */
+const FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
+
+/** A pipe would block, and a link was resolved before. Throws system errors. */
+function readStart(file: string): { readonly bytes: Buffer; readonly isCut: boolean } {
+  const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: noBlock = 0 } = FLAGS;
+  const fd = openSync(file, constants.O_RDONLY | noFollow | noBlock);
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) throw new Error("not a regular file");
+    const buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES));
+    const length = readSync(fd, buffer, 0, buffer.length, 0);
+    return { bytes: buffer.subarray(0, length), isCut: stats.size > MAX_BYTES };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The element tells the model where the file ends, so the file must not contain its tags. */
+function toSection({ name, content, isCut }: InstructionFile): Section {
+  const text = content.replaceAll(/<(?=\/?(?:project_instructions|surroundings)\b)/gi, "&lt;");
+  const end = isCut
+    ? [`(The rest of the file is left out: it is longer than ${MAX_BYTES} bytes.)`]
+    : [];
+  return {
+    title: "Project instructions",
+    content: [
+      "The project has this file for assistants. What the user says takes precedence over it.",
+      `<project_instructions file="${plainLine(name).replaceAll('"', "&quot;")}">`,
+      text,
+      "</project_instructions>",
+      ...end,
+    ].join("\n"),
+  };
+}
+
+function folderLines(folder: string, root: string): readonly string[] {
+  return [`Folder: ${folder}`, ...(folder === root ? [] : [`Root of the project: ${root}`])];
+}
+
+/** The date where the user is, and not the time, which would change every request. */
+function dateText(now: Date): string {
+  const [year, month, day] = [now.getFullYear(), now.getMonth() + 1, now.getDate()];
+  const date = [String(year), ...[month, day].map((part) => String(part).padStart(2, "0"))];
+  return `${date.join("-")} (${now.toLocaleDateString("en-US", { weekday: "long" })})`;
+}
+
+function gitLines({ branch, upstream, ahead, behind, changed, untracked }: GitState) {
+  const distance =
+    ahead === 0 && behind === 0 ? "up to date with" : `${ahead} ahead, ${behind} behind`;
+  const remote = upstream === undefined ? "" : ` (${distance} ${upstream})`;
+  const changes = changed + untracked === 0 ? "none" : `${changed} changed, ${untracked} untracked`;
+  return [`Git branch: ${branch ?? "none (detached)"}${remote}`, `Git changes: ${changes}`];
+}
+
+/** Names of folders and branches may contain anything. */
+function plainLine(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}<>]+/gu, "?");
+}
+
+/** The same assistant, told where it is. */
+export function withSurroundings<Of extends Pick<AssistantSettings, "sections" | "surroundings">>(
+  assistant: Of,
+  surroundings: Surroundings | undefined,
+): Of {
+  if (surroundings === undefined) return assistant;
+  const { sections, text } = surroundings;
+  return {
+    ...assistant,
+    sections: [...assistant.sections, ...sections],
+    ...(text !== undefined && { surroundings: text }),
+  };
+}

@@ -1,0 +1,164 @@
+/** Totals of what requests to models have cost, by model, day or conversation. Reads each record once, in pieces. */
+import type { Prices, TokenPrice } from "../config/index.ts";
+import {
+  addUsage,
+  conversationCreatedAt,
+  type ConversationId,
+  type StreamEntry,
+  timestampToMilliseconds,
+  type TokenUsage,
+  type Usage,
+  usageIn,
+} from "../conversation/index.ts";
+import type { ConversationStore, ConversationSummary, ListOptions } from "../storage/index.ts";
+import { shouldYield, yieldToEventLoop } from "../util/index.ts";
+
+/** What totals are grouped by. A `day` is of this machine's time zone. */
+export type UsageGroup = "model" | "day" | "conversation";
+
+/** Which requests count. */
+export interface UsagePeriod {
+  readonly since?: Date | undefined;
+  /** Not included. */
+  readonly until?: Date | undefined;
+}
+
+/** What to add up. */
+export interface UsageOptions extends UsagePeriod {
+  /** `model` by default. */
+  readonly by?: UsageGroup;
+  /** Without prices, there are only tokens. */
+  readonly prices?: Prices;
+}
+
+/** The sum of some requests. */
+export interface UsageTotal {
+  /** A model, a day such as `2026-11-16`, or the id of a conversation. */
+  readonly key: string;
+  readonly requests: number;
+  readonly usage: Usage;
+  /** In the currency of the prices. Absent if nothing has a price. */
+  readonly cost?: number;
+  /** Some of the requests have no price, so that `cost` is too low. */
+  readonly isPartial: boolean;
+}
+
+/**
+ * Adds up what the conversations of a store have cost, archived ones included, in order of `key`. Conversations outside
+ * of the period are not read. Throws what the store throws, except for records that cannot be read.
+ */
+export async function readUsage(
+  store: UsageSource,
+  options: UsageOptions = {},
+): Promise<readonly UsageTotal[]> {
+  const totals = new UsageTotals(options);
+  for (const summary of await store.list({ which: "all" })) {
+    if (!mayBeWithin(summary, options)) continue;
+    try {
+      for await (const { entries } of store.scan(summary.id)) totals.add(summary.id, entries);
+    } catch {
+      continue; // Another one may be readable. `jp conversation ls` reports it.
+    }
+    if (shouldYield()) await yieldToEventLoop();
+  }
+  return totals.result();
+}
+
+/** The part of a store that totals are read from. */
+export interface UsageSource extends Pick<ConversationStore, "scan"> {
+  list(options: ListOptions): Promise<readonly ConversationSummary[]>;
+}
+
+/** The id of a conversation may be a moment after its creation, if others were created at the same time. */
+const SLACK_MS = 1000;
+
+/** Adds up entries as they are read. */
+export class UsageTotals {
+  readonly #options: UsageOptions;
+  readonly #totals = new Map<string, UsageTotal>();
+
+  constructor(options: UsageOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Decodes nothing but usage. What a fork has copied was spent in the original conversation, and does not count. */
+  add(id: ConversationId, entries: readonly StreamEntry[]): void {
+    const created = timestampToMilliseconds(conversationCreatedAt(id)) - SLACK_MS;
+    for (const event of usageIn(entries)) {
+      if (timestampToMilliseconds(event.timestamp) < created) continue;
+      if (!isWithin(event, this.#options)) continue;
+      const key = keyOf(event, id, this.#options.by);
+      const total = this.#totals.get(key) ?? { key, requests: 0, usage: {}, isPartial: false };
+      const cost = costOf(event, this.#options.prices);
+      this.#totals.set(key, {
+        key,
+        requests: total.requests + (event.requests ?? 1),
+        usage: addUsage(total.usage, event.usage),
+        isPartial: total.isPartial || cost === undefined,
+        ...((total.cost !== undefined || cost !== undefined) && {
+          cost: (total.cost ?? 0) + (cost ?? 0),
+        }),
+      });
+    }
+  }
+
+  /** In order of `key`. */
+  result(): readonly UsageTotal[] {
+    return [...this.#totals.values()].toSorted((left, right) => (left.key < right.key ? -1 : 1));
+  }
+}
+
+/** The sum of totals. */
+export function sumTotals(totals: readonly UsageTotal[]): UsageTotal {
+  const cost = totals.reduce((sum, total) => sum + (total.cost ?? 0), 0);
+  return {
+    key: "",
+    requests: totals.reduce((sum, { requests }) => sum + requests, 0),
+    usage: totals.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), {}),
+    isPartial: totals.some(({ isPartial }) => isPartial),
+    ...(totals.some((total) => total.cost !== undefined) && { cost }),
+  };
+}
+
+/** No event is older than its conversation, or newer than the last one. */
+function mayBeWithin({ id, lastEventAt }: ConversationSummary, { since, until }: UsagePeriod) {
+  const last = lastEventAt && timestampToMilliseconds(lastEventAt);
+  if (since !== undefined && last !== undefined && last < since.getTime()) return false;
+  const first = timestampToMilliseconds(conversationCreatedAt(id));
+  return until === undefined || first < until.getTime();
+}
+
+function isWithin({ timestamp }: TokenUsage, { since, until }: UsagePeriod): boolean {
+  const time = timestampToMilliseconds(timestamp);
+  return (
+    (since === undefined || since.getTime() <= time) &&
+    (until === undefined || time < until.getTime())
+  );
+}
+
+function keyOf(event: TokenUsage, id: ConversationId, by: UsageGroup = "model"): string {
+  if (by === "conversation") return id;
+  if (by === "model") return event.model;
+  const time = new Date(timestampToMilliseconds(event.timestamp));
+  const parts = [time.getFullYear(), time.getMonth() + 1, time.getDate()];
+  return parts.map((part) => String(part).padStart(2, "0")).join("-");
+}
+
+const MILLION = 1_000_000;
+
+/** By the price in the config, else what the provider itself has reported. Undefined if neither says. */
+function costOf({ model, usage }: TokenUsage, prices: Prices | undefined): number | undefined {
+  const price = prices?.of(model);
+  if (price !== undefined) return priced(usage, price);
+  return prices?.currency === "USD" ? usage.cost : undefined;
+}
+
+function priced(usage: Usage, price: TokenPrice): number {
+  const { input = 0, cachedInput = 0, cacheWrites = 0, output = 0 } = usage;
+  const { input: perInput = 0, output: perOutput = 0 } = price;
+  const { cachedInput: perCached = perInput, cacheWrites: perWrite = perInput } = price;
+  const fresh = Math.max(0, input - cachedInput - cacheWrites);
+  const cost =
+    fresh * perInput + cachedInput * perCached + cacheWrites * perWrite + output * perOutput;
+  return cost / MILLION;
+}

@@ -1,0 +1,105 @@
+/** Moving in the history of an input line, and searching it. Pure. */
+import type { InputState } from "./input-line.ts";
+import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
+
+/** Where in the history the line is. */
+export interface HistoryPlace {
+  /** Index of the entry that is shown; undefined for the new message. */
+  readonly position: number | undefined;
+  /** What the user made of entries, and of the new message (`new`), before moving on. */
+  readonly edits: Readonly<Record<string, string>>;
+}
+
+export interface Search {
+  readonly query: string;
+  /** Index of the entry that was found. */
+  readonly found?: number | undefined;
+  /** The line before the search. */
+  readonly before: TextBuffer;
+}
+
+const NEW = "new";
+
+/** Moves within the text, and from its first or last line into the history. */
+export function stepInHistory(
+  history: readonly string[],
+  state: InputState,
+  name: "up" | "down",
+): InputState {
+  const { text, cursor } = state.buffer;
+  const isAtEdge =
+    name === "up" ? !text.slice(0, cursor).includes("\n") : !text.slice(cursor).includes("\n");
+  if (isAtEdge) return backInHistory(history, state, name === "up" ? -1 : 1);
+  return { ...state, buffer: editBuffer(state.buffer, { type: "named", name }) ?? state.buffer };
+}
+
+export function backInHistory(
+  history: readonly string[],
+  state: InputState,
+  step: -1 | 1,
+): InputState {
+  const { position = history.length } = state;
+  const next = position + step;
+  if (next < 0 || next > history.length) return state;
+  return showEntry(history, state, next === history.length ? undefined : next);
+}
+
+/** Back to the new message, as it was. */
+export function leaveHistory(state: InputState): InputState {
+  return state.position === undefined ? state : showEntry([], state, undefined);
+}
+
+function showEntry(
+  history: readonly string[],
+  state: InputState,
+  position: number | undefined,
+): InputState {
+  const edits = { ...state.edits, [String(state.position ?? NEW)]: state.buffer.text };
+  const text = edits[String(position ?? NEW)] ?? history[position ?? -1] ?? "";
+  return { ...state, position, edits, buffer: bufferOf(text), menu: undefined };
+}
+
+export function startSearch(before: TextBuffer): Search {
+  return { query: "", before };
+}
+
+/** Starts at the newest entry again. */
+export function typeInSearch(
+  history: readonly string[],
+  state: InputState & { readonly search: Search },
+  typed: string,
+): InputState {
+  const { before } = state.search;
+  const query = typed.replaceAll(/\s+/g, " ");
+  const found = query === "" ? undefined : find(history, query, { from: history.length, step: -1 });
+  const buffer = found === undefined ? before : bufferOf(history[found] ?? "");
+  return { ...state, buffer, search: { query, found, before } };
+}
+
+/** Stays where it is if there is no other match. */
+export function searchFurther(
+  history: readonly string[],
+  state: InputState & { readonly search: Search },
+  step: -1 | 1,
+): InputState {
+  const { query, found: from = history.length, before } = state.search;
+  if (query === "") return state;
+  const found = find(history, query, { from, step });
+  if (found === undefined) return state;
+  return { ...state, buffer: bufferOf(history[found] ?? ""), search: { query, found, before } };
+}
+
+/** The nearest entry that contains the words and differs from the one at `from`. */
+function find(
+  history: readonly string[],
+  query: string,
+  { from, step }: { readonly from: number; readonly step: -1 | 1 },
+): number | undefined {
+  const wanted = query.toLowerCase();
+  for (let index = from + step; index >= 0 && index < history.length; index += step) {
+    const entry = history[index] ?? "";
+    const isMatch = entry.toLowerCase().replaceAll(/\s+/g, " ").includes(wanted);
+    if (isMatch && entry !== history[from]) return index;
+  }
+  return undefined;
+}

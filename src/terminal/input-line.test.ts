@@ -1,0 +1,201 @@
+import { describe, expect, test } from "vitest";
+import { emptyInput, inputLine, type InputOptions } from "./input-line.ts";
+import { breakPastedLines, decodeInput, isKey } from "./key.ts";
+import { TypedWidget } from "./typed-widget.fixture.ts";
+import type { Size } from "./widget.ts";
+
+const UP = "\u001b[A";
+const DOWN = "\u001b[B";
+const LEFT = "\u001b[D";
+const ALT_ENTER = "\u001b\r";
+const ESCAPE = "\u001b\u001b"; // The second one ends the first.
+const CTRL_C = "\u0003";
+const CTRL_R = "\u0012";
+const HISTORY = ["first", "fix the login", "two\nlines", "fix the test"];
+const COMMANDS = ["/help", "/new", "/next"];
+
+function complete({ text, cursor }: { readonly text: string; readonly cursor: number }) {
+  const word = /\S*$/.exec(text.slice(0, cursor))?.[0] ?? "";
+  if (!word.startsWith("/")) return undefined;
+  const candidates = COMMANDS.filter((one) => one.startsWith(word));
+  return { from: cursor - word.length, candidates: candidates.map((one) => ({ text: one })) };
+}
+
+function line(changes: Partial<InputOptions> & { text?: string } = {}, size: Partial<Size> = {}) {
+  const { text = "", ...options } = changes;
+  const widget = inputLine({ history: () => HISTORY, complete, hasEditor: false, ...options });
+  return new TypedWidget(widget, emptyInput(text), size);
+}
+
+/** The rows of the message, with the cursor in them. */
+function message(open: { readonly screen: readonly string[] }): readonly string[] {
+  const end = open.screen.findIndex((row) => / · |^❯|again|back/.test(row));
+  return end === -1 ? open.screen : open.screen.slice(0, end);
+}
+
+describe("a message", () => {
+  test("is sent by Enter", () => {
+    expect(line().type("hello\r").ending).toEqual({ type: "sent", text: "hello" });
+  });
+
+  test("that is blank is not sent", () => {
+    expect(line().type(" \r").ending).toBeUndefined();
+  });
+
+  test.each([
+    ["Alt-Enter", `one${ALT_ENTER}two\r`],
+    ["Ctrl-J", "one\ntwo\r"],
+    ["a backslash at its end", "one\\\rtwo\r"],
+    ["a pasted line break", "\u001b[200~one\r\ntwo\u001b[201~\r"],
+  ])("is continued on a new line by %s", (_, keys) => {
+    expect(line().type(keys).ending).toEqual({ type: "sent", text: "one\ntwo" });
+  });
+
+  test("ends in a backslash if that is doubled", () => {
+    expect(line().type("one\\\\\r").ending).toEqual({ type: "sent", text: "one\\\\" });
+  });
+
+  test("is not sent by line breaks of a paste that the terminal does not mark", () => {
+    const keys = decodeInput("one\rtwo\rthree\r").sent.filter(isKey);
+    const names = breakPastedLines(keys).flatMap((key) => (key.type === "named" ? [key.name] : []));
+    expect(names).toEqual(["new-line", "new-line", "enter"]);
+  });
+
+  test("wraps, and keeps wide characters and combining marks whole", () => {
+    const open = line({ text: "日本語 e\u0301a" }, { columns: 8 });
+    const rows = open.screen.map((row) => row.replace("▮", ""));
+    const { ending } = open.type(`${LEFT}${LEFT}\u007f\u007f\r`);
+    expect([rows, ending]).toEqual([
+      ["> 日本語", "   e\u0301a"],
+      { type: "sent", text: "日本e\u0301a" },
+    ]);
+  });
+});
+
+describe("keys that edit", () => {
+  test.each([
+    [
+      "Ctrl-A and Ctrl-K delete all, Ctrl-Y brings it back",
+      "one two\u0001\u000b\u0019",
+      "> one two▮",
+    ],
+    ["Ctrl-W deletes a word, and Ctrl-Y inserts it", "one two\u0017\u0001\u0019", "> two▮one"],
+    ["Ctrl-U deletes to the start", "one two\u001bb\u0015", "> ▮two"],
+    ["Alt-B and Alt-F move by words", "one two\u001bb\u001bbx\u001bf.", "> xone.▮ two"],
+    ["Home and End move in the line", "one\u001b[Hx\u001b[Fy", "> xoney▮"],
+  ])("%s", (_, keys, row) => {
+    expect(message(line().type(keys))).toEqual([row]);
+  });
+});
+
+describe("history", () => {
+  test("is walked with the arrows, and the draft comes back", () => {
+    const open = line().type(`dra${UP}`);
+    const seen = [message(open)];
+    for (const key of [UP, UP, UP, UP, UP, DOWN, DOWN, DOWN, DOWN, DOWN])
+      seen.push(message(open.type(key)));
+    expect(seen.map((rows) => rows.join("|"))).toEqual([
+      "> fix the test▮",
+      "> two|  lines▮",
+      "> two▮|  lines",
+      "> fix the login▮",
+      "> first▮",
+      "> first▮",
+      "> fix the login▮",
+      "> two|  lines▮",
+      "> fix the test▮",
+      "> dra▮",
+      "> dra▮",
+    ]);
+  });
+
+  test("keeps what was changed in an entry", () => {
+    expect(message(line().type(`${UP}!${UP}${DOWN}`))).toEqual(["> fix the test!▮"]);
+  });
+
+  test("is left by Escape, back to the draft", () => {
+    expect(message(line().type(`dra${UP}${ESCAPE}`))).toEqual(["> dra▮"]);
+  });
+
+  test("is searched with Ctrl-R, further back each time", () => {
+    const open = line().type(`dra${CTRL_R}FIX`);
+    const first = open.screen;
+    expect([first, open.type(CTRL_R).screen.at(0), message(open.type("\r"))]).toEqual([
+      ["> fix the test", "  Search history: FIX▮", "  Ctrl-R older · Enter take it · Esc go back"],
+      "> fix the login",
+      ["> fix the login▮"],
+    ]);
+    expect(open.ending).toBeUndefined();
+  });
+
+  test("says if the search finds nothing, and Escape goes back", () => {
+    const open = line().type(`dra${CTRL_R}zzz`);
+    expect([open.screen.slice(0, 2), message(open.type(ESCAPE))]).toEqual([
+      ["> dra", "  No match in history: zzz▮"],
+      ["> dra▮"],
+    ]);
+  });
+});
+
+describe("completion", () => {
+  test("lists what fits, and Tab takes it", () => {
+    const open = line().type("/ne");
+    expect([open.screen, open.type("\t").screen]).toEqual([
+      ["> /ne▮", "❯ /new", "  /next", "  Tab complete · ↑↓ choose · Esc close"],
+      ["> /new ▮"],
+    ]);
+  });
+
+  test("is chosen with the arrows and taken with Enter, which otherwise sends", () => {
+    const chosen = line().type(`/ne${DOWN}${DOWN}\r`);
+    expect([chosen.screen, chosen.ending, line().type("/ne\r").ending]).toEqual([
+      ["> /next ▮"],
+      undefined,
+      { type: "sent", text: "/ne" },
+    ]);
+  });
+
+  test("is closed by Escape, and the text stays", () => {
+    expect(line().type(`/ne${ESCAPE}`).screen).toEqual(["> /ne▮"]);
+  });
+});
+
+describe("Ctrl-C, Ctrl-D and Escape", () => {
+  test("Ctrl-C clears the line, and Ctrl-Y brings it back", () => {
+    const open = line().type(`some words${CTRL_C}`);
+    expect([open.screen, message(open.type("\u0019")), open.ending]).toEqual([
+      ["> ▮", "  Cleared. Ctrl-Y brings it back."],
+      ["> some words▮"],
+      undefined,
+    ]);
+  });
+
+  test("Ctrl-C on an empty line leaves the second time", () => {
+    const open = line().type(CTRL_C);
+    expect([open.screen.at(1), open.ending, open.type(CTRL_C).ending]).toEqual([
+      "  Press Ctrl-C again to leave.",
+      undefined,
+      { type: "left" },
+    ]);
+  });
+
+  test("another key in between starts over", () => {
+    expect(line().type(`${CTRL_C}a\u007f${CTRL_C}`).ending).toBeUndefined();
+  });
+
+  test("Ctrl-D leaves on an empty line only", () => {
+    expect([line().type("\u0004").ending, line().type("a\u0004").ending]).toEqual([
+      { type: "left" },
+      undefined,
+    ]);
+  });
+
+  test("Escape changes nothing else", () => {
+    expect(message(line().type(`some words${ESCAPE}`))).toEqual(["> some words▮"]);
+  });
+});
+
+test("a long message shows the rows around the cursor", () => {
+  const text = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join("\n");
+  expect(line({ text }, { rows: 3 }).screen).toEqual(["  line 28", "  line 29", "  line 30▮"]);
+});

@@ -1,0 +1,86 @@
+/** How an input line looks. Pure. */
+import stringWidth from "fast-string-width";
+import { oneLine, truncate, wrapWords } from "../render/index.ts";
+import type { CompletionMenu, InputOptions, InputState } from "./input-line.ts";
+import { footerRows, stackRows } from "./question-rows.ts";
+import { layOutText, type TextBuffer } from "./text-buffer.ts";
+import type { Canvas, Frame } from "./widget.ts";
+
+const MARK = "> ";
+const MAX_CANDIDATES = 8;
+
+export function viewInput(options: InputOptions, state: InputState, canvas: Canvas): Frame {
+  const { buffer, search } = state;
+  const { rows: body, cursor } = messageRows(buffer, canvas);
+  if (search !== undefined) {
+    const isMissing = search.query !== "" && search.found === undefined;
+    const label = isMissing ? "No match in history:" : "Search history:";
+    const row = truncate(`  ${label} ${search.query}`, canvas.columns);
+    const foot = [row, ...hints(["Ctrl-R older", "Enter take it", "Esc go back"], canvas)];
+    const { rows } = stackRows({ head: [], body, active: cursor.row, foot }, canvas.rows);
+    return { rows, cursor: { row: rows.length - foot.length, column: stringWidth(row) } };
+  }
+  const foot = footOf(options, state, canvas);
+  const { rows, activeRow } = stackRows({ head: [], body, active: cursor.row, foot }, canvas.rows);
+  return { rows, cursor: { row: activeRow, column: cursor.column } };
+}
+
+/** The message behind its mark, as it is typed and as it stays on the screen once it is sent. */
+export function messageRows(buffer: TextBuffer, { columns, paint }: Canvas) {
+  const indent = MARK.length;
+  const { rows, cursor } = layOutText(buffer, { columns, start: indent, indent });
+  const [first = "", ...others] = rows;
+  return { rows: [`${paint("bold", MARK.trimEnd())} ${first}`.trimEnd(), ...others], cursor };
+}
+
+function footOf(options: InputOptions, state: InputState, canvas: Canvas): readonly string[] {
+  const { buffer, menu, isLeaving, isCleared, position } = state;
+  if (menu !== undefined) return [...menuRows(menu, canvas), ...hints(MENU_HINTS, canvas)];
+  if (isLeaving) return warning("Press Ctrl-C again to leave.", canvas);
+  if (isCleared) return warning("Cleared. Ctrl-Y brings it back.", canvas);
+  if (position !== undefined) return hints(["↑↓ history", "Enter send", "Esc go back"], canvas);
+  if (buffer.text !== "") return [];
+  return hints(emptyHints(options), canvas);
+}
+
+function emptyHints({ hasEditor, hasCommands = false }: InputOptions): readonly string[] {
+  return [
+    "Enter send",
+    "Alt-Enter new line",
+    ...(hasCommands ? ["/ commands"] : []),
+    "@ files",
+    "↑ history",
+    "Ctrl-R search",
+    ...(hasEditor ? ["Ctrl-X editor"] : []),
+    "Ctrl-D leave",
+  ];
+}
+
+const MENU_HINTS = ["Tab complete", "↑↓ choose", "Esc close"];
+
+function hints(own: readonly string[], canvas: Canvas): readonly string[] {
+  return footerRows({ hasMore: false }, { own }, canvas);
+}
+
+function warning(text: string, { columns, paint }: Canvas): readonly string[] {
+  return wrapWords(text, Math.max(1, columns - 2)).map((row) => paint("yellow", `  ${row}`));
+}
+
+/** As many as fit around the active one. */
+function menuRows(menu: CompletionMenu, { columns, rows, paint }: Canvas): readonly string[] {
+  const { candidates, active } = menu;
+  const room = Math.max(1, Math.min(MAX_CANDIDATES, Math.floor(rows / 2)));
+  const first = Math.max(0, Math.min(active - room + 1, candidates.length - room));
+  const shown = candidates.slice(first, first + room);
+  const width = Math.max(...shown.map(({ text }) => stringWidth(oneLine(text))));
+  return shown.map(({ text, description = "" }, index) => {
+    const isActive = first + index === active;
+    const label = oneLine(text);
+    const gap = " ".repeat(width - stringWidth(label));
+    const row = truncate(
+      `${isActive ? "❯" : " "} ${label}${gap}  ${oneLine(description)}`.trimEnd(),
+      columns,
+    );
+    return isActive ? paint("cyan", row) : row;
+  });
+}

@@ -1,0 +1,452 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { TerminalScreen } from "../support/terminal-screen.ts";
+import { runCommand } from "../support/command-host.ts";
+import { ModelServer, type Reply } from "./model-server.ts";
+import { query, queryProject, recordOf, recordsOf, type ScriptedTool } from "./query-project.ts";
+import { Screen, ScreenProcess } from "./screen.ts";
+import type { Project } from "./support.ts";
+
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+const PROMPT = /^> ?$/m;
+
+function shows(screen: TerminalScreen, wanted: RegExp | string): Promise<void> {
+  return screen.untilShown((lines) => {
+    const text = lines.join("\n");
+    return typeof wanted === "string" ? text.includes(wanted) : wanted.test(text);
+  });
+}
+
+/** The requests and replies of every conversation, oldest first. */
+function said(project: Project): readonly (readonly string[])[] {
+  return recordsOf(project).map(({ entries }) =>
+    entries.flatMap((entry) => {
+      const { type, content, message } = entry as Record<string, string>; // As far as it is used.
+      if (type === "chat_request") return [`user: ${content}`];
+      return type === "chat_response" ? [`assistant: ${message}`] : [];
+    }),
+  );
+}
+
+/** A session, once it says which conversation it works with. */
+async function open(project: Project, variables: Readonly<Record<string, string>> = {}) {
+  const screen = new Screen(project, [], { variables: { JP_SESSION: "s", ...variables } });
+  await shows(screen, /^(New conversation|Conversation:)/m);
+  return screen;
+}
+
+async function start(replies: readonly (Reply | string)[], tools: readonly ScriptedTool[] = []) {
+  const server = await ModelServer.start(replies);
+  return {
+    server,
+    project: queryProject({ server, tools }),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+describe("jp alone", () => {
+  test("on a terminal opens a session, whose messages go to one conversation", async () => {
+    await using parts = await start(["Hello.", "Again."]);
+    const screen = await open(parts.project);
+    screen.type("one\r");
+    await shows(screen, "Hello.");
+    await shows(screen, PROMPT);
+    screen.type("two\\");
+    screen.type("\r");
+    screen.type("three\r");
+    await shows(screen, /Again\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    const { status } = await screen.end();
+    expect([status, said(parts.project)]).toEqual([
+      0,
+      [["user: one", "assistant: Hello.", "user: two\nthree", "assistant: Again."]],
+    ]);
+  });
+
+  test("continues the conversation of this terminal, and says which", async () => {
+    await using parts = await start(["Hello.", "Again."]);
+    await query(parts.project, ["Fix the login"], { variables: { JP_SESSION: "s" } });
+    const screen = await open(parts.project);
+    await shows(screen, /^Conversation: Fix the login \(jp-c\d+, just now\)/m);
+    screen.type("and the test\r");
+    await shows(screen, /Again\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    await screen.end();
+    expect(said(parts.project)).toEqual([
+      ["user: Fix the login", "assistant: Hello.", "user: and the test", "assistant: Again."],
+    ]);
+  });
+
+  test("says which conversation it is even if the first message comes before it knows", async () => {
+    await using parts = await start(["Hello."]);
+    const screen = new Screen(parts.project, [], { variables: { JP_SESSION: "s" } });
+    screen.type("one\r");
+    await shows(screen, /^New conversation[^]*Hello\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test("without a terminal prints help, with status 2", async () => {
+    const { status, stdout, stderr } = await runCommand([]);
+    expect([status, stdout, stderr.startsWith("Usage: jp [options] [command]")]).toEqual([
+      2,
+      "",
+      true,
+    ]);
+  });
+
+  test("with words that are not a command suggests jp query", async () => {
+    const { status, stderr } = await runCommand(["why", "is it's sky blue"]);
+    expect([status, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+      2,
+      String.raw`To ask the assistant: jp query 'why is it'\''s sky blue'`,
+    ]);
+  });
+
+  test("outside a workspace says so", async () => {
+    const project = queryProject({});
+    const screen = new Screen(project, ["--workspace", "/"]);
+    const { status, lines } = await screen.end();
+    expect([status, lines[0]]).toEqual([1, expect.stringContaining("workspace")]);
+  });
+});
+
+describe("leaving a session", () => {
+  test.each([
+    ["Ctrl-D", [CTRL_D]],
+    ["Ctrl-C twice", [CTRL_C, CTRL_C]],
+    ["/quit", ["/quit\r"]],
+  ])("by %s ends jp with status 0", async (_, keys) => {
+    const screen = await open(queryProject({}));
+    for (const key of keys) screen.type(key);
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test.each(["SIGTERM", "SIGHUP"] as const)("by %s ends jp with status 130", async (signal) => {
+    const screen = await open(queryProject({}));
+    screen.signal(signal);
+    expect((await screen.end()).status).toBe(130);
+  });
+
+  test("by Ctrl-C twice in a turn keeps what was said", async () => {
+    await using parts = await start([{ text: "The beginning of it", hangs: true }]);
+    const screen = await open(parts.project);
+    screen.type("one\r");
+    await shows(screen, "The beginning of");
+    screen.type(CTRL_C);
+    await shows(screen, "? Interrupted [");
+    screen.type(CTRL_C);
+    expect([(await screen.end()).status, said(parts.project)]).toEqual([
+      130,
+      [["user: one", "assistant: The beginning of it"]],
+    ]);
+  });
+});
+
+test("a turn that is stopped leads back to the prompt", async () => {
+  await using parts = await start([{ text: "The beginning of it", hangs: true }, "Next."]);
+  const screen = await open(parts.project);
+  screen.type("one\r");
+  await shows(screen, "The beginning of");
+  screen.type(CTRL_C);
+  await shows(screen, "? Interrupted [");
+  screen.type("s");
+  await shows(screen, /Stopped\.\n(.*\n)*> ?$/m);
+  screen.type("two\r");
+  await shows(screen, /Next\.\n(.*\n)*> ?$/m);
+  screen.type(CTRL_D);
+  expect((await screen.end()).status).toBe(0);
+});
+
+test("Ctrl-Z suspends jp at the prompt, and the prompt comes back with its text", async () => {
+  const screen = await open(queryProject({}));
+  screen.type("half a mess");
+  await shows(screen, "> half a mess");
+  screen.type("\u001a");
+  await screen.untilShown((lines) => !lines.join("\n").includes("half"));
+  const isRaw = screen.isRaw;
+  screen.continueCommand();
+  await shows(screen, "> half a mess");
+  expect([screen.suspensions, isRaw, screen.isRaw]).toEqual([1, false, true]);
+  screen.type(`${CTRL_C}${CTRL_D}`);
+  await screen.end();
+});
+
+test("an error is reported, and the message stays at the prompt", async () => {
+  const screen = await open(queryProject({ config: '[assistant.model]\nid = "nowhere/x"\n' }));
+  screen.type("hello\r");
+  await shows(screen, /nowhere[^]*\n> hello$/m);
+  screen.type(`${CTRL_C}${CTRL_D}`);
+  expect((await screen.end()).status).toBe(0);
+});
+
+test("a question left open is offered first, and what was typed is kept", async () => {
+  const question = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
+  const calls = [{ name: "asker" }];
+  await using parts = await start(
+    [{ text: "I call.", calls }, "Done."],
+    [{ name: "asker", questions: [question] }],
+  );
+  await query(parts.project, ["one", "--defer"], { variables: { JP_SESSION: "s" } });
+  const screen = new Screen(parts.project, [], { variables: { JP_SESSION: "s" } });
+  screen.type("half"); // Before the prompt is there.
+  await shows(screen, "? What now?");
+  screen.type("\r");
+  await shows(screen, "? Go on?");
+  screen.type("y");
+  await shows(screen, /Done\.\n(.*\n)*> half$/m);
+  screen.type(`${CTRL_C}${CTRL_D}`);
+  expect((await screen.end()).status).toBe(0);
+});
+
+/** Types a command, waits for what it shows, and leaves. */
+async function command(project: Project, typed: string, wanted: RegExp) {
+  const screen = await open(project);
+  screen.type(`${typed}\r`);
+  await shows(screen, wanted);
+  screen.type(`${CTRL_C}${CTRL_D}`);
+  return (await screen.end()).lines;
+}
+
+describe("a command", () => {
+  test("/help lists all of them, and the keys", async () => {
+    const lines = await command(queryProject({}), "/help", /Ctrl-Z/);
+    const names = lines.flatMap((line) => /^ {2}(\/[a-z]+)/.exec(line)?.[1] ?? []);
+    expect(names).toEqual([
+      "/help",
+      "/new",
+      "/resume",
+      "/model",
+      "/tools",
+      "/attach",
+      "/compact",
+      "/cost",
+      "/title",
+      "/quit",
+    ]);
+  });
+
+  test("that is unknown stays at the prompt", async () => {
+    const lines = await command(
+      queryProject({}),
+      "/nope",
+      /Unknown command: \/nope\.[^]*\n> \/nope$/m,
+    );
+    expect(lines.join(" ")).toContain("start it with a space");
+  });
+
+  test("/new starts a conversation, and /resume goes back to one", async () => {
+    await using parts = await start(["A.", "B.", "C."]);
+    const screen = await open(parts.project);
+    for (const [typed, shown] of [
+      ["one\r", /A\.\n(.*\n)*> ?$/m],
+      ["/new\r", /new conversation\.\n(.*\n)*> ?$/m],
+      ["two\r", /B\.\n(.*\n)*> ?$/m],
+      ["/resume\r", "❯ two (just now)"],
+      ["one", "❯ one (just now)"],
+      ["\r", /Conversation: one [^]*> ?$/m],
+      ["three\r", /C\.\n(.*\n)*> ?$/m],
+    ] as const) {
+      screen.type(typed);
+      await shows(screen, shown);
+    }
+    screen.type(CTRL_D);
+    await screen.end();
+    expect(said(parts.project)).toEqual([
+      ["user: one", "assistant: A.", "user: three", "assistant: C."],
+      ["user: two", "assistant: B."],
+    ]);
+  });
+
+  test("/title changes the title, of a new conversation too", async () => {
+    await using parts = await start(["A."]);
+    const screen = await open(parts.project);
+    screen.type("/title Before\r");
+    await shows(screen, "the title Before");
+    screen.type("one\r");
+    await shows(screen, /A\.\n(.*\n)*> ?$/m);
+    const before = recordOf(parts.project).title;
+    screen.type("/title After it\r");
+    await shows(screen, /Changed jp-c/);
+    screen.type(CTRL_D);
+    await screen.end();
+    expect([before, recordOf(parts.project).title]).toEqual(["Before", "After it"]);
+  });
+
+  test("/tools turns a tool off for the next messages, and the conversation remembers it", async () => {
+    await using parts = await start(["A.", "B."], [{ name: "broom" }]);
+    const screen = await open(parts.project);
+    screen.type("/tools off broom\r");
+    await shows(screen, "broom is off from the next message on.");
+    screen.type("one\r");
+    await shows(screen, /A\.\n(.*\n)*> ?$/m);
+    screen.type("/tools\r");
+    await shows(screen, /off +broom/);
+    screen.type(CTRL_D);
+    await screen.end();
+    await query(parts.project, ["two"], { variables: { JP_SESSION: "s" } });
+    const named = parts.server.requests.map((request) => JSON.stringify(request).includes("broom"));
+    expect(named).toEqual([false, false]);
+  });
+
+  test("/tools refuses a name that is unknown", async () => {
+    const lines = await command(queryProject({}), "/tools on nope", /jp: /);
+    expect(lines.join(" ")).toMatch(/jp: .*nope/);
+  });
+
+  test("/model shows the model", async () => {
+    await using parts = await start([]);
+    const lines = await command(parts.project, "/model", /The model is/);
+    expect(lines.join(" ")).toMatch(/The model is \S+\/\S+\./);
+  });
+
+  test("/model refuses a provider that is unknown", async () => {
+    await using parts = await start(["A."]);
+    const screen = await open(parts.project);
+    screen.type("/model nowhere/x\r");
+    await shows(screen, /jp: [^]*nowhere[^]*> ?$/m);
+    screen.type("one\r");
+    await shows(screen, /A\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+});
+
+test("/compact shortens old turns, and /cost shows what the conversation took", async () => {
+  const usage = { prompt_tokens: 1000, completion_tokens: 20, total_tokens: 1020 };
+  await using parts = await start([
+    { text: "A.", usage },
+    { text: "B.", usage },
+    { text: "Short.", usage },
+  ]);
+  const screen = await open(parts.project);
+  for (const [typed, shown] of [
+    ["/cost", /nothing was spent\.\n(.*\n)*> ?$/m],
+    ["one", /A\.\n(.*\n)*> ?$/m],
+    ["two", /B\.\n(.*\n)*> ?$/m],
+    ["/compact s:..", /To undo: \/compact undo\n(.*\n)*> ?$/m],
+    ["/compact undo", /Removed 1 compaction[^]*> ?$/m],
+    ["/cost", /^llamacpp\/scripted +3000 +0 +60 +0 +3$[^]*> ?$/m],
+  ] as const) {
+    screen.type(`${typed}\r`);
+    await shows(screen, shown);
+  }
+  screen.type(CTRL_D);
+  expect((await screen.end()).status).toBe(0);
+});
+
+test("Ctrl-C stops a summary, and the session goes on", async () => {
+  await using parts = await start(["A.", { hangs: true }, "B."]);
+  const screen = await open(parts.project);
+  for (const [typed, shown] of [
+    ["one\r", /A\.\n(.*\n)*> ?$/m],
+    ["/compact s:..\r", /Summarizing/],
+    [CTRL_C, /Stopped\. Nothing was changed\.\n(.*\n)*> ?$/m],
+    ["two\r", /B\.\n(.*\n)*> ?$/m],
+  ] as const) {
+    screen.type(typed);
+    await shows(screen, shown);
+  }
+  screen.type(CTRL_D);
+  expect((await screen.end()).status).toBe(0);
+});
+
+test("/attach attaches files to the next message, lists them, and takes them off", async () => {
+  await using parts = await start(["A.", "B."]);
+  for (const name of ["a.md", "b.md"])
+    writeFileSync(path.join(parts.project.root, name), `content of ${name}`);
+  const screen = await open(parts.project);
+  screen.type("/attach missing.md\r");
+  await shows(screen, /missing\.md: it does not exist\.\n(.*\n)*> ?$/m);
+  screen.type("/attach a.m");
+  await shows(screen, "❯ a.md");
+  screen.type("\t\r");
+  await shows(screen, /Your next message attaches a\.md\.\n(.*\n)*> ?$/m);
+  screen.type("/attach b.md\r");
+  await shows(screen, /Your next message attaches b\.md\.\n(.*\n)*> ?$/m);
+  screen.type("/attach rm b.md\r");
+  await shows(screen, /Detached b\.md\n(.*\n)*> ?$/m);
+  screen.type("one\r");
+  await shows(screen, /Attached: 1 document, 15 B\n[^]*A\.\n(.*\n)*> ?$/m);
+  screen.type("/attach\r");
+  await shows(screen, /^a\.md \(1 document, 15 B\)\n(.*\n)*> ?$/m);
+  screen.type("/attach rm a.md\r");
+  await shows(screen, /Detached a\.md\n(.*\n)*> ?$/m);
+  screen.type("two\r");
+  await shows(screen, /B\.\n(.*\n)*> ?$/m);
+  screen.type(CTRL_D);
+  await screen.end();
+  const sent = parts.server.requests.map((request) =>
+    ["a.md", "b.md"].filter((name) => JSON.stringify(request).includes(`content of ${name}`)),
+  );
+  expect(sent).toEqual([["a.md"], []]);
+});
+
+describe("at the prompt", () => {
+  test("@ completes files, which go along with the message", async () => {
+    await using parts = await start(["A."]);
+    mkdirSync(path.join(parts.project.root, "my docs"));
+    writeFileSync(path.join(parts.project.root, "my docs", "ask.md"), "What is it?\n");
+    const screen = await open(parts.project);
+    screen.type("See @my");
+    await shows(screen, '❯ @"my docs/');
+    screen.type("\t");
+    await shows(screen, '❯ @"my docs/ask.md"');
+    screen.type("\t\r");
+    await shows(screen, /Attached: 1 document, 12 B\n[^]*A\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    await screen.end();
+    expect(said(parts.project)).toEqual([['user: See @"my docs/ask.md"', "assistant: A."]]);
+    expect(JSON.stringify(parts.server.requests)).toContain("What is it?");
+  });
+
+  test("the history of earlier sessions is there, in a file for this user only, without secrets", async () => {
+    const project = queryProject({});
+    const variables = { MY_TOKEN: "correct-horse" };
+    const first = await open(project, variables);
+    for (const title of ["one", "correct-horse"]) {
+      first.type(`/title ${title}\r`);
+      await shows(first, new RegExp(`the title ${title}[^]*> ?$`, "m"));
+    }
+    first.type(CTRL_D);
+    await first.end();
+    const second = await open(project, variables);
+    second.type("\u001b[A");
+    await shows(second, "> /title one");
+    second.type(`${CTRL_C}${CTRL_D}`);
+    await second.end();
+    const file = path.join(project.data, "input-history.jsonl");
+    expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual([
+      '"/title one"\n',
+      0o600,
+    ]);
+  });
+});
+
+test("in plain mode, a session reads lines; pasted ones wait for Enter", async () => {
+  await using parts = await start(["A.", "B."]);
+  const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
+  const screen = new ScreenProcess(parts.project, [], { variables, columns: 60 });
+  await shows(screen, /^New conversation[^]*Message: ?$/m);
+  screen.type("one\\\r");
+  await shows(screen, /one\\\nMessage: ?$/);
+  screen.type("two\r");
+  await shows(screen, /A\.\nMessage: ?$/);
+  screen.type("three\rfour\r");
+  await shows(screen, /Press Enter to send this, or type more\.\nMessage: ?$/);
+  const before = said(parts.project);
+  screen.type("\r");
+  await shows(screen, /B\.\nMessage: ?$/);
+  screen.type(CTRL_C);
+  await shows(screen, /Press Ctrl-C again to leave\.\nMessage: ?$/);
+  screen.type(CTRL_C);
+  const { status, bytes } = await screen.end();
+  expect([before, said(parts.project), status, bytes.includes("\u001b")]).toEqual([
+    [["user: one\ntwo", "assistant: A."]],
+    [["user: one\ntwo", "assistant: A.", "user: three\nfour", "assistant: B."]],
+    0,
+    false,
+  ]);
+});

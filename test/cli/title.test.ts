@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { ModelServer, type ChatBody } from "./model-server.ts";
+import { query, queryProject, recordOf } from "./query-project.ts";
+
+const AUTO = "conversation.title.generate.auto = true";
+
+function isForTitle({ messages }: ChatBody): boolean {
+  return JSON.stringify(messages[0]?.content).startsWith('"Write a title');
+}
+
+test("a new conversation gets the title that a model writes, and is asked for it once", async () => {
+  await using server = await ModelServer.start((body) =>
+    isForTitle(body) ? '{"titles":[" Greetings "]}' : "Hi.",
+  );
+  const project = queryProject({ server, config: AUTO });
+  const { stdout, stderr } = await query(project, ["Hello"]);
+  await query(project, ["And?"]);
+  expect([stdout, stderr, recordOf(project).title]).toEqual(["Hi.\n", "", "Greetings"]);
+  const [asked, ...others] = server.requests.filter(isForTitle);
+  expect([asked?.messages.length, asked?.["tools"], others]).toEqual([2, undefined, []]);
+});
+
+test("the title is asked of the model that the config names, which alone is enough to ask", async () => {
+  await using server = await ModelServer.start((body) =>
+    isForTitle(body) ? '{"titles":["T"]}' : "Hi.",
+  );
+  const config =
+    'conversation.title.generate.model = { id = "llamacpp/small", parameters = { temperature = 0.25 } }';
+  await query(queryProject({ server, config }), ["Hello"]);
+  expect(server.requests.find(isForTitle)).toMatchObject({ model: "small", temperature: 0.25 });
+});
+
+test.each([
+  ["by default", "", []],
+  [
+    "if it is switched off",
+    `${AUTO}\nconversation.title.generate.auto = false`.split("\n")[1] ?? "",
+    [],
+  ],
+  ["with --title", AUTO, ["--title", "Mine"]],
+  ["with --no-persist", AUTO, ["--no-persist"]],
+])("no model is asked for a title %s", async (_when, config, words) => {
+  await using server = await ModelServer.start(["Hi."]);
+  await query(queryProject({ server, config }), [...words, "Hello"]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test("a title that fails, is no title or takes too long changes nothing", async () => {
+  for (const reply of [{ status: 500 }, "no JSON", '{"titles":[]}', { text: "{", hangs: true }]) {
+    await using server = await ModelServer.start((body) => (isForTitle(body) ? reply : "Hi."));
+    const project = queryProject({ server, config: AUTO });
+    const { status, stderr } = await query(project, ["Hello"]);
+    expect([status, stderr, recordOf(project).title]).toEqual([0, "", "Hello"]);
+  }
+});

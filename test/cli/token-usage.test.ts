@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { ModelServer } from "./model-server.ts";
+import { query, queryProject } from "./query-project.ts";
+import { time } from "./records.ts";
+import { jsonLines, lines, Project } from "./support.ts";
+
+function spent(second: number, model: string, counts: object) {
+  return { timestamp: time(second), type: "token_usage", model, purpose: "reply", ...counts };
+}
+
+function placeUsage(project: Project) {
+  const events = [
+    spent(10, "a/big", { input: 1_200_000, cached_input: 1_000_000, output: 20_000 }),
+    spent(20, "b/small", { input: 900, output: 30, reasoning: 10 }),
+  ];
+  return project.place({ second: 0, title: "Birds", config: {}, events });
+}
+
+const PRICES = [
+  "usage.currency=EUR",
+  'usage.prices:={"a/big":{"input":2,"cached_input":0.2,"output":10}}',
+];
+const WITH_PRICES = PRICES.flatMap((setting) => ["--cfg", setting]);
+
+describe("jp usage", () => {
+  test("shows tokens by model, and no cost without a price", async () => {
+    const project = new Project();
+    placeUsage(project);
+    const { stdout } = await project.jp("usage");
+    expect(stdout).toBe(
+      lines(
+        "MODEL    INPUT  CACHED  OUTPUT  REASONING  REQUESTS",
+        "a/big    1.20M   1.00M   20.0k          0         1",
+        "b/small    900       0      30         10         1",
+        "total    1.20M   1.00M   20.0k         10         2",
+      ),
+    );
+  });
+
+  test("shows costs by the prices of the config, within 60 columns", async () => {
+    const project = new Project();
+    placeUsage(project);
+    const { stdout, stderr } = await project.jp("--width", "60", "usage", ...WITH_PRICES);
+    expect(stdout.split("\n").every((line) => line.length <= 60)).toBe(true);
+    expect(stdout).toContain("a/big     0.8000 EUR  1.20M");
+    expect(stdout).toContain("total    0.8000+ EUR");
+    expect(stderr).toContain("some models have no price");
+  });
+
+  test("is JSON, one total per line", async () => {
+    const project = new Project();
+    const { id } = placeUsage(project);
+    const result = await project.jp("usage", "--by", "conversation", "--format", "json");
+    expect(jsonLines(result)).toEqual([
+      {
+        conversation: id,
+        requests: 2,
+        input: 1_200_900,
+        cached_input: 1_000_000,
+        output: 20_030,
+        reasoning: 10,
+      },
+    ]);
+  });
+
+  test("counts what is in the period only", async () => {
+    const project = new Project();
+    placeUsage(project);
+    const { stdout, stderr } = await project.jp("usage", "--since", "12h");
+    expect([stdout, stderr]).toEqual(["", lines("No usage recorded.")]);
+    const all = await project.jp("usage", "--since", "7d", "--until", "12h", "--by", "day");
+    expect(all.stdout).toContain(" 2\n");
+  });
+
+  test("refuses a time that it cannot read", async () => {
+    const { status, stderr } = await new Project().jp("usage", "--since", "lately");
+    expect([status, stderr]).toEqual([2, expect.stringContaining("Not a time: lately")]);
+  });
+
+  test("includes other workspaces with --all, and each conversation once", async () => {
+    const usage = { prompt_tokens: 70, completion_tokens: 7, total_tokens: 77 };
+    await using server = await ModelServer.start([{ text: "Fine.", usage }]);
+    const project = queryProject({ server });
+    await query(project, ["Hi", "-n"]);
+    const { stdout } = await project.jp("usage", "--all", "--format", "json");
+    expect(JSON.parse(stdout)).toEqual({
+      model: "llamacpp/scripted",
+      requests: 1,
+      input: 70,
+      output: 7,
+    });
+  });
+});
+
+test("jp conversation show says what the conversation took", async () => {
+  const project = new Project();
+  const { id } = placeUsage(project);
+  const { stdout } = await project.jp("conversation", "show", id);
+  expect(stdout).toContain(
+    "Tokens      1,200,900 in (1,000,000 cached), 20,030 out (10 reasoning)\n",
+  );
+});
