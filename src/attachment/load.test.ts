@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { describeAttachments, loadAttachments, type LoadAttachmentsOptions } from "./load.ts";
 
@@ -83,6 +84,19 @@ describe("a file", () => {
       [".env may contain passwords or keys. The model sees it."],
     ]);
   });
+
+  test.each(["notes.md", "docs/config", ".env/", ".env/.", "file:///.env%2F"])(
+    "that may hold secrets is not attached under a name that looks harmless: %s",
+    async (uri) => {
+      counters("T-WORK-4");
+      const root = folderWith({ ".env": "KEY=x", ".aws/config": "key" });
+      symlinkSync(".env", path.join(root, "notes.md"));
+      symlinkSync(".aws", path.join(root, "docs"));
+      await expect(load(root, [uri])).rejects.toThrow(
+        /it is \.(?:env|aws\/config), which may contain passwords or keys/,
+      );
+    },
+  );
 
   test("that is too large is refused with its size", async () => {
     const root = folderWith({ "big.txt": "x".repeat(11_000_000) });

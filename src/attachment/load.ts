@@ -168,7 +168,7 @@ function assertTaken(attachment: Attachment, options: LoadAttachmentsOptions): A
   const reason = findRefusal(content, options);
   if (reason === undefined) return attachment;
   throw new AttachmentError("attachment_refused", `Cannot attach ${source}: ${reason}.`, {
-    hint: "Use a model that takes it, convert it to text, or detach it with `jp attachment rm`.",
+    hint: "Use a model that takes it, convert it to text, or detach it: `jp attachment rm`, or /attach rm in a session.",
   });
 }
 

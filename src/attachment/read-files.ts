@@ -8,6 +8,7 @@ import { namesSecretFile } from "../config/index.ts";
 import {
   compileGlob,
   FileError,
+  formatPath,
   type FoundFile,
   openFile,
   openFolder,
@@ -80,6 +81,7 @@ function notFound(named: string): AttachmentError {
 
 async function readOne(resolved: ResolvedPath, named: string): Promise<readonly ReadFile[]> {
   const { realPath, displayPath } = resolved;
+  assertNamed(resolved, named);
   await using folder = await openFolder(path.dirname(realPath));
   const name = path.basename(realPath);
   await using handle = await openFile(folder, name, { displayPath, access: "read" });
@@ -90,6 +92,16 @@ async function readOne(resolved: ResolvedPath, named: string): Promise<readonly 
     throw new AttachmentError("attachments_too_large", message);
   }
   return [{ path: displayPath, bytes: await handle.readFile(), isNamed: true }];
+}
+
+/** Trust is given to names: one that looks harmless must not lead to a file with keys. Throws `attachment_not_read`. */
+function assertNamed({ root, realPath }: ResolvedPath, named: string): void {
+  const file = formatPath(path.relative(root, realPath));
+  if (!namesSecretFile(file) || namesSecretFile(named)) return;
+  const message = `Cannot attach ${named}: it is ${file}, which may contain passwords or keys.`;
+  throw new AttachmentError("attachment_not_read", message, {
+    hint: `If the model should see it, attach ${file} by this name.`,
+  });
 }
 
 /** Starts at the folder up to the first part that is a pattern. */

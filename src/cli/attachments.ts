@@ -2,6 +2,7 @@
 import type { AttachmentError, LoadAttachmentsOptions, NamingPlace } from "../attachment/index.ts";
 import {
   type AssistantSettings,
+  namesSecretFile,
   type PartialConfig,
   resolveAttachments,
   withAttachments,
@@ -49,6 +50,8 @@ export async function nameAttachments(
   const place = namingPlace(context);
   const named = names.map((name) => nameAttachment(name, place));
   const outside = named.flatMap((each) => (each.type === "outside" ? [each.file] : []));
+  for (const file of outside.filter(namesSecretFile))
+    warn(neutralize(`${file} may contain passwords or keys. The model sees it.`), context.output);
   return {
     uris: named.flatMap((each) => (each.type === "kept" ? [each.uri] : [])),
     files: await Promise.all([...new Set(outside)].map(readOutsideFile)),
@@ -191,7 +194,7 @@ async function refusal(
     "attachment_refused",
     `Cannot attach ${source}: ${id} does not take ${what}.`,
     {
-      hint: "Choose another model with -m, or detach it with `jp attachment rm`.",
+      hint: "Choose another model with -m, or detach it: `jp attachment rm`, or /attach rm in a session.",
     },
   );
 }

@@ -82,7 +82,7 @@ function boundOf(written: string, text: string): CompactionRuleSettings["keepFir
 function invalidSpec(text: string): Error {
   return usageError(
     `Not a compaction rule: ${text}`,
-    "Write for example r+t, s:..-3 or t=omit:2..5. In front of other words, write --compact -- or put it last.",
+    "Write for example r+t, s:..-3 or t=omit:2..5. On the command line, put --compact last, or -- after it.",
   );
 }
 

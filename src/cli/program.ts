@@ -1,5 +1,5 @@
 /** The `jp` program: its global options and the list of commands. A command is loaded when it is named. */
-import { Command, InvalidArgumentError } from "commander";
+import { Command, Help, InvalidArgumentError, type Option } from "commander";
 import { neutralize } from "../render/index.ts";
 import { command, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
@@ -65,7 +65,7 @@ const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: "mcp",
-    description: "Serve jp to other agents over MCP",
+    description: "Manage MCP servers, and serve jp over MCP",
     loadDefinition: async () => (await import("./command/mcp/definition.ts")).defineMcp,
   },
   {
@@ -102,6 +102,11 @@ const COMMANDS: readonly ListedCommand[] = [
 
 const SESSION_HELP = "Without a command, jp opens an interactive session on a terminal.";
 
+/** Without the preset of an option that can stand alone: its description says what that means. */
+function describeOption(option: Option): string {
+  return new Help().optionDescription(option).replace(/ \(preset: [^)]*\)$/, "");
+}
+
 /** `args` is the command line without the program's own name. */
 export async function createProgram(host: Host, args: readonly string[]): Promise<Command> {
   const program = new Command("jp")
@@ -116,6 +121,7 @@ export async function createProgram(host: Host, args: readonly string[]): Promis
     .option("--width <columns>", "Wrap and truncate lines at this width", parseWidth)
     .addHelpText("after", `\n${SESSION_HELP}\n\n${EXIT_STATUSES}`)
     .showHelpAfterError("Run it with --help for usage.")
+    .configureHelp({ optionDescription: describeOption })
     .configureOutput({
       writeOut: (text) => host.writeOut(text),
       getOutHelpWidth: () => (host.isTerminal() ? host.stdout.columns || 80 : 80),

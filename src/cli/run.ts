@@ -66,9 +66,10 @@ async function suggestQuery(
   stderr.write(`To ask the assistant: jp query ${shellWord(args.join(" "))}\n`);
 }
 
-/** By its name, so that commander need not be loaded. */
+/** By its code, so that commander need not be loaded. The bundle shortens the names of classes. */
 function isCommanderError(error: unknown): error is CommanderError {
-  return error instanceof Error && error.name === "CommanderError";
+  if (!(error instanceof Error && "code" in error)) return false;
+  return typeof error.code === "string" && error.code.startsWith("commander.");
 }
 
 function processHost(version: string): Host {

@@ -22,6 +22,7 @@ const CHECKED = { ...chatRequest("Hi", {}), isChecked: true };
 const CORRECTION = { ...chatRequest("Again"), correction: "not JSON" };
 const RESULT = { content: "done", isError: false };
 const POLICY = { kind: "policy", key: "conversation.tools.a_tool.run" } as const;
+const OLDER_START = { ...permission("a"), decidedBy: POLICY };
 
 const asks = (id: string, fields: Partial<InquiryRequest> = {}): InquiryRequest => ({
   ...inquiry(id),
@@ -96,7 +97,7 @@ describe("a call is in doubt", () => {
       [attemptStart("a"), asks("a.q.1", { isBound: true })],
     ],
     ["while a person is asked about it", [attemptStart("a"), permissionRequest("a", "rerun")]],
-    ["if an older version let it run", [{ ...permission("a"), decidedBy: POLICY }]],
+    ["if an older version let it run", [OLDER_START]],
     ["if an older version gave it its answer", [permission("a"), asks("a.q.1"), answered("a.q.1")]],
   ])("%s", (_, events) => {
     expect(progressOf(...events).isInDoubt).toBe(true);
@@ -152,6 +153,11 @@ describe("what waits for a person", () => {
     [
       "no doubt that is decided",
       [attemptStart("a"), permissionRequest("a", "rerun"), { ...permission("a"), action: "rerun" }],
+      [],
+    ],
+    [
+      "no doubt that is decided about a call that an older version let run",
+      [OLDER_START, permissionRequest("a", "rerun"), { ...permission("a"), action: "rerun" }],
       [],
     ],
     [

@@ -258,13 +258,7 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
   );
   return {
     request,
-    permissions: Object.fromEntries(
-      (["run", "deliver", "rerun"] as const).flatMap((action) => {
-        // A doubt is about the last attempt.
-        const progress = findPermission(action === "rerun" ? since : events, action);
-        return progress === undefined ? [] : [[action, progress] as const];
-      }),
-    ),
+    permissions: permissionsOf(events, since),
     questions: pairInquiries(events).pairs,
     asked: lastAttempt === -1 ? [] : pairInquiries(since).pairs,
     attempts: events.filter(({ type }) => type === "attempt_start").length,
@@ -286,17 +280,29 @@ function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
 }
 
 function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): CallProgress {
-  const run = findPermission(events, "run");
   const questions = pairInquiries(events).pairs;
   return {
     request,
-    permissions: run === undefined ? {} : { run },
+    permissions: permissionsOf(events, events),
     questions,
     asked: questions,
     attempts: 1,
     isInDoubt: questions.every(({ response }) => response !== undefined),
-    doubts: 0,
+    doubts: events.filter(isDoubt).length,
   };
+}
+
+/** `since`: the last attempt, which a doubt is about. */
+function permissionsOf(
+  events: readonly CallEvent[],
+  since: readonly CallEvent[],
+): CallProgress["permissions"] {
+  return Object.fromEntries(
+    (["run", "deliver", "rerun"] as const).flatMap((action) => {
+      const progress = findPermission(action === "rerun" ? since : events, action);
+      return progress === undefined ? [] : [[action, progress] as const];
+    }),
+  );
 }
 
 function findPermission(

@@ -33,7 +33,7 @@ export async function findGitState(query: GitQuery): Promise<GitState | undefine
   if (program === undefined) return undefined;
   const git = { program, searchPath, ...query, signal: AbortSignal.timeout(TIMEOUT_MS) };
   try {
-    const filters = await ownFilters(git);
+    const filters = await findFilters(git);
     const args = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=all"];
     return parseStatus(await runGit(git, [...filters.flatMap(withoutFilter), ...args]));
   } catch {
@@ -47,19 +47,18 @@ interface Git extends GitQuery {
   readonly signal: AbortSignal;
 }
 
-/** Programs that the repository itself, not the user's own config, would have git run on contents of files. */
-async function ownFilters(git: Git): Promise<readonly string[]> {
-  const args = ["config", "--null", "--show-scope", "--name-only", "--get-regexp", "^filter\\."];
+/**
+ * All programs that git would run on contents of files. Also the user's own: some, such as Git LFS, run what the
+ * repository's config names.
+ */
+async function findFilters(git: Git): Promise<readonly string[]> {
+  const args = ["config", "--null", "--name-only", "--get-regexp", "^filter\\."];
   const listed = await runGit(git, args).catch((error: unknown) => {
     if (isNothingFound(error)) return "";
     throw error;
   });
-  const words = listed.split("\0");
-  const names = words.flatMap((scope, index) => {
-    const name = /^filter\.(.+)\.[^.]+$/s.exec(words[index + 1] ?? "")?.[1];
-    const isOwn = index % 2 === 0 && scope !== "system" && scope !== "global";
-    return isOwn && name !== undefined ? [name] : [];
-  });
+  // A name may be empty, and contain dots.
+  const names = listed.split("\0").flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []);
   return [...new Set(names)];
 }
 

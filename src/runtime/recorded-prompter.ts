@@ -184,6 +184,8 @@ export class RecordedPrompter implements Prompter {
       throw new Error(failureOf(script, item.toolCallId));
     }
     if (isAnswer(end) && !isByPerson(end)) {
+      // What came of another question of the call is still missing: this one was left for later by then.
+      if (script.isBehindAnswer(end)) return undefined;
       const isOverdue =
         item.deadline !== undefined &&
         clock.now().getTime() >= timestampToMilliseconds(item.deadline);

@@ -8,6 +8,7 @@ import {
   type ConversationEvent,
   type EventType,
   findAnswerTo,
+  isAnswer,
   type InquiryEscalation,
   type InquiryResponse,
   type PendingItem,
@@ -45,6 +46,13 @@ interface Step {
   isTaken: boolean;
   isRecorded: boolean;
   isOffered: boolean;
+}
+
+type WriteEvents = (events: readonly ConversationEvent[]) => Promise<void>;
+
+interface Taken {
+  readonly steps: readonly Step[];
+  readonly length: number;
 }
 
 export interface ScriptOptions {
@@ -146,6 +154,13 @@ export class ReplayScript {
     return findAnswerTo(this.upcoming(toolCallId), { ...item, id, toolCallId });
   }
 
+  /** Whether an answer to something else about the same call comes first. */
+  isBehindAnswer(answer: AnswerEvent): boolean {
+    const lane = this.#laneOf(answer);
+    const [first] = lane === undefined ? [] : this.upcoming(lane);
+    return first !== undefined && first !== answer && isAnswer(first);
+  }
+
   /** The result of the call, if it is still to come. */
   responseOf(toolCallId: string): ToolCallResponse | undefined {
     return this.upcoming(this.idOnRecord(toolCallId)).find(
@@ -184,9 +199,13 @@ export class ReplayScript {
     await this.order.until(this.#steps.find((step) => step.event === event)?.position ?? NEVER);
   }
 
-  /** Waits until the first event of this call is the next one, however long it still takes. */
-  async untilBegun(lane: Lane): Promise<void> {
-    await this.order.until((this.#left(lane)[0]?.position ?? NEVER) - 0.5);
+  /**
+   * Waits until the first event of this call is the next one, however long it still takes. If the call waits for
+   * a person already, that event is how it goes on.
+   */
+  async untilBegun(lane: Lane, isAsked: boolean): Promise<void> {
+    const [first] = this.#left(lane);
+    if (first === undefined || !isAsked) await this.order.until((first?.position ?? NEVER) - 0.5);
   }
 
   /** Waits for what the record knows only the outcome of, such as a deadline. */
@@ -195,17 +214,18 @@ export class ReplayScript {
   }
 
   /** Compares events that are to be recorded together, and writes them when it is their turn. */
-  async record(events: readonly ConversationEvent[], write: () => Promise<void>): Promise<void> {
-    const steps = this.#take(events);
-    const [first] = steps ?? [];
-    if (steps === undefined) await this.order.until(NEVER);
-    else if (first !== undefined) await this.order.until(first.position);
+  async record(events: readonly ConversationEvent[], write: WriteEvents): Promise<void> {
+    const { steps, length } = this.#take(events);
+    const [first] = steps;
+    if (first !== undefined) await this.order.until(first.position);
     if (this.order.isOver) return;
-    await write();
-    for (const step of steps ?? []) {
+    await write(events.slice(0, length));
+    for (const step of steps) {
       step.isRecorded = true;
       this.#options.clock.note(step.event);
     }
+    // An answer from elsewhere is recorded by itself. The process ended before the rest was.
+    if (length < events.length) await this.order.until(NEVER);
   }
 
   /** The process has ended, so that nothing else comes. */
@@ -230,25 +250,25 @@ export class ReplayScript {
     return this.#steps.filter((step) => !step.isTaken && (lane ?? step.lane) === step.lane);
   }
 
-  /** Undefined if the process did not come to it, or did something else. */
-  #take(events: readonly ConversationEvent[]): readonly Step[] | undefined {
+  /** How many of the events the process came to, and what they are on record. */
+  #take(events: readonly ConversationEvent[]): Taken {
     const steps: Step[] = [];
-    for (const event of events) {
+    for (const [length, event] of events.entries()) {
       const lane = this.#laneNow(event);
       if (lane === undefined) continue;
       const step = this.#candidate(event, lane);
-      if (step === undefined && !this.#options.process.isComplete) return undefined;
+      if (step === undefined && !this.#options.process.isComplete) return { steps, length };
       if (this.#ignored.has(event.type)) continue;
       const isSame =
         step && isDeepStrictEqual(this.#comparable(step.event), this.#comparable(event, this.ids));
       if (step === undefined || isSame !== true) {
         this.#diverge({ lane, ...step }, event);
-        return undefined;
+        return { steps, length };
       }
       step.isTaken = true;
       steps.push(step);
     }
-    return steps;
+    return { steps, length: events.length };
   }
 
   /** What the event has to be compared with. */

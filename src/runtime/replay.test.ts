@@ -38,7 +38,7 @@ import {
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { answerInquiry, listPending } from "./pending.ts";
-import { replayConversation } from "./replay.ts";
+import { replayConversation, type ReplayResult } from "./replay.ts";
 import { createTurn } from "./turn.ts";
 
 const MINUTE_MS = 60_000;
@@ -158,49 +158,74 @@ const anyStory: fc.Arbitrary<Story> = fc.record({
 });
 
 const ATTENDED: Process = { isInteractive: true, answersAfter: 0 };
+const UNATTENDED: Process = { isInteractive: false, answersAfter: 0 };
+const killed = (lastWrite: number): Process => ({ ...ATTENDED, lastWrite });
 
-const SAME_QUESTIONS: Story = {
-  turns: [
-    {
-      replies: [
-        [
-          { tool: "plain", plan: [[SURE, WHICH]], takes: 0 },
-          { tool: "plain", plan: [[WHICH, SURE]], takes: 2 },
-        ],
+const callOf = (tool: string, takes: number, ...plan: Call["plan"]): Call => ({
+  tool,
+  plan,
+  takes,
+});
+const turnOf = (replies: StoryTurn["replies"], ...processes: StoryTurn["processes"]): StoryTurn => {
+  return { replies, processes, isDiscarded: false };
+};
+
+const PLAIN = callOf("plain", 0);
+const CAREFUL = callOf("careful", 0);
+const PATIENT = callOf("patient", 0);
+
+const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
+  [
+    "two calls ask the same",
+    ["yes", "yes", "remember"],
+    turnOf([[callOf("plain", 0, [SURE, WHICH]), callOf("plain", 2, [WHICH, SURE])]], ATTENDED),
+  ],
+  [
+    "questions are left for later, then closed",
+    ["later", "close"],
+    turnOf([Array.from({ length: 3 }, () => callOf("plain", 0, [SURE]))], ATTENDED),
+    turnOf([], ATTENDED),
+  ],
+  [
+    "the process ended before a tool went on with an answer from elsewhere",
+    ["yes", "elsewhere"],
+    turnOf([[callOf("plain", 5), callOf("plain", 2, [SURE, KEY])]], killed(11), UNATTENDED),
+  ],
+  [
+    "the process ended between a remembered permission and the start",
+    ["remember", "timed_out", "yes"],
+    turnOf(
+      [
+        [PLAIN, PLAIN, CAREFUL],
+        [PLAIN, CAREFUL],
       ],
-      processes: [ATTENDED],
-      isDiscarded: false,
-    },
+      killed(20),
+      ATTENDED,
+    ),
   ],
-  reactions: ["yes", "yes", "remember"],
-};
-
-const LEFT_AND_CLOSED: Story = {
-  turns: [
-    {
-      replies: [Array.from({ length: 3 }, () => ({ tool: "plain", plan: [[SURE]], takes: 0 }))],
-      processes: [ATTENDED],
-      isDiscarded: false,
-    },
-    { replies: [], processes: [ATTENDED], isDiscarded: false },
+  [
+    "a permission that was asked for earlier is remembered for the next call",
+    ["remember", "yes"],
+    turnOf([[PATIENT, PATIENT, PLAIN]], { ...UNATTENDED, lastWrite: 6 }, ATTENDED),
   ],
-  reactions: ["later", "close"],
-};
+  [
+    "a question is left for later, and the next one cannot be asked",
+    ["later", "unavailable"],
+    turnOf([[callOf("named", 0, [SURE, KEY])]], ATTENDED),
+  ],
+];
 
 describe("a replay", () => {
   test("of any conversation finds everything as recorded", async () => {
-    await fc.assert(
-      fc.asyncProperty(anyStory, async (story) => {
-        const stream = await tell(story);
-        const before = JSON.stringify(stream.entries);
-        expect(await replayConversation({ stream, toolbox: storyToolbox([]) })).toEqual({
-          turns: story.turns.length,
-        });
-        expect(JSON.stringify(stream.entries)).toBe(before);
-      }),
-      { numRuns: 100, examples: [[SAME_QUESTIONS], [LEFT_AND_CLOSED]] },
-    );
+    const property = fc.asyncProperty(anyStory, async (story) => {
+      expect(await replayStory(story)).toEqual({ turns: story.turns.length });
+    });
+    await fc.assert(property, { numRuns: 100 });
   }, 60_000);
+
+  test.each(EXAMPLES)("finds everything as recorded if %s", async (_, reactions, ...turns) => {
+    expect(await replayStory({ turns, reactions })).toEqual({ turns: turns.length });
+  });
 
   test("asks no model, runs no tool, and leaves the record alone", async () => {
     const { stream } = await recordDeploy();
@@ -215,7 +240,8 @@ describe("a replay", () => {
   test("of a record of an older version finds everything as recorded", async () => {
     const { stream } = await recordDeploy();
     const bookkeeping = new Set(["attempt_start", "permission_request"]);
-    const older = withEvents(stream, (event) => (bookkeeping.has(event.type) ? [] : [event]));
+    const events = [...eventsOf(stream.entries)].filter(({ type }) => !bookkeeping.has(type));
+    const older = { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
     expect(await replayConversation({ stream: older, toolbox: deployToolbox() })).toEqual({
       turns: 1,
     });
@@ -316,6 +342,14 @@ describe("a divergence", () => {
   });
 });
 
+async function replayStory(story: Story): Promise<ReplayResult> {
+  const stream = await tell(story);
+  const before = JSON.stringify(stream.entries);
+  const result = await replayConversation({ stream, toolbox: storyToolbox([]) });
+  expect(JSON.stringify(stream.entries)).toBe(before);
+  return result;
+}
+
 type Attempt = (request: AttemptRequest) => AttemptResult | Promise<AttemptResult>;
 
 function deploy(question: Question, { answers }: AttemptRequest): AttemptResult {
@@ -349,14 +383,6 @@ async function recordDeploy(question: Question = WHERE): Promise<ConversationWri
     clock: CLOCK,
   }).run({ content: "Deploy it." });
   return conversation;
-}
-
-function withEvents(
-  stream: ConversationStream,
-  change: (event: ConversationEvent) => readonly ConversationEvent[],
-): ConversationStream {
-  const events = [...eventsOf(stream.entries)].flatMap(change);
-  return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
 }
 
 /** Lets the story happen. */

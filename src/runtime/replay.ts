@@ -214,7 +214,7 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
     get stream() {
       return conversation.stream;
     },
-    append: (...events) => script.record(events, () => conversation.append(...events)),
+    append: (...events) => script.record(events, (taken) => conversation.append(...taken)),
     appendEntries: (entries) => conversation.appendEntries(entries),
     updateMetadata: (change) => conversation.updateMetadata(change),
     onAnswer: (listener) => {
@@ -236,8 +236,11 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
     ...toolbox,
     schemas: async (signal) => (model === undefined ? [] : toolbox.schemas(signal)),
     find: async (name, signal) => {
-      const lane = script.idOnRecord(nextCall(name) ?? "");
-      await script.untilBegun(lane);
+      const call = nextCall(name);
+      const lane = script.idOnRecord(call?.request.id ?? "");
+      // What an earlier process has asked needs no new record, so it is asked again at once.
+      const isAsked = call !== undefined && pendingOf({ calls: [call] }, true).length > 0;
+      await script.untilBegun(lane, isAsked);
       const tool = await script.order.during(toolbox.find(name, signal));
       if (tool === undefined) return undefined;
       if (runsTools) return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
@@ -252,7 +255,7 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
 /** A toolbox is not told which call it is asked for. Calls are found in their order, and again if they go on. */
 function callFinder({ conversation }: Pick<Parts, "conversation">) {
   const found = new Map<string, number>();
-  return (name: string): string | undefined => {
+  return (name: string): CallProgress | undefined => {
     const { calls } = readTurnProgress(lastTurn(conversation));
     const timesFound = (call: CallProgress) => found.get(call.request.id) ?? 0;
     const [next] = calls
@@ -260,7 +263,7 @@ function callFinder({ conversation }: Pick<Parts, "conversation">) {
       .filter((call) => timesFound(call) === 0 || pendingOf({ calls: [call] }).length === 0)
       .toSorted((left, right) => timesFound(left) - timesFound(right));
     if (next !== undefined) found.set(next.request.id, timesFound(next) + 1);
-    return next?.request.id;
+    return next;
   };
 }
 

@@ -101,26 +101,40 @@ describe("the state of git", () => {
     ).toBeUndefined();
   });
 
-  test("runs nothing that the repository's own config names", async () => {
-    const root = repository({ "a.txt": "a", ".gitattributes": "*.txt filter=evil diff=evil\n" });
-    const ran = path.join(root, "ran");
-    const program = path.join(root, ".git", "evil");
-    writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\ncat\n`);
-    chmodSync(program, 0o755);
-    const hooks = path.join(root, ".git", "hooks");
-    mkdirSync(hooks, { recursive: true });
-    symlinkSync(program, path.join(hooks, "post-index-change"));
-    const keys = ["core.fsmonitor", "core.pager", "pager.status", "core.sshCommand"];
-    const filters = ["clean", "smudge", "process"].map((kind) => `filter.evil.${kind}`);
-    for (const key of [...keys, ...filters, "diff.evil.textconv", "diff.external"]) {
-      git(root, "config", key, program);
-    }
+  test.each(["evil", "", "two.dots"])(
+    "runs nothing that the repository's own config names, with a filter named %j",
+    async (name) => {
+      const attributes = `*.txt filter=${name} diff=evil\n`;
+      const root = repository({ "a.txt": "a", ".gitattributes": attributes });
+      const ran = path.join(root, "ran");
+      const program = path.join(root, ".git", "evil");
+      writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\ncat\n`);
+      chmodSync(program, 0o755);
+      const hooks = path.join(root, ".git", "hooks");
+      mkdirSync(hooks, { recursive: true });
+      symlinkSync(program, path.join(hooks, "post-index-change"));
+      const keys = ["core.fsmonitor", "core.pager", "pager.status", "core.sshCommand"];
+      const filters = ["clean", "smudge", "process"].map((kind) => `filter.${name}.${kind}`);
+      for (const key of [...keys, ...filters, "diff.evil.textconv", "diff.external"]) {
+        git(root, "config", key, program);
+      }
+      writeFileSync(path.join(root, "a.txt"), "b");
+      const state = await findGitState({ folder: root, variables });
+      expect({ state, hasRun: existsSync(ran) }).toMatchObject({
+        state: { changed: 1 },
+        hasRun: false,
+      });
+    },
+  );
+
+  test("runs no filters of the user either, which may obey the repository's config", async () => {
+    const root = repository({ "a.txt": "a", ".gitattributes": "*.txt filter=own\n" });
+    const home = temporaryFolder();
+    const ran = path.join(home, "ran");
+    writeAll(home, { ".gitconfig": `[filter "own"]\n  clean = "touch '${ran}'; cat"\n` });
     writeFileSync(path.join(root, "a.txt"), "b");
-    const state = await findGitState({ folder: root, variables });
-    expect({ state, hasRun: existsSync(ran) }).toMatchObject({
-      state: { changed: 1 },
-      hasRun: false,
-    });
+    const state = await findGitState({ folder: root, variables: { ...variables, HOME: home } });
+    expect([state?.changed, existsSync(ran)]).toEqual([1, false]);
   });
 });
 

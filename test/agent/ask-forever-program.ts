@@ -6,7 +6,7 @@ import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { parseConversationId } from "../../src/conversation/index.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
-import { booleanQuestion, secretQuestion, textQuestion } from "../../src/tool/index.ts";
+import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/tool/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { toolCall } from "../../src/conversation/events.fixture.ts";
 import { questioner } from "../../src/agent/questioner.fixture.ts";
@@ -25,7 +25,16 @@ const turn = await ToolTurn.start({
   tools: [
     questioner("asks", booleanQuestion("sure", "Sure?"), textQuestion("name", "Name?")),
     questioner("modest", booleanQuestion("sure", "Sure?")),
-    questioner("configured", secretQuestion("key", "Key?"), secretQuestion("pin", "Pin?")),
+    defineTool({
+      name: "configured",
+      description: "",
+      parameters: { type: "object" },
+      run: async (_args, { ask }) => {
+        await ask(secretQuestion("key", "Key?"));
+        await ask(secretQuestion("pin", "Pin?"));
+        return "done"; // Not the secrets: a result is on record.
+      },
+    }),
   ],
   config: {
     modest: { questions: { sure: { target: "assistant" } } },

@@ -68,6 +68,19 @@ describe("jp query -a", () => {
     ]);
   });
 
+  test("attaches a file that may hold keys only by a flag, and says so", async () => {
+    await using server = await ModelServer.start(ECHO);
+    const project = queryProject({ server, files: { ".env": "KEY=inside" } });
+    const outside = path.join(path.dirname(project.root), "id_rsa");
+    writeFileSync(outside, "outside key");
+    const pasted = await query(project, [`Pasted: @.env and @${outside}`]);
+    expect(pasted.stderr.match(/is not attached, because it may/g)).toHaveLength(2);
+    expect(textOf(server)).not.toMatch(/KEY=inside|outside key/);
+    const named = await query(project, ["-a", ".env", "-a", outside, "See these."]);
+    expect(named.stderr.match(/may contain passwords or keys/g)).toHaveLength(2);
+    expect(textOf(server)).toMatch(/KEY=inside/);
+  });
+
   test("copies a file from outside the workspace into the message", async () => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server });

@@ -29,7 +29,11 @@ describe("jp conversation compact", () => {
     const before = readFileSync(placed.events, "utf8");
     const { stdout, stderr } = await compact(project, placed.id);
     expect([stdout, stderr]).toEqual([
-      lines("turn 1      kept", "turns 2..3  reasoning, tool calls", "turn 4      kept"),
+      lines(
+        "turn 1      kept",
+        "turns 2..3  compacted (reasoning, tool calls)",
+        "turn 4      kept",
+      ),
       lines("To undo: jp conversation compact --reset"),
     ]);
     const after = readFileSync(placed.events, "utf8");
@@ -51,7 +55,7 @@ describe("jp conversation compact", () => {
       "2",
     );
     expect([stdout, stderr]).toEqual([
-      lines("turn 1      kept", "turn 2      summary", "turns 3..4  kept"),
+      lines("turn 1      kept", "turn 2      compacted (summary)", "turns 3..4  kept"),
       lines("Nothing was changed: this was a dry run."),
     ]);
     expect(readFileSync(placed.events, "utf8")).toBe(before);

@@ -410,6 +410,12 @@ describe("MCP servers", () => {
   });
 });
 
+test("knows the editor of the config", async () => {
+  const project = await projectWith('editor.cmd = "code --wait"');
+  const { of } = await examine(project, { EDITOR: "" });
+  expect(of("editor")).toMatchObject([{ state: "ok", message: "code --wait (editor.cmd)" }]);
+});
+
 test("warns if no editor is set", async () => {
   const { of } = await examine(await projectWith(), { EDITOR: "" });
   expect(of("editor")[0]?.state).toBe("warning");

@@ -81,6 +81,10 @@ test("a name that is taken is not replaced without --force, and mistakes are exp
     { target: "two" },
   ]);
   expect(await project.jp("mcp", "add", "a.b", "x")).toMatchObject({ status: 2 });
+  expect(await project.jp("mcp", "add", "a", "ftp://example.com")).toMatchObject({
+    status: 2,
+    stderr: "jp: The address of a server starts with http:// or https://.\n",
+  });
   expect(await project.jp("mcp", "add", "a", "x", "--header", "A: b")).toMatchObject({ status: 2 });
 });
 

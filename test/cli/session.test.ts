@@ -302,6 +302,20 @@ describe("a command", () => {
     expect(lines.join(" ")).toMatch(/The model is \S+\/\S+\./);
   });
 
+  test("/model suggests a name that the provider lists", async () => {
+    await using parts = await start([]);
+    const screen = await open(parts.project);
+    screen.type("/model llamacpp/scriptd\r");
+    await shows(
+      screen,
+      /does not list scriptd\. Did you mean llamacpp\/scripted\?\n.*Use it anyway/,
+    );
+    screen.type("n");
+    await shows(screen, /Use it anyway\? no\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
   test("/model refuses a provider that is unknown", async () => {
     await using parts = await start(["A."]);
     const screen = await open(parts.project);
@@ -323,7 +337,7 @@ test("/compact shortens old turns, and /cost shows what the conversation took", 
   ]);
   const screen = await open(parts.project);
   for (const [typed, shown] of [
-    ["/cost", /nothing was spent\.\n(.*\n)*> ?$/m],
+    ["/cost", /Nothing spent yet: the conversation is new\.\n(.*\n)*> ?$/m],
     ["one", /A\.\n(.*\n)*> ?$/m],
     ["two", /B\.\n(.*\n)*> ?$/m],
     ["/compact s:..", /To undo: \/compact undo\n(.*\n)*> ?$/m],
@@ -385,6 +399,15 @@ test("/attach attaches files to the next message, lists them, and takes them off
 });
 
 describe("at the prompt", () => {
+  test("Ctrl-X opens the editor of the config, for the first message too", async () => {
+    const config = "editor.cmd = 'echo from the editor >'";
+    const screen = await open(queryProject({ config }));
+    screen.type("\u0018");
+    await shows(screen, /^> from the editor$/m);
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    expect((await screen.end()).status).toBe(0);
+  });
+
   test("@ completes files, which go along with the message", async () => {
     await using parts = await start(["A."]);
     mkdirSync(path.join(parts.project.root, "my docs"));
@@ -430,6 +453,8 @@ test("in plain mode, a session reads lines; pasted ones wait for Enter", async (
   const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
   const screen = new ScreenProcess(parts.project, [], { variables, columns: 60 });
   await shows(screen, /^New conversation[^]*Message: ?$/m);
+  screen.type("/help\r");
+  await shows(screen, /^ {2}Ctrl-Z[^]*Message: ?$/m);
   screen.type("one\\\r");
   await shows(screen, /one\\\nMessage: ?$/);
   screen.type("two\r");
@@ -443,6 +468,8 @@ test("in plain mode, a session reads lines; pasted ones wait for Enter", async (
   await shows(screen, /Press Ctrl-C again to leave\.\nMessage: ?$/);
   screen.type(CTRL_C);
   const { status, bytes } = await screen.end();
+  expect(bytes).toContain("/lines  ");
+  expect(bytes).not.toMatch(/Alt-Enter|Ctrl-R|Tab/); // Only keys that work here.
   expect([before, said(parts.project), status, bytes.includes("\u001b")]).toEqual([
     [["user: one\ntwo", "assistant: A."]],
     [["user: one\ntwo", "assistant: A.", "user: three\nfour", "assistant: B."]],

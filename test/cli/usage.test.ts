@@ -42,7 +42,7 @@ describe("help", () => {
           "  usage                   Show token usage and costs",
           "  replay                  Rerun a conversation and show what differs",
           "  tool                    List, inspect and run tools",
-          "  mcp                     Serve jp to other agents over MCP",
+          "  mcp                     Manage MCP servers, and serve jp over MCP",
           "  model                   List available models",
           "  config                  Show and change the configuration",
           "  notify                  Test notifications",
@@ -163,6 +163,19 @@ describe("a usage error", () => {
         stderr: lines(message, "Run it with --help for usage."),
       })),
     );
+  });
+
+  test("has its status in the built command too, and help succeeds", async () => {
+    const project = new Project();
+    const [wrong, help] = await Promise.all([
+      project.jpProcess("conversation", "ls", "--unheard-of"),
+      project.jpProcess("query", "--help"),
+    ]);
+    expect([wrong.status, wrong.stderr.split("\n").slice(1)]).toEqual([
+      2,
+      ["Run it with --help for usage.", ""],
+    ]);
+    expect([help.status, help.stderr]).toEqual([0, ""]);
   });
 
   test("looks the same from the argument parser and from commands", async () => {

@@ -43,7 +43,7 @@ const TIMEOUT_MS = 180_000;
 const MAX_INSTALLED_BYTES = 15_000_000;
 const MAX_PACKAGES = 10;
 /** Of all scripts of the desk's page, compressed. */
-const MAX_PAGE_BYTES = 60_000;
+const MAX_PAGE_BYTES = 64_000;
 const API_KEYS = {
   ANTHROPIC_API_KEY: "key",
   GEMINI_API_KEY: "key",
@@ -287,6 +287,13 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
       const expected = PROVIDER_NAMES.map((name) => `${name}: Hello.\n`).join("");
       expect(fromCommand).toBe(expected);
       expect(fromLibrary).toEqual({ status: 0, stdout: expected, stderr: "" });
+    });
+
+    test("the command prints the help of a command, and tells an unknown option from a fault", async () => {
+      expect([await jp("usage", "--help"), await jp("usage", "--nope")]).toEqual([
+        { status: 0, stdout: expect.stringMatching(/^Usage: jp usage /), stderr: "" },
+        { status: 2, stdout: "", stderr: expect.stringMatching(/^jp: unknown option '--nope'\n/) },
+      ]);
     });
 
     test("the command prints its version and help, and runs the tour", async () => {

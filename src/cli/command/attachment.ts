@@ -148,13 +148,14 @@ export async function removeAttachments({
       (name, index) => !attached.includes(name) && !attached.includes(named[index] ?? ""),
     );
     if (missing === undefined) return withoutAttachments(config, wanted);
-    throw notAttached(missing, "`jp attachment ls` lists what is.");
+    throw notAttached(missing);
   });
   const removed = resolveAttachments(before).filter((uri) => wanted.includes(uri));
   report(context, removed, { done: "Detached", nothing: "" });
 }
 
-export function notAttached(name: string, hint: string): JpError {
+export function notAttached(name: string): JpError {
+  const hint = "`jp attachment ls` lists attachments, and so does /attach in a session.";
   return new JpError("not_attached", `${name} is not attached.`, { hint });
 }
 

@@ -122,8 +122,8 @@ export function defineUsage(definition: Command): void {
         .choices(["model", "day", "conversation"])
         .default("model"),
     )
-    .option("--since <time>", "Only from then on: 2026-11-16, today, 12h, 7d or 2w (ago)")
-    .option("--until <time>", "Only before then")
+    .option("--since <time>", "Only since this time: 2026-11-16, today, 12h, 7d or 2w (ago)")
+    .option("--until <time>", "Only before this time")
     .option("--all", "Include all workspaces that you have used")
     .addOption(formatOption("text", "json"))
     .addHelpText(
@@ -201,7 +201,7 @@ conversation remembers, --cfg and other flags come after all of them:
 }
 
 function withTarget(definition: Command): Command {
-  return definition.option("--id <target>", "Of this conversation (default: the active one)");
+  return definition.option("--id <target>", "Use this conversation (default: the active one)");
 }
 
 export function defineAttachment(group: Command): void {

@@ -36,7 +36,7 @@ const rule = group({
   ),
 });
 
-export const compactionSchema = group({
+const compactionGroup = group({
   rules: described("rules for jp conversation compact and jp query --compact", list.of(rule)),
   auto: group({
     enabled: described("compact before the model's context window is full", v.boolean()),
@@ -55,3 +55,8 @@ export const compactionSchema = group({
     rule: described("the rule to apply first; a summary follows if that is not enough", rule),
   }),
 });
+
+/** `conversation.compaction` as it is written. Named, because TypeScript resolves inferred types only so deep. */
+export interface WrittenCompaction extends v.InferOutput<typeof compactionGroup> {}
+
+export const compactionSchema: v.GenericSchema<unknown, WrittenCompaction> = compactionGroup;

@@ -27,7 +27,7 @@ const attachment = v.object({
   params: v.optional(namedBy(v.union([v.string(), v.array(v.string())]))),
 });
 
-const conversation = group({
+const conversationGroup = group({
   title: group({
     generate: group({
       auto: described(
@@ -96,6 +96,11 @@ const conversation = group({
   ),
   max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
 });
+
+/** Named, because TypeScript resolves inferred types only so deep. */
+export interface PartialConversation extends v.InferOutput<typeof conversationGroup> {}
+
+const conversation: v.GenericSchema<unknown, PartialConversation> = conversationGroup;
 
 const progress = group({
   show: described("show a progress indicator", v.boolean()),

@@ -234,9 +234,9 @@ function show(
   const rows = [
     ...compactionsOf(stream).map((one) => ({
       ...one,
-      text: `${describeCompaction(one)} (before)`,
+      text: `compacted before (${describeCompaction(one)})`,
     })),
-    ...made.map((one) => ({ ...one, text: describeCompaction(one) })),
+    ...made.map((one) => ({ ...one, text: `compacted (${describeCompaction(one)})` })),
   ].toSorted((left, right) => left.fromTurn - right.fromTurn);
   const last = turnsOf(stream.entries).length - 1;
   const shown: (CompactionRange & { readonly text: string })[] = [];

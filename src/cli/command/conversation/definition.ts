@@ -95,8 +95,8 @@ function defineGrep(group: Command): void {
 function defineCompact(group: Command): void {
   withTurns(withConfigOption(group.command("compact [target...]")))
     .description("Shorten old turns for the model; the record keeps them")
-    .option("--keep-first <turns>", "Keep so many turns at the start, or a duration such as 5h")
-    .option("--keep-last <turns>", "Keep so many turns at the end, or a duration such as 2h")
+    .option("--keep-first <turns>", "Keep this many turns at the start, or a duration such as 5h")
+    .option("--keep-last <turns>", "Keep this many turns at the end, or a duration such as 2h")
     .option("--from <turn>", "Start here: 3, -3, 5h (ago) or last-compaction")
     .option("--to <turn>", "End here: 3, -3 or 2h (ago)")
     .option("-r, --reasoning", "Leave out the model's reasoning")
@@ -108,7 +108,11 @@ function defineCompact(group: Command): void {
     .option("-m, --model <model>", "Summarize with this model")
     .addOption(compactOption())
     .option("--dry-run", "Show what would change, and change nothing")
-    .option("--reset [number]", "Undo all compactions, or this one of `show`", parsePosition)
+    .option(
+      "--reset [number]",
+      "Undo all compactions, or the one with this number in `show`",
+      parsePosition,
+    )
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",

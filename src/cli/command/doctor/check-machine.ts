@@ -59,11 +59,15 @@ export function checkTerminal(context: CommandContext, config: PartialConfig): F
   return { check, state: "ok", message: facts.join(", ") };
 }
 
-export function checkEditor({ environment: { variables } }: CommandContext): Finding {
+export function checkEditor(
+  { environment: { variables } }: CommandContext,
+  config: PartialConfig,
+): Finding {
   const check = "editor";
-  const editor = findEditor(variables);
+  const editor = findEditor(variables, config.editor);
   if (editor === undefined) {
-    return { check, state: "warning", message: "No editor is set.", hint: NO_EDITOR_HINT };
+    const message = "No editor is set; jp opens a prompt instead.";
+    return { check, state: "warning", message, hint: NO_EDITOR_HINT };
   }
   return { check, state: "ok", message: `${editor.command} (${editor.variable})` };
 }

@@ -37,9 +37,10 @@ export async function doctor({ options, context }: Call<DoctorFlags>): Promise<v
 /** Slow checks last. */
 async function* runChecks(context: CommandContext, seconds: number): AsyncGenerator<Finding> {
   const { findings, layers } = await checkConfig(context);
+  const trusted = layers && (await checkTrust(context, layers));
   yield checkNode();
   yield checkTerminal(context, foldLayers(layers ?? []));
-  yield checkEditor(context);
+  yield checkEditor(context, trusted?.config ?? {});
   yield checkUserData(context);
   yield checkWorkspace(context);
   const workspace = findWorkspace(context);
@@ -49,8 +50,8 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   }
   yield* findings;
   // The other checks need a valid config.
-  if (layers === undefined) return;
-  const { findings: untrusted, config } = await checkTrust(context, layers);
+  if (trusted === undefined) return;
+  const { findings: untrusted, config } = trusted;
   yield* untrusted;
   yield* await checkModels(context, config);
   yield* await checkTools(context, config, seconds);

@@ -12,7 +12,7 @@ import {
 export function defineMcp(group: Command): void {
   group
     .command("add <name> <target> [args...]")
-    .description("Add an MCP server to your config: a command to start, or an address")
+    .description("Add a server: a command or an address")
     .addOption(placeOption("File to add it to").default("user"))
     .option("--env <name>", "Pass this environment variable to the server; repeatable", collect)
     .option(
@@ -35,22 +35,20 @@ a header is taken from the environment when the server is used.`,
     )
     .action(command(async () => (await import("./servers.ts")).addServer));
   withConfigOption(group.command("ls"))
-    .description("List the MCP servers of your config; starts none")
+    .description("List servers without starting them")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./servers.ts")).listServers));
   withConfigOption(group.command("tools [server]"))
-    .description("Start one server, or all, and list their tools")
+    .description("Start servers and list their tools")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./servers.ts")).listServerTools));
   group
     .command("rm <name>")
-    .description("Remove an MCP server from your config")
+    .description("Remove a server")
     .addOption(placeOption("File to remove it from (default: the only one that has it)"))
     .action(command(async () => (await import("./servers.ts")).removeServer));
   withConfigOption(group.command("serve"))
-    .description(
-      "Run an MCP server that lets other agents ask you, and read your recorded questions",
-    )
+    .description("Serve jp to other agents over MCP")
     .option("--http", "Listen on this machine for any number of clients, instead of using stdin")
     .option("--port <number>", "Port to listen on (default: any free port)", parsePort)
     .option(

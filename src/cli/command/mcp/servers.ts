@@ -44,7 +44,7 @@ export async function addServer({ args, options, context }: Call<AddServerFlags>
   const place = options.in ?? "user";
   if (options.force !== true && (await isIn(await fileFor(place, context), keys))) {
     const hint = "Choose another name, or replace it with --force.";
-    throw new JpError("server_exists", `There is a server named ${name} already.`, { hint });
+    throw new JpError("server_exists", `A server named ${name} already exists.`, { hint });
   }
   const file = await editConfigFile(place, { keys, value: server }, context);
   if (place === "workspace") await trustServer(name, context);
@@ -58,6 +58,9 @@ function serverConfig(
   { env = [], header = [], optional, tools = true }: AddServerFlags,
 ): JsonObject {
   const isAddress = /^https?:\/\//i.test(target);
+  if (!isAddress && /^[a-z][\w+.-]*:\/\//i.test(target)) {
+    throw usageError("The address of a server starts with http:// or https://.");
+  }
   if (isAddress && (args.length > 0 || env.length > 0)) {
     throw usageError("A server with an address takes no arguments and no --env.");
   }
@@ -237,11 +240,9 @@ export async function removeServer({
   const [place] = found;
   if (place === undefined) {
     const hint = "`jp mcp ls` lists the servers, and where they come from.";
-    throw new JpError(
-      "server_not_found",
-      `There is no server named ${name} in your config files.`,
-      { hint },
-    );
+    throw new JpError("server_not_found", `No server named ${name} is in your config files.`, {
+      hint,
+    });
   }
   if (found.length > 1) {
     throw usageError(

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import type { PartialConfig } from "../../../config/index.ts";
+import { namesSecretFile, type PartialConfig } from "../../../config/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { JpError, systemErrorCode } from "../../../util/index.ts";
 import { attachmentCode, namingPlace } from "../../attachments.ts";
-import type { CommandContext } from "../../context.ts";
+import { type CommandContext, warn } from "../../context.ts";
 import { type EditedText, editText, findEditor } from "../../editor.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 import { completeFile } from "../session/completion.ts";
@@ -85,12 +85,19 @@ async function readWords(words: readonly string[], context: CommandContext): Pro
   return { text: said.replace(/\r?\n$/, "") };
 }
 
-/** Finds what the user mentions as `@path` in a typed message. */
+/**
+ * Finds what the user mentions as `@path` in a typed message. It may be pasted from elsewhere, so files with keys are
+ * not attached this way.
+ */
 export async function withMentions(typed: string, context: CommandContext): Promise<Message> {
   if (!typed.includes("@")) return { text: typed };
   const { findMentions } = await attachmentCode();
   const { text: sent, paths } = findMentions(typed, namingPlace(context));
-  return { text: sent, mentions: paths };
+  for (const file of paths.filter(namesSecretFile)) {
+    const reason = "is not attached, because it may contain passwords or keys";
+    warn(`@${file} ${reason}. To attach it: -a, or /attach in a session.`, context.output);
+  }
+  return { text: sent, mentions: paths.filter((file) => !namesSecretFile(file)) };
 }
 
 /** A file that was named on the command line. Throws `file_not_read`. */

@@ -87,25 +87,39 @@ export const COMMANDS: readonly SessionCommand[] = [
   { name: "quit", help: "Leave the session", run: async () => LEFT },
 ];
 
-const KEYS = [
-  ["Enter", "send the message"],
-  ["Alt-Enter, \\ Enter", "start a new line"],
-  ["↑ ↓, Ctrl-R", "earlier messages, search them"],
-  ["@path", "attach a file or folder; Tab completes it"],
-  ["Ctrl-C", "clear the line, stop the turn; twice to leave"],
-  ["Ctrl-Z", "suspend jp; fg continues it"],
+const CONTROL_KEYS = [
+  ["Ctrl-C", "Clear the line or stop the turn; twice to leave"],
+  ["Ctrl-D", "Leave the session"],
+  ["Ctrl-Z", "Suspend jp; fg continues it"],
+];
+const DRAWN_KEYS = [
+  ["Enter", "Send the message"],
+  ["Alt-Enter, \\ Enter", "Start a new line"],
+  ["↑ ↓, Ctrl-R", "Earlier messages, search them"],
+  ["@path", "Attach a file or folder; Tab completes it"],
+  ["Esc", "Go one step back"],
+  ...CONTROL_KEYS,
+];
+/** Without a drawn prompt, the terminal itself edits the line. */
+const PLAIN_KEYS = [
+  ["Enter", "Send the message"],
+  ["\\ Enter", "Start a new line"],
+  ["/lines", "Write several lines, up to a line with only a dot"],
+  ["@path", "Attach a file or folder"],
+  ...CONTROL_KEYS,
 ];
 
-function help({ context: { output } }: Session): void {
+function help({ context: { output }, isPlain }: Session): void {
   const rows = [
     ...COMMANDS.map(({ name, usage = "", help: text }) => [`/${name} ${usage}`.trimEnd(), text]),
-    ...KEYS,
+    [],
+    ...(isPlain ? PLAIN_KEYS : DRAWN_KEYS),
   ];
   const width = Math.max(...rows.map(([left = ""]) => left.length));
   for (const [left = "", text = ""] of rows) {
     const room = Math.max(20, output.noticeWidth - width - 4);
     for (const [index, row] of wrapProse(text, room).entries())
-      output.notice(`  ${(index === 0 ? left : "").padEnd(width)}  ${row}`);
+      output.notice(`  ${(index === 0 ? left : "").padEnd(width)}  ${row}`.trimEnd());
   }
 }
 
@@ -164,8 +178,8 @@ async function changeModel(argument: string, session: Session): Promise<void> {
     });
   if (listed !== undefined && !listed.includes(name)) {
     const closest = findClosest(name, listed);
-    const hint = closest === undefined ? "" : ` Did you mean ${provider}/${closest}?`;
-    output.notice(`${provider} does not list ${oneLine(name)}.${oneLine(hint)}`);
+    const hint = closest === undefined ? "" : `Did you mean ${provider}/${closest}?`;
+    output.notice(oneLine(`${provider} does not list ${name}. ${hint}`));
     if (!(await confirm("Use it anyway?", session))) return;
   }
   session.model = argument;
@@ -221,7 +235,7 @@ async function detach(name: string, session: Session): Promise<void> {
     session.attach = session.attach.filter((one) => one !== name);
     return context.output.notice(oneLine(`Detached ${name}`));
   }
-  if (id === undefined) throw notAttached(name, "/attach lists what is.");
+  if (id === undefined) throw notAttached(name);
   await removeAttachments({ args: [name], options: { id }, context });
 }
 
@@ -229,7 +243,7 @@ async function detach(name: string, session: Session): Promise<void> {
 async function compactHere(argument: string, session: Session): Promise<void> {
   const { context, conversationId: id, configFlags } = session;
   if (id === undefined)
-    return context.output.notice("The conversation is new: nothing to compact.");
+    return context.output.notice("Nothing to compact: the conversation is new.");
   const { cfg = [] } = configFlags;
   const rules = argument === "" ? [true as const] : [argument];
   const options: CompactFlags =
@@ -243,7 +257,7 @@ async function compactHere(argument: string, session: Session): Promise<void> {
 }
 
 async function cost({ context, conversationId: id, configFlags }: Session): Promise<void> {
-  if (id === undefined) return context.output.notice("The conversation is new: nothing was spent.");
+  if (id === undefined) return context.output.notice("Nothing spent yet: the conversation is new.");
   await showConversationUsage(id, await effectiveConfig(context, configFlags), context);
 }
 

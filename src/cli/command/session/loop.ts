@@ -14,6 +14,7 @@ import type {
 } from "../../../terminal/index.ts";
 import { type CommandContext, createContext, type GlobalOptions } from "../../context.ts";
 import { lastActivity } from "../../conversations.ts";
+import type { EditorSettings } from "../../editor.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
@@ -30,6 +31,8 @@ import { InputHistory } from "./history.ts";
 export interface SessionInput {
   history: readonly string[];
   complete: (buffer: TextBuffer) => Completion | undefined;
+  /** Of the config. */
+  editor?: EditorSettings;
 }
 
 export interface SessionParts {
@@ -54,6 +57,7 @@ type StartParts = Omit<SessionParts, "host" | "options">;
 interface Loaded {
   readonly prompter: TerminalPrompter;
   readonly history: InputHistory;
+  readonly isPlain: boolean;
   readonly isPlainByConfig: boolean;
 }
 
@@ -81,6 +85,7 @@ const NEW_CONVERSATION = "New conversation. /resume lists earlier ones, /help al
 export class Session {
   readonly context: CommandContext;
   readonly prompter: TerminalPrompter;
+  readonly isPlain: boolean;
   /** Ends the session. */
   readonly signal: AbortSignal;
   /** Undefined until the first message of a new conversation. */
@@ -109,6 +114,7 @@ export class Session {
     this.context = context;
     this.signal = parts.signal;
     this.prompter = loaded.prompter;
+    this.isPlain = loaded.isPlain;
     this.#input = parts.input;
     this.#history = loaded.history;
     this.#isPlainByConfig = loaded.isPlainByConfig;
@@ -125,11 +131,16 @@ export class Session {
     const id = await findConversation(context, {});
     const flags = id === undefined ? {} : { id };
     // The first message reports what is wrong with the config.
-    const config = await effectiveConfig({ ...context, output }, flags).catch(() => ({}));
+    const config: PartialConfig = await effectiveConfig({ ...context, output }, flags).catch(
+      () => ({}),
+    );
     const prompter = findQuietPrompter(context, config, {});
     if (prompter === undefined) throw usageError("A session needs a terminal to ask you on.");
-    const isPlainByConfig = wantsPlainText(context, config) && !wantsPlainText(context, {});
-    const session = new Session(context, parts, { prompter, history, isPlainByConfig });
+    if (config.editor !== undefined) parts.input.editor = config.editor;
+    const isPlain = wantsPlainText(context, config);
+    const isPlainByConfig = isPlain && !wantsPlainText(context, {});
+    const loaded = { prompter, history, isPlain, isPlainByConfig };
+    const session = new Session(context, parts, loaded);
     const summary = id && (await conversations.find(id));
     if (summary !== undefined) session.#continue(summary);
     notices.push(summary === undefined ? NEW_CONVERSATION : session.#describe(summary));

@@ -17,7 +17,8 @@ export async function session(host: Host, options: GlobalOptions): Promise<void>
   const prompter = new TerminalPrompter({
     device: host.terminal,
     isPlain: wantsPlainText(host, {}),
-    editText: async (...edited) => (await import("../../prompter.ts")).editWith(host)(...edited),
+    editText: async (...edited) =>
+      (await import("../../prompter.ts")).editWith(host, input.editor)(...edited),
   });
   const entered = prompter.enterMessage({
     isFirst: true,
