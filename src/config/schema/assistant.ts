@@ -77,7 +77,7 @@ const instruction = group({
   examples: v.array(v.unknown()),
 });
 
-export const assistantSchema = group({
+export const assistantGroup = group({
   name: described("name of the assistant, shown while jp waits for it", v.string()),
   system_prompt: described("the system prompt", list.text),
   system_prompt_sections: described("additional sections of the system prompt", list.of(section)),
@@ -89,3 +89,8 @@ export const assistantSchema = group({
   model,
   request,
 });
+
+/** Named, because TypeScript infers types only so deep. */
+export type PartialAssistant = v.InferOutput<typeof assistantGroup>;
+
+export const assistantSchema: v.GenericSchema<unknown, PartialAssistant> = assistantGroup;

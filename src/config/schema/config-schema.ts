@@ -353,8 +353,10 @@ export const configSchema = group({
   usage,
 });
 
-/** One layer, or several merged: any key may be absent. */
-export type PartialConfig = v.InferOutput<typeof configSchema>;
+type Entries = (typeof configSchema)["entries"];
+
+/** One layer, or several merged: any key may be absent. Key by key, since TypeScript infers types only so deep. */
+export type PartialConfig = { [Key in keyof Entries]?: v.InferOutput<Entries[Key]> };
 
 /**
  * The JSON Schema of a config file, for editors. It accepts every file that jp accepts: unknown keys are only

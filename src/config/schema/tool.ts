@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { isJsonObject, type Json } from "../../util/index.ts";
 import { findSeconds } from "../duration.ts";
 import { toJson } from "../schema-node.ts";
-import { assistantSchema } from "./assistant.ts";
+import { assistantGroup } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
 import {
   atLeast,
@@ -168,7 +168,7 @@ interface NamedPerson {
   readonly user?: string;
 }
 
-type AssistantConfig = v.InferOutput<typeof assistantSchema>;
+type AssistantConfig = v.InferOutput<typeof assistantGroup>;
 
 const LIST_FORM = 'expected a list of two: an assistant, then "user" or { user = "NAME" }';
 const NAME_ALONE = 'user stands alone; to ask an assistant first, write [{ … }, { user = "NAME" }]';
@@ -185,7 +185,7 @@ const personName = v.pipe(
 
 /** A person if it has `user`, and an assistant otherwise. */
 const targetTable = v.object({
-  ...assistantSchema.entries,
+  ...assistantGroup.entries,
   user: v.optional(described("the name of the only person who may answer", personName)),
 });
 
@@ -241,7 +241,7 @@ function nameIn(item: TargetItem | undefined): string | undefined {
 function targetToJson(target: QuestionTarget): Json {
   const person = target.user === undefined ? "user" : { user: target.user };
   if (target.type === "user") return person;
-  const json = toJson(assistantSchema, target.assistant);
+  const json = toJson(assistantGroup, target.assistant);
   const assistant = isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
   return target.escalates === true ? [assistant, person] : assistant;
 }
@@ -340,4 +340,9 @@ export interface PartialToolConfig extends v.InferOutput<typeof toolSchema> {}
 // Has its own name: inlined in the whole config, it is too deep for a compiler that reads our declarations.
 const namedToolSchema: v.GenericSchema<unknown, PartialToolConfig> = toolSchema;
 
-export const toolsSchema = v.objectWithRest({ "*": v.optional(group(shared)) }, namedToolSchema);
+const allTools = v.objectWithRest({ "*": v.optional(group(shared)) }, namedToolSchema);
+
+/** Named, because TypeScript infers types only so deep. */
+export type PartialTools = v.InferOutput<typeof allTools>;
+
+export const toolsSchema: v.GenericSchema<unknown, PartialTools> = allTools;
