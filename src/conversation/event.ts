@@ -194,7 +194,7 @@ export interface TokenUsage extends EventBase {
   readonly type: "token_usage";
   /** `provider/name`. */
   readonly model: string;
-  /** `reply`, `inquiry` (a question of a tool), `summary` (of a compaction), or what another version has recorded. */
+  /** `reply`, `inquiry` (a question of a tool), `summary` (of a compaction), `title`, or what another version records. */
   readonly purpose: string;
   /** Set for an `inquiry`. */
   readonly inquiryId?: InquiryId;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ModelServer, type ChatBody } from "./model-server.ts";
-import { query, queryProject, recordOf } from "./query-project.ts";
+import { entriesOf, query, queryProject, recordOf } from "./query-project.ts";
 
 const AUTO = "conversation.title.generate.auto = true";
 
@@ -18,6 +18,19 @@ test("a new conversation gets the title that a model writes, and is asked for it
   expect([stdout, stderr, recordOf(project).title]).toEqual(["Hi.\n", "", "Greetings"]);
   const [asked, ...others] = server.requests.filter(isForTitle);
   expect([asked?.messages.length, asked?.["tools"], others]).toEqual([2, undefined, []]);
+});
+
+test("the tokens of the title are recorded", async () => {
+  await using server = await ModelServer.start((body) =>
+    isForTitle(body)
+      ? { text: '{"titles":["Greetings"]}', usage: { prompt_tokens: 7, completion_tokens: 3 } }
+      : "Hi.",
+  );
+  const project = queryProject({ server, config: AUTO });
+  await query(project, ["Hello"]);
+  const spent = entriesOf(recordOf(project), "token_usage");
+  const titles = spent.filter(({ purpose }) => purpose === "title");
+  expect(titles).toMatchObject([{ input: 7, output: 3 }]);
 });
 
 test("the title is asked of the model that the config names, which alone is enough to ask", async () => {

@@ -89,8 +89,3 @@ export const assistantGroup = group({
   model,
   request,
 });
-
-/** Named, because TypeScript infers types only so deep. */
-export type PartialAssistant = v.InferOutput<typeof assistantGroup>;
-
-export const assistantSchema: v.GenericSchema<unknown, PartialAssistant> = assistantGroup;

@@ -4,7 +4,7 @@ import { isJsonObject, isLoopback, type Json, type JsonObject } from "../../util
 import { DEFAULTS } from "../defaults.ts";
 import { modelIdSchema } from "../model-id.ts";
 import { toJson } from "../schema-node.ts";
-import { assistantSchema } from "./assistant.ts";
+import { assistantGroup } from "./assistant.ts";
 import {
   atLeast,
   behaviour,
@@ -19,6 +19,11 @@ import {
 import { compactionSchema } from "./compaction.ts";
 import { providersSchema } from "./providers.ts";
 import { toolsSchema } from "./tool.ts";
+
+// TypeScript infers types only so deep: the two largest groups have types of their own.
+type PartialAssistant = v.InferOutput<typeof assistantGroup>;
+
+const assistant: v.GenericSchema<unknown, PartialAssistant> = assistantGroup;
 
 /** An address in parts. Params become its query. */
 const attachment = v.object({
@@ -50,7 +55,7 @@ const conversationGroup = group({
     list.of(v.union([v.string(), attachment])),
   ),
   inquiry: group({
-    assistant: assistantSchema,
+    assistant,
     schema: described(
       "stable (one schema per type of question, good for caching) or bound (the schema names the inquiry)",
       v.picklist(["stable", "bound"]),
@@ -97,8 +102,7 @@ const conversationGroup = group({
   max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
 });
 
-/** Named, because TypeScript resolves inferred types only so deep. */
-export interface PartialConversation extends v.InferOutput<typeof conversationGroup> {}
+interface PartialConversation extends v.InferOutput<typeof conversationGroup> {}
 
 const conversation: v.GenericSchema<unknown, PartialConversation> = conversationGroup;
 
@@ -337,7 +341,7 @@ export const configSchema = group({
     ),
   ),
   config_load_paths: described("folders where --cfg looks up names", v.array(v.string())),
-  assistant: assistantSchema,
+  assistant,
   conversation,
   style,
   editor,

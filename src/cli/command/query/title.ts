@@ -3,7 +3,13 @@
  * worth an error or a wait.
  */
 import { type PartialConfig, resolveAssistant } from "../../../config/index.ts";
-import { intoParts, StreamEntry, timestampFromDate } from "../../../conversation/index.ts";
+import {
+  intoParts,
+  isReported,
+  StreamEntry,
+  timestampFromDate,
+  type TokenUsage,
+} from "../../../conversation/index.ts";
 import { collectReply, type Providers } from "../../../provider/index.ts";
 import { firstLine, truncate } from "../../../render/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
@@ -56,25 +62,38 @@ export function generateTitle(
   const isWanted = auto ?? model?.id !== undefined;
   if (!isWanted || given !== undefined || !persist) return undefined;
   const stop = new AbortController();
-  const title = request.after.then(() => askForTitle(request, stop.signal)).catch(() => undefined);
+  const asked = request.after.then(() => askForTitle(request, stop.signal)).catch(() => undefined);
   return {
     save: async (conversation) => {
       const wait = request.clock.sleep(MAX_WAIT_MS, stop.signal).catch(() => undefined);
-      const found = await Promise.race([title, wait]);
+      const written = await Promise.race([asked, wait]);
       stop.abort();
-      if (found !== undefined)
-        await conversation
-          .updateMetadata((metadata) => ({ ...metadata, title: found }))
-          .catch(() => {});
+      if (written !== undefined) await record(written, conversation).catch(() => undefined);
     },
   };
+}
+
+interface WrittenTitle {
+  /** Undefined if the model wrote something else. */
+  readonly title: string | undefined;
+  readonly spent: TokenUsage;
+}
+
+/** Throws `write_failed`. */
+async function record(
+  { title, spent }: WrittenTitle,
+  conversation: ConversationWriter,
+): Promise<void> {
+  if (isReported(spent.usage)) await conversation.append(spent);
+  if (title === undefined) return;
+  await conversation.updateMetadata((metadata) => ({ ...metadata, title }));
 }
 
 /** Throws what the provider throws. */
 async function askForTitle(
   { config, providers, clock, message }: TitleRequest,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<WrittenTitle> {
   const { assistant = {}, conversation } = config;
   const { id = assistant.model?.id, parameters = {} } = conversation?.title?.generate?.model ?? {};
   const own = { ...assistant, model: { ...(id !== undefined && { id }), parameters } };
@@ -92,7 +111,7 @@ async function askForTitle(
     attachments: [],
     stream: { createdAt: timestamp, baseConfig: {}, entries },
   });
-  const reply = await collectReply({
+  const { text, usage } = await collectReply({
     model,
     request: {
       parts,
@@ -105,7 +124,14 @@ async function askForTitle(
     policy: { ...settings.request, maxRetries: 0 },
     clock,
   });
-  return titleIn(reply.text);
+  const spent = {
+    type: "token_usage",
+    timestamp: timestampFromDate(clock.now()),
+    model: model.id,
+    purpose: "title",
+    usage,
+  } as const;
+  return { title: titleIn(text), spent };
 }
 
 /** The first of `{"titles": […]}`, as the Rust original asks for them. */
