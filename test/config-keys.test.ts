@@ -27,7 +27,7 @@ const READERS: Readonly<Record<string, string>> = {
   "conversation.start_local": "src/cli/command/query/conversation.ts",
   "conversation.default_id": "src/cli/command/query/conversation.ts",
   "conversation.max_cycles": "src/cli/command/query/query.ts",
-  style: "src/cli/command/query/view-settings.ts",
+  style: "src/cli/command/query/view.ts",
   "style.lock_wait": "src/cli/command/query/conversation.ts",
   "style.prompt": "src/cli/host.ts",
   "style.notification": "src/cli/prompter.ts",
@@ -36,7 +36,7 @@ const READERS: Readonly<Record<string, string>> = {
   user: "src/cli/command/query/query.ts",
   "providers.llm": "src/runtime/providers.ts",
   "providers.llm.aliases": "src/config/assistant-settings.ts",
-  "providers.llm.anthropic.chain_on_max_tokens": "src/cli/command/query/query.ts",
+  "providers.llm.anthropic.chain_on_max_tokens": "src/cli/command/query/assistant.ts",
   "providers.mcp": "src/config/mcp-settings.ts",
   notify: "src/config/notify-settings.ts",
 };

@@ -1,14 +1,19 @@
-/** Ends of what no one is asked about any more: turns and calls that are given up, and questions that cannot be asked. */
+/**
+ * Ends of what no one is asked about any more: turns and calls that are given up, and questions that cannot be asked. And
+ * why a turn cannot begin or go on.
+ */
 import {
   type CallProgress,
+  type ChatRequest,
   type ConversationEvent,
+  findRequest,
   type InquiryResponse,
   type PermissionProgress,
   readTurnProgress,
   timestampFromDate,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import type { Clock } from "../util/index.ts";
+import { type Clock, JpError } from "../util/index.ts";
 import { toInquiryRequest } from "./form.ts";
 import type { StopCause } from "./interrupts.ts";
 import {
@@ -37,6 +42,24 @@ export function closeTurn(
     ...calls.flatMap((call) => closeCall(call, clock, by)),
     { type: "turn_end", timestamp, reason: "discarded" },
   ];
+}
+
+/** The same before another turn starts, which may replace this one. Throws `nothing_to_replace`, `incomplete_turn`. */
+export function closeTurnBefore(
+  { replacesTurn = false }: Pick<ChatRequest, "replacesTurn">,
+  events: readonly ConversationEvent[],
+  clock: Clock,
+): readonly ConversationEvent[] {
+  const closing = closeTurn(events, clock, "interrupted");
+  if (!replacesTurn) return closing;
+  if (findRequest(events) === undefined) {
+    throw new JpError("nothing_to_replace", "There is no earlier message to send again.");
+  }
+  if (closing.length === 0) return closing;
+  // Its calls may still do something, which the model would never learn of.
+  throw new JpError("incomplete_turn", "The last turn is incomplete, so it cannot be replaced.", {
+    hint: "Continue it first, or close it.",
+  });
 }
 
 /** The events that close a call and its questions. The last one is its response. */
@@ -116,4 +139,15 @@ export function recordUnscopedQuestions(context: TurnContext): () => Promise<voi
     unsubscribe?.();
     await Promise.all(writes);
   };
+}
+
+export function turnRunningError(id: string): JpError {
+  return new JpError("turn_running", `A turn is already running in conversation ${id}.`, {
+    hint: "Wait until it ends, or use another conversation.",
+  });
+}
+
+export function foreignTurnError(id: string): JpError {
+  const message = `The last turn of ${id} was begun elsewhere, or its record was changed since.`;
+  return new JpError("foreign_turn", message);
 }

@@ -3,6 +3,7 @@ import {
   type CompactionRange,
   type ConversationEvent,
   type ConversationStream,
+  isReplaced,
   pairToolCalls,
   projectRange,
   type SummaryRule,
@@ -134,6 +135,7 @@ function problemOf(reason: string): string {
 function readInPieces({ stream, range, isRaw }: SummaryRequest, maxTokens: number): string[] {
   const events = isRaw
     ? turnsOf(stream.entries)
+        .filter((_, position, turns) => !isReplaced(turns, position))
         .filter(({ index }) => range.fromTurn <= index && index <= range.toTurn)
         .flatMap((turn) => turn.events)
     : projectRange(stream, range);

@@ -21,9 +21,14 @@ import {
 import type { InquiryBackend } from "../inquiry/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { type Clock, JpError, type JsonObject } from "../util/index.ts";
+import type { Clock, JsonObject } from "../util/index.ts";
 import { ToolCycle } from "./calls.ts";
-import { closeTurn, recordUnscopedQuestions } from "./closing.ts";
+import {
+  closeTurnBefore,
+  foreignTurnError,
+  recordUnscopedQuestions,
+  turnRunningError,
+} from "./closing.ts";
 import {
   causeOf,
   checkReply,
@@ -91,6 +96,8 @@ export interface TurnMessage {
   readonly files?: readonly MessageFile[];
   /** False if the answer is not checked against the schema: replays do as older versions did. */
   readonly isChecked?: boolean;
+  /** Models no longer see the turn before, which has to be complete and stays on record. */
+  readonly replacesTurn?: boolean;
 }
 
 /** How a turn ended. */
@@ -149,9 +156,9 @@ export class Turn {
   }
 
   /**
-   * Starts a turn, and closes what an incomplete one before it has left open. Throws `turn_running` and `invalid_file`
-   * before it records anything; `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the
-   * record meanwhile. Everything up to the error is recorded.
+   * Starts a turn, and closes what an incomplete one before it has left open. Before it records anything, throws
+   * `turn_running`, `invalid_file`, and `incomplete_turn` or `nothing_to_replace` if the turn before cannot be replaced;
+   * then `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the record meanwhile.
    */
   async run(request: TurnMessage): Promise<TurnEnd> {
     return this.#alone(() => this.#start(request));
@@ -180,7 +187,7 @@ export class Turn {
     const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());
     await this.#journal.record(
-      ...closeTurn(lastTurnOf(this.#journal.stream.entries), clock, "interrupted"),
+      ...closeTurnBefore(message, lastTurnOf(this.#journal.stream.entries), clock),
       { type: "turn_start", timestamp },
       { type: "chat_request", timestamp, ...message, ...recorded, ...check },
     );
@@ -369,17 +376,6 @@ export class Turn {
     const { view } = this.#window;
     return { ...this.#setup, journal, prompts: this.#prompts, state, view, allowsLater: true };
   }
-}
-
-function turnRunningError(id: string): JpError {
-  return new JpError("turn_running", `A turn is already running in conversation ${id}.`, {
-    hint: "Wait until it ends, or use another conversation.",
-  });
-}
-
-function foreignTurnError(id: string): JpError {
-  const message = `The last turn of ${id} was begun elsewhere, or its record was changed since.`;
-  return new JpError("foreign_turn", message);
 }
 
 /** With the calls that an earlier process has left. */

@@ -241,7 +241,7 @@ function estimateRequest(request: ReplyRequest): number {
 
 /**
  * What the provider has counted for the last request and its reply, and an estimate of what came after. Undefined if
- * it did not say, or if the conversation was compacted since.
+ * it did not say, or if the conversation was compacted or its turn replaced since.
  */
 function measure({ entries }: ConversationStream, { view }: ReplyRequest): number | undefined {
   for (let index = entries.length - 1; index >= 0; index -= 1) {
@@ -252,7 +252,9 @@ function measure({ entries }: ConversationStream, { view }: ReplyRequest): numbe
     const { input, output = 0 } = event.usage;
     if (event.purpose !== "reply" || input === undefined) continue;
     const since = { createdAt: event.timestamp, baseConfig: {}, entries: entries.slice(index) };
-    return input + output + eventTokens(eventsOf((view?.(since) ?? since).entries));
+    const events = [...eventsOf((view?.(since) ?? since).entries)];
+    const isReplaced = events.some((one) => one.type === "chat_request" && one.replacesTurn);
+    return isReplaced ? undefined : input + output + eventTokens(events);
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 /** Which conversation, and which turns of it, the words on the command line mean; and reading them. */
+import { findSeconds } from "../config/index.ts";
 import {
   compareTimestamps,
   conversationCreatedAt,
@@ -6,6 +7,8 @@ import {
   findConversationId,
   type StreamEntry,
   type Timestamp,
+  timestampToMilliseconds,
+  TurnCounter,
 } from "../conversation/index.ts";
 import { oneLine } from "../render/index.ts";
 import {
@@ -17,6 +20,7 @@ import { JpError, isJpError } from "../util/index.ts";
 import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
 import { usageError } from "./exit-status.ts";
+import { hasLabels, type Label } from "./labels.ts";
 
 /** Throws `no_active_conversation`, `conversation_not_found`, `ambiguous_target`. */
 export async function resolveTarget(
@@ -224,4 +228,59 @@ function parseRange(text: string, count: number): TurnRange {
     throw usageError(`Turn ${text} is out of range: the conversation has ${turns}.`);
   }
   return { from: from - 1, to: to - 1 };
+}
+
+/** Config is kept. Compactions refer to turns by number: they are kept if they still cover the same ones. */
+export function keepTurns({ from, to }: TurnRange): (entry: StreamEntry) => boolean {
+  const counter = new TurnCounter();
+  return (entry) => {
+    const { eventType, content } = entry;
+    if (eventType === undefined && content.kind === "compaction")
+      return from === 0 && content.compaction.toTurn <= to;
+    if (eventType === undefined) return true;
+    const turn = counter.next(eventType);
+    return from <= turn && turn <= to;
+  };
+}
+
+/** Which conversations are listed or searched. */
+export interface SelectionFlags {
+  readonly label?: readonly Label[];
+  /** When they were started: from this time on, until that one. */
+  readonly from?: string;
+  readonly until?: string;
+}
+
+/** Throws `usage`. */
+export function selectionOf(
+  { label = [], from, until }: SelectionFlags,
+  { clock }: Pick<CommandContext, "clock">,
+): (summary: WorkspaceSummary) => boolean {
+  const now = clock.now().getTime();
+  const start = from === undefined ? Number.NEGATIVE_INFINITY : parseTime(from, now);
+  const end = until === undefined ? Number.POSITIVE_INFINITY : parseTime(until, now);
+  return ({ id, metadata }) => {
+    const createdAt = timestampToMilliseconds(conversationCreatedAt(id));
+    return start <= createdAt && createdAt < end && hasLabels(metadata, label);
+  };
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+/** A time with its zone, or a day in UTC. */
+const DATE = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d))?$/;
+
+/** How long ago, a date, or the ID of a conversation, in milliseconds since the epoch. Throws `usage`. */
+function parseTime(text: string, now: number): number {
+  const [, weeks] = /^(\d+)w$/.exec(text) ?? [];
+  if (weeks !== undefined) return now - Number(weeks) * 7 * DAY_MS;
+  const seconds = findSeconds(text);
+  if (seconds !== undefined) return now - seconds * 1000;
+  const date = DATE.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(date)) return date;
+  const id = text.startsWith("jp-c") ? findConversationId(text) : undefined;
+  if (id !== undefined) return timestampToMilliseconds(conversationCreatedAt(id));
+  throw usageError(
+    `Not a time: ${oneLine(text)}`,
+    "Write how long ago (2h, 3d, 1w), a date (2026-01-31, 2026-01-31T09:00:00Z) or a conversation's ID.",
+  );
 }

@@ -53,6 +53,10 @@ export function wantsPlainText(
   return style === undefined ? terminal === "dumb" : style === "plain";
 }
 
+export function canOpenSession({ isInteractive: isOnTerminal, environment }: Host): boolean {
+  return isOnTerminal() && environment.variables["JP_NONINTERACTIVE"] !== "1";
+}
+
 /** Opening `process.stdout` would load Node's socket code, which takes longer than printing help. */
 export function writeOut(text: string): void {
   try {

@@ -26,6 +26,11 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/query/definition.ts")).defineQuery,
   },
   {
+    name: "resume",
+    description: "Continue an earlier conversation in a session",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineResume,
+  },
+  {
     name: "conversation",
     alias: "c",
     description: "List, read, search and manage conversations",

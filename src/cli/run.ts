@@ -7,7 +7,14 @@ import { columnsOf, controllingTerminal } from "../terminal/index.ts";
 import { isJpError } from "../util/index.ts";
 import type { GlobalOptions } from "./context.ts";
 import { ExitStatus } from "./exit-status.ts";
-import { hasPipedInput, type Host, isInteractive, isTerminal, writeOut } from "./host.ts";
+import {
+  canOpenSession,
+  hasPipedInput,
+  type Host,
+  isInteractive,
+  isTerminal,
+  writeOut,
+} from "./host.ts";
 
 /** Runs the command line of this process and sets its exit status. */
 export async function runInProcess(version: string): Promise<void> {
@@ -46,10 +53,6 @@ async function runCommandLine(args: readonly string[], host: Host): Promise<void
   }
 }
 
-function canOpenSession({ isInteractive: isOnTerminal, environment }: Host): boolean {
-  return isOnTerminal() && environment.variables["JP_NONINTERACTIVE"] !== "1";
-}
-
 async function openSession(host: Host, options: GlobalOptions): Promise<void> {
   const { session } = await import("./command/session/session.ts");
   await session(host, options);
@@ -62,7 +65,7 @@ async function suggestQuery(
   { stderr }: Host,
 ): Promise<void> {
   if (!/\s/.test(args.join(" ")) && message.includes("Did you mean")) return;
-  const { shellWord } = await import("./command/query/incomplete.ts");
+  const { shellWord } = await import("../render/index.ts");
   stderr.write(`To ask the assistant: jp query ${shellWord(args.join(" "))}\n`);
 }
 

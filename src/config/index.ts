@@ -27,6 +27,7 @@ export {
 export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
+export { findSeconds } from "./duration.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
 export { type Edit, setInText } from "./edit-file.ts";
 export {

@@ -4,7 +4,7 @@ import type { Compaction, ToolCallCompaction } from "./entry.ts";
 import { compactionsOf } from "./projection.ts";
 import type { ConversationStream } from "./stream.ts";
 import { timestampToMilliseconds } from "./timestamp.ts";
-import { type RecordedTurn, turnsOf } from "./turns.ts";
+import { isReplaced, type RecordedTurn, turnsOf } from "./turns.ts";
 
 /** Where a range of turns starts or ends. */
 export type TurnBound =
@@ -88,6 +88,7 @@ export function planCompactions<Rule extends CompactionRule>(
     if (fromTurn > toTurn) return [];
     if (rule.summary === undefined) return [{ fromTurn, toTurn, rule }];
     const range = extend({ fromTurn, toTurn }, summaries);
+    if (isAllReplaced(range, turns)) return [];
     summaries.push(range);
     return [{ ...range, rule }];
   });
@@ -132,6 +133,14 @@ export function describeCompaction({
 /** As users see it: `turn 3`, or `turns 2..5`. */
 export function describeTurns({ fromTurn, toTurn }: CompactionRange): string {
   return fromTurn === toTurn ? `turn ${fromTurn + 1}` : `turns ${fromTurn + 1}..${toTurn + 1}`;
+}
+
+/** Models see none of it, so that there is nothing to summarize. */
+function isAllReplaced(range: CompactionRange, turns: readonly RecordedTurn[]): boolean {
+  return turns.every(
+    ({ index }, position) =>
+      index < range.fromTurn || index > range.toTurn || isReplaced(turns, position),
+  );
 }
 
 interface Place {

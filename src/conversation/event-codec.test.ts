@@ -55,6 +55,12 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       `{${head("chat_request")},"content":"Again","author":"jp","correction":"not JSON",` +
         '"metadata":{"jp_ts":"{\\"correction\\":\\"not JSON\\"}"}}',
     ],
+    [
+      "a request that replaces the turn before",
+      { ...chatRequest("Again"), replacesTurn: true },
+      `{${head("chat_request")},"content":"Again","replaces":true,` +
+        '"metadata":{"jp_ts":"{\\"replaces\\":true}"}}',
+    ],
     ["a message", message("Hello"), `{${head("chat_response")},"message":"Hello"}`],
     ["reasoning", reasoning("Hm"), `{${head("chat_response")},"reasoning":"Hm"}`],
     [

@@ -169,18 +169,18 @@ const OUTCOME_KEYS = [
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   turn_start: { keys: knownKeys(), parse: () => ({ type: "turn_start" }), toJson: () => ({}) },
   chat_request: {
-    keys: knownKeys("content", "schema", "author", "files", "checked", "correction"),
+    keys: knownKeys("content", "schema", "author", "files", "checked", "correction", "replaces"),
     parse: parseChatRequest,
     toJson: (event, notation) => ({
       content: event.content,
       ...(event.schema !== undefined && { schema: event.schema }),
       ...(event.author !== undefined && { author: event.author }),
       ...(event.files !== undefined && notation.files(event.files)),
-      ...checkToJson(event),
+      ...marksToJson(event),
     }),
     mirror: (event) => ({
       ...(event.files !== undefined && { files: event.files.map(fileToJson) }),
-      ...checkToJson(event),
+      ...marksToJson(event),
     }),
   },
   chat_response: {
@@ -312,13 +312,15 @@ function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
     ...(shape.value["files"] != null && { files: arrayField(shape, "files").map(parseFile) }),
     ...(optionalBoolean(shape, "checked") === true && { isChecked: true }),
     ...(correction !== undefined && { correction }),
+    ...(optionalBoolean(shape, "replaces") === true && { replacesTurn: true }),
   };
 }
 
-function checkToJson({ isChecked, correction }: ChatRequest): JsonObject {
+function marksToJson({ isChecked, correction, replacesTurn }: ChatRequest): JsonObject {
   return {
     ...(isChecked === true && { checked: true }),
     ...(correction !== undefined && { correction }),
+    ...(replacesTurn === true && { replaces: true }),
   };
 }
 

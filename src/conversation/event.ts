@@ -54,6 +54,8 @@ export interface ChatRequest extends EventBase {
   readonly isChecked?: boolean;
   /** Set if jp asks again, not the user: what is wrong with the answer before, one problem per line. */
   readonly correction?: string;
+  /** This turn takes the place of the one before, which models no longer see. It stays on record. */
+  readonly replacesTurn?: boolean;
 }
 
 /** A message, reasoning or structured output of the assistant. */

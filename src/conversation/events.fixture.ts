@@ -264,6 +264,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         files: anyFiles,
         isChecked: fc.constant(true),
         correction: anyText,
+        replacesTurn: fc.constant(true),
       },
     ),
   ),

@@ -93,6 +93,8 @@ export {
   type TurnProgress,
 } from "./turn-progress.ts";
 export {
+  findRequest,
+  isReplaced,
   lastTurnOf,
   type Pair,
   type Pairing,

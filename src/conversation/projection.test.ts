@@ -227,3 +227,43 @@ test("a turn that is too long keeps only the files of its last results", () => {
     ["ok", 1],
   ]);
 });
+
+const again = (index: number): ConversationEvent[] =>
+  turn(index).map((event) =>
+    event.type === "chat_request" ? { ...event, replacesTurn: true } : event,
+  );
+
+describe("a turn that replaces the one before", () => {
+  test("is seen in its place", () => {
+    const stream = streamOf(...turn(0), ...turn(1), ...again(2), ...turn(3));
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...turn(2), ...turn(3)]);
+  });
+
+  test("can be replaced in turn", () => {
+    const stream = streamOf(...turn(0), ...turn(1), ...again(2), ...again(3));
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...turn(3)]);
+  });
+
+  test("replaces nothing more when the view is projected again", () => {
+    const once = project(streamOf(...turn(0), ...turn(1), ...again(2)));
+    expect(projectEvents(once)).toStrictEqual([...turn(0), ...turn(2)]);
+  });
+
+  test("replaces nothing if it is the first", () => {
+    expect(projectEvents(streamOf(...again(0), ...turn(1)))).toStrictEqual([
+      ...turn(0),
+      ...turn(1),
+    ]);
+  });
+
+  test("counts for compactions, which go by number, and leaves a summary of the replaced turn", () => {
+    const stream = streamOf(
+      ...turn(0),
+      ...turn(1),
+      compaction(0, 1, summary("both")),
+      ...again(2),
+      compaction(2, 2, { reasoning: "strip" }),
+    );
+    expect(projectEvents(stream)).toStrictEqual([...summarized(0, "both"), ...turn(2)]);
+  });
+});

@@ -1,19 +1,23 @@
 /**
- * Applies compactions: the events of each turn as a model should see them. For each turn and policy,
- * the latest compaction that covers the turn applies. A summary overrides the other policies.
+ * Applies compactions and leaves out replaced turns: the events of each turn as a model should see them. For each
+ * turn and policy, the latest compaction that covers the turn applies. A summary overrides the other policies.
  */
 import { type Compaction, StreamEntry } from "./entry.ts";
-import type { ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
+import type { ChatRequest, ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
 import type { ConversationStream } from "./stream.ts";
 import { compareTimestamps } from "./timestamp.ts";
-import { pairToolCalls, type RecordedTurn, turnsOf } from "./turns.ts";
+import { isReplaced, pairToolCalls, type RecordedTurn, turnsOf } from "./turns.ts";
 
 const SUMMARY_REQUEST =
   "[The earlier part of this conversation was summarized. The summary follows.]";
 
-/** The stream with its compactions applied. Returns the same stream if there are none. */
+/** The stream with its compactions applied and without replaced turns. The same stream if there are none. */
 export function project(stream: ConversationStream): ConversationStream {
-  if (compactionsOf(stream).length === 0) return stream;
+  const hasReplaced = stream.entries.some(
+    ({ eventType, event }) =>
+      eventType === "chat_request" && event?.type === "chat_request" && event.replacesTurn === true,
+  );
+  if (compactionsOf(stream).length === 0 && !hasReplaced) return stream;
   const events = projectTurns(stream).flatMap((turn) => turn.events);
   return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
 }
@@ -34,16 +38,18 @@ export function projectTurns(
   const compactions = compactionsOf(stream);
   const projected: RecordedTurn[] = [];
   let previous: Compaction | undefined;
-  for (const turn of turnsOf(stream.entries)) {
+  const turns = turnsOf(stream.entries);
+  for (const [position, turn] of turns.entries()) {
     if (turn.index < fromTurn || turn.index > toTurn) continue;
     const summarized = latest(compactions, turn, "summary");
     const last = projected.at(-1);
     if (summarized !== undefined && summarized === previous && last !== undefined) {
       projected[projected.length - 1] = { ...last, lastIndex: turn.index };
-    } else {
-      const events =
-        summarized === undefined ? trimTurn(turn, compactions) : summarize(turn, summarized);
-      projected.push({ index: turn.index, events });
+    } else if (summarized !== undefined) {
+      projected.push({ index: turn.index, events: summarize(turn, summarized) });
+    } else if (!isReplaced(turns, position)) {
+      // A replaced turn that is summarized is left out only with its summary.
+      projected.push({ index: turn.index, events: trimTurn(turn, compactions) });
     }
     previous = summarized;
   }
@@ -91,6 +97,8 @@ function trimTurn(
   );
   return turn.events.flatMap((event) => {
     switch (event.type) {
+      case "chat_request":
+        return [unmarked(event)];
       case "chat_response":
         return isReasoningStripped && event.content.type === "reasoning" ? [] : [event];
       case "tool_call_request":
@@ -147,6 +155,12 @@ function cut(content: string): string {
   const kept = content.slice(0, MAX_KEPT_RESULT).toWellFormed();
   const { length } = content;
   return `${kept}\n[compacted] The first ${MAX_KEPT_RESULT} of ${length} characters: the context window is full.`;
+}
+
+/** What it replaces is gone from this view, which may be projected again. */
+function unmarked(event: ChatRequest): ChatRequest {
+  const { replacesTurn, ...rest } = event;
+  return replacesTurn === true ? rest : event;
 }
 
 function trimCall(

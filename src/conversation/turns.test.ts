@@ -16,7 +16,7 @@ import {
 } from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
 import { eventsOf } from "./stream.ts";
-import { pairInquiries, pairToolCalls, TurnCounter, turnsOf } from "./turns.ts";
+import { findRequest, pairInquiries, pairToolCalls, TurnCounter, turnsOf } from "./turns.ts";
 
 test("a record without turn starts is one turn", () => {
   const events = [chatRequest("one"), message("1"), chatRequest("two"), message("2")];
@@ -258,4 +258,13 @@ describe("tool calls", () => {
       orphans: [stranger],
     });
   });
+});
+
+test("the request of a turn has everything the user added, but not what jp said", () => {
+  const correction = { ...chatRequest("Not JSON."), correction: "wrong" };
+  const events = [turnStart(), chatRequest("Fix it."), chatRequest("In b.ts."), correction];
+  expect([findRequest(events)?.content, findRequest([turnStart()])]).toEqual([
+    "Fix it.\n\nIn b.ts.",
+    undefined,
+  ]);
 });

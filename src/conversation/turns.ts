@@ -5,6 +5,7 @@
  */
 import type { StreamEntry } from "./entry.ts";
 import type {
+  ChatRequest,
   ConversationEvent,
   InquiryEscalation,
   InquiryRequest,
@@ -34,6 +35,24 @@ export function lastTurnOf(entries: readonly StreamEntry[]): readonly Conversati
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   if (start === -1) return [];
   return entries.slice(start).flatMap(({ event }) => (event === undefined ? [] : [event]));
+}
+
+/**
+ * What the user asked in a turn, with everything they added to it later. Undefined if they asked nothing. `events`
+ * must belong to one turn.
+ */
+export function findRequest(events: readonly ConversationEvent[]): ChatRequest | undefined {
+  const [first, ...others] = events
+    .filter((event) => event.type === "chat_request")
+    .filter(({ correction }) => correction === undefined);
+  if (first === undefined || others.length === 0) return first;
+  return { ...first, content: [first, ...others].map(({ content }) => content).join("\n\n") };
+}
+
+/** Whether the next turn has taken the place of the turn at this position, so that models no longer see it. */
+export function isReplaced(turns: readonly RecordedTurn[], position: number): boolean {
+  const next = turns[position + 1]?.events ?? [];
+  return next.some((event) => event.type === "chat_request" && event.replacesTurn === true);
 }
 
 /** Splits entries that are read in batches, of which the first may not be the record's first. */

@@ -33,7 +33,7 @@ export {
   pendingToJson,
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
-export { firstLine, jsonLine, neutralize, oneLine } from "./neutralize.ts";
+export { firstLine, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
 export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
 export { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {

@@ -33,6 +33,7 @@ function renderEvent(event: ConversationEvent): string[] {
     case "chat_request":
       return [
         `## ${oneLine(event.author ?? "You")} on ${time}`,
+        ...(event.replacesTurn === true ? ["_Replaces the turn before._"] : []),
         ...describeFiles(event),
         neutralize(event.content.trim()),
       ];

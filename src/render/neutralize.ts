@@ -83,3 +83,12 @@ function escape(character: string): string {
 function hexadecimal(code: number): string {
   return code.toString(16).toUpperCase().padStart(4, "0");
 }
+
+/** Ids come from providers and tools. What a terminal would act on is escaped as Bash and Zsh read it. */
+export function shellWord(text: string): string {
+  if (/^[\w.:/@%+-]+$/.test(text)) return text;
+  if (oneLine(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return `$'${jsonLine(text)
+    .slice(1, -1)
+    .replaceAll("'", String.raw`\'`)}'`;
+}

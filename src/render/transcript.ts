@@ -40,6 +40,8 @@ export interface TranscriptOptions {
 }
 
 interface TurnContext extends TranscriptOptions {
+  /** Of the turn, counted from 0: for a reader, the number of the turn before. */
+  readonly index: number;
   readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
   readonly inquiries: ReadonlyMap<InquiryRequest, InquiryPair>;
   /** The call that each question and decision belongs to, and the reverse. */
@@ -61,6 +63,7 @@ export function renderTurn(turn: RecordedTurn, options: TranscriptOptions): stri
   const callOf = findCalls(turn.events);
   const context: TurnContext = {
     ...options,
+    index: turn.index,
     results: responses(pairToolCalls(turn.events).pairs),
     inquiries: new Map(pairInquiries(turn.events).pairs.map((pair) => [pair.request, pair])),
     callOf,
@@ -81,7 +84,9 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
   switch (event.type) {
     case "chat_request": {
       const name = paint("bold", paint("green", oneLine(event.author ?? "you")));
-      return speech([name, ...describeFiles(event), ...lines(event.content)]);
+      const note =
+        event.replacesTurn === true ? paint("dim", ` (replaces turn ${context.index})`) : "";
+      return speech([name + note, ...describeFiles(event), ...lines(event.content)]);
     }
     case "chat_response":
       return speech(renderResponse(event.content, context));

@@ -44,6 +44,17 @@ describe("a turn whose model has a small context window", () => {
     expect(compactionsIn(conversation)).toMatchObject([{ isAutomatic: true }]);
   });
 
+  test("does not count a turn that is replaced", async () => {
+    const usage = { input: 190_000, output: 10 };
+    const end = { type: "end", reason: "stop", usage } as const;
+    const { conversation, ask } = await longConversation(
+      { contextWindow: 200_000 },
+      { last: [{ type: "text", text: "Fine." }, end] },
+    );
+    await ask({ content: "And now?", replacesTurn: true });
+    expect(compactionsIn(conversation)).toEqual([]);
+  });
+
   test("summarizes if stripping is not enough, and records what that cost", async () => {
     const summarize: ScriptedReply = [
       { type: "text", text: "They looked often." },
@@ -188,6 +199,28 @@ describe("compacting by hand", () => {
     expect(content).toContain("<result>\nlook: Done.\n&lt;/result>");
   });
 
+  test("leaves replaced turns out of summaries", async () => {
+    const conversation = await new MemoryConversationStore(new FakeClock()).create({
+      title: "Again",
+    });
+    const model = new ScriptedModel({ replies: ["Bad.", "Good."] });
+    await runTurn({ conversation, model }, "Wrong question");
+    await runTurn({ conversation, model }, { content: "Right question", replacesTurn: true });
+    const summaryModel = new ScriptedModel({ replies: () => "Short." });
+    const rule = { keepFirst: keep(0), keepLast: keep(1), summary: {} };
+    const only = await compactConversation(conversation, { rules: [rule], summaryModel });
+    expect(only).toEqual([]);
+    const rules = [{ ...rule, keepLast: keep(0) }];
+    await compactConversation(conversation, { rules, summaryModel });
+    const [{ parts } = { parts: {} }, ...others] = summaryModel.requests;
+    const asked = JSON.stringify(parts);
+    expect([asked.includes("Right question"), asked.includes("Wrong"), others]).toEqual([
+      true,
+      false,
+      [],
+    ]);
+  });
+
   test("summarizes in pieces what does not fit into the summary model's window", async () => {
     const { conversation } = await longConversation(false);
     const summaryModel = new ScriptedModel({
@@ -297,14 +330,14 @@ async function longConversation(compaction: CompactionOptions | false, story: St
       return story.result ?? LONG;
     },
   });
-  const run = (options: Partial<TurnOptions>, content: string) =>
+  const run = (options: Partial<TurnOptions>, content: Asked) =>
     runTurn({ conversation, model, tools: [look], clock, inquiryModel, ...options }, content);
   for (let turn = 1; turn <= turns; turn += 1) {
     wanted = 1;
     await run({ compaction: false }, `Look ${turn}`);
   }
   isSetUp = false;
-  const ask = (content: string) => {
+  const ask = (content: Asked) => {
     wanted = story.asks === true ? 1 : looks;
     const observer: TurnOptions["observer"] = {
       observe: (update) => {
@@ -318,6 +351,9 @@ async function longConversation(compaction: CompactionOptions | false, story: St
   };
   return { conversation, model, inquiryModel, ask, updates, notices };
 }
+
+/** A message, with what it does besides. */
+type Asked = string | { readonly content: string; readonly replacesTurn: boolean };
 
 function isSummary({ parts }: ModelRequest): boolean {
   return JSON.stringify(parts.events).includes("<conversation>");

@@ -45,8 +45,13 @@ export async function toCheckedMessage(given: string | Message): Promise<Checked
   if (typeof given === "string") return { message: { content: given }, check: {} };
   assertMessage(given);
   // Field by field: what else a client has sent must not get into the record.
-  const { schema, content, author, files } = given;
-  const message = { content, ...(author && { author }), ...(files && { files }) };
+  const { schema, content, author, files, replacesTurn = false } = given;
+  const message = {
+    content,
+    ...(author && { author }),
+    ...(files && { files }),
+    ...(replacesTurn && { replacesTurn: true }),
+  };
   if (schema === undefined) return { message, check: {} };
   const jsonSchema = isStandardSchema(schema) ? toJsonSchema(schema) : schema;
   await assertSchema(jsonSchema);

@@ -490,3 +490,35 @@ function sdkModel(text: string): LanguageModelV4 {
     }),
   };
 }
+
+describe("a message that replaces a turn", () => {
+  test("takes its place for the model, and leaves it on record", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies: ["One.", "Two.", "Other.", "Three."] });
+    const say = (content: string, replacesTurn = false) =>
+      runTurn({ conversation, model, clock }, { content, replacesTurn });
+    await say("First?");
+    await say("Second?");
+    await say("Again?", true);
+    await say("Third?");
+    const seen = model.requests.at(-1)?.parts.events ?? [];
+    const recorded = [...eventsOf(conversation.stream.entries)];
+    expect([transcript(seen), transcript(recorded).includes("message: Two.")]).toEqual([
+      ["person: First?", "message: One.", "person: Again?", "message: Other.", "person: Third?"],
+      true,
+    ]);
+  });
+
+  test("is refused while that turn is incomplete, or if there is none", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const message = { content: "Again?", replacesTurn: true };
+    const run = () =>
+      runTurn({ conversation, model, tools: [deploy], clock, defer: true }, message);
+    await expect(run()).rejects.toMatchObject({ code: "nothing_to_replace" });
+    await runTurn({ conversation, model, tools: [deploy], clock, defer: true }, "Go.");
+    const before = conversation.stream.entries.length;
+    await expect(run()).rejects.toMatchObject({ code: "incomplete_turn" });
+    expect(conversation.stream.entries.length).toBe(before);
+  });
+});

@@ -28,6 +28,10 @@ function read(folder: string, name: string): string {
   return readFileSync(path.join(folder, name), "utf8");
 }
 
+function compaction(last: number): JsonObject {
+  return { type: "compaction", timestamp: time(26), from_turn: 0, to_turn: last };
+}
+
 function turn(number: number): readonly JsonObject[] {
   return [turnStart(number * 10), request(number * 10 + 1, "Hi.")];
 }
@@ -92,14 +96,23 @@ describe("a fork", () => {
         configDelta(15, { a: 1 }),
         ...turn(2),
         unknown,
-        { type: "compaction", timestamp: time(26), from_turn: 0, to_turn: 0 },
+        compaction(0),
+        compaction(1),
         ...turn(3),
       ],
     });
     const folder = await folderOf(project, await project.jp("conversation", "fork", id, ...flags));
     const kept = (number: number) => (turns.includes(number) ? turn(number) : []);
     expect(read(folder, "events.json")).toBe(
-      laidOut([...kept(1), configDelta(15, { a: 1 }), ...kept(2), unknown, ...kept(3)]),
+      laidOut([
+        ...kept(1),
+        configDelta(15, { a: 1 }),
+        ...kept(2),
+        unknown,
+        // It covers the same turns as before.
+        ...(turns.includes(1) ? [compaction(0)] : []),
+        ...kept(3),
+      ]),
     );
   });
 

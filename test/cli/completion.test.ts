@@ -59,6 +59,12 @@ describe("completion", () => {
     expect(found).toEqual(lists.map(() => ["archive"]));
   });
 
+  test("offers the labels in use", async () => {
+    const project = new Project();
+    project.place({ second: 0, metadata: { labels: { branch: "main", draft: "" } }, events: [] });
+    expect(await valuesFor(project, "c", "ls", "--label", "")).toEqual(["branch=main", "draft"]);
+  });
+
   test("offers options, including global ones, in every position", async () => {
     const project = new Project({ isBare: true });
     expect({
@@ -67,7 +73,7 @@ describe("completion", () => {
       between: await valuesFor(project, "c", "show", "some", "--f"),
       afterTheEnd: await valuesFor(project, "c", "show", "--", "--f"),
     }).toEqual({
-      own: ["--local", "--limit"],
+      own: ["--label", "--local", "--limit"],
       global: ["--workspace", "--width"],
       between: ["--format"],
       afterTheEnd: [],

@@ -35,6 +35,7 @@ describe("help", () => {
           "Commands:",
           "  init                    Create a workspace in a folder",
           "  query|q                 Ask the assistant",
+          "  resume                  Continue an earlier conversation in a session",
           "  conversation|c          List, read, search and manage conversations",
           "  inquiry                 List, inspect and answer questions",
           "  attachment|a            Attach files, pages and command output",
@@ -88,6 +89,7 @@ describe("help", () => {
           "edit",
           "archive",
           "unarchive",
+          "label",
           "help",
         ],
       });
@@ -147,6 +149,11 @@ describe("a usage error", () => {
       "too many arguments for 'ls'. Expected 0 arguments but got 1: extra.",
     ],
   ];
+
+  test("is told from other errors in the built command too", async () => {
+    const { status, stderr } = await new Project().jpProcess("conversation", "ls", "--limit", "x");
+    expect([status, stderr.split("\n").length]).toEqual([2, 3]);
+  });
 
   test("exits with status 2, a message and a pointer to --help", async () => {
     const project = new Project();

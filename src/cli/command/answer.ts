@@ -8,7 +8,7 @@ import {
   explainPerson,
   timestampToMilliseconds,
 } from "../../conversation/index.ts";
-import { describeAnswer, oneLine, type PendingRow } from "../../render/index.ts";
+import { describeAnswer, oneLine, type PendingRow, shellWord } from "../../render/index.ts";
 import type { TerminalPrompter } from "../../terminal/index.ts";
 import {
   answerInquiry,
@@ -27,7 +27,6 @@ import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts"
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { listEverywhere } from "./pending.ts";
-import { shellWord } from "./query/incomplete.ts";
 import { query } from "./query/query.ts";
 
 export interface AnswerFlags {

@@ -25,6 +25,19 @@ with. Existing files are never overwritten.`,
     .action(command(async () => (await import("./init.ts")).init));
 }
 
+export function defineResume(definition: Command): void {
+  definition
+    .argument("[target]", "The conversation; without one, you choose from a list")
+    .addHelpText("after", targetHelp())
+    .addHelpText(
+      "after",
+      `
+Opens an interactive session. Without a terminal, jp makes the conversation the
+active one, or lists all of them and exits with status 2.`,
+    )
+    .action(command(async () => (await import("./session/resume.ts")).resume));
+}
+
 const OUTCOMES = ["answered", "redacted", "cancelled", "unanswered"];
 const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default", "answers_file"];
 

@@ -2,7 +2,6 @@
 import * as v from "valibot";
 import { isJsonObject, isLoopback, type Json, type JsonObject } from "../../util/index.ts";
 import { DEFAULTS } from "../defaults.ts";
-import { modelIdSchema } from "../model-id.ts";
 import { toJson } from "../schema-node.ts";
 import { assistantGroup } from "./assistant.ts";
 import {
@@ -10,100 +9,20 @@ import {
   behaviour,
   described,
   group,
-  list,
   namedBy,
   openGroup,
   unsupported,
   wholeNumber,
 } from "./node.ts";
-import { compactionSchema } from "./compaction.ts";
+import { conversationGroup } from "./conversation.ts";
 import { providersSchema } from "./providers.ts";
-import { toolsSchema } from "./tool.ts";
 
 // TypeScript infers types only so deep: the two largest groups have types of their own.
 type PartialAssistant = v.InferOutput<typeof assistantGroup>;
 
-const assistant: v.GenericSchema<unknown, PartialAssistant> = assistantGroup;
-
-/** An address in parts. Params become its query. */
-const attachment = v.object({
-  type: v.pipe(v.string(), v.nonEmpty()),
-  path: v.string(),
-  params: v.optional(namedBy(v.union([v.string(), v.array(v.string())]))),
-});
-
-const conversationGroup = group({
-  title: group({
-    generate: group({
-      auto: described(
-        "ask a model for the title of a new conversation; by default, only if one is named below",
-        v.boolean(),
-      ),
-      model: group({
-        id: described("the model that generates titles", modelIdSchema),
-        parameters: described(
-          "its parameters",
-          v.pipe(openGroup({}), behaviour({ isModelParameters: true })),
-        ),
-      }),
-    }),
-  }),
-  tools: toolsSchema,
-  attachments: described(
-    "what to attach to the conversation: paths in the workspace (files, folders, patterns such as docs/**/*.md), " +
-      "https:// pages, cmd:<command>, mcp+<server>+<resource>, or a table with type, path and params",
-    list.of(v.union([v.string(), attachment])),
-  ),
-  inquiry: group({
-    assistant,
-    schema: described(
-      "stable (one schema per type of question, good for caching) or bound (the schema names the inquiry)",
-      v.picklist(["stable", "bound"]),
-    ),
-    max_parallel: described(
-      "how many questions to send to a model at once; by default 1 to a local model, any number to others",
-      wholeNumber({ min: 1, max: 1000 }),
-    ),
-  }),
-  limits: group({
-    automatic_answers_per_call: described(
-      "maximum number of automatic answers per call: from config, memory, a default or a model",
-      wholeNumber({ min: 0, max: 1000 }),
-    ),
-    automatic_answers_per_turn: described(
-      "the same, for all calls of a turn together",
-      wholeNumber({ min: 0, max: 10_000 }),
-    ),
-    record_bytes_per_call: described(
-      "maximum number of bytes a call adds to the record: its questions, answers and result",
-      wholeNumber({ min: 1024, max: 67_108_864 }),
-    ),
-  }),
-  compaction: compactionSchema,
-  surroundings: group({
-    folder: described("tell the model the current folder", v.boolean()),
-    platform: described("tell the model the operating system", v.boolean()),
-    date: described("tell the model the date", v.boolean()),
-    git: described("tell the model the branch, and how many files have changed", v.boolean()),
-    agents_md: described(
-      "give the model the AGENTS.md of the workspace, and the one nearest to the current folder",
-      v.boolean(),
-    ),
-  }),
-  start_local: described(
-    "store new conversations outside the workspace, for you alone",
-    v.boolean(),
-  ),
-  default_id: described(
-    "the conversation to use when none is active in this terminal: last_activated, " +
-      "last_created, previous, an id, or ask (name one yourself)",
-    v.string(),
-  ),
-  max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
-});
-
 interface PartialConversation extends v.InferOutput<typeof conversationGroup> {}
 
+const assistant: v.GenericSchema<unknown, PartialAssistant> = assistantGroup;
 const conversation: v.GenericSchema<unknown, PartialConversation> = conversationGroup;
 
 const progress = group({

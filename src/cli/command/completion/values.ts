@@ -17,6 +17,7 @@ import { type CommandContext, createContext } from "../../context.ts";
 import { lastActivity } from "../../conversations.ts";
 import { TARGET_KEYWORDS } from "../../define.ts";
 import type { Host } from "../../host.ts";
+import { labelText } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
 import { shippedConfig } from "../../../runtime/index.ts";
 import type { Candidate, Position } from "./complete.ts";
@@ -36,6 +37,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   value: ({ operands: [key = ""] }) => findKeyValues(key),
   setting: findSettings,
   person: findPeople,
+  label: findLabels,
 };
 
 export async function findValues(position: Position, host: Host): Promise<readonly Candidate[]> {
@@ -69,6 +71,15 @@ async function findTargets({ word }: Position, context: CommandContext) {
     description.toLowerCase().includes(word.toLowerCase()),
   );
   return titled.length === 1 ? titled.map((one) => ({ ...one, replacesWord: true })) : [];
+}
+
+/** Those in use. */
+async function findLabels(_position: Position, context: CommandContext) {
+  const summaries = await context.workspace.conversations.list({ which: "all" });
+  const labels = summaries.flatMap(({ metadata }) => Object.entries(metadata?.labels ?? {}));
+  return [...new Set(labels.map(([key, value]) => labelText(key, value)))].map((value) => ({
+    value,
+  }));
 }
 
 /** Options also take groups. */

@@ -12,6 +12,7 @@ import {
   withConfigOption,
   withTurns,
 } from "../../define.ts";
+import { labelOption } from "../../labels.ts";
 
 const SORT_KEYS = ["activity", "created", "title"];
 const SCOPES = [
@@ -29,11 +30,11 @@ export function defineConversation(group: Command): void {
   defineReaders(group);
   defineGrep(group);
   defineWriters(group);
+  defineLabels(group);
 }
 
 function defineReaders(group: Command): void {
-  group
-    .command("ls")
+  withSelection(group.command("ls"))
     .description("List conversations, the most recent last")
     .option("-a, --archived", "List archived conversations instead")
     .option("--local", "List only conversations stored outside the workspace, for you alone")
@@ -66,9 +67,38 @@ function defineReaders(group: Command): void {
     .action(command(async () => (await import("./show.ts")).printPath));
 }
 
+/** Which conversations are listed or searched. */
+function withSelection(definition: Command): Command {
+  return definition
+    .addOption(labelOption("Only with this label: key, or key=value; repeatable"))
+    .option("--from <time>", "Only those started since: 3d (ago), a date, or an ID")
+    .option("--until <time>", "Only those started before this");
+}
+
+function defineLabels(group: Command): void {
+  const labels = withTargets(group.command("label")).description("Manage labels of conversations");
+  withTargets(labels.command("add <label...>"))
+    .description("Add labels: key or key=value")
+    .action(command(async () => (await import("./label.ts")).addLabels));
+  withTargets(labels.command("rm [label...]"))
+    .description("Remove labels by key; all of them without one")
+    .action(command(async () => (await import("./label.ts")).removeLabels));
+  withTargets(labels.command("ls", { isDefault: true }))
+    .description("List labels (default)")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./label.ts")).listLabels));
+}
+
+function withTargets(definition: Command): Command {
+  return definition.option(
+    "--id <target>",
+    "The conversation (default: the active one); repeatable",
+    collect,
+  );
+}
+
 function defineGrep(group: Command): void {
-  group
-    .command("grep <pattern...>")
+  withSelection(group.command("grep <pattern...>"))
     .description("Search messages, tool calls and questions, but never answers to questions")
     .option("-r, --regex", "Treat the patterns as regular expressions")
     .option("-i, --ignore-case", "Ignore case (default unless a pattern has a capital letter)")
@@ -145,6 +175,8 @@ function defineWriters(group: Command): void {
   withTurns(group.command("fork [target]"))
     .description("Copy a conversation, or some of its turns, into a new one")
     .option("-t, --title <title>", "Title of the copy")
+    .addOption(labelOption("Label the copy: key or key=value; repeatable"))
+    .option("--reset-labels", "Leave out the labels of the original")
     .option("--activate", "Make the copy the active conversation")
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./manage.ts")).forkConversation));

@@ -8,11 +8,16 @@ import {
 import { neutralize, oneLine } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
 import type { CommandContext } from "../../context.ts";
-import { readEntries, resolveTargets } from "../../conversations.ts";
+import {
+  readEntries,
+  resolveTargets,
+  type SelectionFlags,
+  selectionOf,
+} from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
 
-export interface GrepFlags extends PatternFlags {
+export interface GrepFlags extends PatternFlags, SelectionFlags {
   readonly id?: readonly string[];
   readonly archived?: boolean;
   readonly scope?: readonly (SearchScope | "title")[];
@@ -71,10 +76,12 @@ async function grepConversation(summary: ConversationSummary, job: Job): Promise
 }
 
 async function listSearched(options: GrepFlags, context: CommandContext) {
-  if (options.id !== undefined) return resolveTargets(context, options.id);
+  const isSelected = selectionOf(options, context);
+  if (options.id !== undefined)
+    return (await resolveTargets(context, options.id)).filter(isSelected);
   const which = options.archived === true ? "all" : "live";
   const summaries = await context.workspace.conversations.list({ which });
-  return summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+  return summaries.filter(isSelected).toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }
 
 /** The matches in one conversation, in the order of its record. */

@@ -17,11 +17,11 @@ import {
   summaryToJson,
 } from "../../../render/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
-import { lastActivity } from "../../conversations.ts";
+import { lastActivity, type SelectionFlags, selectionOf } from "../../conversations.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 
-export interface ListFlags {
+export interface ListFlags extends SelectionFlags {
   readonly archived?: boolean;
   readonly local?: boolean;
   readonly limit?: number;
@@ -38,7 +38,10 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
   const { workspace, output } = context;
   const which = options.archived === true ? "archived" : "live";
   const all = await workspace.conversations.list({ which });
-  const wanted = options.local === true ? all.filter(({ place }) => place === "local") : all;
+  const isSelected = selectionOf(options, context);
+  const wanted = all
+    .filter(isSelected)
+    .filter(({ place }) => options.local !== true || place === "local");
   const sorted = sort(wanted.map(withActivity), options.sort);
   const latest =
     options.limit === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - options.limit));

@@ -1,7 +1,6 @@
 /** `jp conversation use`, `fork`, `rm`, `archive` and `unarchive`. */
 import {
   type ConversationId,
-  type StreamEntry,
   timestampFromDate,
   TurnCounter,
 } from "../../../conversation/index.ts";
@@ -10,15 +9,16 @@ import type { ConversationSummary } from "../../../storage/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import {
+  keepTurns,
   resolveTarget,
   resolveTargets,
   type TurnFlags,
-  type TurnRange,
   turnRange,
 } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
+import { type Label, withLabels } from "../../labels.ts";
 
 export async function useConversation({ args, context }: Call<object>): Promise<void> {
   const { workspace, output } = context;
@@ -49,6 +49,9 @@ async function updateLastActivated(
 export interface ForkFlags extends TurnFlags {
   readonly title?: string;
   readonly activate?: boolean;
+  readonly label?: readonly Label[];
+  /** Without the labels of the original. */
+  readonly resetLabels?: boolean;
 }
 
 export async function forkConversation({ args, options, context }: Call<ForkFlags>): Promise<void> {
@@ -62,6 +65,13 @@ export async function forkConversation({ args, options, context }: Call<ForkFlag
     ...(title !== undefined && { title }),
     ...(!isWhole && { keep: keepTurns(range) }),
   });
+  const { label = [], resetLabels = false } = options;
+  if (label.length > 0 || resetLabels) {
+    await using writer = await workspace.conversations.open(copy);
+    await writer.updateMetadata(({ labels = {}, ...rest }) =>
+      withLabels(resetLabels ? rest : { ...rest, labels }, label),
+    );
+  }
   if (options.activate === true) await workspace.session.activate(copy);
   output.print(copy);
 }
@@ -75,17 +85,6 @@ async function countTurns(id: ConversationId, { workspace }: CommandContext): Pr
     }
   }
   return turns;
-}
-
-/** Config is kept. Compactions are not: they refer to turns by number, and the numbers change. */
-function keepTurns({ from, to }: TurnRange): (entry: StreamEntry) => boolean {
-  const counter = new TurnCounter();
-  return (entry) => {
-    const { eventType } = entry;
-    if (eventType === undefined) return entry.content.kind !== "compaction";
-    const turn = counter.next(eventType);
-    return from <= turn && turn <= to;
-  };
 }
 
 export interface RemoveFlags {

@@ -32,6 +32,7 @@ import {
   resolveTargets,
 } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
+import { labelText } from "../../labels.ts";
 import { effectiveConfig } from "../../load-config.ts";
 
 export interface ShowFlags {
@@ -138,7 +139,7 @@ function describeSummary(summary: WorkspaceSummary, { clock, workspace }: Comman
   const ago = (time: Timestamp | undefined) =>
     time && `${time} UTC (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;
   const labels = Object.entries(metadata?.labels ?? {})
-    .map(([key, value]) => (value === "" ? key : `${key}=${value}`))
+    .map(([key, value]) => labelText(key, value))
     .join(", ");
   return {
     ID: id,

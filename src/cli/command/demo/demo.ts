@@ -21,9 +21,9 @@ import { ExitStatus, WAITING } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { answerPending } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
-import { openCalls, printPending } from "../query/incomplete.ts";
+import { openCalls, printPending } from "../query/start.ts";
 import { TextView } from "../query/text-view.ts";
-import { viewSettings } from "../query/view-settings.ts";
+import { viewSettings } from "../query/view.ts";
 import { type TurnView, withScreen } from "../query/view.ts";
 import { createTourModel, TOUR, TOUR_FILE, TOUR_TEXT, TOUR_TOOLS, type TourStep } from "./tour.ts";
 

@@ -1,7 +1,9 @@
 /** The assistant of a query: its config, its model, and what it is told about where it is. */
+import type { Assistant, Toolbox } from "../../../agent/index.ts";
 import { type AssistantSettings, mergeConfig, resolveAssistant } from "../../../config/index.ts";
+import type { Attachment } from "../../../conversation/index.ts";
 import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
-import type { Surroundings } from "../../../runtime/index.ts";
+import type { Surroundings, Tools } from "../../../runtime/index.ts";
 import type { Conversation } from "../../../storage/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import { isJpError } from "../../../util/index.ts";
@@ -71,4 +73,34 @@ export async function findModel(
       "Choose another model with -m, or start a new conversation with -n.";
     throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
   }
+}
+
+/** What a request is made of. */
+export interface RequestParts {
+  readonly assistant: Assistant;
+  readonly surroundings: Surroundings;
+  readonly toolbox: Toolbox;
+  readonly attachments: readonly Attachment[];
+}
+
+interface LoadedParts extends Pick<RequestParts, "attachments"> {
+  readonly loaded: LoadedAssistant;
+  readonly tools: Pick<Tools, "toolbox">;
+}
+
+/** Besides the conversation. */
+export async function requestParts({
+  loaded: { config, assistant, surroundings },
+  tools: { toolbox },
+  attachments,
+}: LoadedParts): Promise<RequestParts> {
+  const isChained =
+    assistant.model.provider === "anthropic" &&
+    (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false);
+  return {
+    assistant: { ...assistant, isChained },
+    surroundings: await surroundings,
+    toolbox,
+    attachments,
+  };
 }

@@ -7,7 +7,12 @@ import {
   type PartialConfig,
   resolveModelId,
 } from "../../../config/index.ts";
-import { type ConversationId, findConversationId } from "../../../conversation/index.ts";
+import {
+  type ConversationId,
+  findConversationId,
+  isReplaced,
+  turnsOf,
+} from "../../../conversation/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
 import { firstLine, oneLine, truncate } from "../../../render/index.ts";
 import {
@@ -20,14 +25,20 @@ import type { TrustedConfig } from "../../../trust/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
 import { type CommandContext, warnAboutProblems } from "../../context.ts";
-import { resolveTarget } from "../../conversations.ts";
+import { keepTurns, resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
+import { type Label, withLabels } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
 import { configChanges, configForNewConversation } from "../../remembered-config.ts";
+import { isIncomplete } from "./start.ts";
 
 export interface ConversationFlags extends CompactFlag {
   readonly new?: boolean;
   readonly id?: string;
+  /** Ask in a copy of the last so many turns, or of all. */
+  readonly fork?: number | true;
+  readonly replay?: boolean;
+  readonly label?: readonly Label[];
   readonly title?: string;
   readonly local?: boolean;
   readonly persist?: boolean;
@@ -45,6 +56,9 @@ export async function loadConversation(
 ): Promise<Conversation | undefined> {
   if (flags.opened !== undefined) return flags.opened;
   const id = await findConversation(context, flags);
+  if (id === undefined && flags.fork !== undefined) {
+    throw usageError("There is no conversation to fork.", "Name one with --id.");
+  }
   return id && context.workspace.conversations.load(id);
 }
 
@@ -55,6 +69,15 @@ export async function findConversation(
 ): Promise<ConversationId | undefined> {
   if (flags.new === true && flags.id !== undefined) {
     throw usageError("-n and --id cannot be used together: a new conversation has no id yet.");
+  }
+  if (flags.new === true && (flags.fork !== undefined || flags.replay === true)) {
+    const flag = flags.fork === undefined ? "--replay" : "--fork";
+    throw usageError(`-n and ${flag} cannot be used together.`);
+  }
+  if (flags.replay === true && flags.compact !== undefined) {
+    throw usageError(
+      "--replay and --compact cannot be used together: a summary would keep what the new turn replaces.",
+    );
   }
   if (flags.new === true) return undefined;
   if (flags.id !== undefined) {
@@ -116,14 +139,45 @@ export async function openConversation(
 ): Promise<ConversationWriter> {
   if (opened.flags.persist === false) return openCopy(context, found, opened);
   const { conversations } = context.workspace;
+  const open = async (id: ConversationId, loaded?: Conversation) =>
+    openWhenUnlocked(() => conversations.open(id, loaded), context, opened.config);
   const conversation =
     opened.flags.opened ??
     (found === undefined
       ? await conversations.create(createOptions(opened, context))
-      : await openWhenUnlocked(() => conversations.open(found.id, found), context, opened.config));
+      : opened.flags.fork === undefined
+        ? await open(found.id, found)
+        : await open(await fork(context, found, opened.flags)));
   warnAboutProblems(conversation.problems ?? [], context.output);
   if (found !== undefined) await recordChange(conversation, opened.config, context);
+  const { label = [] } = opened.flags;
+  if (label.length > 0) await conversation.updateMetadata((before) => withLabels(before, label));
   return conversation;
+}
+
+/** Copies only complete turns: what an incomplete one still does, it does in the original. */
+async function fork(
+  { workspace, output }: CommandContext,
+  found: Conversation,
+  { fork: last, title }: ConversationFlags,
+): Promise<ConversationId> {
+  const id = await workspace.conversations.fork(found.id, {
+    ...(title !== undefined && { title }),
+    keep: keepForked(found, last),
+  });
+  output.notice(`Forked ${found.id} to ${id}.`);
+  if (isIncomplete(found.stream)) output.notice("The incomplete turn is only in the original.");
+  return id;
+}
+
+/** Replaced turns go with the one that has replaced them, and do not count. */
+function keepForked({ stream }: Conversation, last: number | true | undefined) {
+  const turns = turnsOf(stream.entries);
+  const to = turns.length - (isIncomplete(stream) ? 2 : 1);
+  if (last === 0) return keepTurns({ from: 0, to: -1 });
+  const counted = turns.slice(0, to + 1).filter(({ index }) => !isReplaced(turns, index));
+  const from = typeof last === "number" ? (counted.at(-last)?.index ?? 0) : 0;
+  return from === 0 && to === turns.length - 1 ? () => true : keepTurns({ from, to });
 }
 
 /** Makes it the active conversation of this terminal. */
@@ -143,7 +197,11 @@ async function openCopy(
   opened: OpenedConversation,
 ): Promise<ConversationWriter> {
   const options = createOptions(opened, context);
-  const entries = [...(options.entries ?? []), ...(found?.stream.entries ?? [])];
+  const keep =
+    found === undefined || opened.flags.fork === undefined
+      ? () => true
+      : keepForked(found, opened.flags.fork);
+  const entries = [...(options.entries ?? []), ...(found?.stream.entries ?? []).filter(keep)];
   return new MemoryConversationStore(context.clock).create({ ...options, entries });
 }
 

@@ -1,20 +1,25 @@
 /** Options and help of `jp query`. */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   collect,
   command,
   COMPACT_HELP,
   compactOption,
   formatOption,
+  parseCount,
   withConfigOption,
   withToolOptions,
 } from "../../define.ts";
+import { labelOption } from "../../labels.ts";
 
 export function defineQuery(definition: Command): void {
   withToolOptions(withConfigOption(definition))
     .argument("[words...]", "Your message; @file reads it from a file")
     .option("-n, --new", "Start a new conversation")
     .option("--id <target>", "Continue this conversation")
+    .option("-r, --replay", "Send the last message again; words are added to it, -e edits it")
+    .option("--fork [turns]", "Ask in a copy, of the last <turns> turns or all", parseForkTurns)
+    .addOption(labelOption("Label the conversation: key or key=value; repeatable"))
     .option("--title <title>", "Title of a new conversation")
     .option("-l, --local", "Store a new conversation outside the workspace, for you alone")
     .option("-m, --model <model>", "Use this model: provider/name or an alias")
@@ -39,9 +44,11 @@ export function defineQuery(definition: Command): void {
     .option("--show-prompt", "Print what would be sent to the model, and send nothing")
     .option("--no-persist", "Do not save anything to disk")
     .option("-v, --verbose", "Print token usage")
-    .addHelpText(
-      "after",
-      `
+    .addHelpText("after", HELP)
+    .action(command(async () => (await import("./query.ts")).query));
+}
+
+const HELP = `
 The message is what you type, followed by what you pipe in. Without either,
 your editor opens, or a prompt if no editor is set. The answer goes to stdout,
 tool activity and notices to stderr, and questions to the terminal. The
@@ -51,6 +58,9 @@ conversation remembers what you set with -m, -p, -t, -T, -a and --cfg.
 Write \\@path to send it as text, and @"a path" for one with spaces. Attachments
 are read again for each turn. A file from outside the workspace is copied into
 the conversation. \`jp attachment\` lists them and takes them off again.
+
+With -r, the new turn takes the place of the last one: the model no longer sees
+that one, which stays on record. jp says how to go back to it.
 
 With JP_PLAIN=1, questions are plain lines of text, for screen readers and
 simple terminals.
@@ -73,7 +83,12 @@ ${COMPACT_HELP}
 
 Exit status: 0 if the assistant answered, 1 for an error, 3 if it answered but
 jp denied something because it could not ask you, 4 if the turn waits for an
-answer, 130 if interrupted.`,
-    )
-    .action(command(async () => (await import("./query.ts")).query));
+answer, 130 if interrupted.`;
+
+/** What follows `--fork` may be a message by mistake. */
+function parseForkTurns(text: string): number {
+  if (/^\d+$/.test(text)) return parseCount(text);
+  throw new InvalidArgumentError(
+    "Expected a number of turns. Write your message before --fork, or after `--`.",
+  );
 }

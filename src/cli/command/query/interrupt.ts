@@ -1,10 +1,17 @@
-/** What Ctrl-C does during a turn, where the config says so: `interrupt`. */
-import type { InterruptChoice, InterruptMenu, InterruptRequest } from "../../../agent/index.ts";
-import type { MenuRequest } from "../../../terminal/index.ts";
+/** What Ctrl-C and other signals do to a turn. For Ctrl-C, the config may say so: `interrupt`. */
+import type {
+  InterruptChoice,
+  InterruptMenu,
+  InterruptRequest,
+  Turn,
+} from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
+import type { MenuRequest } from "../../../terminal/index.ts";
 import type { Clock } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { editText } from "../../editor.ts";
+import { INTERRUPTED } from "../../exit-status.ts";
+import type { TurnView } from "./view.ts";
 
 export interface InterruptSettings {
   readonly config: PartialConfig["interrupt"];
@@ -98,4 +105,39 @@ async function menuWithEditor(
 async function compose({ editMessage }: InterruptSettings): Promise<string | undefined> {
   const text = await editMessage().catch(() => undefined);
   return text === undefined || text.trim() === "" ? undefined : text.trim();
+}
+
+/**
+ * Ctrl-C asks the user what to do, where that is possible; while the turn is ending, another one exits at
+ * once. SIGTERM, SIGHUP and a closed output end the turn in good order.
+ */
+export function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {
+  const { host } = context;
+  const leave = () => {
+    view.noteStop();
+    turn.leave();
+  };
+  const onInterrupt = () => {
+    if (turn.isLeaving) return host.exit(INTERRUPTED);
+    turn.interrupt();
+    if (turn.isLeaving) view.noteStop(); // Otherwise the menu shows it.
+  };
+  const onEnd = () => {
+    if (turn.isLeaving) return host.exit(INTERRUPTED);
+    leave();
+  };
+  // A closed terminal is reported in several ways at once: do not take the second for impatience.
+  const onGone = leave;
+  const gone = context.onOutputGone(onGone);
+  const watches = [
+    gone,
+    host.onSignal(["SIGINT"], onInterrupt),
+    host.onSignal(["SIGTERM"], onEnd),
+    host.onSignal(["SIGHUP"], onGone),
+  ];
+  return {
+    [Symbol.dispose]: () => {
+      for (const watch of watches) watch[Symbol.dispose]();
+    },
+  };
 }

@@ -16,6 +16,8 @@ import { InputHistory } from "../session/history.ts";
 export interface MessageFlags extends InteractionFlags {
   /** `true`: always open the editor. `false`: never. */
   readonly edit?: boolean;
+  /** What the message starts with. */
+  readonly before?: string;
 }
 
 export interface Message {
@@ -33,15 +35,16 @@ interface MessageContext extends CommandContext {
 /** Undefined if it is empty. Throws `file_not_read`, and what the editor throws. */
 export async function readMessage(
   words: readonly string[],
-  { edit, ...interaction }: MessageFlags,
+  { edit, before = "", ...interaction }: MessageFlags,
   context: MessageContext,
 ): Promise<Message | undefined> {
   const { host } = context;
   const piped = host.hasPipedInput() ? (await text(host.stdin)).replace(/\r?\n$/, "") : "";
   const said = await readWords(words, context);
-  const join = (first: string) => [first, piped].filter((part) => part.trim() !== "").join("\n\n");
+  const join = (first: string) =>
+    [before, first, piped].filter((part) => part.trim() !== "").join("\n\n");
   const isEdited = edit ?? (join(said.text) === "" && host.stdin.isTTY === true);
-  const given = { text: join(said.typed ?? said.text), isTyped: piped === "" };
+  const given = { text: join(said.typed ?? said.text), isTyped: piped === "", before };
   const message = isEdited
     ? await editMessage(given, interaction, context)
     : { ...said, text: join(said.text) };
@@ -87,12 +90,19 @@ async function readWords(words: readonly string[], context: CommandContext): Pro
 
 /**
  * Finds what the user mentions as `@path` in a typed message. It may be pasted from elsewhere, so files with keys are
- * not attached this way.
+ * not attached this way. What the message mentioned `before` it was edited is attached already, or was meant as text.
  */
-export async function withMentions(typed: string, context: CommandContext): Promise<Message> {
+export async function withMentions(
+  typed: string,
+  context: CommandContext,
+  before = "",
+): Promise<Message> {
   if (!typed.includes("@")) return { text: typed };
   const { findMentions } = await attachmentCode();
-  const { text: sent, paths } = findMentions(typed, namingPlace(context));
+  const place = namingPlace(context);
+  const { text: sent, paths: mentioned } = findMentions(typed, place);
+  const known = new Set(findMentions(before, place).paths);
+  const paths = mentioned.filter((file) => !known.has(file));
   for (const file of paths.filter(namesSecretFile)) {
     const reason = "is not attached, because it may contain passwords or keys";
     warn(`@${file} ${reason}. To attach it: -a, or /attach in a session.`, context.output);
@@ -117,6 +127,8 @@ interface GivenText {
   readonly text: string;
   /** Text that was piped in is not the user's: what it mentions is not attached. */
   readonly isTyped: boolean;
+  /** The part that was sent earlier. */
+  readonly before: string;
 }
 
 /** In the user's editor; without one, at a prompt. */
@@ -135,12 +147,13 @@ async function editMessage(
     editor,
   );
   const edited = draft.text.trim();
-  return { ...(given.isTyped ? await withMentions(edited, context) : { text: edited }), draft };
+  const { isTyped, before } = given;
+  return { ...(isTyped ? await withMentions(edited, context, before) : { text: edited }), draft };
 }
 
 /** Empty if the user leaves the prompt. */
 async function enterMessage(
-  { text: state, isTyped }: GivenText,
+  { text: state, isTyped, before }: GivenText,
   prompter: TerminalPrompter,
   context: CommandContext,
 ): Promise<Message> {
@@ -156,5 +169,5 @@ async function enterMessage(
   if (ending.type !== "sent") return { text: "" };
   await history.add(ending.text);
   const entered = ending.text.trim();
-  return isTyped ? await withMentions(entered, context) : { text: entered };
+  return isTyped ? await withMentions(entered, context, before) : { text: entered };
 }

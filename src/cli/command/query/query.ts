@@ -1,5 +1,5 @@
 /** `jp query`: runs one turn and shows it. */
-import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
+import type { DetachedDenial, TurnEnd, TurnMessage } from "../../../agent/index.ts";
 import {
   type AssistantSettings,
   type PartialConfig,
@@ -29,7 +29,6 @@ import {
 } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { machineOf } from "../../load-config.ts";
 import { findPrompter, noTerminal } from "../../prompter.ts";
@@ -39,8 +38,9 @@ import {
   findModel,
   loadAssistant,
   type LoadedAssistant,
+  requestParts,
 } from "./assistant.ts";
-import { checkAnswers, readAnswers } from "./answers.ts";
+import { checkAnswers, readAnswers } from "./expectations.ts";
 import { compactBeforeTurn } from "./compact.ts";
 import {
   activate,
@@ -59,15 +59,15 @@ import {
   openCalls,
   printPending,
   type Start,
-} from "./incomplete.ts";
+} from "./start.ts";
 import { menuFor } from "./interrupt.ts";
 import { withSavedDraft, type Message, type MessageFlags, readMessage } from "./message.ts";
+import { chooseReplay, startReplay } from "./start.ts";
 import { reportDenials, reportNoMessage, reportTurnEnd } from "./report.ts";
-import type { RequestParts } from "./show-prompt.ts";
-import { watchSignals } from "./signals.ts";
-import { assertData, readSchema } from "./structured.ts";
+import { watchSignals } from "./interrupt.ts";
+import { assertData, readSchema } from "./expectations.ts";
 import { TextView } from "./text-view.ts";
-import { viewSettings } from "./view-settings.ts";
+import { viewSettings } from "./view.ts";
 import { generateTitle } from "./title.ts";
 import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
 
@@ -94,10 +94,11 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
     context,
     hasMessage: words.length > 0,
     readMessage: async (start, config) => {
-      if (start.type !== "new") return { text: "" };
-      const { text } = start;
+      if (start.type !== "new" && start.type !== "replay") return { text: "" };
+      const before = start.type === "replay" ? start.request.content : "";
+      const text = start.type === "new" ? start.text : undefined;
       const edit = options.showPrompt === true ? false : text === undefined ? options.edit : true;
-      const flags = { ...options, ...(edit !== undefined && { edit }) };
+      const flags = { ...options, before, ...(edit !== undefined && { edit }) };
       return readMessage(text === undefined ? words : [text], flags, { ...context, config });
     },
     onNoMessage: (wasIncomplete) => reportNoMessage(options, wasIncomplete, context),
@@ -135,8 +136,8 @@ export async function runQuery({
   const loaded = await loadAssistant(context, options, found);
   const { config } = loaded;
   if (options.showPrompt === true) {
-    const message = await read({ type: "new" }, config);
-    return previewPrompt({ context, options, loaded, found, schema, message });
+    const { previewPrompt } = await import("./show-prompt.ts");
+    return previewPrompt({ context, options, loaded, found, schema, readMessage: read });
   }
   // Fail on an unavailable model before anything is written.
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
@@ -148,11 +149,8 @@ export async function runQuery({
   );
   const toRecord = { config: withUntrusted(loaded), message: "", flags: options };
   await using left = await openIncomplete(context, found, toRecord);
-  const turnFlags = { ...options, hasMessage };
-  const start: Start =
-    left === undefined || found === undefined
-      ? { type: "new" }
-      : await chooseStart(left, { ...turnFlags, conversationId: found.id }, { ...context, config });
+  const asking = { ...context, config };
+  const start = await findStart({ left, found }, { ...options, hasMessage }, asking);
   if (start.type === "quit") return;
   // Report problems before the user writes a message in the editor.
   const message = await read(start, config);
@@ -168,6 +166,7 @@ export async function runQuery({
     return { attached: all, conversation };
   });
   await using conversation = opened.conversation;
+  const replay = startReplay(start, conversation, { ...options, output: context.output });
   if (onOpen?.(conversation) === false) return;
   await using tools = openTools(machineOf(context), config, {
     conversation: conversation.id,
@@ -176,21 +175,40 @@ export async function runQuery({
   await compactBeforeTurn(conversation, options, { config, providers, context });
   const environment = { context, options, ...attached, providers, tools, conversation };
   const isResumed = start.type === "resume";
-  const wanted = isResumed ? findSchema(conversation.stream) : schema;
+  const wanted = isResumed ? findSchema(conversation.stream) : (schema ?? replay?.schema);
   const isNew = found === undefined;
   const parts = { ...environment, model, answers, schema: wanted, requestSent, isNew };
-  await runToEnd(parts, isResumed ? undefined : message.text);
+  await runToEnd(parts, isResumed ? undefined : { content: message.text, ...replay });
+}
+
+interface LastTurn {
+  readonly found: Conversation | undefined;
+  /** The same, locked, if its last turn is incomplete. */
+  readonly left: ConversationWriter | undefined;
+}
+
+/** Throws what `chooseStart` and `chooseReplay` throw. */
+async function findStart(
+  { found, left }: LastTurn,
+  flags: QueryFlags & { readonly hasMessage: boolean },
+  context: Parameters<typeof chooseStart>[2],
+): Promise<Start> {
+  const start: Start =
+    left === undefined || found === undefined
+      ? { type: "new" }
+      : await chooseStart(left, { ...flags, conversationId: found.id }, context);
+  return flags.replay === true && start.type !== "quit" ? chooseReplay(left ?? found) : start;
 }
 
 /** Runs the turn, meanwhile writes what the next command needs, and reports how it ended. */
-async function runToEnd(parts: TurnContext, message: string | undefined): Promise<void> {
+async function runToEnd(parts: TurnContext, message: TurnMessage | undefined): Promise<void> {
   const { context, options, loaded, providers, conversation } = parts;
   const { answers, schema, requestSent, isNew } = parts;
   const turn = runTurn(parts, message).catch((error: unknown) => rethrowUnknownModel(error, parts));
   const after = Promise.race([requestSent, turn.catch(() => {})]);
   const { config } = loaded;
   const { clock } = context;
-  const asked = { config, providers, clock, message: message ?? "", after };
+  const asked = { config, providers, clock, message: message?.content ?? "", after };
   const title = isNew ? generateTitle(asked, options) : undefined;
   const saved = saveForNextCommand(parts, after);
   saved.catch(() => {}); // Thrown below, when the turn is over.
@@ -203,63 +221,15 @@ async function runToEnd(parts: TurnContext, message: string | undefined): Promis
   reportDenials(denials, context);
 }
 
-interface Preview extends Pick<TurnContext, "context" | "options" | "loaded" | "schema"> {
-  readonly found: Conversation | undefined;
-  readonly message: Message | undefined;
-}
-
-/** On a copy of the conversation, and without a model. */
-async function previewPrompt(preview: Preview): Promise<void> {
-  const { context, options, loaded, found, schema, message } = preview;
-  if (message === undefined) throw usageError("Give the message to show the prompt for.");
-  const { config, assistant } = loaded;
-  const { CapturingModel, showPrompt } = await import("./show-prompt.ts");
-  const model = new CapturingModel(`${assistant.model.provider}/${assistant.model.name}`);
-  await using servers = openConfiguredServers(machineOf(context), config);
-  const names = attachmentNames(options, message.mentions);
-  const attached = await attachToTurn({ ...loaded, model, servers }, names, context);
-  const opened = { config, message: message.text, flags: { ...options, persist: false } };
-  await using conversation = await openConversation(context, found, opened);
-  await using tools = openTools(machineOf(context), config, {
-    conversation: conversation.id,
-    servers,
-  });
-  await showPrompt(
-    {
-      ...(await requestParts({ ...attached, tools })),
-      model,
-      conversation,
-      message: { content: message.text, files: attached.files, ...(schema && { schema }) },
-      format: options.format ?? "text",
-    },
-    context,
-  );
-}
-
-/** What a request is made of, besides the conversation. */
-async function requestParts({
-  loaded: { config, assistant, surroundings },
-  tools: { toolbox },
-  attachments,
-}: Pick<TurnContext, "loaded" | "tools" | "attachments">): Promise<RequestParts> {
-  const isChained =
-    assistant.model.provider === "anthropic" &&
-    (config.providers?.llm?.anthropic?.chain_on_max_tokens ?? false);
-  return {
-    assistant: { ...assistant, isChained },
-    surroundings: await surroundings,
-    toolbox,
-    attachments,
-  };
-}
-
 /** Locks the conversation if its last turn is incomplete. Perhaps another process is about to end it. */
 async function openIncomplete(
   context: CommandContext,
   found: Conversation | undefined,
   opened: OpenedConversation,
 ): Promise<ConversationWriter | undefined> {
-  if (found === undefined || !isIncomplete(found.stream)) return undefined;
+  // A fork copies only complete turns.
+  if (found === undefined || opened.flags.fork !== undefined) return undefined;
+  if (!isIncomplete(found.stream)) return undefined;
   const conversation = await openConversation(context, found, opened);
   if (isIncomplete(conversation.stream)) return conversation;
   await conversation.release();
@@ -302,9 +272,9 @@ interface EndedTurn {
 }
 
 /** Without a message, the incomplete turn is continued. */
-async function runTurn(parts: TurnContext, message: string | undefined): Promise<EndedTurn> {
+async function runTurn(parts: TurnContext, message: TurnMessage | undefined): Promise<EndedTurn> {
   const { context, options, loaded, providers, model, conversation } = parts;
-  const { answers, schema, files } = parts;
+  const { answers, schema } = parts;
   const { config } = loaded;
   const { inquiry } = config.conversation ?? {};
   const view = createView(parts);
@@ -342,10 +312,10 @@ async function runTurn(parts: TurnContext, message: string | undefined): Promise
       message === undefined
         ? await turn.resume()
         : await turn.run({
-            content: message,
+            ...message,
             ...(schema !== undefined && { schema }),
             ...(author !== undefined && { author }),
-            ...(files.length > 0 && { files }),
+            files: [...(message.files ?? []), ...parts.files],
           });
     return { end, denials: turn.denials };
   } finally {

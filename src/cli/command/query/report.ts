@@ -3,7 +3,7 @@ import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
 import { assertNever } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
-import type { IncompleteTurnFlags } from "./incomplete.ts";
+import type { IncompleteTurnFlags } from "./start.ts";
 
 export function reportNoMessage(
   { continueTurn = false, discardTurn = false }: IncompleteTurnFlags,

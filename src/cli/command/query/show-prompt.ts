@@ -1,35 +1,77 @@
 /** `jp query --show-prompt`: prints the request that the message would lead to. Sends and records nothing. */
-import type { Assistant, Toolbox, Turn } from "../../../agent/index.ts";
-import {
-  type Attachment,
-  eventToPlainJson,
-  type ProviderEvent,
-} from "../../../conversation/index.ts";
+import type { TurnMessage } from "../../../agent/index.ts";
+import type { PartialConfig } from "../../../config/index.ts";
+import { eventToPlainJson, type ProviderEvent } from "../../../conversation/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
 import { jsonLine, neutralize } from "../../../render/index.ts";
-import { createTurn, type Surroundings } from "../../../runtime/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
-import { assertNever } from "../../../util/index.ts";
+import { createTurn, openConfiguredServers, openTools } from "../../../runtime/index.ts";
+import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
+import { assertNever, type JsonObject } from "../../../util/index.ts";
+import { type AttachmentFlags, attachmentNames, attachToTurn } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
+import { usageError } from "../../exit-status.ts";
+import { machineOf } from "../../load-config.ts";
+import { type LoadedAssistant, requestParts, type RequestParts } from "./assistant.ts";
+import { type ConversationFlags, openConversation } from "./conversation.ts";
+import type { Start } from "./start.ts";
+import type { Message } from "./message.ts";
+import { chooseReplay, replayed } from "./start.ts";
 
-/** What a request is made of. */
-export interface RequestParts {
-  readonly assistant: Assistant;
-  readonly surroundings: Surroundings;
-  readonly toolbox: Toolbox;
-  readonly attachments: readonly Attachment[];
+interface Preview {
+  readonly context: CommandContext;
+  readonly options: AttachmentFlags & ConversationFlags & Pick<Partial<ShownPrompt>, "format">;
+  readonly loaded: LoadedAssistant;
+  readonly schema: JsonObject | undefined;
+  readonly found: Conversation | undefined;
+  readonly readMessage: (start: Start, config: PartialConfig) => Promise<Message | undefined>;
+}
+
+/** On a copy of the conversation, and without a model. */
+export async function previewPrompt(preview: Preview): Promise<void> {
+  const { context, options, loaded, found, schema, readMessage } = preview;
+  const { config, assistant } = loaded;
+  const start: Start = options.replay === true ? chooseReplay(found) : { type: "new" };
+  const message = await readMessage(start, config);
+  if (message === undefined) throw usageError("Give the message to show the prompt for.");
+  const model = new CapturingModel(`${assistant.model.provider}/${assistant.model.name}`);
+  await using servers = openConfiguredServers(machineOf(context), config);
+  const names = attachmentNames(options, message.mentions);
+  const attached = await attachToTurn({ ...loaded, model, servers }, names, context);
+  const opened = { config, message: message.text, flags: { ...options, persist: false } };
+  await using conversation = await openConversation(context, found, opened);
+  await using tools = openTools(machineOf(context), config, {
+    conversation: conversation.id,
+    servers,
+  });
+  const again: Omit<TurnMessage, "content"> =
+    start.type === "replay" ? replayed(start.request) : {};
+  await showPrompt(
+    {
+      ...(await requestParts({ ...attached, tools })),
+      model,
+      conversation,
+      message: {
+        ...again,
+        content: message.text,
+        files: [...(again.files ?? []), ...attached.files],
+        ...(schema && { schema }),
+      },
+      format: options.format ?? "text",
+    },
+    context,
+  );
 }
 
 interface ShownPrompt extends RequestParts {
   readonly model: CapturingModel;
   /** A copy in memory. */
   readonly conversation: ConversationWriter;
-  readonly message: Parameters<Turn["run"]>[0];
+  readonly message: TurnMessage;
   readonly format: "text" | "json";
 }
 
 /** Runs the turn itself, up to its first request. Starts MCP servers, because they describe their tools. */
-export async function showPrompt(shown: ShownPrompt, context: CommandContext): Promise<void> {
+async function showPrompt(shown: ShownPrompt, context: CommandContext): Promise<void> {
   const { message, format, ...parts } = shown;
   const { model } = parts;
   const { id } = model;
@@ -43,7 +85,7 @@ export async function showPrompt(shown: ShownPrompt, context: CommandContext): P
 }
 
 /** Keeps the request, and says nothing. */
-export class CapturingModel implements Model {
+class CapturingModel implements Model {
   readonly id: string;
   request: ModelRequest | undefined;
 

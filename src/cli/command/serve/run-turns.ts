@@ -1,11 +1,10 @@
 /** `jp serve --run`: continues turns in processes of their own, one at a time for each conversation. */
 import type { ConversationRef, ResumeResult } from "../../../desk/index.ts";
 import { type ProcessEnd, runProcess } from "../../../process/index.ts";
-import { oneLine } from "../../../render/index.ts";
+import { oneLine, shellWord } from "../../../render/index.ts";
 import { messageOf } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, WAITING } from "../../exit-status.ts";
-import { shellWord } from "../query/incomplete.ts";
 
 /** The answer is on record, and notices are printed as they come. The server itself has two seconds to stop. */
 const LIMITS = { stdoutBytes: 0, stderrBytes: 0, killGraceMs: 1500, pipeGraceMs: 200 };

@@ -1,25 +1,23 @@
 /** The commands of a session: `/help` and the others. */
 import { applyDirectives, foldLayers, resolveAssistant } from "../../../config/index.ts";
-import { timestampToMilliseconds } from "../../../conversation/index.ts";
 import type { InquiryId } from "../../../conversation/index.ts";
-import { oneLine, relativeTime, wrapProse } from "../../../render/index.ts";
+import { oneLine, wrapProse } from "../../../render/index.ts";
 import { openProviders } from "../../../runtime/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { Candidate } from "../../../terminal/index.ts";
 import { booleanQuestion } from "../../../tool/index.ts";
 import { findClosest, messageOf } from "../../../util/index.ts";
 import { nameAttachments } from "../../attachments.ts";
-import { lastActivity, resolveTarget } from "../../conversations.ts";
+import { resolveTarget } from "../../conversations.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { effectiveConfig, loadConfig, machineOf } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
 import { listAttached, notAttached, removeAttachments } from "../attachment.ts";
 import { compact, type CompactFlags } from "../conversation/compact.ts";
 import { editConversation } from "../conversation/edit.ts";
-import { activate } from "../query/conversation.ts";
 import { listTools } from "../tool/list.ts";
 import { showConversationUsage } from "../usage.ts";
 import type { Session } from "./loop.ts";
+import { pickConversation, restore, titleOf } from "./picker.ts";
 
 /** The user leaves the session. */
 export const LEFT = Symbol("left");
@@ -50,6 +48,18 @@ export const COMMANDS: readonly SessionCommand[] = [
     },
   },
   { name: "resume", usage: "[target]", help: "Continue another conversation", run: resume },
+  {
+    name: "replay",
+    usage: "[words]",
+    help: "Send the last message again",
+    run: async (words, session) => replay(words, session),
+  },
+  {
+    name: "edit",
+    help: "Edit the last message and send it again",
+    run: async (_, session) => replay("", session, true),
+  },
+  { name: "fork", usage: "[turns]", help: "Continue in a copy, of the last turns", run: fork },
   {
     name: "model",
     usage: "[model]",
@@ -126,36 +136,24 @@ function help({ context: { output }, isPlain }: Session): void {
 async function resume(argument: string, session: Session): Promise<void> {
   const { context } = session;
   const found =
-    argument === "" ? await chooseConversation(session) : await resolveTarget(context, argument);
+    argument === "" ? await pickConversation(session) : await resolveTarget(context, argument);
   if (found === undefined) return;
-  if (found.isArchived) await context.workspace.conversations.unarchive(found.id);
-  await activate(context, found.id);
+  await restore(found, context);
   await session.use(found);
 }
 
-/** Undefined if the user chooses none. */
-async function chooseConversation(session: Session): Promise<WorkspaceSummary | undefined> {
-  const { context, prompter, signal } = session;
-  const all = await context.workspace.conversations.list();
-  const listed = all
-    .map((summary) => ({ summary, at: timestampToMilliseconds(lastActivity(summary)) }))
-    .toSorted((one, other) => other.at - one.at);
-  if (listed.length === 0) {
-    context.output.notice("No conversations yet.");
-    return undefined;
-  }
-  const now = context.clock.now().getTime();
-  const options = listed.map(({ summary, at }) => ({
-    label: `${titleOf(summary)} (${relativeTime(at, now)})`,
-    description: summary.id,
-  }));
-  const message = "Which conversation?";
-  const index = await prompter.select({ message, options, escape: "go back", signal });
-  return index === undefined ? undefined : listed[index]?.summary;
+/** `jp query --replay`, with words to add, or with `--edit`. */
+async function replay(argument: string, session: Session, isEdited = false): Promise<void> {
+  if (session.conversationId === undefined) throw usageError("There is no message to send again.");
+  await session.replay(argument, isEdited);
 }
 
-export function titleOf({ metadata }: WorkspaceSummary): string {
-  return oneLine(metadata?.title ?? "(no title)");
+/** `jp query --fork`. */
+async function fork(argument: string, session: Session): Promise<void> {
+  if (session.conversationId === undefined) throw usageError("There is nothing to fork yet.");
+  if (!/^\d*$/.test(argument)) throw usageError("Type /fork, or /fork and a number of turns.");
+  session.fork = argument === "" ? true : Number(argument);
+  session.context.output.notice("Your next message goes to a copy of this conversation.");
 }
 
 /** The model is checked before the session uses it. */

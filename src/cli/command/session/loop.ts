@@ -3,7 +3,7 @@ import { type PartialConfig, resolveTools, type ToolDirective } from "../../../c
 import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
 import { relativeTime, wrapProse } from "../../../render/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
+import type { ConversationWriter, WorkspaceSummary } from "../../../storage/index.ts";
 import type {
   Completion,
   EnteredMessage,
@@ -21,11 +21,12 @@ import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
 import { reportError } from "../../run.ts";
 import { findConversation } from "../query/conversation.ts";
-import { withMentions } from "../query/message.ts";
+import { type Message, withMentions } from "../query/message.ts";
 import { type QueryFlags, runQuery } from "../query/query.ts";
-import { COMMANDS, LEFT, titleOf } from "./commands.ts";
+import { COMMANDS, LEFT } from "./commands.ts";
 import { type CompletedCommand, completeInput } from "./completion.ts";
 import { InputHistory } from "./history.ts";
+import { titleOf } from "./picker.ts";
 
 /** What the prompt works with. It is open before this is loaded. */
 export interface SessionInput {
@@ -42,6 +43,8 @@ export interface SessionParts {
   /** Ends the session. */
   readonly signal: AbortSignal;
   readonly first: FirstPrompt;
+  /** That of this terminal if absent. */
+  readonly conversationId?: ConversationId;
 }
 
 /** The prompt that was drawn before anything else was loaded. */
@@ -64,9 +67,9 @@ interface Loaded {
 /** Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
 export async function runSession({ host, options, ...parts }: SessionParts): Promise<void> {
   const context = createContext(host, options);
-  const { input, signal, first } = parts;
+  const { first } = parts;
   try {
-    const session = await Session.start(context, { input, signal, first });
+    const session = await Session.start(context, parts);
     await session.run(first);
   } catch (error) {
     first.close();
@@ -96,6 +99,8 @@ export class Session {
   title: string | undefined;
   /** What the next message attaches. */
   attach: readonly string[] = [];
+  /** Send the next message to a copy of the last so many turns, or of all. */
+  fork: number | true | undefined;
   /** Names for completion. */
   tools: readonly string[] = [];
   models: readonly string[] = [];
@@ -128,7 +133,7 @@ export class Session {
     const output = { ...context.output, notice: (line: string) => void notices.push(line) };
     const { conversations } = context.workspace;
     const history = await InputHistory.load(context.environment);
-    const id = await findConversation(context, {});
+    const id = parts.conversationId ?? (await findConversation(context, {}));
     const flags = id === undefined ? {} : { id };
     // The first message reports what is wrong with the config.
     const config: PartialConfig = await effectiveConfig({ ...context, output }, flags).catch(
@@ -175,12 +180,14 @@ export class Session {
   startNew(): void {
     this.conversationId = undefined;
     this.title = undefined;
+    this.fork = undefined;
     this.#isIncomplete = false;
   }
 
   /** Continues that conversation with the next message. */
   async use(summary: WorkspaceSummary): Promise<void> {
     this.#continue(summary);
+    this.fork = undefined;
     this.model = undefined;
     this.directives = [];
     this.#say(this.#describe(summary));
@@ -252,19 +259,55 @@ export class Session {
           return isSent ? await withMentions(text.trim(), this.context) : undefined;
         },
         onNoMessage: () => this.#say("The incomplete turn is closed."),
-        onOpen: ({ id }) => {
-          this.conversationId = id;
-          this.#isTurnOpen = this.#interrupts === 0;
-          if (!this.#isTurnOpen) this.#say("Stopped.");
-          else if (isSent) {
+        onOpen: (conversation) => {
+          const isOpen = this.#openTurn(conversation);
+          if (isOpen && isSent) {
             draft = "";
             this.attach = []; // The conversation remembers it.
           }
-          return this.#isTurnOpen;
+          return isOpen;
         },
       }),
     );
     return draft;
+  }
+
+  /** Sends the last message again, with words added to it, or edited first. Throws what `runQuery` throws. */
+  async replay(added: string, isEdited = false): Promise<void> {
+    await runQuery({
+      options: { ...this.#flags(), replay: true },
+      context: this.context,
+      hasMessage: true,
+      readMessage: async (start) => {
+        if (start.type !== "replay") return undefined;
+        const { content } = start.request;
+        if (isEdited) return this.#edit(content);
+        const { text, ...more } = await withMentions(added, this.context);
+        return { ...more, text: text === "" ? content : `${content}\n\n${text}` };
+      },
+      onNoMessage: () => this.#say("Nothing was sent."),
+      onOpen: (conversation) => {
+        const isOpen = this.#openTurn(conversation);
+        if (isOpen) this.attach = [];
+        return isOpen;
+      },
+    });
+  }
+
+  async #edit(text: string): Promise<Message | undefined> {
+    const { ending } = await this.#read(text);
+    if (ending.type !== "sent") return undefined;
+    await this.#history.add(ending.text);
+    return withMentions(ending.text.trim(), this.context, text);
+  }
+
+  /** False if the user has stopped it before it began. */
+  #openTurn({ id }: ConversationWriter): boolean {
+    this.conversationId = id;
+    this.fork = undefined;
+    this.#isTurnOpen = this.#interrupts === 0;
+    if (!this.#isTurnOpen) this.#say("Stopped.");
+    return this.#isTurnOpen;
   }
 
   /**
@@ -294,8 +337,9 @@ export class Session {
   }
 
   #flags(): QueryFlags {
-    const { conversationId: id, model, directives, title, attach } = this;
+    const { conversationId: id, model, directives, title, attach, fork } = this;
     return {
+      ...(fork !== undefined && { fork }),
       ...(id === undefined ? { new: true } : { id }),
       ...(model !== undefined && { model }),
       ...(title !== undefined && id === undefined && { title }),

@@ -2,13 +2,18 @@
  * `jp` alone on a terminal: an interactive session. The prompt comes first, and everything else is loaded while
  * the user types.
  */
+import type { ConversationId } from "../../../conversation/index.ts";
 import { type OpenMessage, TerminalPrompter } from "../../../terminal/index.ts";
 import type { GlobalOptions } from "../../context.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import type { SessionInput } from "./loop.ts";
 
-/** Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
-export async function session(host: Host, options: GlobalOptions): Promise<void> {
+/** With that conversation, or the one of this terminal. Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
+export async function session(
+  host: Host,
+  options: GlobalOptions,
+  conversationId?: ConversationId,
+): Promise<void> {
   const stop = new AbortController();
   const prompt = new AbortController();
   const watch = host.onSignal(["SIGTERM", "SIGHUP"], () => stop.abort());
@@ -33,7 +38,8 @@ export async function session(host: Host, options: GlobalOptions): Promise<void>
     const open = await Promise.race([isOpen, entered.then(() => undefined)]);
     const { runSession } = await import("./loop.ts");
     const first = { entered, open, close: () => prompt.abort() };
-    await runSession({ host, options, input, signal: stop.signal, first });
+    const id = conversationId !== undefined && { conversationId };
+    await runSession({ host, options, input, signal: stop.signal, first, ...id });
   } finally {
     watch[Symbol.dispose]();
   }

@@ -1,27 +1,33 @@
-/** What `jp query` does about a turn that another process has left incomplete. */
-import { closeTurn } from "../../../agent/index.ts";
+/** How a turn of `jp query` starts: new, in place of the last one, or as one that another process has left incomplete. */
+import { closeTurn, type TurnMessage } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
 import {
   type CallProgress,
+  type ChatRequest,
   type ConversationEvent,
   type ConversationId,
   type ConversationStream,
+  findRequest,
   type InquiryId,
   lastTurnOf,
   type PendingItem,
   pendingOf,
   readTurnProgress,
   type TurnProgress,
+  turnsOf,
 } from "../../../conversation/index.ts";
 import {
   describeCalls,
   describeIncomplete,
   describePending,
   describeRemembered,
-  jsonLine,
+  firstLine,
   oneLine,
+  truncate,
+  wrapProse,
+  shellWord,
 } from "../../../render/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
+import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import { booleanQuestion, selectQuestion } from "../../../tool/index.ts";
 import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
@@ -32,6 +38,8 @@ export interface IncompleteTurnFlags extends InteractionFlags {
   readonly continueTurn?: boolean;
   readonly discardTurn?: boolean;
   readonly persist?: boolean;
+  /** Send the last message again, in place of its turn. */
+  readonly replay?: boolean;
 }
 
 interface StartFlags extends IncompleteTurnFlags {
@@ -43,6 +51,8 @@ interface StartFlags extends IncompleteTurnFlags {
 /** How to go on: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
 export type Start =
   | { readonly type: "resume" }
+  /** With a new one in place of the turn that has this request. */
+  | { readonly type: "replay"; readonly request: ChatRequest }
   | { readonly type: "new"; readonly text?: string }
   | { readonly type: "quit" };
 
@@ -66,13 +76,16 @@ export async function chooseStart(
   flags: StartFlags,
   context: AskingContext,
 ): Promise<Start> {
-  const { continueTurn = false, discardTurn = false, hasMessage } = flags;
+  const { continueTurn = false, discardTurn = false, replay = false, hasMessage } = flags;
   if (continueTurn && hasMessage) {
     throw usageError(
       "--continue-turn takes no message.",
       "To say something new, use --discard-turn.",
     );
   }
+  // A turn that may still do something is never replaced unseen.
+  if (replay && !discardTurn)
+    throw describeIncompleteError({ stream: conversation.stream, id: flags.conversationId });
   const start = continueTurn
     ? ({ type: "resume" } as const)
     : discardTurn
@@ -179,6 +192,11 @@ function pendingRequest(
   return hasCalls || next !== "request" ? undefined : request?.content;
 }
 
+function describeIncompleteError({ stream, id }: Pick<Conversation, "stream" | "id">): JpError {
+  const lines = describeIncomplete(readTurnProgress(lastTurnOf(stream.entries)));
+  return incompleteError(lines, id);
+}
+
 function incompleteError(lines: readonly string[], id: string): JpError {
   return new JpError(
     "incomplete_turn",
@@ -211,11 +229,49 @@ export function printPending(
   return pending;
 }
 
-/** Ids come from providers and tools. What a terminal would act on is escaped as Bash and Zsh read it. */
-export function shellWord(text: string): string {
-  if (/^[\w.:/@%+-]+$/.test(text)) return text;
-  if (oneLine(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  return `$'${jsonLine(text)
-    .slice(1, -1)
-    .replaceAll("'", String.raw`\'`)}'`;
+/** The message of the last turn. Throws `nothing_to_replace`, and `incomplete_turn` for one that may still do something. */
+export function chooseReplay(conversation: Conversation | undefined): Start {
+  const request = conversation && findRequest(lastTurnOf(conversation.stream.entries));
+  if (conversation === undefined || request === undefined) {
+    throw new JpError("nothing_to_replace", "There is no earlier message to send again.");
+  }
+  if (isIncomplete(conversation.stream)) throw describeIncompleteError(conversation);
+  return { type: "replay", request };
+}
+
+/**
+ * What the new turn takes from the one it replaces, if it replaces one. Says where that one stays. Throws `record_changed` if another
+ * process has used the conversation since the request was read.
+ */
+export function startReplay(
+  start: Start,
+  { stream, id }: ConversationWriter,
+  { output, persist = true }: Pick<CommandContext, "output"> & { readonly persist?: boolean },
+): Omit<TurnMessage, "content"> | undefined {
+  if (start.type !== "replay") return undefined;
+  const { request } = start;
+  const last = findRequest(lastTurnOf(stream.entries));
+  if (last?.timestamp !== request.timestamp || last.content !== request.content) {
+    throw new JpError("record_changed", "Another process has used the conversation meanwhile.", {
+      hint: "Look at it with `jp conversation print`, and try again.",
+    });
+  }
+  const number = turnsOf(stream.entries).length;
+  const asked = oneLine(firstLine(request.content));
+  output.notice(truncate(`Asking again: ${asked}`, output.noticeWidth));
+  if (persist) {
+    const kept = `The earlier answer stays on record as turn ${number}. To go back to it:`;
+    for (const row of wrapProse(kept, output.noticeWidth)) output.notice(row);
+    output.notice(`  jp conversation fork ${id} --turn ..${number} --activate`);
+  }
+  return replayed(request);
+}
+
+/** The same message but for its text, in place of the turn that has this request. */
+export function replayed({ schema, files }: ChatRequest): Omit<TurnMessage, "content"> {
+  return {
+    replacesTurn: true,
+    ...(schema !== undefined && { schema }),
+    ...(files !== undefined && { files }),
+  };
 }

@@ -1,0 +1,63 @@
+/** Labels of conversations: how they are written on the command line, stored and matched. */
+import { InvalidArgumentError, Option } from "commander";
+import type { ConversationMetadata } from "../conversation/index.ts";
+
+export interface Label {
+  readonly key: string;
+  /** Undefined if none was written. It is stored as an empty value, and any value matches it. */
+  readonly value?: string;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** `--label`, which can be repeated. */
+export function labelOption(description: string): Option {
+  return new Option("--label <label>", description).argParser(collectLabels);
+}
+
+function collectLabels(text: string, earlier?: readonly Label[]): readonly Label[] {
+  return [...(earlier ?? []), parseLabel(text)];
+}
+
+/** `key` or `key=value`. The value may contain anything. Throws `InvalidArgumentError`. */
+export function parseLabel(text: string): Label {
+  const at = text.indexOf("=");
+  if (at === -1) return { key: parseLabelKey(text) };
+  return { key: parseLabelKey(text.slice(0, at)), value: text.slice(at + 1) };
+}
+
+/** Throws `InvalidArgumentError`. */
+export function parseLabelKey(text: string): string {
+  if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    "A label starts with a letter, followed by letters, digits, _ and -: key or key=value.",
+  );
+}
+
+export function withLabels(
+  metadata: ConversationMetadata,
+  added: readonly Label[],
+): ConversationMetadata {
+  const own = added.map(({ key, value = "" }) => [key, value] as const);
+  return { ...metadata, labels: { ...metadata.labels, ...Object.fromEntries(own) } };
+}
+
+/** Whether it has all of them. */
+export function hasLabels(
+  metadata: ConversationMetadata | undefined,
+  wanted: readonly Label[],
+): boolean {
+  const labels: Labels = metadata?.labels ?? {};
+  return wanted.every(({ key, value }) =>
+    value === undefined ? Object.hasOwn(labels, key) : ownValue(labels, key) === value,
+  );
+}
+
+export function ownValue(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+/** As it is written on the command line. */
+export function labelText(key: string, value: string): string {
+  return value === "" ? key : `${key}=${value}`;
+}

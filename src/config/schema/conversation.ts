@@ -1,0 +1,150 @@
+/** Schema of `conversation`: its tools, its attachments, and what happens as it grows. */
+import * as v from "valibot";
+import { parseTurnBound, TOOL_CALL_MODE_NAMES } from "../compaction-settings.ts";
+import { modelIdSchema } from "../model-id.ts";
+import { assistantGroup } from "./assistant.ts";
+import {
+  atLeast,
+  behaviour,
+  described,
+  group,
+  list,
+  namedBy,
+  openGroup,
+  wholeNumber,
+} from "./node.ts";
+import { toolsSchema } from "./tool.ts";
+
+const turnBound = v.pipe(
+  v.union([v.number(), v.string()]),
+  v.check(
+    (written) => parseTurnBound(written) !== undefined,
+    "expected a number of turns, a duration like 5h, or last-compaction",
+  ),
+);
+
+const rule = group({
+  keep_first: described(
+    "how many turns to keep at the start, or a duration such as 5h; last-compaction starts where the last one ends",
+    turnBound,
+  ),
+  keep_last: described("how many turns to keep at the end, or a duration such as 2h", turnBound),
+  reasoning: described("strip leaves out reasoning", v.picklist(["strip"])),
+  tool_calls: described(
+    "strip empties arguments and results, strip-requests or strip-responses one of them; omit leaves out the calls",
+    v.picklist(TOOL_CALL_MODE_NAMES),
+  ),
+  summary: described(
+    "replace the turns with a summary by a model",
+    group({
+      model: group({
+        id: described("the model that writes it; by default the main one", modelIdSchema),
+        parameters: v.pipe(openGroup({}), behaviour({ isModelParameters: true })),
+      }),
+      instructions: described("system prompt for the summary", v.string()),
+      context: described("what else to tell the model, such as what to focus on", v.string()),
+    }),
+  ),
+});
+
+const compactionGroup = group({
+  rules: described("rules for jp conversation compact and jp query --compact", list.of(rule)),
+  auto: group({
+    enabled: described("compact before the model's context window is full", v.boolean()),
+    trigger_ratio: described(
+      "share of the context window that may be full before jp compacts",
+      v.pipe(
+        v.number(),
+        v.minValue(0.05, "expected 0.05 to 1"),
+        v.maxValue(1, "expected 0.05 to 1"),
+      ),
+    ),
+    context_window: described(
+      "size of the context window in tokens; by default what is known of the model",
+      wholeNumber({ min: 1000, max: 100_000_000 }),
+    ),
+    rule: described("the rule to apply first; a summary follows if that is not enough", rule),
+  }),
+});
+
+/** `conversation.compaction` as it is written. Named, because TypeScript resolves inferred types only so deep. */
+export interface WrittenCompaction extends v.InferOutput<typeof compactionGroup> {}
+
+const compactionSchema: v.GenericSchema<unknown, WrittenCompaction> = compactionGroup;
+
+/** An address in parts. Params become its query. */
+const attachment = v.object({
+  type: v.pipe(v.string(), v.nonEmpty()),
+  path: v.string(),
+  params: v.optional(namedBy(v.union([v.string(), v.array(v.string())]))),
+});
+
+export const conversationGroup = group({
+  title: group({
+    generate: group({
+      auto: described(
+        "ask a model for the title of a new conversation; by default, only if one is named below",
+        v.boolean(),
+      ),
+      model: group({
+        id: described("the model that generates titles", modelIdSchema),
+        parameters: described(
+          "its parameters",
+          v.pipe(openGroup({}), behaviour({ isModelParameters: true })),
+        ),
+      }),
+    }),
+  }),
+  tools: toolsSchema,
+  attachments: described(
+    "what to attach to the conversation: paths in the workspace (files, folders, patterns such as docs/**/*.md), " +
+      "https:// pages, cmd:<command>, mcp+<server>+<resource>, or a table with type, path and params",
+    list.of(v.union([v.string(), attachment])),
+  ),
+  inquiry: group({
+    assistant: assistantGroup,
+    schema: described(
+      "stable (one schema per type of question, good for caching) or bound (the schema names the inquiry)",
+      v.picklist(["stable", "bound"]),
+    ),
+    max_parallel: described(
+      "how many questions to send to a model at once; by default 1 to a local model, any number to others",
+      wholeNumber({ min: 1, max: 1000 }),
+    ),
+  }),
+  limits: group({
+    automatic_answers_per_call: described(
+      "maximum number of automatic answers per call: from config, memory, a default or a model",
+      wholeNumber({ min: 0, max: 1000 }),
+    ),
+    automatic_answers_per_turn: described(
+      "the same, for all calls of a turn together",
+      wholeNumber({ min: 0, max: 10_000 }),
+    ),
+    record_bytes_per_call: described(
+      "maximum number of bytes a call adds to the record: its questions, answers and result",
+      wholeNumber({ min: 1024, max: 67_108_864 }),
+    ),
+  }),
+  compaction: compactionSchema,
+  surroundings: group({
+    folder: described("tell the model the current folder", v.boolean()),
+    platform: described("tell the model the operating system", v.boolean()),
+    date: described("tell the model the date", v.boolean()),
+    git: described("tell the model the branch, and how many files have changed", v.boolean()),
+    agents_md: described(
+      "give the model the AGENTS.md of the workspace, and the one nearest to the current folder",
+      v.boolean(),
+    ),
+  }),
+  start_local: described(
+    "store new conversations outside the workspace, for you alone",
+    v.boolean(),
+  ),
+  default_id: described(
+    "the conversation to use when none is active in this terminal: last_activated, " +
+      "last_created, previous, an id, or ask (name one yourself)",
+    v.string(),
+  ),
+  max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
+});
