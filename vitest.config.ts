@@ -6,6 +6,7 @@ import { defineConfig } from "vitest/config";
  */
 const LONG = [
   "test/agent/killed-process.test.ts",
+  "test/day/day.test.ts",
   "test/desk/accessibility.test.ts",
   "test/desk/hostile.test.ts",
   "test/desk/keyboard.test.ts",

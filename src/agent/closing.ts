@@ -1,6 +1,6 @@
 /**
- * Ends of what no one is asked about any more: turns and calls that are given up, and questions that cannot be asked. And
- * why a turn cannot begin or go on.
+ * Ends turns and calls that are given up, and questions that cannot be asked. Has the errors for turns that cannot
+ * start or continue.
  */
 import {
   type CallProgress,
@@ -148,6 +148,6 @@ export function turnRunningError(id: string): JpError {
 }
 
 export function foreignTurnError(id: string): JpError {
-  const message = `The last turn of ${id} was begun elsewhere, or its record was changed since.`;
+  const message = `The last turn of ${id} was started elsewhere, or its record has changed since.`;
   return new JpError("foreign_turn", message);
 }

@@ -142,7 +142,7 @@ class Work implements InterruptibleWork {
   }
 }
 
-/** Quitting is no decision about the calls: they stay open on the record. */
+/** Quitting is not a decision about the calls: they stay open on record. */
 export function canBeContinued({ type }: Interruption): boolean {
   return type === "leave" || type === "interrupted";
 }

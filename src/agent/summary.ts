@@ -1,4 +1,4 @@
-/** Summaries of old turns, written by a model. It reads the turns as one text, which every provider takes. */
+/** Summaries of old turns, written by a model. It reads the turns as one text, which every provider accepts. */
 import {
   type CompactionRange,
   type ConversationEvent,
@@ -95,7 +95,7 @@ async function summarizePiece(
   const { model, parameters, request: policy } = summarizer;
   const { instructions = INSTRUCTIONS, context = "" } = rule;
   const content = [
-    ...(earlier === "" ? [] : [`<summary_so_far>\n${earlier}\n</summary_so_far>`]),
+    ...(earlier === "" ? [] : [element("summary_so_far", earlier)]),
     `<conversation>\n${piece}\n</conversation>`,
     `Summarize ${earlier === "" ? "the conversation" : "the summary so far and the conversation, as one text"}.`,
     ...(context.trim() === "" ? [] : [context.trim()]),
@@ -178,7 +178,7 @@ function toText(events: readonly ConversationEvent[], resultLength: number): str
   return paragraphs.join("\n\n");
 }
 
-type Speaker = "user" | "assistant" | "call" | "result" | "error";
+type Speaker = "user" | "assistant" | "call" | "result" | "error" | "summary_so_far";
 
 const TAGS = /<(?=\s*\/?\s*(?:conversation|summary_so_far|user|assistant|call|result|error)\b)/gi;
 

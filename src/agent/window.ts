@@ -7,6 +7,7 @@
  *     ─► without tool calls in them ─► only the latest results of this turn
  */
 import {
+  afterAll,
   type Compaction,
   type CompactionRange,
   type CompactionRule,
@@ -35,7 +36,7 @@ export interface CompactionSetup {
   readonly isAutomatic: boolean;
   /** The share of the context window that may be full before a request. */
   readonly triggerRatio: number;
-  /** In tokens. By default what is known of the model. */
+  /** In tokens. By default, what is known about the model. */
   readonly contextWindow?: number;
   readonly rule: CompactionRule;
   /** The model that writes a summary for this rule; the turn's own by default. May throw `JpError`. */
@@ -127,7 +128,8 @@ export class ContextWindow {
     if (request.signal.aborted || this.#isTrimmed) return false;
     if (trimLastTurn(journal.stream) === journal.stream) return false;
     this.#isTrimmed = true;
-    const message = "This turn fills the context window: the model sees only the latest results.";
+    const message =
+      "This turn fills the context window: the model sees only the latest tool results.";
     observer?.observe({ type: "notice", message });
     return true;
   }
@@ -182,8 +184,8 @@ export class ContextWindow {
         ? { ...planned, rule }
         : undefined;
     }
-    const after = Math.max(0, ...summaries.map(({ toTurn }) => toTurn + 1));
-    const range = { fromTurn: Math.max(planned.fromTurn, after), toTurn: planned.toTurn };
+    const fromTurn = Math.max(planned.fromTurn, afterAll(summaries));
+    const range = { fromTurn, toTurn: planned.toTurn };
     return isWorthwhile(range, stream) ? { ...range, rule } : undefined;
   }
 

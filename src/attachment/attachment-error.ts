@@ -1,7 +1,7 @@
 /** Why something cannot be attached. */
 import { JpError } from "../util/index.ts";
 
-/** The codes of an `AttachmentError`. `attachment_refused`: the model does not take it. */
+/** The codes of an `AttachmentError`. `attachment_refused`: the model does not accept it. */
 export type AttachmentErrorCode =
   | "attachment_not_found"
   | "attachment_not_read"

@@ -57,7 +57,7 @@ describe("a file", () => {
     const root = folderWith({ "x.zip": Buffer.from([80, 75, 0, 255]), "a.png": PNG });
     await expect(load(root, ["file:///x.zip"])).rejects.toThrow(/x\.zip: neither text, nor a PNG/);
     await expect(load(root, ["file:///a.png"], NO_FILES)).rejects.toThrow(
-      "Cannot attach a.png: the model does not take image/png.",
+      "Cannot attach a.png: the model does not accept image/png.",
     );
   });
 
@@ -81,7 +81,7 @@ describe("a file", () => {
     const { sources, notes } = await load(folderWith({ ".env": "KEY=1" }), ["file:///.env"]);
     expect([sources, notes]).toEqual([
       [".env"],
-      [".env may contain passwords or keys. The model sees it."],
+      [".env may contain passwords or keys. The model will see it."],
     ]);
   });
 
@@ -100,7 +100,7 @@ describe("a file", () => {
 
   test("that is too large is refused with its size", async () => {
     const root = folderWith({ "big.txt": "x".repeat(11_000_000) });
-    await expect(load(root, ["file:///big.txt"])).rejects.toThrow(/big\.txt: it has 11 MB/);
+    await expect(load(root, ["file:///big.txt"])).rejects.toThrow(/big\.txt: it is 11 MB/);
   });
 });
 
@@ -114,6 +114,8 @@ const TREE = {
   "src/.hidden": "h",
   "src/server.pem": "key",
   "src/out/built.ts": "x",
+  "src/deep/.gitignore": "/built/\n",
+  "src/deep/built/d.ts": "x",
   "node_modules/dep/index.ts": "x",
   ".gitignore": "out/\n",
   ".github/ci.yml": "y",
@@ -147,34 +149,40 @@ describe("folders and patterns", () => {
   test("leave out what no model takes and what may be secret, and say so", async () => {
     const { notes } = await load(folderWith(TREE), ["file:///src"], NO_FILES);
     expect(notes).toEqual([
-      "src: left out src/server.pem (perhaps secret)",
+      "src: left out src/server.pem (may contain secrets)",
       "src: left out src/data.bin (neither text, nor a PNG, JPEG, GIF or WebP image, nor a PDF)",
-      "src: left out src/logo.png (the model does not take image/png)",
+      "src: left out src/logo.png (the model does not accept image/png)",
     ]);
   });
 
   test("without a file are an error", async () => {
     const root = folderWith({ "empty/.keep": "" });
-    await expect(load(root, ["file:///empty"])).rejects.toThrow(/empty: the folder has no files/);
+    await expect(load(root, ["file:///empty"])).rejects.toThrow(
+      /empty: the folder contains no files/,
+    );
     await expect(load(root, ["file:///*.md"])).rejects.toThrow(/\*\.md: no file matches it/);
   });
 
   test("with too many files are an error", async () => {
     const files = Array.from({ length: 1001 }, (_none, index) => [`many/${index}`, ""] as const);
     const root = folderWith(Object.fromEntries(files));
-    await expect(load(root, ["file:///many"])).rejects.toThrow(/many: it has more than 1000 files/);
+    await expect(load(root, ["file:///many"])).rejects.toThrow(
+      /many: it contains more than 1000 files/,
+    );
   });
 
   test("with too many bytes are an error before all of them are in memory", async () => {
     const large = Buffer.alloc(9_000_000, "x");
     const root = folderWith({ "a/1": large, "a/2": large, "a/3": large, "a/4": large });
-    await expect(load(root, ["a"])).rejects.toThrow("Cannot attach a: it has more than 34 MB.");
+    await expect(load(root, ["a"])).rejects.toThrow(
+      "Cannot attach a: it contains more than 32 MB.",
+    );
   });
 
   test("together have a limit, and the error names the largest", async () => {
     const root = folderWith({ "a.txt": "x".repeat(3_000_000), "b.txt": "x".repeat(2_000_000) });
     await expect(load(root, ["file:///a.txt", "file:///b.txt"])).rejects.toThrow(
-      "The attached texts have 5.0 MB together, and the limit is 4.2 MB. The largest: a.txt (3.0 MB), b.txt (2.0 MB).",
+      "The attached texts total 5.0 MB; the limit is 4.0 MB. The largest: a.txt (3.0 MB), b.txt (2.0 MB).",
     );
   });
 });
@@ -195,7 +203,7 @@ describe("the output of a command", () => {
 
   test("is missing if there is no such program", async () => {
     await expect(load(folderWith({}), ["cmd:no-such-program"])).rejects.toThrow(
-      /Cannot attach the output of no-such-program: .*ENOENT/,
+      /Cannot attach the output of no-such-program: no such program/,
     );
   });
 });
@@ -223,6 +231,24 @@ test("resources of MCP servers are attached, text as text and bytes by what they
     ],
     [["docs", "page://intro"]],
   ]);
+});
+
+test("a resource of very many parts is refused", async () => {
+  counters("T-ATT-2");
+  const parts = Array.from({ length: 1001 }, () => ({ type: "text", text: "" }) as const);
+  const mcpServers = { readResource: async () => parts };
+  await expect(loadAttachments(["mcp+a+b:c"], { root: ".", mcpServers })).rejects.toThrow(
+    "Cannot attach b:c: it has more than 1000 parts.",
+  );
+});
+
+test("nothing more is read once there is too much", async () => {
+  counters("T-ATT-2");
+  const root = folderWith({ "a/x.txt": "x".repeat(5_000_000), "b/server.pem": "key", "b/y": "y" });
+  const notes: string[] = [];
+  const onNote = (note: string) => void notes.push(note);
+  await expect(load(root, ["file:///a", "file:///b"], { onNote })).rejects.toThrow(/5\.0 MB/);
+  expect(notes).toEqual([]);
 });
 
 test("one that cannot be read is reported, and the others are attached", async () => {

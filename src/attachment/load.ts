@@ -1,6 +1,6 @@
 /**
  * Reads what is attached to a conversation: files, pages, the output of commands, and resources of MCP servers. All
- * are read anew for each turn, as the Rust original does it; a conversation keeps only their addresses.
+ * are read again for each turn, as in the Rust original; a conversation keeps only their addresses.
  */
 import {
   type AttachmentSource,
@@ -18,9 +18,11 @@ import { readPage } from "./read-page.ts";
 import { commandLine, runCommand } from "./run-command.ts";
 
 /** About a million tokens, which is more than most models read. */
-const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+const MAX_TEXT_BYTES = 4_000_000;
 /** Providers refuse larger requests. */
-const MAX_FILES_BYTES = 20 * 1024 * 1024;
+const MAX_FILES_BYTES = 20_000_000;
+/** Of one resource. */
+const MAX_CONTENTS = 1000;
 
 /** Where attachments are read from, and what to do about those that cannot be. */
 export interface LoadAttachmentsOptions {
@@ -30,7 +32,7 @@ export interface LoadAttachmentsOptions {
   readonly variables?: Readonly<Record<string, string | undefined>>;
   /** For resources of MCP servers. */
   readonly mcpServers?: Pick<SharedMcpServers, "readResource">;
-  /** Which files the model takes, as `Model.acceptsFile`. By default all images and PDFs. */
+  /** Which files the model accepts, as `Model.acceptsFile`. By default all images and PDFs. */
   readonly acceptsFile?: (mediaType: string) => boolean;
   readonly signal?: AbortSignal;
   /** Called if one cannot be read, which is then left out. If absent, the error is thrown. */
@@ -57,18 +59,26 @@ export async function loadAttachments(
   );
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
-  const read = parsed.map(async ({ uri, source }) => {
-    try {
-      return await readSource(source, { ...options, excluded, signal });
-    } catch (error) {
+  const collected = new Collected();
+  let files: Promise<unknown> = Promise.resolve();
+  const read = parsed.map(({ uri, source }) => {
+    const before = source.type === "file" ? files : undefined;
+    const reading = (async () => {
+      await before; // One folder at a time: it is held in memory until its size is known.
       signal.throwIfAborted();
-      return report(error, uri, options) ?? [];
-    }
+      const found = await readSource(source, { ...options, excluded, signal }).catch(
+        (error: unknown) => {
+          signal.throwIfAborted();
+          return report(error, uri, options) ?? [];
+        },
+      );
+      return collected.add(found);
+    })();
+    if (source.type === "file") files = reading.catch(() => undefined);
+    return reading;
   });
   try {
-    const attachments = withoutDuplicates((await Promise.all(read)).flat());
-    assertSizes(attachments);
-    return attachments;
+    return (await Promise.all(read)).flat();
   } finally {
     stop.abort(); // Nothing is left running if one fails.
     await Promise.allSettled(read);
@@ -129,7 +139,7 @@ async function readFileSource(path: string, options: ReadOptions): Promise<reado
     const attachment = { source: file, content: toContent(bytes, file) };
     if (isNamed) {
       if (namesSecretFile(file))
-        onNote(`${file} may contain passwords or keys. The model sees it.`);
+        onNote(`${file} may contain passwords or keys. The model will see it.`);
       return [assertTaken(attachment, options)];
     }
     const reason = findRefusal(attachment.content, options);
@@ -147,10 +157,14 @@ async function readResource(
 ): Promise<readonly Attachment[]> {
   const { mcpServers, signal } = options;
   if (mcpServers === undefined) {
-    const message = `Cannot attach ${uri}: there are no MCP servers here.`;
+    const message = `Cannot attach ${uri}: no MCP servers are available.`;
     throw new AttachmentError("attachment_not_read", message);
   }
   const contents = await mcpServers.readResource(server, uri, signal);
+  if (contents.length > MAX_CONTENTS) {
+    const message = `Cannot attach ${uri}: it has more than ${MAX_CONTENTS} parts.`;
+    throw new AttachmentError("attachments_too_large", message);
+  }
   return contents.map((content, index) => {
     const part = index === 0 ? "" : ` (${index + 1})`;
     const filename = uri.split("/").at(-1) || uri;
@@ -167,12 +181,14 @@ function assertTaken(attachment: Attachment, options: LoadAttachmentsOptions): A
   const { source, content } = attachment;
   const reason = findRefusal(content, options);
   if (reason === undefined) return attachment;
+  const isUnknown = typeof content !== "string" && !isKnownFile(content);
+  const otherwise = isUnknown ? "Convert" : "Use a model that accepts it, convert";
   throw new AttachmentError("attachment_refused", `Cannot attach ${source}: ${reason}.`, {
-    hint: "Use a model that takes it, convert it to text, or detach it: `jp attachment rm`, or /attach rm in a session.",
+    hint: `${otherwise} it to text, or detach it: \`jp attachment rm\`, or /attach rm in a session.`,
   });
 }
 
-/** Undefined if the model takes it. */
+/** Undefined if the model accepts it. */
 function findRefusal(
   content: string | MessageFile,
   { acceptsFile = () => true }: LoadAttachmentsOptions,
@@ -181,13 +197,25 @@ function findRefusal(
   if (!isKnownFile(content)) return "neither text, nor a PNG, JPEG, GIF or WebP image, nor a PDF";
   return acceptsFile(content.mediaType)
     ? undefined
-    : `the model does not take ${content.mediaType}`;
+    : `the model does not accept ${content.mediaType}`;
 }
 
-/** A folder and a pattern may both find a file. */
-function withoutDuplicates(attachments: readonly Attachment[]): readonly Attachment[] {
-  const seen = new Set<string>();
-  return attachments.filter(({ source }) => !seen.has(source) && seen.add(source));
+/** What is attached so far. */
+class Collected {
+  readonly #bySource = new Map<string, Attachment>();
+  #bytes = 0;
+
+  /** Those that are new: a folder and a pattern may both find a file. Throws `attachments_too_large`. */
+  add(found: readonly Attachment[]): readonly Attachment[] {
+    const added = found.filter((attachment) => {
+      if (this.#bySource.has(attachment.source)) return false;
+      this.#bySource.set(attachment.source, attachment);
+      return true;
+    });
+    this.#bytes += totalSize(added);
+    if (this.#bytes > MAX_TEXT_BYTES) assertSizes([...this.#bySource.values()]);
+    return added;
+  }
 }
 
 /** In bytes. */
@@ -215,7 +243,7 @@ function assertSize(
   const largest = attachments.toSorted((a, b) => attachmentSize(b) - attachmentSize(a)).slice(0, 3);
   const named = largest.map((one) => `${one.source} (${formatSize(attachmentSize(one))})`);
   const message =
-    `The attached ${what} have ${formatSize(size)} together, and the limit is ${formatSize(limit)}. ` +
+    `The attached ${what} total ${formatSize(size)}; the limit is ${formatSize(limit)}. ` +
     `The largest: ${named.join(", ")}.`;
   throw new AttachmentError("attachments_too_large", message, {
     hint: "Attach less, or detach some with `jp attachment rm`.",

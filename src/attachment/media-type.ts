@@ -3,7 +3,7 @@ import { decodeUtf8 } from "../executor/index.ts";
 import { bytesToBase64 } from "../util/index.ts";
 import type { MessageFile } from "../conversation/index.ts";
 
-/** A file that is neither text nor of a type that models take. */
+/** A file that is neither text nor of a type that models accept. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
 const SIGNATURES: readonly (readonly [mediaType: string, pattern: RegExp])[] = [
@@ -24,7 +24,7 @@ export function toContent(bytes: Buffer, filename: string): string | MessageFile
   return { mediaType: known ?? UNKNOWN_TYPE, data: bytesToBase64(bytes), filename };
 }
 
-/** Whether some model takes it. */
+/** Whether some model accepts it. */
 export function isKnownFile({ mediaType }: MessageFile): boolean {
   return mediaType !== UNKNOWN_TYPE;
 }

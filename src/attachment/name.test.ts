@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { findMentions, nameAttachment, type NamingPlace, readOutsideFile } from "./name.ts";
 
@@ -45,10 +46,21 @@ describe("on the command line", () => {
     ["none.ts", /Cannot attach none\.ts: it does not exist/],
     ["../../*.ts", /does not exist/],
     ["ftp:x", /"ftp:"/],
+    ["", /empty path/],
+    ["!", /empty path/],
   ])("%s cannot be attached", (words, problem) => {
     expect(() => nameAttachment(words, createPlace())).toThrow(problem);
   });
 });
+
+test.each(["jp://jp-c17013123456?select=a:-1", "jp-c17013123456"])(
+  "%s is a conversation, and the error says how to attach its text",
+  (words) => {
+    const hint =
+      "Attach what it prints: 'cmd:jp conversation print jp-c17013123456', with --last 1 for its end.";
+    expect(() => nameAttachment(words, createPlace())).toThrow(expect.objectContaining({ hint }));
+  },
+);
 
 describe("a file outside the workspace is copied", () => {
   test("with its name, but not its path", async () => {
@@ -77,9 +89,33 @@ describe("in a message", () => {
     ["@~/notes.txt", ["~/notes.txt"]],
     ["Mail me@a.ts or @nobody", []],
     ["@. @.. @/ @~ @~/ @", []],
+    ["@//etc/passwd", []],
     [`@${"x".repeat(5000)}`, []],
   ])("%j mentions %j, and is sent as it is", (text, paths) => {
-    expect(findMentions(text, createPlace())).toEqual({ text, paths });
+    expect(findMentions(text, createPlace())).toEqual({ text, paths, secretPaths: [] });
+  });
+
+  test.each([
+    ".env",
+    ".env/.",
+    ".env/",
+    "./.env",
+    "../src/.env",
+    "link.txt",
+    "~/.netrc",
+    "~/.ssh/x",
+  ])("@%s is set apart, because it may hold passwords", (written) => {
+    counters("T-ATT-3");
+    const place = createPlace();
+    writeFileSync(path.join(place.cwd, ".env"), "KEY=1");
+    symlinkSync(".env", path.join(place.cwd, "link.txt"));
+    writeFileSync(path.join(place.home, ".netrc"), "password");
+    mkdirSync(path.join(place.home, ".ssh"));
+    writeFileSync(path.join(place.home, ".ssh", "x"), "key");
+    expect(findMentions(`See @${written}`, place)).toMatchObject({
+      paths: [],
+      secretPaths: [written],
+    });
   });
 
   test.each([
@@ -87,6 +123,6 @@ describe("in a message", () => {
     ["\\@nobody", "\\@nobody"],
     ['\\@"my files/b.md"', '@"my files/b.md"'],
   ])("%j mentions nothing, and is sent as %j", (text, sent) => {
-    expect(findMentions(text, createPlace())).toEqual({ text: sent, paths: [] });
+    expect(findMentions(text, createPlace())).toEqual({ text: sent, paths: [], secretPaths: [] });
   });
 });

@@ -2,9 +2,15 @@
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { fileUri, parseAttachment, schemeOf } from "../config/index.ts";
+import {
+  conversationHint,
+  fileUri,
+  namesSecretFile,
+  parseAttachment,
+  schemeOf,
+} from "../config/index.ts";
 import type { MessageFile } from "../conversation/index.ts";
-import { bytesToBase64, systemErrorCode } from "../util/index.ts";
+import { bytesToBase64, JpError, systemErrorCode } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 import { formatSize, toContent } from "./media-type.ts";
 import { isPattern, MAX_FILE_BYTES } from "./read-files.ts";
@@ -30,6 +36,11 @@ export type NamedAttachment =
 export function nameAttachment(words: string, place: NamingPlace): NamedAttachment {
   const isExcluded = words.startsWith("!");
   const written = isExcluded ? words.slice(1) : words;
+  if (written.trim() === "") {
+    throw new JpError("invalid_attachment", "Cannot attach an empty path.", {
+      hint: "For everything in this folder, attach `.`",
+    });
+  }
   const file = toAbsolute(written, place);
   if (!exists(file) && schemeOf(written) !== undefined) {
     parseAttachment(written); // Throws for what jp cannot attach.
@@ -38,7 +49,8 @@ export function nameAttachment(words: string, place: NamingPlace): NamedAttachme
   const relative = relativeTo(place.root, file);
   if (!exists(file) && !isExcluded && !(isPattern(written) && relative !== undefined)) {
     const message = `Cannot attach ${written}: it does not exist.`;
-    throw new AttachmentError("attachment_not_found", message);
+    const hint = conversationHint(written);
+    throw new AttachmentError("attachment_not_found", message, hint === undefined ? {} : { hint });
   }
   if (relative === undefined) return { type: "outside", file };
   return { type: "kept", uri: fileUri(relative, isExcluded) };
@@ -80,14 +92,14 @@ export async function readOutsideFile(file: string): Promise<MessageFile> {
   const filename = path.basename(file);
   const failed = (reason: string) =>
     new AttachmentError("attachment_not_read", `Cannot attach ${file}: ${reason}.`, {
-      hint: "From outside the workspace, jp attaches single files.",
+      hint: "From outside the workspace, jp attaches only single files.",
     });
   const stats = await stat(file).catch((error: unknown) => {
     throw failed(systemErrorCode(error) ?? "it cannot be read");
   });
   if (!stats.isFile()) throw failed(stats.isDirectory() ? "it is a folder" : "it is not a file");
   if (stats.size > MAX_FILE_BYTES)
-    throw failed(`it has ${formatSize(stats.size)}, which is too much`);
+    throw failed(`it is ${formatSize(stats.size)}; the limit is ${formatSize(MAX_FILE_BYTES)}`);
   const bytes = await readFile(file).catch((error: unknown) => {
     throw failed(systemErrorCode(error) ?? "it cannot be read");
   });
@@ -100,11 +112,13 @@ export async function readOutsideFile(file: string): Promise<MessageFile> {
 export interface MentioningText {
   readonly text: string;
   readonly paths: readonly string[];
+  /** Mentioned too, but the text may be pasted, and these look like files with passwords or keys. */
+  readonly secretPaths: readonly string[];
 }
 
 /**
  * Finds `@path` in what a person has typed. It counts at the start of a word and if the path exists: relative to
- * the current folder, absolute, or below `~`. Punctuation at its end is no part of it unless such a path exists. A
+ * the current folder, absolute, or below `~`. Punctuation at its end is not part of it, unless a path with it exists. A
  * path with spaces is written `@"a path"`. `\@path` stays text, without the backslash.
  */
 export function findMentions(text: string, place: NamingPlace): MentioningText {
@@ -119,15 +133,31 @@ export function findMentions(text: string, place: NamingPlace): MentioningText {
     sent += text.slice(position, index);
     position = index + escape.length;
   }
-  return { text: sent + text.slice(position), paths: [...paths] };
+  const isSecret = (written: string) => leadsToSecret(written, place);
+  return {
+    text: sent + text.slice(position),
+    paths: [...paths].filter((written) => !isSecret(written)),
+    secretPaths: [...paths].filter(isSecret),
+  };
+}
+
+/** By where it leads, because `.env/.` and a link are that file too. */
+function leadsToSecret(written: string, place: NamingPlace): boolean {
+  try {
+    const file = realpathSync(toAbsolute(written, place));
+    return [written, relativeTo(place.root, file) ?? file].some(namesSecretFile);
+  } catch {
+    return true; // It has just gone.
+  }
 }
 
 const MAX_PATH_LENGTH = 1000;
 const MENTION = /(?<=^|[\s([{"'])(?<escape>\\?)@(?:"(?<quoted>[^"\n]+)"|(?<plain>[^\s"]+))/g;
 
-/** Anything in the workspace but all of it, and single files elsewhere. */
+/** Anything in the workspace except its root, and single files elsewhere. */
 function isMentionable(written: string, place: NamingPlace): boolean {
   if (/^[./\\~]*$/.test(written) || written.length > MAX_PATH_LENGTH) return false;
+  if (/^[/\\]{2}/.test(written)) return false; // On Windows, looking at it would log in on another machine.
   const file = toAbsolute(written, place);
   const kind = kindOf(file);
   return kind === "file" || (kind === "other" && relativeTo(place.root, file) !== undefined);

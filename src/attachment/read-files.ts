@@ -21,10 +21,10 @@ import { AttachmentError } from "./attachment-error.ts";
 import { formatSize } from "./media-type.ts";
 
 /** As in the Rust original. */
-export const MAX_FILE_BYTES = 10 * 1024 * 1024;
+export const MAX_FILE_BYTES = 10_000_000;
 /** Of one folder or pattern: it is held in memory. */
 const MAX_FILES = 1000;
-const MAX_FOLDER_BYTES = 32 * 1024 * 1024;
+const MAX_FOLDER_BYTES = 32_000_000;
 
 /** A file, read. */
 export interface ReadFile {
@@ -56,7 +56,7 @@ export async function readFiles(request: FilesRequest): Promise<readonly ReadFil
       if (!stats.isDirectory()) return await readOne(resolved, named);
       const files = await readFolder(request, resolved, () => true);
       if (files.length > 0) return files;
-      const message = `Cannot attach ${named}: the folder has no files that jp may read.`;
+      const message = `Cannot attach ${named}: the folder contains no files that jp may read.`;
       throw new AttachmentError("attachment_not_found", message);
     }
     if (!isPattern(named)) throw notFound(named);
@@ -88,7 +88,7 @@ async function readOne(resolved: ResolvedPath, named: string): Promise<readonly 
   const { size } = await handle.stat();
   if (size > MAX_FILE_BYTES) {
     const limit = `the limit is ${formatSize(MAX_FILE_BYTES)}`;
-    const message = `Cannot attach ${named}: it has ${formatSize(size)}, and ${limit}.`;
+    const message = `Cannot attach ${named}: it is ${formatSize(size)}; ${limit}.`;
     throw new AttachmentError("attachments_too_large", message);
   }
   return [{ path: displayPath, bytes: await handle.readFile(), isNamed: true }];
@@ -100,7 +100,7 @@ function assertNamed({ root, realPath }: ResolvedPath, named: string): void {
   if (!namesSecretFile(file) || namesSecretFile(named)) return;
   const message = `Cannot attach ${named}: it is ${file}, which may contain passwords or keys.`;
   throw new AttachmentError("attachment_not_read", message, {
-    hint: `If the model should see it, attach ${file} by this name.`,
+    hint: `To let the model see it, attach ${file} by that name.`,
   });
 }
 
@@ -138,8 +138,9 @@ async function readFolder(
     const parts = found.displayPath.split("/");
     const isHidden = parts.slice(base).some((part) => part.startsWith("."));
     if ((isHidden && !showsHidden) || !matches(parts) || isExcluded(parts)) continue;
-    if (found.isLink) leftOut.add("a link", found.displayPath);
-    else if (namesSecretFile(found.displayPath)) leftOut.add("perhaps secret", found.displayPath);
+    if (found.isLink) leftOut.add("link", found.displayPath);
+    else if (namesSecretFile(found.displayPath))
+      leftOut.add("may contain secrets", found.displayPath);
     else {
       const bytes = await readFound(found, leftOut);
       if (bytes !== undefined) files.push({ path: found.displayPath, bytes, isNamed: false });
@@ -147,7 +148,7 @@ async function readFolder(
     }
     if (files.length > MAX_FILES || size > MAX_FOLDER_BYTES) {
       const limit = size > MAX_FOLDER_BYTES ? formatSize(MAX_FOLDER_BYTES) : `${MAX_FILES} files`;
-      const message = `Cannot attach ${named}: it has more than ${limit}.`;
+      const message = `Cannot attach ${named}: it contains more than ${limit}.`;
       const hint = "Name a smaller folder, or a pattern such as src/**/*.ts.";
       throw new AttachmentError("attachments_too_large", message, { hint });
     }

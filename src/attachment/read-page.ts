@@ -12,7 +12,7 @@ import { htmlToText } from "./html-text.ts";
 import { formatSize, toContent } from "./media-type.ts";
 import type { MessageFile } from "../conversation/index.ts";
 
-const MAX_PAGE_BYTES = 5 * 1024 * 1024;
+const MAX_PAGE_BYTES = 5_000_000;
 const MAX_REDIRECTS = 5;
 const TIMEOUT_MS = 30_000;
 
@@ -31,7 +31,7 @@ export async function readPage(
     signal.throwIfAborted();
     if (error instanceof AttachmentError) throw error;
     const isLate = limit.aborted;
-    throw failed(address, isLate ? `no answer within ${TIMEOUT_MS / 1000} s` : messageOf(error));
+    throw failed(address, isLate ? `no response within ${TIMEOUT_MS / 1000} s` : messageOf(error));
   }
 }
 
@@ -56,7 +56,7 @@ async function load(first: URL, signal: AbortSignal): Promise<Page> {
     }
     if (status < 200 || status >= 300) {
       response.destroy();
-      throw failed(first.href, `the server answered with status ${status}`);
+      throw failed(first.href, `the server responded with status ${status}`);
     }
     const bytes = await readBody(response, first);
     return { bytes, mediaType: headers["content-type"] ?? "" };
@@ -99,7 +99,7 @@ async function get(url: URL, { signal, mayBePrivate }: GetOptions): Promise<Inco
 function leadsToPrivate(url: URL): AttachmentError {
   const reason = `it leads to a private address, ${url.hostname}`;
   return new AttachmentError("attachment_not_read", `Cannot attach the page: ${reason}.`, {
-    hint: "Attach that address itself if you want it.",
+    hint: "To attach it anyway, name that address.",
   });
 }
 
@@ -138,7 +138,7 @@ async function readBody(response: IncomingMessage, url: URL): Promise<Buffer> {
     size += chunk.length;
     if (size > MAX_PAGE_BYTES) {
       response.destroy();
-      const message = `Cannot attach ${url.href}: it has more than ${formatSize(MAX_PAGE_BYTES)}.`;
+      const message = `Cannot attach ${url.href}: it is larger than ${formatSize(MAX_PAGE_BYTES)}.`;
       throw new AttachmentError("attachments_too_large", message);
     }
     chunks.push(chunk);
@@ -146,7 +146,7 @@ async function readBody(response: IncomingMessage, url: URL): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Nothing compressed is asked for, but some servers do not listen. */
+/** jp does not ask for compression, but some servers compress anyway. */
 async function decompressed(response: IncomingMessage): Promise<Readable> {
   const encoding = response.headers["content-encoding"] ?? "identity";
   if (encoding === "identity" || encoding === "") return response;

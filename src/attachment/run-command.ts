@@ -1,12 +1,12 @@
 /** Runs a command for its output. No shell is involved. */
 import type { AttachmentSource } from "../config/index.ts";
 import { quoteCommand, runProcess } from "../process/index.ts";
-import { messageOf } from "../util/index.ts";
+import { messageOf, systemErrorCode } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 
 const TIMEOUT_MS = 60_000;
 const LIMITS = {
-  stdoutBytes: 1024 * 1024,
+  stdoutBytes: 1_000_000,
   stderrBytes: 64 * 1024,
   killGraceMs: 1000,
   pipeGraceMs: 200,
@@ -24,7 +24,7 @@ export function commandLine({ program, args }: CommandRequest["command"]): strin
   return quoteCommand([program, ...args]);
 }
 
-/** A command that fails has said why. Throws `AttachmentError` if it does not run to its end. */
+/** The output of a command that fails says why. Throws `AttachmentError` if it does not run to its end. */
 export async function runCommand(request: CommandRequest): Promise<string> {
   const { command, root: cwd, variables, signal } = request;
   const { program, args } = command;
@@ -46,12 +46,16 @@ export async function runCommand(request: CommandRequest): Promise<string> {
       return describeOutput(status, stdout.toText(), stderr.toText());
     }
     case "timed_out":
-      throw failed(command, `it did not end within ${TIMEOUT_MS / 1000} s`);
+      throw failed(command, `it did not finish within ${TIMEOUT_MS / 1000} s`);
     case "not_started":
-      throw failed(command, messageOf(end.error));
+      throw failed(command, isMissing(end.error) ? "no such program" : messageOf(end.error));
     case "cancelled":
       throw failed(command, "it was stopped");
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return systemErrorCode(error) === "ENOENT";
 }
 
 function failed(command: CommandRequest["command"], reason: string): AttachmentError {

@@ -27,7 +27,7 @@ export interface AttachmentFlags {
 /** Loaded when something is attached: most commands attach nothing. */
 export const attachmentCode = () => import("../attachment/index.ts");
 
-/** What a message brings along. */
+/** What a message attaches. */
 export interface NamedAttachments {
   /** For `conversation.attachments`. */
   readonly uris: readonly string[];
@@ -40,7 +40,7 @@ export function namingPlace(context: CommandContext): NamingPlace {
   return { root: machineOf(context).root, cwd, home: environment.home };
 }
 
-/** Of names as a person writes them. Throws `invalid_attachment` and `AttachmentError`. */
+/** Resolves names as a person writes them. Throws `invalid_attachment` and `AttachmentError`. */
 export async function nameAttachments(
   names: readonly string[],
   context: CommandContext,
@@ -51,14 +51,17 @@ export async function nameAttachments(
   const named = names.map((name) => nameAttachment(name, place));
   const outside = named.flatMap((each) => (each.type === "outside" ? [each.file] : []));
   for (const file of outside.filter(namesSecretFile))
-    warn(neutralize(`${file} may contain passwords or keys. The model sees it.`), context.output);
+    warn(
+      neutralize(`${file} may contain passwords or keys. The model will see it.`),
+      context.output,
+    );
   return {
     uris: named.flatMap((each) => (each.type === "kept" ? [each.uri] : [])),
     files: await Promise.all([...new Set(outside)].map(readOutsideFile)),
   };
 }
 
-/** Whom a turn asks, and with what. */
+/** The model that a turn asks, and its settings. */
 interface AttachingTurn {
   readonly servers: McpServers;
   readonly model: Model;
@@ -91,7 +94,7 @@ export async function attachToTurn<
   return { loaded: { ...loaded, config }, attachments, files: named.files };
 }
 
-/** With what the user has not trusted: it stays on record, for when they do. */
+/** Includes what the user has not trusted yet: it stays on record until they do. */
 export function withUntrusted({ config, withheld }: TrustedConfig): PartialConfig {
   const attached = withheld.filter(({ kind }) => kind === "attachment");
   return withAttachments(
@@ -110,7 +113,7 @@ export function attachmentNames(
 
 /**
  * Reads everything that the config attaches, and says how much that is. What an earlier turn has attached and is
- * gone by now is left out with a warning. Throws for what was named now, and for what the model does not take.
+ * gone by now is left out with a warning. Throws for what was named now, and for what the model does not accept.
  */
 async function loadTurnAttachments(
   turn: TurnAttachments,
@@ -135,7 +138,7 @@ async function loadTurnAttachments(
     onProblem: (error, uri) => {
       if (named.uris.includes(uri) || error.code === "attachment_refused") throw error;
       const { message } = error;
-      warn(`${message} jp continues without it; \`jp attachment rm\` detaches it.`, context.output);
+      warn(`${message} jp continues without it. To detach it: jp attachment rm`, context.output);
     },
   }).finally(() => status.set(undefined));
   const outside = named.files.map((file): Attachment => ({
@@ -192,7 +195,7 @@ async function refusal(
   const what = mediaType.startsWith("image/") ? "images" : mediaType;
   return new Refusal(
     "attachment_refused",
-    `Cannot attach ${source}: ${id} does not take ${what}.`,
+    `Cannot attach ${source}: ${id} does not accept ${what}.`,
     {
       hint: "Choose another model with -m, or detach it: `jp attachment rm`, or /attach rm in a session.",
     },

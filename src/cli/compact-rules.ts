@@ -16,7 +16,7 @@ export interface CompactFlag {
   readonly compact?: readonly (string | true)[];
 }
 
-/** Rules of the command line replace those of the config, unless `--compact` stands alone too. Throws `usage`. */
+/** Rules of the command line replace those of the config, unless `--compact` is also given without one. Throws `usage`. */
 export function rulesOf(
   { compact = [] }: CompactFlag,
   configured: readonly CompactionRuleSettings[],
@@ -82,7 +82,7 @@ function boundOf(written: string, text: string): CompactionRuleSettings["keepFir
 function invalidSpec(text: string): Error {
   return usageError(
     `Not a compaction rule: ${text}`,
-    "Write for example r+t, s:..-3 or t=omit:2..5. On the command line, put --compact last, or -- after it.",
+    "Examples: r+t, s:..-3, t=omit:2..5. On the command line, put --compact last, or -- after it.",
   );
 }
 
@@ -97,7 +97,7 @@ export function parseBound(written: string): TurnBound {
   if (bound?.type === "after_compaction") return bound;
   throw usageError(
     `Not a turn: ${written}`,
-    "Write a number from 1, -1 for the last turn, a duration like 5h, or last-compaction.",
+    "Write a turn's number, -1 for the last turn, a duration like 5h, or last-compaction.",
   );
 }
 

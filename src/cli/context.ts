@@ -29,6 +29,8 @@ export interface CommandContext {
   readonly onOutputGone: (action: () => void) => Disposable;
   /** A program that reads the output, such as `head`, has seen enough and ended. */
   readonly isReaderGone: boolean;
+  /** What `warnOnce` has printed. */
+  readonly warnings: Set<string>;
   /** Opened on first use. Throws `no_workspace`. */
   readonly workspace: Workspace;
 }
@@ -54,6 +56,7 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
     version,
     output,
     clock: systemClock,
+    warnings: new Set(),
     onOutputGone: (action) => {
       onGone = action;
       return {
@@ -80,6 +83,15 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
 export function warn(text: string, output: Output): void {
   const line = `${output.paintNotice("yellow", "warning")}: ${oneLine(text)}`;
   for (const row of wrapProse(line, output.noticeWidth)) output.notice(row);
+}
+
+/** For what jp finds again with each message of a session, such as an unknown key in the config. */
+export function warnOnce(
+  text: string,
+  { output, warnings }: Pick<CommandContext, "output" | "warnings">,
+): void {
+  if (!warnings.has(text)) warn(text, output);
+  warnings.add(text);
 }
 
 /** Name and value, one pair per line; absent values are left out. */

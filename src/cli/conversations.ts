@@ -256,31 +256,30 @@ export function selectionOf(
   { label = [], from, until }: SelectionFlags,
   { clock }: Pick<CommandContext, "clock">,
 ): (summary: WorkspaceSummary) => boolean {
-  const now = clock.now().getTime();
-  const start = from === undefined ? Number.NEGATIVE_INFINITY : parseTime(from, now);
-  const end = until === undefined ? Number.POSITIVE_INFINITY : parseTime(until, now);
+  const now = clock.now();
+  const start = from === undefined ? Number.NEGATIVE_INFINITY : parseTime(from, now).getTime();
+  const end = until === undefined ? Number.POSITIVE_INFINITY : parseTime(until, now).getTime();
   return ({ id, metadata }) => {
     const createdAt = timestampToMilliseconds(conversationCreatedAt(id));
     return start <= createdAt && createdAt < end && hasLabels(metadata, label);
   };
 }
 
-const DAY_MS = 24 * 3600 * 1000;
-/** A time with its zone, or a day in UTC. */
-const DATE = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d))?$/;
+/** A day, or a time, in the zone of this machine unless it names another. */
+const DATE = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?))?$/;
 
-/** How long ago, a date, or the ID of a conversation, in milliseconds since the epoch. Throws `usage`. */
-function parseTime(text: string, now: number): number {
-  const [, weeks] = /^(\d+)w$/.exec(text) ?? [];
-  if (weeks !== undefined) return now - Number(weeks) * 7 * DAY_MS;
+/** `today`, how long ago, a date, or the ID of a conversation. Throws `usage`. */
+export function parseTime(text: string, now: Date): Date {
+  if (text === "today") return new Date(now.getFullYear(), now.getMonth(), now.getDate());
   const seconds = findSeconds(text);
-  if (seconds !== undefined) return now - seconds * 1000;
-  const date = DATE.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(date)) return date;
+  if (seconds !== undefined) return new Date(now.getTime() - seconds * 1000);
+  const [, day = "", time = "00:00"] = DATE.exec(text) ?? [];
+  const date = new Date(`${day}T${time}`);
+  if (!Number.isNaN(date.getTime())) return date;
   const id = text.startsWith("jp-c") ? findConversationId(text) : undefined;
-  if (id !== undefined) return timestampToMilliseconds(conversationCreatedAt(id));
+  if (id !== undefined) return new Date(timestampToMilliseconds(conversationCreatedAt(id)));
   throw usageError(
     `Not a time: ${oneLine(text)}`,
-    "Write how long ago (2h, 3d, 1w), a date (2026-01-31, 2026-01-31T09:00:00Z) or a conversation's ID.",
+    "Write today, how long ago (2h, 3d, 1w), a date (2026-01-31, 2026-01-31T09:00) or a conversation's ID.",
   );
 }

@@ -96,8 +96,9 @@ export function withTurns(definition: Command): Command {
 /** Help for commands that take `-k`. */
 export const COMPACT_HELP = `A compaction rule is POLICIES or POLICIES:RANGE. Policies, joined with +:
   r, reasoning    leave out the model's reasoning
-  t, tools        empty arguments and results of tool calls; t=MODE with
-                  strip-requests (sreq), strip-responses (sres) or omit (o)
+  t, tools        empty arguments and results of tool calls
+  t=sreq, t=sres  empty only arguments, or only results
+  t=omit          leave out the calls
   s, summarize    replace the turns with a summary by a model
 A range is FROM..TO, counted from 1; ..-3 keeps the last three turns, 5.. starts
 at turn 5, and .. is all turns. Without one, the first and last turn are kept.`;
@@ -106,7 +107,7 @@ at turn 5, and .. is all turns. Without one, the first and last turn are kept.`;
 export function compactOption(): Option {
   return new Option(
     "-k, --compact [rule]",
-    "Compact by the configured rules, or by this one; repeatable",
+    "Compact old turns by the configured rules, or by this one; repeatable",
   )
     .preset(true)
     .argParser((value, earlier?: readonly string[]) => collect(value, earlier));

@@ -30,7 +30,7 @@ export function parseLabel(text: string): Label {
 export function parseLabelKey(text: string): string {
   if (/^[A-Za-z][A-Za-z0-9_-]*$/.test(text)) return text;
   throw new InvalidArgumentError(
-    "A label starts with a letter, followed by letters, digits, _ and -: key or key=value.",
+    "A label is key or key=value. A key starts with a letter, followed by letters, digits, _ or -.",
   );
 }
 

@@ -14,9 +14,12 @@ import {
 import { type Machine, shippedConfig } from "../runtime/index.ts";
 import type { Conversation, UserEnvironment, Workspace } from "../storage/index.ts";
 import { isJpError } from "../util/index.ts";
-import { type CommandContext, warn } from "./context.ts";
+import { type CommandContext, warn, warnOnce } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";
+
+/** In `.jp`, beside the config, so that the pointer to it works on every machine. */
+export const SCHEMA_FILE = "config.schema.json";
 
 export interface ConfigFlags {
   /** The values of `--cfg`, in their order. */
@@ -44,9 +47,9 @@ export async function loadConfig(
     }),
     settings: cfg,
   });
-  for (const warning of warnings) warn(warning, context.output);
+  for (const warning of warnings) warnOnce(warning, context);
   for (const { path: keys, message } of findUnusable(foldLayers(layers)))
-    warn(`${pathToText(keys)}: ${message}`, context.output);
+    warnOnce(`${pathToText(keys)}: ${message}`, context);
   return layers;
 }
 

@@ -1,6 +1,7 @@
 /** The `jp` program: its global options and the list of commands. A command is loaded when it is named. */
 import { Command, Help, InvalidArgumentError, type Option } from "commander";
-import { neutralize } from "../render/index.ts";
+import { neutralize, wrapProse } from "../render/index.ts";
+import { columnsOf } from "../terminal/index.ts";
 import { command, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
 import type { Host } from "./host.ts";
@@ -112,6 +113,21 @@ function describeOption(option: Option): string {
   return new Help().optionDescription(option).replace(/ \(preset: [^)]*\)$/, "");
 }
 
+const HELP_WIDTH = 80;
+
+/** Does not open standard output unless it is a terminal. */
+function helpWidth(host: Host): number {
+  return host.isTerminal() ? host.stdout.columns || HELP_WIDTH : HELP_WIDTH;
+}
+
+/** Paragraphs of help have line breaks for 80 columns, and are wrapped again for fewer. */
+function fitHelp(text: string, width: number): string {
+  if (width >= HELP_WIDTH) return text;
+  return text.replaceAll(/^\S.*(?:\n\S.*)*/gm, (paragraph) =>
+    wrapProse(paragraph.replaceAll("\n", " "), width).join("\n"),
+  );
+}
+
 /** `args` is the command line without the program's own name. */
 export async function createProgram(host: Host, args: readonly string[]): Promise<Command> {
   const program = new Command("jp")
@@ -125,13 +141,13 @@ export async function createProgram(host: Host, args: readonly string[]): Promis
     .option("-w, --workspace <path>", "Use the workspace at or above this path")
     .option("--width <columns>", "Wrap and truncate lines at this width", parseWidth)
     .addHelpText("after", `\n${SESSION_HELP}\n\n${EXIT_STATUSES}`)
-    .showHelpAfterError("Run it with --help for usage.")
-    .configureHelp({ optionDescription: describeOption })
+    .configureHelp({ optionDescription: describeOption, minWidthToWrap: 20 })
     .configureOutput({
-      writeOut: (text) => host.writeOut(text),
-      getOutHelpWidth: () => (host.isTerminal() ? host.stdout.columns || 80 : 80),
+      writeOut: (text) => host.writeOut(fitHelp(text, helpWidth(host))),
+      getOutHelpWidth: () => helpWidth(host),
       getOutHasColors: () => host.isTerminal() && host.stdout.hasColors(),
-      writeErr: (text) => host.stderr.write(neutralize(text)),
+      writeErr: (text) =>
+        host.stderr.write(wrapProse(neutralize(text), columnsOf(host.stderr)).join("\n")),
       outputError: (text, write) => write(text.replace(/^error: /, "jp: ")),
     })
     .exitOverride();
@@ -153,7 +169,14 @@ export async function createProgram(host: Host, args: readonly string[]): Promis
     .action(async (typed: readonly string[]) =>
       (await import("./command/completion/complete.ts")).complete(program, typed, host),
     );
+  nameHelp(program, "jp");
   return program;
+}
+
+/** Errors name the command whose help to read. `words` is how it is typed. */
+function nameHelp(definition: Command, words: string): void {
+  definition.showHelpAfterError(`For usage: ${words} --help`);
+  for (const one of definition.commands) nameHelp(one, `${words} ${one.name()}`);
 }
 
 function parseWidth(text: string): number {

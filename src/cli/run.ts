@@ -2,7 +2,7 @@
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import type { CommanderError } from "commander";
-import { neutralize, wrapProse } from "../render/index.ts";
+import { neutralize, shellWord, wrapProse } from "../render/index.ts";
 import { columnsOf, controllingTerminal } from "../terminal/index.ts";
 import { isJpError } from "../util/index.ts";
 import type { GlobalOptions } from "./context.ts";
@@ -65,7 +65,7 @@ async function suggestQuery(
   { stderr }: Host,
 ): Promise<void> {
   if (!/\s/.test(args.join(" ")) && message.includes("Did you mean")) return;
-  const { shellWord } = await import("../render/index.ts");
+
   stderr.write(`To ask the assistant: jp query ${shellWord(args.join(" "))}\n`);
 }
 

@@ -1,4 +1,4 @@
-/** What the models of a command are told about where they are. */
+/** What a command tells its models about where they are. */
 import type { Layer, PartialConfig } from "../config/index.ts";
 import { foldLayers } from "../config/index.ts";
 import {
@@ -25,18 +25,14 @@ export function workspaceInstructions(
 /** Only what is trusted and wanted. */
 export async function surroundingsOf(
   context: CommandContext,
-  { config, withheld, layers }: TrustedConfig,
+  { config, instructions }: TrustedConfig,
 ): Promise<Surroundings> {
   const { agents_md: isWanted = true, ...shows } = config.conversation?.surroundings ?? {};
-  const untrusted = new Set(
-    withheld.filter(({ kind }) => kind === "instructions").map(({ name }) => name),
-  );
-  const files = isWanted ? workspaceInstructions(context, layers) : [];
   return describeSurroundings({
     folder: context.cwd,
     root: findWorkspace(context)?.root ?? context.cwd,
     shows: shownParts(shows),
-    instructions: files.filter(({ name }) => !untrusted.has(name)),
+    instructions: isWanted ? instructions : [],
     variables: context.environment.variables,
     clock: context.clock,
   });

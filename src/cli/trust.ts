@@ -11,7 +11,8 @@ import {
   type TrustRequest,
   WorkspaceTrust,
 } from "../trust/index.ts";
-import { type CommandContext, warn } from "./context.ts";
+import { type CommandContext, warnOnce } from "./context.ts";
+import type { Host } from "./host.ts";
 import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
@@ -32,10 +33,18 @@ export async function trustedConfig(
     directives: flags.directives,
     ask: async (question) => {
       const person = interaction && findQuietPrompter(context, foldLayers(layers), interaction);
-      return person?.canAsk() === true ? askTrust(person, question) : undefined;
+      if (person?.canAsk() !== true) return undefined;
+      const refused = REFUSED.get(context.host);
+      if (refused !== undefined && refused === question.context) return false;
+      const isTrusted = await askTrust(person, question);
+      if (!isTrusted && question.context !== undefined) REFUSED.set(context.host, question.context);
+      return isTrusted;
     },
   });
 }
+
+/** What the user has not trusted in this process. A session asks about it once, not for each message. */
+const REFUSED = new WeakMap<Host, string>();
 
 export function workspaceTrust(
   { environment }: Pick<CommandContext, "environment">,
@@ -56,8 +65,8 @@ export async function askTrust(
   return result.type === "answered" && result.answer === true;
 }
 
-export function warnWithheld({ withheld }: TrustedConfig, { output }: CommandContext): void {
-  if (withheld.length > 0) warn(`${describeWithheld(withheld)} ${TRUST_HINT}`, output);
+export function warnWithheld({ withheld }: TrustedConfig, context: CommandContext): void {
+  if (withheld.length > 0) warnOnce(`${describeWithheld(withheld)} ${TRUST_HINT}`, context);
 }
 
 /** Trusts the config that the conversation now records: see `WorkspaceTrust.trustRecord`. */

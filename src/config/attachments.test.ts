@@ -62,7 +62,7 @@ test.each([
   ["ftp://a.b/c", /"ftp:"/],
   ["cmd:", /no command/],
   ["cmd:echo 'a", /unclosed quote/],
-  ["https://", /not a valid address/],
+  ["https://", /not a valid URL/],
   ["https://me:secret@a.b/", /^(?!.*secret).*password/],
   ["mcp:docs", /server and a resource/],
 ])("%s cannot be attached", (uri, problem) => {
@@ -110,6 +110,14 @@ test.each([
   ["certs/server.pem", true],
   [".ssh/config", true],
   ["id_ed25519", true],
+  [".env-local", true],
+  ["deploy/prod.env", true],
+  ["/home/me/.git-credentials", true],
+  ["/home/me/.bash_history", true],
+  ["/home/me/.config/gh/hosts.yml", true],
+  ["/proc/self/environ", true],
+  [".env-example", false],
+  ["docs/proc/environ", false],
   ["src/keys.ts", false],
   ["environment.md", false],
 ])("%s may hold secrets: %s", (path, isSecret) => {

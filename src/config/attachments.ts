@@ -102,16 +102,26 @@ export function parseAttachment(uri: string): AttachmentSource {
       return rest.startsWith("//") ? parseCommandUrl(uri) : parseCommandLine(uri, rest);
     case "mcp":
       return parseResource(uri, rest);
+    case "jp":
+      throw invalid(uri, "jp attaches no conversations by address", conversationHint(rest));
     default:
-      throw invalid(uri, `jp cannot attach "${scheme}:"`, SCHEMES_HINT);
+      throw invalid(uri, `unknown scheme "${scheme}:"`, SCHEMES_HINT);
   }
 }
 
+/** For a conversation, as the Rust original names it: `jp://jp-c123?select=a:-1`, or without the scheme. */
+export function conversationHint(name: string): string | undefined {
+  const [, id] = /^(?:\/\/)?(jp-c\d+)(?:\?|$)/.exec(name) ?? [];
+  return (
+    id && `Attach what it prints: 'cmd:jp conversation print ${id}', with --last 1 for its end.`
+  );
+}
+
 const SCHEMES_HINT =
-  "Attach a path, https://…, cmd:<command>, or a resource of an MCP server as mcp+<server>+<its address>.";
+  "Attach a path, https://…, cmd:<command>, or an MCP resource: mcp+<server>+<its address>.";
 
 function invalid(uri: string, reason: string, hint?: string): JpError {
-  const message = `${JSON.stringify(uri)} cannot be attached: ${reason}.`;
+  const message = `Cannot attach ${JSON.stringify(uri)}: ${reason}.`;
   return new JpError("invalid_attachment", message, hint === undefined ? {} : { hint });
 }
 
@@ -132,10 +142,10 @@ function decode(text: string): string {
 
 function parsePage(uri: string): AttachmentSource {
   const url = URL.parse(uri);
-  if (url === null) throw invalid(uri, "it is not a valid address");
+  if (url === null) throw invalid(uri, "it is not a valid URL");
   if (url.username !== "" || url.password !== "") {
     const reason = "it contains a password, which would be stored with the conversation";
-    throw new JpError("invalid_attachment", `${url.host} cannot be attached: ${reason}.`);
+    throw new JpError("invalid_attachment", `Cannot attach ${url.host}: ${reason}.`);
   }
   return { type: "page", url: url.href };
 }
@@ -179,16 +189,19 @@ function parseResource(uri: string, rest: string): AttachmentSource {
 
 /** Files that commonly hold passwords and keys. */
 const SECRET_FILE =
-  /^(?:\.env(?:\..+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\..+)?|secrets?\.(?:json|toml|ya?ml|env)|.+\.(?:pem|key|p12|pfx|jks|keystore|kdbx))$/i;
+  /^(?:\.env(?:[._-].+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf|\.htpasswd|\.git-credentials|\.vault-token|\.dockercfg|\.\w+_history|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\..+)?|secrets?\.(?:json|toml|ya?ml|env)|.+\.(?:env|pem|key|p12|pfx|jks|keystore|kdbx))$/i;
 const SECRET_FOLDER = /^\.(?:ssh|aws|gnupg|kube|docker|azure)$/i;
+/** Where tools keep their logins, and where the system shows the environment of processes. */
+const SECRET_PLACE = /(?:^|\/)\.config\/(?:gh|gcloud|hub)\/|^\/(?:proc|sys|dev)\//i;
 /** Examples are made to be shared. */
-const EXAMPLE = /\.(?:example|sample|template|dist)$/i;
+const EXAMPLE = /[._-](?:example|sample|template|dist)$/i;
 
 /** Whether a path looks like that of a file with passwords or keys. */
 export function namesSecretFile(path: string): boolean {
   const names = path.split(/[/\\]/);
   const name = names.at(-1) ?? "";
   if (names.slice(0, -1).some((folder) => SECRET_FOLDER.test(folder))) return true;
+  if (SECRET_PLACE.test(names.join("/"))) return true;
   return SECRET_FILE.test(name) && !EXAMPLE.test(name);
 }
 

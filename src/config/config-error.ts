@@ -6,6 +6,8 @@ export interface ConfigIssue {
   /** The keys that lead to it. */
   readonly path: readonly string[];
   readonly message: string;
+  /** Other versions have the key, or this value of it. */
+  readonly isUnsupported?: boolean;
 }
 
 /** The codes of a `ConfigError`. */

@@ -56,7 +56,7 @@ describe("what cannot be read is ignored, and the rest applies", () => {
   test("unknown keys", () => {
     const base = {
       colour: 1,
-      providers: { llm: { cerebras: { app_name: "x" }, openrouter: { app_name: "y" } } },
+      providers: { llm: { unheard_of: { app_name: "x" }, openrouter: { app_name: "y" } } },
     };
     expect(conversationConfig(base, [])).toStrictEqual({
       providers: { llm: { openrouter: { app_name: "y" } } },

@@ -59,6 +59,7 @@ export const DEFAULT_CURRENCY = "USD";
 export const DEFAULTS: PartialConfig = {
   assistant: ASSISTANT_DEFAULTS,
   conversation: {
+    title: { from_heading: true },
     tools: { "*": TOOL_DEFAULTS },
     inquiry: { schema: "stable" },
     limits: LIMIT_DEFAULTS,

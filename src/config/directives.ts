@@ -2,6 +2,7 @@
 import { findClosest } from "../util/index.ts";
 import { ConfigError } from "./config-error.ts";
 import { mergeConfig } from "./layers.ts";
+import { offeringServers } from "./mcp-settings.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { resolveTools, type ToolSettings } from "./tool-settings.ts";
 
@@ -12,19 +13,28 @@ export interface ToolDirective {
   readonly name?: string;
 }
 
-/** Changes only the state, never the policy for changing it. Throws `unknown_tool`, `tool_locked`. */
+/**
+ * Changes only the state, never the policy for changing it. A name that is unknown so far may be that of a tool which
+ * a server will offer. Throws `unknown_tool`, `tool_locked`.
+ */
 export function applyDirectives(
   config: PartialConfig,
   directives: readonly ToolDirective[],
+  mayBeOffered = offeringServers(config).length > 0,
 ): PartialConfig {
   return directives.reduce((current, directive) => {
     const tools = [...resolveTools(current).values()];
+    if (mayBeOffered && !isKnown(tools, directive)) return current;
     const names = affected(tools, directive).map(({ name }) => name);
     const changes = names.map(
       (name) => [name, { enable: { state: directive.isEnabled } }] as const,
     );
     return mergeConfig(current, { conversation: { tools: Object.fromEntries(changes) } });
   }, config);
+}
+
+function isKnown(tools: readonly ToolSettings[], { name }: ToolDirective): boolean {
+  return name === undefined || tools.some((tool) => tool.name === name || tool.group === name);
 }
 
 function affected(

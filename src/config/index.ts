@@ -7,6 +7,7 @@ export {
 export {
   type AttachmentSource,
   attachmentUri,
+  conversationHint,
   fileUri,
   isHarmlessAttachment,
   namesSecretFile,
@@ -49,7 +50,12 @@ export {
   loadLayers,
   type LoadOptions,
 } from "./load-config.ts";
-export { type McpServerSettings, resolveMcpServers, transportType } from "./mcp-settings.ts";
+export {
+  type McpServerSettings,
+  offeringServers,
+  resolveMcpServers,
+  transportType,
+} from "./mcp-settings.ts";
 export { type ModelId, parseModelId, resolveModelId } from "./model-id.ts";
 export { findModelParameters, type ModelParameters } from "./model-parameters.ts";
 export {

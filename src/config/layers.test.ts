@@ -118,7 +118,7 @@ describe("the explanation", () => {
     expect(sections).toEqual(order.filter((section) => sections.includes(section)));
   });
 
-  test("shows values as files write them", () => {
+  test("shows values as people write them", () => {
     const layers = [
       layer("a", {
         assistant: { model: { id: "openai/gpt" }, system_prompt: "p" },
@@ -128,8 +128,8 @@ describe("the explanation", () => {
     ];
     expect(explainLayers(layers).map(({ path, value }) => [path.join("."), value])).toEqual([
       ["assistant.system_prompt", "p"],
-      ["assistant.model.id", { provider: "openai", name: "gpt" }],
-      ["conversation.attachments", { value: ["a"], strategy: "replace" }],
+      ["assistant.model.id", "openai/gpt"],
+      ["conversation.attachments", ["a"]],
       ["template.values", { a: 1 }],
     ]);
   });

@@ -72,7 +72,7 @@ function leavesOf(
   const node = nodeOf(schema);
   if (node.kind === "leaf" || !isJsonObject(value)) {
     const { isPrivate = false } = findBehaviour(unwrap(schema));
-    return [{ path, value: isPrivate ? undefined : toJson(schema, value), isPrivate }];
+    return [{ path, value: isPrivate ? undefined : toJson(schema, value, "shown"), isPrivate }];
   }
   // Keys in the order of the schema, then names and unknown keys in the order of the config.
   const known = node.kind === "group" ? Object.keys(node.entries) : [];
@@ -127,9 +127,9 @@ function mergeList(lower: Mergeable<unknown>, upper: Mergeable<unknown>): Mergea
   return { value, strategy: lower.strategy };
 }
 
-/** A whole config as files and conversations store it, without private values. */
-export function configToJson(config: PartialConfig): JsonObject {
-  return toJson(configSchema, config) as JsonObject; // A table gives an object.
+/** A whole config as conversations store it, or as people write it, without private values. */
+export function configToJson(config: PartialConfig, purpose?: "stored" | "shown"): JsonObject {
+  return toJson(configSchema, config, purpose) as JsonObject; // A table gives an object.
 }
 
 /** The value at these keys; undefined if there is none. */

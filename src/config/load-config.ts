@@ -224,7 +224,9 @@ class Loader {
     }
     // Not the value: it may be an answer.
     const name = `--cfg ${assignmentKey(words)}`;
-    const config = this.#accept(name, parseConfig(assignment.value));
+    const { config: parsed, errors, warnings } = parseConfig(assignment.value);
+    const refused = [...errors, ...warnings.filter(({ isUnsupported }) => isUnsupported === true)];
+    const config = this.#accept(name, { config: parsed, errors: refused, warnings });
     this.layers.push({ name, config, cleared: assignment.cleared });
   }
 

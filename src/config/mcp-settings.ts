@@ -12,7 +12,7 @@ export type McpServerSettings = {
   readonly allowsSampling: boolean;
   /** Infinite for no limit. */
   readonly startupTimeoutMs: number;
-  /** All its tools are offered, not only those with an entry of their own. */
+  /** All its tools are offered, not only those with their own entry. */
   readonly offersAllTools?: boolean;
   /** Put before the names of its tools, where all of them are offered. */
   readonly toolPrefix?: string;
@@ -51,6 +51,12 @@ export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, Mc
     return settings === undefined ? [] : [{ ...common, ...settings }];
   });
   return new Map(servers.map((server) => [server.name, server]));
+}
+
+/** The servers all of whose tools are offered, by name. */
+export function offeringServers(config: PartialConfig): readonly string[] {
+  const servers = [...resolveMcpServers(config).values()];
+  return servers.filter(({ offersAllTools = false }) => offersAllTools).map(({ name }) => name);
 }
 
 type PartialServer = NonNullable<NonNullable<PartialConfig["providers"]>["mcp"]>[string];

@@ -23,7 +23,10 @@ export const modelIdSchema = v.pipe(
     v.object({ provider: part, name: part }),
   ]),
   v.transform((value): ModelId => (typeof value === "string" ? parseModelId(value) : value)),
-  behaviour({ toJson: (id: ModelId) => ("alias" in id ? id.alias : { ...id }) }),
+  behaviour({
+    toJson: (id: ModelId) => ("alias" in id ? id.alias : { ...id }),
+    toShown: (id: ModelId) => ("alias" in id ? id.alias : `${id.provider}/${id.name}`),
+  }),
 );
 
 /** Reads `provider/name`; a text without a slash is an alias. */

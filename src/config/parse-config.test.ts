@@ -172,7 +172,11 @@ describe("an unknown key", () => {
     const config = {
       template: { values: { any: 1 } },
       style: { markdown: { hr_style: "line" } },
-      conversation: { tools: { x: { style: { parameters: "sh x.sh" } } } },
+      conversation: {
+        tools: { x: { style: { parameters: "sh x.sh" } } },
+        labels: { team: "web" },
+      },
+      providers: { llm: { cerebras: { api_key_env: "KEY" }, deepseek: { base_url: "x" } } },
     };
     expect(parseConfig(config).errors).toEqual([]);
     expect(
@@ -182,8 +186,14 @@ describe("an unknown key", () => {
       ["style.markdown.hr_style", "not supported: jp always draws a line"],
       [
         "conversation.tools.x.style.parameters",
-        "not supported: jp runs no command to format arguments",
+        "not supported: jp does not run commands to format arguments",
       ],
+      [
+        "conversation.labels",
+        "not supported: label conversations with jp conversation label or --label",
+      ],
+      ["providers.llm.cerebras", expect.stringContaining("not supported: jp has no such provider")],
+      ["providers.llm.deepseek", expect.stringContaining("not supported: jp has no such provider")],
     ]);
     expect(parseConfig({ style: { markdown: { hr_style: 1 } } }).errors).toHaveLength(1);
   });

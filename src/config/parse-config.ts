@@ -74,8 +74,8 @@ function isError({ severity }: StructureIssue): boolean {
   return severity === "error";
 }
 
-function toConfigIssue({ path, message }: StructureIssue): ConfigIssue {
-  return { path, message };
+function toConfigIssue({ severity: _severity, ...issue }: StructureIssue): ConfigIssue {
+  return issue;
 }
 
 /** The schema library drops these keys without a word, and with them what they were to forbid. */
@@ -115,7 +115,8 @@ function findStructureIssues(
       const why = typeof unsupported === "function" ? unsupported(member) : unsupported;
       const below = findStructureIssues(child, member, inside);
       if (why === undefined) return below;
-      return [...below, { path: inside, message: `not supported: ${why}`, severity: "warning" }];
+      const message = `not supported: ${why}`;
+      return [...below, { path: inside, message, severity: "warning", isUnsupported: true }];
     }
     const closest = findClosest(
       key,

@@ -50,17 +50,24 @@ export function ownValue(value: object, key: string): unknown {
   return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined; // Any table.
 }
 
-/** Converts a parsed value to what is written in files. Undefined if it is private or absent. */
-export function toJson(schema: v.GenericSchema, value: unknown): Json | undefined {
+/**
+ * Converts a parsed value to what is stored in conversations, or shown to people. Undefined if it is private or absent.
+ */
+export function toJson(
+  schema: v.GenericSchema,
+  value: unknown,
+  purpose: "stored" | "shown" = "stored",
+): Json | undefined {
   if (value === undefined) return undefined;
   const node = nodeOf(schema);
-  const { isPrivate, toJson: encode } = findBehaviour(unwrap(schema));
+  const { isPrivate, toJson: toStored, toShown = toStored } = findBehaviour(unwrap(schema));
   if (isPrivate === true) return undefined;
+  const encode = purpose === "shown" ? toShown : toStored;
   if (encode !== undefined) return encode(value as never); // The schema's own value.
   if (node.kind === "leaf" || !isJsonObject(value)) return value as Json; // Parsed from JSON.
   const entries = Object.entries(value).flatMap(([key, member]) => {
     const child = findChild(node, key);
-    const json = child === undefined ? member : toJson(child, member);
+    const json = child === undefined ? member : toJson(child, member, purpose);
     return json === undefined ? [] : [[key, json] as const];
   });
   return Object.fromEntries(entries);

@@ -8,15 +8,15 @@ import { isReplaced, type RecordedTurn, turnsOf } from "./turns.ts";
 
 /** Where a range of turns starts or ends. */
 export type TurnBound =
-  /** So many turns are kept, at the start or at the end. */
+  /** This many turns are kept, at the start or at the end. */
   | { readonly type: "keep"; readonly count: number }
   /** This turn is the first or last one. */
   | { readonly type: "turn"; readonly index: number }
-  /** So many turns before the last one. */
+  /** This many turns before the last one. */
   | { readonly type: "from_end"; readonly count: number }
-  /** What happened in so much time after the start, or until now, is kept. */
+  /** Turns within this time after the start, or before now, are kept. */
   | { readonly type: "within"; readonly ms: number }
-  /** What happened before then: so much time ago. */
+  /** The turn of this long ago. */
   | { readonly type: "ago"; readonly ms: number }
   /** After the turns that the compactions so far cover. */
   | { readonly type: "after_compaction" };
@@ -165,7 +165,7 @@ function startOf(bound: TurnBound, place: Place): number {
     case "ago":
       return turnAt(now.getTime() - bound.ms, turns) + 1;
     case "after_compaction":
-      return Math.max(0, ...existing.map(({ toTurn }) => toTurn + 1));
+      return afterAll(existing);
     default:
       return bound satisfies never;
   }
@@ -200,13 +200,20 @@ function timeOf(turn: RecordedTurn | undefined): number | undefined {
   return timestamp && timestampToMilliseconds(timestamp);
 }
 
-/** Repeated, because the longer range may touch more of them. */
+/** The first turn after all of these. A record may have any number of them. */
+export function afterAll(ranges: readonly CompactionRange[]): number {
+  return ranges.reduce((after, { toTurn }) => Math.max(after, toTurn + 1), 0);
+}
+
+/** Down and then up, because the longer range may touch more of them. */
 function extend(range: CompactionRange, others: readonly CompactionRange[]): CompactionRange {
-  const touched = others.filter(
-    ({ fromTurn, toTurn }) => fromTurn <= range.toTurn && range.fromTurn <= toTurn,
-  );
-  const fromTurn = Math.min(range.fromTurn, ...touched.map((other) => other.fromTurn));
-  const toTurn = Math.max(range.toTurn, ...touched.map((other) => other.toTurn));
-  const isSame = fromTurn === range.fromTurn && toTurn === range.toTurn;
-  return isSame ? range : extend({ fromTurn, toTurn }, others);
+  const downwards = others.toSorted((one, other) => other.toTurn - one.toTurn);
+  const upwards = others.toSorted((one, other) => one.fromTurn - other.fromTurn);
+  return [...downwards, ...upwards].reduce((whole, { fromTurn, toTurn }) => {
+    if (fromTurn > whole.toTurn || whole.fromTurn > toTurn) return whole;
+    return {
+      fromTurn: Math.min(whole.fromTurn, fromTurn),
+      toTurn: Math.max(whole.toTurn, toTurn),
+    };
+  }, range);
 }

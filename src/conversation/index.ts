@@ -106,6 +106,7 @@ export {
   TurnSplitter,
 } from "./turns.ts";
 export {
+  afterAll,
   type CompactionRange,
   type CompactionRule,
   describeCompaction,

@@ -13,7 +13,7 @@ import {
 
 /** An image or another file that a message of the user comes with. */
 export interface MessageFile {
-  /** Such as `image/png`. Which ones a model takes is up to its provider; all take `text/plain`. */
+  /** Such as `image/png`. Which ones a model accepts is up to its provider; all accept `text/plain`. */
   readonly mediaType: string;
   /** Bytes, base64, or an `http` or `https` URL that the provider loads. jp reads no files and loads no URLs. */
   readonly data: Uint8Array | string | URL;

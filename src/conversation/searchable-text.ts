@@ -1,7 +1,8 @@
 /** The text of an event that a search looks at, decoded. Includes questions, but never answers. */
 import { assertNever, isJsonArray, isJsonObject, type Json } from "../util/index.ts";
-import type { ConversationEvent } from "./event.ts";
-import { spokenText } from "./user-view.ts";
+import { joinTexts, textOfBlocks } from "../tool/index.ts";
+import type { ConversationEvent, ToolCallResponse } from "./event.ts";
+import { isForUserAlone } from "./user-view.ts";
 
 /** The kind of event a text comes from. */
 export type SearchScope =
@@ -28,12 +29,8 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
       return searchableResponse(event.content);
     case "tool_call_request":
       return { scope: "tool-call", text: [event.name, ...stringsIn(event.arguments)].join("\n") };
-    case "tool_call_response": {
-      const spoken = spokenText(event);
-      return spoken === undefined
-        ? { scope: "tool-result", text: event.content }
-        : { scope: "assistant", text: spoken };
-    }
+    case "tool_call_response":
+      return { scope: "tool-result", text: resultText(event) };
     case "inquiry_request": {
       const { text, context } = event.question;
       return { scope: "inquiry", text: context === undefined ? text : `${context}\n${text}` };
@@ -51,6 +48,11 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
     default:
       return assertNever(event);
   }
+}
+
+/** What the model has seen of it, and what only the user has. */
+function resultText({ content, blocks = [] }: ToolCallResponse): string {
+  return joinTexts([content, textOfBlocks(blocks.filter(isForUserAlone))]);
 }
 
 type ResponseContent = Extract<ConversationEvent, { type: "chat_response" }>["content"];

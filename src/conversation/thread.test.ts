@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
 import {
   answered,
   at,
@@ -269,6 +270,7 @@ describe("the system parts of a thread", () => {
   });
 
   test("wrap every attachment in an element that it cannot close", () => {
+    counters("T-ATT-1");
     const parts = intoParts({
       ...threadOf(),
       attachments: [

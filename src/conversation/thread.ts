@@ -39,7 +39,7 @@ export interface Attachment {
   readonly source: string;
   /** What it is, in the user's words. */
   readonly description?: string;
-  /** Text, or a file such as an image. Which files a model takes is up to its provider. */
+  /** Text, or a file such as an image. Which files a model accepts is up to its provider. */
   readonly content: string | MessageFile;
 }
 

@@ -121,6 +121,7 @@ export function parseTokenUsage(shape: Shape): Omit<TokenUsage, "timestamp"> {
 function optionalCount(shape: Shape, key: string): number | undefined {
   const count = shape.value[key];
   if (count == null) return undefined;
-  if (typeof count === "number" && count >= 0) return count;
+  // Sums of larger numbers would be infinite.
+  if (typeof count === "number" && count >= 0 && count <= Number.MAX_SAFE_INTEGER) return count;
   throw mismatch(fieldPath(shape, key), "a number", count);
 }

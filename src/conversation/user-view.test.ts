@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
 import { parseBlock } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { parseEvent } from "./event-codec.ts";
@@ -28,6 +30,7 @@ function resultOf(...blocks: readonly JsonObject[]) {
 }
 
 test("the user's view has the messages of both sides, and what results have for the user", () => {
+  verifies("094/view/user-view");
   const spoken = resultOf(said, done, both);
   const events = [
     turnStart(),
@@ -51,10 +54,10 @@ test("the user's view has the messages of both sides, and what results have for 
 
 test("Markdown for the user alone is said by the assistant, and the rest is a result", () => {
   const text = { ...said, mimeType: "text/plain" };
-  expect([spokenText(resultOf(said, done)), spokenText(resultOf(both, text, done))]).toEqual([
-    "# Half done",
-    undefined,
-  ]);
+  expect([
+    spokenText(resultOf(said, done), "tell_user"),
+    spokenText(resultOf(both, text, done), "tell_user"),
+  ]).toEqual(["# Half done", undefined]);
   expect([
     withoutSpoken(resultOf(said, done)),
     withoutSpoken(resultOf(said, both)),
@@ -63,7 +66,16 @@ test("Markdown for the user alone is said by the assistant, and the rest is a re
   ]).toEqual([undefined, resultOf(both), resultOf(done), toolResult("call_1")]);
 });
 
+test("no other tool speaks for the assistant", () => {
+  counters("T-PROV-9");
+  expect([spokenText(resultOf(said), "fetch"), spokenText(resultOf(said), undefined)]).toEqual([
+    undefined,
+    undefined,
+  ]);
+});
+
 test("the record keeps blocks that the original does not know, and gives it the text", () => {
+  verifies("058/record/blocks");
   const hologram = { type: "hologram", beams: [1] };
   const event = resultOf(said, done, hologram);
   const json = eventToJson(event);

@@ -29,16 +29,22 @@ function reduceToUser(event: ToolCallResponse): readonly ToolCallResponse[] {
   return blocks.length === 0 ? [] : [{ ...event, content: textForUser(blocks), blocks }];
 }
 
+/** The tool through which the assistant speaks. */
+const SPEAKING_TOOL = "tell_user";
+
 /**
- * What the assistant has said to the user with a call, such as one of `tell_user`: Markdown that is addressed to the
- * user alone. Undefined if there is none.
+ * What the assistant has said to the user with a call of `tell_user`: Markdown that is addressed to the user alone.
+ * Undefined if there is none, and for every other `tool`: its result is not the assistant's words, whatever it says.
  */
-export function spokenText({ blocks = [] }: ToolCallResponse): string | undefined {
-  const spoken = blocks.filter(isSpoken);
+export function spokenText(
+  { blocks = [] }: ToolCallResponse,
+  tool: string | undefined,
+): string | undefined {
+  const spoken = tool === SPEAKING_TOOL ? blocks.filter(isSpoken) : [];
   return spoken.length === 0 ? undefined : textForUser(spoken);
 }
 
-/** The rest of the result. Undefined if it has nothing else for the user. */
+/** The rest of the result of `tell_user`. Undefined if it has nothing else for the user. */
 export function withoutSpoken(response: ToolCallResponse): ToolCallResponse | undefined {
   const { blocks } = response;
   if (blocks === undefined || !blocks.some(isSpoken)) return response;

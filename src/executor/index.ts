@@ -13,7 +13,12 @@ export { createFileTools } from "./builtin/fs/file-tools.ts";
 export { decodeUtf8, openFile } from "./builtin/fs/files.ts";
 export { openFolder } from "./builtin/fs/folder.ts";
 export { compileGlob } from "./builtin/fs/ignore-rules.ts";
-export { formatPath, resolvePath, type ResolvedPath } from "./builtin/fs/resolve-path.ts";
+export {
+  formatPath,
+  isProtectedName,
+  resolvePath,
+  type ResolvedPath,
+} from "./builtin/fs/resolve-path.ts";
 export { type FoundFile, walkFiles } from "./builtin/fs/walk-files.ts";
 export { createTellUser } from "./builtin/tell-user.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";

@@ -1,4 +1,5 @@
 /** A set of servers. Each starts when it is needed; all are closed together. */
+import { isDeepStrictEqual } from "node:util";
 import type { McpServerSettings } from "../config/index.ts";
 import { settlesWithin } from "../util/index.ts";
 import type { RemoteTool, ResourceContent } from "./port.ts";
@@ -20,7 +21,9 @@ type QuestionListener = (question: UnscopedQuestion) => void;
 
 /** A set of servers, by name. Any number of turns can share it. Opened by `openMcpServers`. */
 export class McpServers implements AsyncDisposable {
-  readonly #servers: ReadonlyMap<string, McpServer>;
+  readonly #context: McpContext;
+  #settings: ReadonlyMap<string, McpServerSettings> = new Map();
+  #servers: ReadonlyMap<string, McpServer> = new Map();
   /** With who listens. */
   readonly #listeners = new Map<QuestionListener, object>();
 
@@ -29,10 +32,24 @@ export class McpServers implements AsyncDisposable {
       context.onUnscopedQuestion?.(question);
       for (const listener of this.#listenersTo(question)) listener(question);
     };
+    this.#context = { ...context, onUnscopedQuestion };
+    void this.configure(settings); // There is nothing to close yet.
+  }
+
+  /** For the next turn: closes servers that are gone or have other settings. The others keep running. Never rejects. */
+  async configure(settings: ReadonlyMap<string, McpServerSettings>): Promise<void> {
+    const [before, running] = [this.#settings, this.#servers];
     const servers = [...settings].map(([name, server]) => {
-      return [name, new McpServer(server, { ...context, onUnscopedQuestion })] as const;
+      const same = isDeepStrictEqual(before.get(name), server) ? running.get(name) : undefined;
+      return [name, same ?? new McpServer(server, this.#context)] as const;
     });
+    this.#settings = settings;
     this.#servers = new Map(servers);
+    await closeAll(
+      [...running].flatMap(([name, server]) =>
+        this.#servers.get(name) === server ? [] : [server],
+      ),
+    );
   }
 
   /** The names of the servers. */
@@ -96,8 +113,7 @@ export class McpServers implements AsyncDisposable {
 
   /** Ends everything that was started, within two seconds. Never rejects. */
   async close(): Promise<void> {
-    const closed = [...this.#servers.values()].map((server) => server.close());
-    await settlesWithin(Promise.all(closed), CLOSE_MS);
+    await closeAll([...this.#servers.values()]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,4 +127,9 @@ export class McpServers implements AsyncDisposable {
       return listeners.length === 1 ? listeners.map(([listener]) => listener) : [];
     return listeners.flatMap(([listener, its]) => (its === caller ? [listener] : []));
   }
+}
+
+async function closeAll(servers: readonly McpServer[]): Promise<void> {
+  const closed = servers.map((server) => server.close());
+  await settlesWithin(Promise.all(closed), CLOSE_MS);
 }

@@ -55,7 +55,6 @@ export function anthropicDialect(modelName: string): Dialect {
       mark: anthropicCacheMark,
     },
     schemaChanges: hasOutputFormat(modelName) ? "prompt" : "tools",
-    contextTooLong: /prompt is too long|exceed context limit|request_too_large/i,
     acceptsFile: isImageOrPdf,
     toEventMetadata: (_, metadata) => pickRenamed(metadata, KEYS),
     toPartOptions,

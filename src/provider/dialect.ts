@@ -28,8 +28,6 @@ export interface Dialect {
   readonly alwaysSendsFinishReason: boolean;
   /** Whether the result of a call may have images and PDFs, not only text. */
   readonly takesResultFiles: boolean;
-  /** Matches the provider's error for a conversation that is too long for the model. */
-  readonly contextTooLong: RegExp;
   /** What to do about errors that only this provider has. */
   readonly hints?: readonly ErrorHint[];
 
@@ -101,7 +99,6 @@ export function defaultDialect(key: string): Dialect {
     schemaChanges: "prompt",
     alwaysSendsFinishReason: false,
     takesResultFiles: false,
-    contextTooLong: /context.?(?:length|window|size|limit)|too many tokens|prompt is too long/i,
     toEventMetadata: () => ({}),
     toPartOptions: () => ({}),
     dropForeignReasoning: (events) => events.filter((event) => !isReasoning(event)),

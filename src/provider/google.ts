@@ -52,7 +52,6 @@ export function googleDialect(modelName: string): Dialect {
     ...defaultDialect("google"),
     takesResultFiles: true,
     schemaChanges: takesSchemaBesideTools(modelName) ? "prompt" : "tools",
-    contextTooLong: /input token count .*exceeds|exceeds the maximum number of tokens/i,
     toEventMetadata: (_, metadata) => pickRenamed(metadata, { thoughtSignature: SIGNATURE }),
     toPartOptions,
     dropForeignReasoning: (events) =>

@@ -161,7 +161,7 @@ export function withActivity(fetch: Fetch, onActivity: () => void): Fetch {
   };
 }
 
-/** Nothing compressed is asked for, but some servers do not listen. */
+/** jp does not ask for compression, but some servers compress anyway. */
 async function decompress(incoming: IncomingMessage): Promise<Readable> {
   const encoding = incoming.headers["content-encoding"] ?? "identity";
   if (encoding === "identity") return incoming;

@@ -90,8 +90,6 @@ function llamacppDialect(): Dialect {
     ...localDialect("llamacpp"),
     // For some models it waits for a call before it applies any grammar.
     forbidsCallsWithSchema: true,
-    contextTooLong:
-      /exceed_context_size_error|exceeds the available context size|context size has been exceeded/i,
     hints: [
       {
         pattern: /--jinja/,

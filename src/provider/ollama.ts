@@ -28,6 +28,7 @@ import { createResponse } from "./http-fetch.ts";
 import type { ModelParameters } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 import { assertOk } from "./read-failure.ts";
+import { CONTEXT_TOO_LONG } from "./to-provider-error.ts";
 
 export const ollama: ProviderDefinition = {
   dialect: ollamaDialect,
@@ -93,13 +94,9 @@ function toBody(other: JsonObject): JsonObject {
   return { ...Object.fromEntries(top), ...(Object.keys(options).length > 0 && { options }) };
 }
 
-const CONTEXT_TOO_LONG =
-  /exceeds? .*context|context (?:length|size|window)|prompt (?:is )?too long/i;
-
 export function ollamaDialect(modelName: string): Dialect {
   return {
     ...localDialect("ollama"),
-    contextTooLong: CONTEXT_TOO_LONG,
     hints: [
       {
         pattern: CONTEXT_TOO_LONG,
@@ -305,7 +302,7 @@ function toImage({ mediaType, data }: LanguageModelV4FilePart): string {
   const isImage = mediaType.startsWith("image/");
   if (isImage && data.type === "data" && typeof data.data === "string") return data.data;
   const kind = isImage ? "images by their URL" : `files of type ${mediaType}`;
-  throw new ProviderError("invalid_request", `Ollama does not take ${kind}.`, {
+  throw new ProviderError("invalid_request", `Ollama does not accept ${kind}.`, {
     isRetryable: false,
   });
 }

@@ -48,7 +48,6 @@ export function openaiDialect(): Dialect {
   return {
     ...defaultDialect("openai"),
     takesResultFiles: true,
-    contextTooLong: /context_length_exceeded|exceeds the context window|maximum context length/i,
     acceptsFile: isImageOrPdf,
     toEventMetadata,
     toPartOptions,

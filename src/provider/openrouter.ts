@@ -55,7 +55,6 @@ export function openrouterDialect(modelName: string): Dialect {
     ...defaultDialect("openrouter"),
     ...(cache !== undefined && { cache }),
     alwaysSendsFinishReason: true,
-    contextTooLong: /maximum context length|context_length_exceeded|prompt is too long/i,
     acceptsFile: isImageOrPdf,
     toEventMetadata: (_, metadata) => toEventMetadata(metadata),
     toPartOptions,

@@ -23,7 +23,7 @@ export interface Endpoint {
 
 export interface FailureContext {
   readonly endpoint: Endpoint;
-  readonly dialect: Pick<Dialect, "contextTooLong" | "hints">;
+  readonly dialect: Pick<Dialect, "hints">;
   readonly clock: Clock;
   /** The names of the files in the request, such as images. */
   readonly files?: readonly string[];
@@ -60,6 +60,9 @@ interface Classification {
 }
 
 const OUT_OF_CREDIT = /insufficient_quota|insufficient credits|credit balance is too low/i;
+/** The words of all providers, because another server may speak the same protocol. */
+export const CONTEXT_TOO_LONG =
+  /context.?(?:length|window|size|limit)|exceeds? .*context|prompt (?:is )?too long|exceeds the maximum number of tokens|request_too_large/i;
 const BAD_KEY = /api.?key.*(?:not valid|invalid|expired)|invalid.*api.?key|API_KEY_INVALID/i;
 const REFUSED =
   /content_policy|content_filter|content policy|flagged|moderation|PROHIBITED_CONTENT/i;
@@ -76,14 +79,14 @@ const TEMPLATE_REFUSED = /jinja|chat template|conversation roles|tool.?call ids|
 /** Goes by the status first, and by the provider's words last. */
 function classify(
   failure: FailureDetails,
-  { endpoint, dialect: { contextTooLong }, files = [] }: FailureContext,
+  { endpoint, files = [] }: FailureContext,
 ): Classification {
   const { status, systemCode, isConnectionLost } = failure;
   const text = `${failure.code} ${failure.message} ${JSON.stringify(failure.details)}`;
   if (status === 402 || OUT_OF_CREDIT.test(text)) {
     return { kind: "other", isRetryable: false, isOutOfCredit: true };
   }
-  if (contextTooLong.test(text)) return { kind: "context_too_long", isRetryable: false };
+  if (CONTEXT_TOO_LONG.test(text)) return { kind: "context_too_long", isRetryable: false };
   if (files.length > 0 && NO_FILES.test(text)) {
     return { kind: "invalid_request", isRetryable: false, refusesFiles: true };
   }
@@ -159,7 +162,7 @@ function describe(
   const description =
     files.length === 0
       ? describeKind(failure, { kind, isOutOfCredit })
-      : `the model does not take ${toOneLine(files.join(", "))}`;
+      : `the model does not accept ${toOneLine(files.join(", "))}`;
   const facts = [status === undefined ? undefined : `HTTP ${status}`, systemCode];
   const known = facts.filter((fact) => fact !== undefined).join(", ");
   // Before the template's own words, llama.cpp quotes the place in the template.
@@ -200,7 +203,7 @@ function findHint(
   const provider = id.split("/", 1)[0] ?? id;
   if (isOutOfCredit === true) return "Add credit to the account, or use another model.";
   if (refusesFiles === true) {
-    return "Use a model that takes such files, or detach them with `jp attachment rm`.";
+    return "Use a model that accepts such files, or detach them with `jp attachment rm`.";
   }
   switch (kind) {
     case "authentication":

@@ -18,6 +18,7 @@ export {
   describeEnd,
   describeEscalation,
   describeEdited,
+  describeOptions,
   describeOutcome,
   describeIncomplete,
   describePending,
@@ -29,6 +30,7 @@ export {
   inquiryState,
   inquiryToJson,
   matchesInquiryFilter,
+  optionLabel,
   type PendingRow,
   pendingToJson,
 } from "./inquiry.ts";

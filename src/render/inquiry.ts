@@ -20,10 +20,39 @@ import {
   type PermissionDecision,
   type TurnProgress,
 } from "../conversation/index.ts";
-import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
+import type { InquiryQuestion, InquirySource, SelectOption } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { assertNever } from "../util/index.ts";
 import { jsonLine, oneLine, valueLine } from "./neutralize.ts";
+
+/** An option as it is shown. */
+export interface ShownOption {
+  readonly label: string;
+  readonly description?: string;
+  /** As it was given: not neutralized. */
+  readonly preview?: string;
+}
+
+/** Titles stand for values. Options that look the same are told apart by their values. */
+export function describeOptions(options: readonly SelectOption[]): readonly ShownOption[] {
+  const labels = options.map(optionLabel);
+  return options.map(({ value, title, description, preview }, index) => {
+    const label = labels[index] ?? "";
+    const isUnique = labels.indexOf(label) === labels.lastIndexOf(label);
+    return {
+      label: isUnique || title === undefined ? label : `${label} (${optionLabel({ value })})`,
+      ...(description !== undefined &&
+        description !== title && { description: oneLine(description) }),
+      ...(preview !== undefined && { preview }),
+    };
+  });
+}
+
+/** What an option is called. */
+export function optionLabel({ value, title }: SelectOption): string {
+  if (title !== undefined) return oneLine(title);
+  return typeof value === "string" ? oneLine(value) : jsonLine(value);
+}
 
 /** An inquiry in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {

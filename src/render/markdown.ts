@@ -3,10 +3,12 @@ import {
   type ChatResponse,
   type ConversationEvent,
   describeDecider,
+  pairToolCalls,
   type PermissionDecision,
   type RecordedTurn,
   spokenText,
 } from "../conversation/index.ts";
+import { codeFence } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { describeFiles } from "./files.ts";
 import { describeOutcome, describeSource } from "./inquiry.ts";
@@ -21,11 +23,19 @@ export interface MarkdownDocument {
 /** Ends with a newline. */
 export function renderMarkdown({ title, turns }: MarkdownDocument): string {
   const heading = title === undefined ? [] : [`# ${oneLine(title)}`];
-  const sections = turns.flatMap(({ events }) => events.flatMap(renderEvent));
+  const sections = turns.flatMap(({ events }) => {
+    const names = new Map(
+      pairToolCalls(events).pairs.map(({ request, response }) => [response, request.name]),
+    );
+    return events.flatMap((event) => renderEvent(event, names));
+  });
   return `${[...heading, ...sections].join("\n\n")}\n`;
 }
 
-function renderEvent(event: ConversationEvent): string[] {
+/** By the result of the call. */
+type ToolNames = ReadonlyMap<ConversationEvent | undefined, string>;
+
+function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
   const time = oneLine(event.timestamp);
   switch (event.type) {
     case "turn_start":
@@ -46,7 +56,7 @@ function renderEvent(event: ConversationEvent): string[] {
     }
     case "tool_call_response":
       return [
-        ...renderSpoken(spokenText(event), time),
+        ...renderSpoken(spokenText(event, names.get(event)), time),
         `## Tool Call ${event.isError ? "**Error**" : "Result"} on ${time}`,
         fence(event.content),
       ];
@@ -109,9 +119,7 @@ function editedCall({ arguments: ran }: PermissionDecision): readonly string[] {
   return ["It ran with these arguments:", fence(JSON.stringify(ran, null, 2), "json")];
 }
 
-/** Longer than any fence inside. */
 function fence(text: string, language = ""): string {
-  const longest = Math.max(2, ...(text.match(/`{3,}/g) ?? []).map((run) => run.length));
-  const ticks = "`".repeat(longest + 1);
+  const ticks = codeFence(text);
   return `${ticks}${language}\n${neutralize(text.replace(/\n$/, ""))}\n${ticks}`;
 }

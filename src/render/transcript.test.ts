@@ -45,6 +45,23 @@ function asked(id: string, question: Parameters<typeof inquiry>[1] = {}): Conver
 }
 
 describe("a turn on the screen", () => {
+  test("shows what tell_user says as the assistant's words, and what other tools say as theirs", () => {
+    counters("T-PROV-9");
+    const said = {
+      type: "text",
+      text: "Run this.",
+      mimeType: "text/markdown",
+      annotations: { audience: ["user"] },
+    } as const;
+    const results = ["tell_user", "fetch"].map((name) =>
+      body([toolCall("call_1", name), { ...toolResult("call_1"), blocks: [said] }]),
+    );
+    expect(results).toEqual([
+      ["assistant", "Run this.", ""],
+      ["✓ fetch()", "  │ Run this.", ""],
+    ]);
+  });
+
   test("starts with a rule, separates messages, and keeps calls and questions together", () => {
     const person = { kind: "user", channel: "terminal" } as const;
     const lines = transcript([

@@ -145,7 +145,7 @@ function renderResponse(content: ChatResponse["content"], context: TurnContext):
 
 function renderCall(event: ToolCallRequest, context: TurnContext): Block {
   const result = context.results.get(event);
-  const text = result === undefined ? undefined : spokenText(result);
+  const text = result === undefined ? undefined : spokenText(result, event.name);
   if (result === undefined || text === undefined) {
     return action(renderToolCall(event, result, context));
   }

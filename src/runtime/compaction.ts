@@ -1,4 +1,4 @@
-/** Compacts conversations: by hand, and before the context window of a turn's model is full. */
+/** Compacts conversations: on request, and before the context window of a turn's model is full. */
 import {
   type CompactionContext,
   type CompactionSetup,
@@ -31,7 +31,7 @@ import { toModel } from "./model.ts";
 export interface CompactionOptions {
   /** The share of the context window that may be full before a request; 0.75 by default. */
   readonly triggerRatio?: number;
-  /** In tokens. By default what is known of the model; without it, the provider's error says that the window is full. */
+  /** In tokens. By default, what is known about the model; if nothing is, the provider's error says that the window is full. */
   readonly contextWindow?: number;
   /** What to do first. By default reasoning and tool calls are stripped, except in the first and the last three turns. */
   readonly rule?: CompactionRule;
@@ -70,7 +70,7 @@ export interface CompactOptions {
   readonly summaryModel?: Model | LanguageModel;
   /** Chooses the model for each rule, in place of `summaryModel`. */
   readonly summarizer?: ChooseSummarizer;
-  /** Another one than the machine's, in tests. */
+  /** For tests: a clock other than the machine's. */
   readonly clock?: Clock;
   readonly observer?: Observer;
   readonly signal?: AbortSignal;

@@ -45,10 +45,11 @@ export {
   type SurroundingsOptions,
   type SurroundingsPart,
 } from "./surroundings.ts";
+export { switchServerTools } from "./server-tools.ts";
 export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
 export type { ToolConfigs } from "./own-tools.ts";
-export { findTool, openConfiguredServers, openTools, type Tools } from "./tools.ts";
+export { findTool, openConfiguredServers, openTools, serversForTurn, type Tools } from "./tools.ts";
 export {
   readUsage,
   sumTotals,

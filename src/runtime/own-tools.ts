@@ -19,7 +19,7 @@ import {
 import type { Tool } from "../tool/index.ts";
 import { JpError, type JsonObject } from "../util/index.ts";
 import { listServers, type OfferedTool } from "./server-tools.ts";
-import { createToolbox, describeUnscoped, unknownTool } from "./tools.ts";
+import { createToolbox, describeUnscoped, type OpenServers, unknownTool } from "./tools.ts";
 
 /** By tool, as `conversation.tools.<name>` in a config file. */
 export type ToolConfigs = Readonly<Record<string, JsonObject>>;
@@ -127,10 +127,6 @@ function nameClash({ owner, name }: OfferedTool, other: OfferedTool): JpError {
     // Tools of servers come last, so at least this one has a server.
     hint: `Set mcpServers.${other.server}.prefix, for example to "${other.server}_".`,
   });
-}
-
-interface OpenServers extends AsyncDisposable {
-  readonly servers: McpServers;
 }
 
 /** For one turn, after which those that were opened for it are closed. Throws `config_invalid`. */

@@ -59,7 +59,7 @@ export type InquiryAnswer = InquiryReply &
     readonly channel?: string;
     /** The name of the person, as recorded. */
     readonly userName?: string;
-    /** Another one than the machine's, in tests. */
+    /** For tests: a clock other than the machine's. */
     readonly clock?: Clock;
   };
 

@@ -12,6 +12,7 @@ import {
   readTurnProgress,
   SecretAnswer,
   type StreamEntry,
+  TurnCounter,
   turnsOf,
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
@@ -64,11 +65,13 @@ export async function replayConversation(options: ReplayOptions): Promise<Replay
   // Loads what it needs: from now on, a check ends within one turn of the event loop.
   await checkArguments({ name: "", parameters: ANYTHING }, {});
   const turns = turnsOf(options.stream.entries);
+  const compactions = compactionsByTurn(options);
   let state: ReplayState = { entries: [], ids: new Map(), delayMs: 0 };
   for (const { events, index } of turns) {
     const request = events.find((event) => event.type === "chat_request");
     const [first, ...others] = request === undefined ? [] : processesOf(events);
     if (request === undefined || first === undefined) continue;
+    state = { ...state, entries: [...state.entries, ...(compactions.get(index) ?? [])] };
     const turn = { number: index + 1, turn: events };
     let run = await replayProcess(options, { ...turn, process: first, state, request });
     for (const process of others) {
@@ -79,6 +82,23 @@ export async function replayConversation(options: ReplayOptions): Promise<Replay
     state = { ...run, ids: new Map() };
   }
   return { turns: turns.length };
+}
+
+/** By the turn that they come before: what was compacted when it began. Only a live model looks at earlier turns. */
+function compactionsByTurn({
+  stream: { entries },
+  model,
+}: ReplayOptions): ReadonlyMap<number, readonly StreamEntry[]> {
+  if (model === undefined) return new Map();
+  const counter = new TurnCounter();
+  const found = new Map<number, StreamEntry[]>();
+  let next = 0;
+  for (const entry of entries) {
+    const { eventType, content } = entry;
+    if (eventType !== undefined) next = counter.next(eventType) + 1;
+    else if (content.kind === "compaction") found.set(next, [...(found.get(next) ?? []), entry]);
+  }
+  return found;
 }
 
 /** What a process finds. */
@@ -278,11 +298,14 @@ function withDefaults(args: JsonObject): JsonObject {
 }
 
 /** The enabled tools, without starting a server or a program. None of them can run. */
-export function offlineToolbox({ settings, open }: Pick<Tools, "settings" | "open">): Toolbox {
+export function offlineToolbox({
+  findOffline,
+  open,
+}: Pick<Tools, "findOffline" | "open">): Toolbox {
   return {
     schemas: async () => [],
     find: async (name, signal) => {
-      const found = settings.get(name);
+      const found = findOffline(name);
       if (found?.isEnabled !== true) return undefined;
       const isRemote = found.source.type === "mcp";
       const description = { name, summary: "", parameters: ANYTHING };

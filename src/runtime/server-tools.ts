@@ -1,6 +1,14 @@
 /** The tools that MCP servers offer, for turns that take all of them. */
-import type { PartialConfig, PartialToolConfig, ToolSettings } from "../config/index.ts";
-import { mergeConfig, resolveTools } from "../config/index.ts";
+import {
+  applyDirectives,
+  mergeConfig,
+  offeringServers,
+  type PartialConfig,
+  type PartialToolConfig,
+  resolveTools,
+  type ToolDirective,
+  type ToolSettings,
+} from "../config/index.ts";
 import type { McpServers } from "../mcp/index.ts";
 
 /** A tool as it is offered: its name, where it comes from, and its config without the program's. */
@@ -59,6 +67,10 @@ export function withServerTools(
   config: PartialConfig,
   offered: readonly OfferedTool[],
 ): ReadonlyMap<string, ToolSettings> {
+  return resolveTools(addOffered(config, offered));
+}
+
+function addOffered(config: PartialConfig, offered: readonly OfferedTool[]): PartialConfig {
   const { "*": _defaults, ...tools } = config.conversation?.tools ?? {};
   const configured = new Set(Object.values(tools).map(({ source }) => source));
   const added = offered.filter(
@@ -69,7 +81,28 @@ export function withServerTools(
     // Nothing else would tell the model the rest of a server's description.
     { summary: "{{description}}", ...own },
   ]);
-  return resolveTools(
-    mergeConfig({ conversation: { tools: Object.fromEntries(entries) } }, config),
-  );
+  return mergeConfig({ conversation: { tools: Object.fromEntries(entries) } }, config);
+}
+
+/**
+ * Applies `-t` and `-T` to the tools that servers offer, which only the servers know. Each tool that this switches on or
+ * off becomes part of the config. Throws `unknown_tool`, `tool_locked`, and why a server is unavailable.
+ */
+export async function switchServerTools(
+  config: PartialConfig,
+  { directives, servers }: { directives: readonly ToolDirective[]; servers: McpServers },
+): Promise<PartialConfig> {
+  const names = offeringServers(config);
+  if (directives.length === 0 || names.length === 0) return config;
+  const { signal } = new AbortController();
+  // The turn lists them again, and warns.
+  const quietly = { servers, names, onWarning: () => {} };
+  const { offered, isComplete } = await listServers(quietly, signal);
+  const before = addOffered(config, offered);
+  const after = applyDirectives(before, directives, !isComplete);
+  const known = resolveTools(before);
+  const changed = [...resolveTools(after).values()]
+    .filter(({ name, isEnabled }) => known.get(name)?.isEnabled !== isEnabled)
+    .map(({ name }) => [name, after.conversation?.tools?.[name] ?? {}] as const);
+  return mergeConfig(config, { conversation: { tools: Object.fromEntries(changed) } });
 }

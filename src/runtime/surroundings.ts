@@ -6,8 +6,9 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { arch, platform } from "node:os";
 import path from "node:path";
-import type { AssistantSettings } from "../config/index.ts";
+import { type AssistantSettings, namesSecretFile } from "../config/index.ts";
 import type { Section } from "../conversation/index.ts";
+import { isProtectedName } from "../executor/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
 import { findGitState, type GitState } from "./git-state.ts";
 
@@ -31,7 +32,7 @@ export interface SurroundingsOptions {
   readonly instructions?: readonly InstructionFile[];
   /** The environment, for git. Without it, git is searched in the system's folders. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
-  /** Another one than the machine's, in tests. */
+  /** For tests: a clock other than the machine's. */
   readonly clock?: Clock;
 }
 
@@ -51,6 +52,7 @@ export interface InstructionFile {
 
 const FILE_NAME = "AGENTS.md";
 const MAX_BYTES = 32 * 1024;
+const MAX_NAME_LENGTH = 100;
 
 /**
  * Looks at a folder, and says what a model should know about it. Pass the result as `surroundings` to turns. Never
@@ -76,7 +78,7 @@ export async function describeSurroundings(options: SurroundingsOptions): Promis
 
 /**
  * The `AGENTS.md` of the root, then the nearest one on the way from the root to the folder. Links that lead out of the
- * root are ignored. Never throws.
+ * root, or to a file that may hold passwords, are ignored. Never throws.
  */
 export function findInstructions({
   folder,
@@ -101,6 +103,7 @@ function readInstructions(root: string, name: string): InstructionFile | undefin
     const realRoot = realpathSync(root);
     const file = realpathSync(path.join(root, name));
     if (!file.startsWith(realRoot + path.sep)) return undefined;
+    if (isPrivate(path.relative(realRoot, file))) return undefined;
     const { bytes, isCut } = readStart(file);
     const content = bytes.toString("utf8").trim();
     if (content === "") return undefined;
@@ -109,6 +112,11 @@ function readInstructions(root: string, name: string): InstructionFile | undefin
   } catch {
     return undefined;
   }
+}
+
+/** A link must not lead to passwords, nor to the files of Git and jp. */
+function isPrivate(relative: string): boolean {
+  return namesSecretFile(relative) || relative.split(path.sep).some(isProtectedName);
 }
 
 /** Undefined on Windows, which the types do not say. */
@@ -131,7 +139,8 @@ function readStart(file: string): { readonly bytes: Buffer; readonly isCut: bool
 
 /** The element tells the model where the file ends, so the file must not contain its tags. */
 function toSection({ name, content, isCut }: InstructionFile): Section {
-  const text = content.replaceAll(/<(?=\/?(?:project_instructions|surroundings)\b)/gi, "&lt;");
+  const tags = /<(?=\s*\/?\s*(?:project_instructions|surroundings)\b)/gi;
+  const text = content.replaceAll(tags, "&lt;");
   const end = isCut
     ? [`(The rest of the file is left out: it is longer than ${MAX_BYTES} bytes.)`]
     : [];
@@ -161,9 +170,15 @@ function dateText(now: Date): string {
 function gitLines({ branch, upstream, ahead, behind, changed, untracked }: GitState) {
   const distance =
     ahead === 0 && behind === 0 ? "up to date with" : `${ahead} ahead, ${behind} behind`;
-  const remote = upstream === undefined ? "" : ` (${distance} ${upstream})`;
+  const remote = upstream === undefined ? "" : ` (${distance} ${shortName(upstream)})`;
   const changes = changed + untracked === 0 ? "none" : `${changed} changed, ${untracked} untracked`;
-  return [`Git branch: ${branch ?? "none (detached)"}${remote}`, `Git changes: ${changes}`];
+  const name = branch === undefined ? "none (detached)" : shortName(branch);
+  return [`Git branch: ${name}${remote}`, `Git changes: ${changes}`];
+}
+
+/** A clone brings the names of its branches, and models see them before the user trusts it. */
+function shortName(name: string): string {
+  return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`;
 }
 
 /** Names of folders and branches may contain anything. */

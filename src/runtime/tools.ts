@@ -1,6 +1,7 @@
 /** Tools that are ready to be called, as config declares them. `own-tools.ts` has those of a program. */
 import type { CallableTool, Toolbox } from "../agent/index.ts";
 import {
+  offeringServers,
   type PartialConfig,
   resolveMcpServers,
   resolveTools,
@@ -32,17 +33,40 @@ export function openConfiguredServers(machine: Machine, config: PartialConfig): 
   });
 }
 
+/** Servers for a turn. Disposing closes them, unless other turns share them. */
+export interface OpenServers extends AsyncDisposable {
+  readonly servers: McpServers;
+}
+
+/** The configured ones: those that the turns of a session share, as far as their config is the same, or else its own. */
+export async function serversForTurn(
+  machine: Machine,
+  config: PartialConfig,
+  shared?: McpServers,
+): Promise<OpenServers> {
+  if (shared === undefined) {
+    const servers = openConfiguredServers(machine, config);
+    return { servers, [Symbol.asyncDispose]: () => servers.close() };
+  }
+  await shared.configure(resolveMcpServers(config));
+  shared.allowRestart();
+  return { servers: shared, [Symbol.asyncDispose]: async () => undefined };
+}
+
 /** What tools may be told of, and share. */
 export interface OpenToolsOptions {
   /** Which conversation local tools run for. */
   readonly conversation?: ConversationId;
-  /** Servers that are open already. They are closed with the tools. */
+  /** Servers that are open already, and stay so. Others are closed with the tools. */
   readonly servers?: McpServers;
 }
 
 /** The tools that config declares, ready to be called. */
 export interface Tools extends AsyncDisposable {
+  /** Also of the tools that servers offer, once the toolbox has listed them. */
   readonly settings: ReadonlyMap<string, ToolSettings>;
+  /** Starts nothing: takes a name that config does not have for a tool of a server that offers all of its tools. */
+  findOffline(name: string): ToolSettings | undefined;
   /** Throws `unknown_tool`, and why a tool is unavailable. */
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
   /** The enabled ones. */
@@ -53,14 +77,13 @@ export interface Tools extends AsyncDisposable {
 export function openTools(
   machine: Machine,
   config: PartialConfig,
-  { conversation, servers = openConfiguredServers(machine, config) }: OpenToolsOptions = {},
+  { conversation, servers: given }: OpenToolsOptions = {},
 ): Tools {
+  const servers = given ?? openConfiguredServers(machine, config);
   const { root, workspaceId, variables, onWarning } = machine;
   const settings = resolveTools(config);
-  const serverSettings = resolveMcpServers(config);
   const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {
-    if (!settings.has(name)) return undefined;
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
@@ -68,27 +91,39 @@ export function openTools(
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };
-  const names = [...serverSettings.values()]
-    .filter(({ offersAllTools }) => offersAllTools === true)
-    .map(({ name }) => name);
+  const names = offeringServers(config);
   let listed: ReturnType<typeof listServers> | undefined;
+  let known = settings;
   const list = async (signal: AbortSignal) => {
     if (names.length === 0) return settings;
     listed ??= listServers({ servers, names, onWarning }, signal); // Once, as for a turn of a program.
     try {
-      return withServerTools(config, (await listed).offered);
+      return (known = withServerTools(config, (await listed).offered));
     } catch (error) {
       listed = undefined;
       throw error;
     }
   };
-  const open = (name: string, signal: AbortSignal) =>
-    createTool(findTool(settings, name), { ...sources, signal });
+  const findOffline = (name: string) => {
+    const [server] = names;
+    if (settings.has(name) || server === undefined) return settings.get(name);
+    const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
+    return withServerTools(config, [tool]).get(name);
+  };
+  const open = async (name: string, signal: AbortSignal) => {
+    const all = settings.has(name) ? settings : await list(signal);
+    return createTool(findTool(all, name), { ...sources, signal });
+  };
   return {
-    settings,
+    get settings() {
+      return known;
+    },
+    findOffline,
     open,
     toolbox: createToolbox({ sources, list, onWarning }),
-    [Symbol.asyncDispose]: () => servers.close(),
+    [Symbol.asyncDispose]: async () => {
+      if (given === undefined) await servers.close();
+    },
   };
 }
 

@@ -90,10 +90,10 @@ export interface TurnOptions {
   readonly assistant?: Partial<Assistant>;
   /**
    * Where the models are: the folder, the date, the state of git, `AGENTS.md`. A turn says nothing of it unless asked:
-   * pass what `describeSurroundings` returns. Goes along with every request, and is not recorded.
+   * pass what `describeSurroundings` returns. It is sent with every request, and not recorded.
    */
   readonly surroundings?: Surroundings;
-  /** Documents that go along with every request. `loadAttachments` reads files, pages and command output. */
+  /** Documents to send with every request. `loadAttachments` reads files, pages and command output. */
   readonly attachments?: readonly Attachment[];
   /** Answers tools' questions for which the config names the assistant; the same model if absent. */
   readonly inquiryModel?: Model | LanguageModel;
@@ -103,7 +103,7 @@ export interface TurnOptions {
   readonly limits?: Partial<CallLimits>;
   /** How old turns are shortened before the context window is full; false for never. */
   readonly compaction?: CompactionOptions | false;
-  /** Another one than the machine's, in tests. */
+  /** For tests: a clock other than the machine's. */
   readonly clock?: Clock;
   /** Gets every update as it happens. `streamTurn` gives the same as a stream. */
   readonly observer?: Observer;
@@ -313,7 +313,7 @@ export type TurnResult<Data = unknown> = TurnEnd & {
   readonly events: readonly ConversationEvent[];
   /** What was denied only because there was no one to ask. */
   readonly denials: readonly DetachedDenial[];
-  /** The tokens of all requests of the turn: replies, questions that a model answered, summaries. */
+  /** The tokens of all requests of the turn: replies, answers to questions, summaries. */
   readonly usage: Usage;
 };
 

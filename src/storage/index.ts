@@ -6,6 +6,7 @@ export {
   type SecretOffer,
 } from "./answering.ts";
 export { makeFolder, writeDurably } from "./fs/durable.ts";
+export { assertCanLock } from "./fs/lock.ts";
 export { openStore, type OpenStoreOptions } from "./fs/open-store.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type OpenFile } from "./fs/event-file.ts";

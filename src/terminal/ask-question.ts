@@ -1,7 +1,7 @@
 /** Asks one question of a tool or of the assistant, in the way its answer type needs. */
 import { isDeepStrictEqual } from "node:util";
 import { defaultLabel, type PromptRequest, type PromptResult } from "../agent/index.ts";
-import { jsonLine, oneLine, truncate } from "../render/index.ts";
+import { describeOptions, oneLine, optionLabel, truncate } from "../render/index.ts";
 import {
   type InquiryQuestion,
   isOther,
@@ -13,7 +13,6 @@ import {
   chooseClosing,
   type Dialogue,
   type KeyMenu,
-  type ListedOption,
   type NoAnswer,
   type SelectState,
 } from "./dialogue.ts";
@@ -193,7 +192,7 @@ async function answerSelect(
   );
   let state = markOptions({ filter: "", active: 0, marked: [] }, options, suggested);
   for (;;) {
-    const list = { message, options: toListed(options), allowsOther, isMultiple, escape };
+    const list = { message, options: describeOptions(options), allowsOther, isMultiple, escape };
     const selected = await dialogue.select(list, state);
     state = selected.state;
     const { ending } = selected;
@@ -251,21 +250,6 @@ function findOption(options: readonly SelectOption[], value: Json): number | und
   return index === -1 ? undefined : index;
 }
 
-function toListed(options: readonly SelectOption[]): readonly ListedOption[] {
-  const labels = options.map(toLabel);
-  return options.map(({ value, title, description, preview }, index) => {
-    const label = labels[index] ?? "";
-    // Options that look the same are told apart by their values.
-    const isUnique = labels.indexOf(label) === labels.lastIndexOf(label);
-    return {
-      label: isUnique || title === undefined ? label : `${label} (${toLabel({ value })})`,
-      ...(description !== undefined &&
-        description !== title && { description: oneLine(description) }),
-      ...(preview !== undefined && { preview }),
-    };
-  });
-}
-
 /** Returns an empty text if the user went back. */
 async function enterOther(message: string, text: string, dialogue: Dialogue): Promise<string> {
   const request = { message: `${message} Other:`, text, escape: "go back" };
@@ -274,16 +258,16 @@ async function enterOther(message: string, text: string, dialogue: Dialogue): Pr
 }
 
 function answerOne(chosen: SelectOption): Answered {
-  return { type: "answered", answer: chosen.value, isRemembered: false, summary: toLabel(chosen) };
+  return {
+    type: "answered",
+    answer: chosen.value,
+    isRemembered: false,
+    summary: optionLabel(chosen),
+  };
 }
 
 function answerSeveral(chosen: readonly SelectOption[]): Answered {
-  const summary = chosen.length === 0 ? "none" : chosen.map(toLabel).join(", ");
+  const summary = chosen.length === 0 ? "none" : chosen.map(optionLabel).join(", ");
   const answer = chosen.map(({ value }) => value);
   return { type: "answered", answer, isRemembered: false, summary };
-}
-
-function toLabel({ value, title }: SelectOption): string {
-  if (title !== undefined) return oneLine(title);
-  return typeof value === "string" ? oneLine(value) : jsonLine(value);
 }

@@ -135,7 +135,10 @@ export interface TextRequest {
   readonly extension?: string;
 }
 
-export interface MessageRequest extends Pick<InputOptions, "history" | "complete" | "hasCommands"> {
+export interface MessageRequest
+  extends
+    Pick<InputOptions, "history" | "complete" | "hasCommands" | "hasWayBack">,
+    Partial<Pick<InputOptions, "hasEditor">> {
   /** What was typed before: where the user was, or only the text. */
   readonly state?: InputState | string | undefined;
   /** Say how to use the prompt, where it cannot be seen. */

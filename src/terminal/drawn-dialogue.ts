@@ -75,7 +75,7 @@ export class DrawnDialogue implements Dialogue {
 
   async start(): Promise<void> {
     if (this.#signal.aborted) return;
-    const { losesCursor } = await startFreshLine(this.#open(), this.#signal);
+    const { losesCursor } = await startFreshLine(this.#open());
     this.#losesCursor = losesCursor;
   }
 
@@ -111,8 +111,11 @@ export class DrawnDialogue implements Dialogue {
   async select(list: SelectList, state: SelectState): Promise<Selected> {
     const make = (sideActions: SideActions) => ({
       ...selectList(list, sideActions),
+      // What was typed is an answer only where others are allowed. Elsewhere it is a filter.
       holdsWork: ({ filter, marked }: SelectState) =>
-        filter.trim() !== "" || !isDeepStrictEqual(new Set(marked), new Set(state.marked)),
+        filter.trim() === ""
+          ? !isDeepStrictEqual(new Set(marked), new Set(state.marked))
+          : list.allowsOther === true,
     });
     return await this.#show({ make, initial: state, passages: [asQuestion(list.message)] });
   }
@@ -152,7 +155,8 @@ export class DrawnDialogue implements Dialogue {
 
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
     const { editText } = this.#options;
-    const widget = inputLine({ ...request, hasEditor: editText !== undefined });
+    const { hasEditor = () => editText !== undefined } = request;
+    const widget = inputLine({ ...request, hasEditor });
     const open: WidgetPlace = {
       asksVersion: true,
       onOpen: (opened) => request.onOpen?.({ print: (lines) => opened.print(toLines(lines)) }),
@@ -227,7 +231,7 @@ export class DrawnDialogue implements Dialogue {
   #widgetFor<State, Ending>(
     make: (sideActions: SideActions) => Widget<State, Ending | SideAction>,
   ): Widget<State, Ending | SideAction> {
-    const { header } = this;
+    const { header, note: noteBefore } = this;
     const withMore = (hasMore: boolean) => {
       const own = make({ hasMore, note: this.note, read: this.#read });
       return header === undefined ? own : withHeader(header, own);
@@ -237,7 +241,8 @@ export class DrawnDialogue implements Dialogue {
       return withMore(isCut || this.#isPrintedCut);
     };
     return {
-      holdsWork: (state) => withMore(false).holdsWork?.(state) === true,
+      holdsWork: (state) => this.note !== noteBefore || withMore(false).holdsWork?.(state) === true,
+      stepBack: (state) => withMore(false).stepBack?.(state),
       update: (state, key, size) => at(state, size).update(state, key, size),
       view: (state, canvas) => at(state, canvas).view(state, canvas),
     };

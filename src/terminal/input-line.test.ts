@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { emptyInput, inputLine, type InputOptions } from "./input-line.ts";
 import { breakPastedLines, decodeInput, isKey } from "./key.ts";
 import { TypedWidget } from "./typed-widget.fixture.ts";
@@ -23,7 +24,12 @@ function complete({ text, cursor }: { readonly text: string; readonly cursor: nu
 
 function line(changes: Partial<InputOptions> & { text?: string } = {}, size: Partial<Size> = {}) {
   const { text = "", ...options } = changes;
-  const widget = inputLine({ history: () => HISTORY, complete, hasEditor: false, ...options });
+  const widget = inputLine({
+    history: () => HISTORY,
+    complete,
+    hasEditor: () => false,
+    ...options,
+  });
   return new TypedWidget(widget, emptyInput(text), size);
 }
 
@@ -32,6 +38,28 @@ function message(open: { readonly screen: readonly string[] }): readonly string[
   const end = open.screen.findIndex((row) => / · |^❯|again|back/.test(row));
   return end === -1 ? open.screen : open.screen.slice(0, end);
 }
+
+test("what is pasted is shown neutralized, in the message and in a search", () => {
+  counters("T-TERM-1");
+  const paste = "\u001b[200~x\u001b]52;c;eA==\u0007\u202ey\u001b[201~";
+  const screens = [line().type(paste), line().type(`${CTRL_R}${paste}`)].map(
+    ({ screen }) => screen,
+  );
+  expect(screens.map((rows) => rows.find((row) => row.includes("x␛]52;c;eA==␇<U+202E>y")))).toEqual(
+    [expect.any(String), expect.any(String)],
+  );
+});
+
+test("Escape leaves a line that has a way back, when pressed twice", () => {
+  const open = line({ text: "hello", hasWayBack: true }).type("!").type(ESCAPE);
+  const warning = open.screen.at(-1);
+  const edited = open.type("?").type(ESCAPE).ending;
+  expect([warning, edited, open.type(ESCAPE).ending]).toEqual([
+    "  Press Esc again to go back and send nothing.",
+    undefined,
+    { type: "left" },
+  ]);
+});
 
 describe("a message", () => {
   test("is sent by Enter", () => {

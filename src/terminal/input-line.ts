@@ -2,7 +2,7 @@
  * The widget of an interactive session's prompt: a message of one or several lines, with history, search and
  * completion. Unlike in a question, Escape and Ctrl-C do not end it.
  */
-import type { Key, KeyName } from "./key.ts";
+import { isEscape, type Key, type KeyName } from "./key.ts";
 import {
   backInHistory,
   type HistoryPlace,
@@ -27,6 +27,8 @@ export interface InputState extends HistoryPlace {
   readonly isLeaving: boolean;
   /** The line was just cleared with Ctrl-C. */
   readonly isCleared: boolean;
+  /** Escape was pressed where it leaves: again, it does. */
+  readonly isGoingBack?: boolean;
 }
 
 /** What can complete the word before the cursor. */
@@ -55,9 +57,12 @@ export interface InputOptions {
   /** What was sent before, oldest first. It may still be loading when the line is drawn. */
   readonly history: () => readonly string[];
   readonly complete: (buffer: TextBuffer) => Completion | undefined;
-  readonly hasEditor: boolean;
+  /** Ctrl-X opens it. That may become known only after the line is drawn. */
+  readonly hasEditor: () => boolean;
   /** A message that starts with a slash can be a command. */
   readonly hasCommands?: boolean | undefined;
+  /** Escape, pressed twice, leaves the line. */
+  readonly hasWayBack?: boolean | undefined;
 }
 
 export type InputEnding =
@@ -85,10 +90,11 @@ export function inputLine(options: InputOptions): Widget<InputState, InputEnding
     takesCancelKeys: true,
     isMultiline: true,
     update: (state, key) => {
-      const calm = { ...state, isLeaving: false, isCleared: false };
+      const calm = { ...state, isLeaving: false, isCleared: false, isGoingBack: false };
       const { search } = state;
       if (search !== undefined) return updateSearch(options, { ...calm, search }, key);
       if (key.type !== "named") return edit(options, calm, key);
+      if (options.hasWayBack === true && isPlainEscape(state, key)) return goBack(state);
       return updateByName(options, { ...calm, isLeaving: state.isLeaving }, key.name);
     },
     view: (state, canvas) => viewInput(options, state, canvas),
@@ -124,13 +130,23 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
       return end({ type: "clear_screen" });
     case "ctrl-x":
     case "ctrl-g":
-      return options.hasEditor ? end({ type: "editor" }) : wait(state);
+      return options.hasEditor() ? end({ type: "editor" }) : wait(state);
     case "ctrl-p":
     case "ctrl-n":
       return wait(backInHistory(options.history(), state, name === "ctrl-p" ? -1 : 1));
     default:
       return edit(options, state, { type: "named", name });
   }
+}
+
+/** Escape that does not close anything on the line itself. */
+function isPlainEscape({ menu, position }: InputState, key: Key): boolean {
+  return isEscape(key) && menu === undefined && position === undefined;
+}
+
+function goBack(state: InputState): InputStep {
+  if (state.isGoingBack === true) return end({ type: "left" });
+  return wait({ ...state, isLeaving: false, isCleared: false, isGoingBack: true });
 }
 
 const DELETING: ReadonlySet<KeyName> = new Set(["ctrl-k", "ctrl-u", "ctrl-w"]);

@@ -1,6 +1,6 @@
 /** How an input line looks. Pure. */
 import stringWidth from "fast-string-width";
-import { oneLine, truncate, wrapWords } from "../render/index.ts";
+import { neutralize, oneLine, truncate, wrapWords } from "../render/index.ts";
 import type { CompletionMenu, InputOptions, InputState } from "./input-line.ts";
 import { footerRows, stackRows } from "./question-rows.ts";
 import { layOutText, type TextBuffer } from "./text-buffer.ts";
@@ -15,7 +15,7 @@ export function viewInput(options: InputOptions, state: InputState, canvas: Canv
   if (search !== undefined) {
     const isMissing = search.query !== "" && search.found === undefined;
     const label = isMissing ? "No match in history:" : "Search history:";
-    const row = truncate(`  ${label} ${search.query}`, canvas.columns);
+    const row = truncate(`  ${label} ${neutralize(search.query)}`, canvas.columns);
     const foot = [row, ...hints(["Ctrl-R older", "Enter take it", "Esc go back"], canvas)];
     const { rows } = stackRows({ head: [], body, active: cursor.row, foot }, canvas.rows);
     return { rows, cursor: { row: rows.length - foot.length, column: stringWidth(row) } };
@@ -34,9 +34,10 @@ export function messageRows(buffer: TextBuffer, { columns, paint }: Canvas) {
 }
 
 function footOf(options: InputOptions, state: InputState, canvas: Canvas): readonly string[] {
-  const { buffer, menu, isLeaving, isCleared, position } = state;
+  const { buffer, menu, isLeaving, isCleared, isGoingBack = false, position } = state;
   if (menu !== undefined) return [...menuRows(menu, canvas), ...hints(MENU_HINTS, canvas)];
   if (isLeaving) return warning("Press Ctrl-C again to leave.", canvas);
+  if (isGoingBack) return warning("Press Esc again to go back and send nothing.", canvas);
   if (isCleared) return warning("Cleared. Ctrl-Y brings it back.", canvas);
   if (position !== undefined) return hints(["↑↓ history", "Enter send", "Esc go back"], canvas);
   if (buffer.text !== "") return [];
@@ -51,7 +52,7 @@ function emptyHints({ hasEditor, hasCommands = false }: InputOptions): readonly 
     "@ files",
     "↑ history",
     "Ctrl-R search",
-    ...(hasEditor ? ["Ctrl-X editor"] : []),
+    ...(hasEditor() ? ["Ctrl-X editor"] : []),
     "Ctrl-D leave",
   ];
 }

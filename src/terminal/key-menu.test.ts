@@ -79,7 +79,7 @@ test("takes a note if the question allows one", () => {
       "  ?    show this help",
       "  Esc  leave",
       "  Note: because␛[2J of the we…",
-      "  Tab add note · v show all",
+      "  Tab edit note · v show all",
     ],
     { type: "add_note" },
   ]);

@@ -8,8 +8,8 @@ import { stripVTControlCharacters } from "node:util";
 import { findProgram } from "../process/index.ts";
 import { cancelledBy, type NoAnswer } from "./dialogue.ts";
 import type { TerminalDevice, TerminalInput } from "./controlling-terminal.ts";
-import { isCancelKey, isKey } from "./key.ts";
-import { openStreams, readKeys, sizeOf } from "./terminal.ts";
+import { isCancelKey, isEscape, isKey } from "./key.ts";
+import { openStreams, prepareSuspension, readKeys, sizeOf } from "./terminal.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry } from "./text-entry.ts";
 
@@ -69,7 +69,7 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
       if (stream === undefined) return { type: "aborted" };
       if (!isContinuation) discardTypedInput(device, stream);
       const line = await (isSecret
-        ? readSecret(stream, signal)
+        ? readSecret(device, stream, signal)
         : readEchoed({ device, stream, takesPaste }, signal));
       // For an echoed line, the terminal has written the line break itself.
       if (isSecret || line.type !== "line") write("\n");
@@ -177,15 +177,22 @@ function toLine(typed: string, end: number): Line {
   return { type: "line", text: stripVTControlCharacters(text.replaceAll(/\r\n?/g, "\n")) };
 }
 
-async function readSecret(stream: TerminalInput, signal: AbortSignal): Promise<Line> {
+async function readSecret(
+  device: TerminalDevice,
+  stream: TerminalInput,
+  signal: AbortSignal,
+): Promise<Line> {
   const { promise, resolve } = Promise.withResolvers<Line>();
   const widget = secretEntry({ message: "" }, { hasMore: false });
   let buffer = bufferOf("");
   const onAbort = () => resolve({ type: "aborted" });
+  using suspension = prepareSuspension(device, stream, () => {}); // What was typed is kept.
   const stop = readKeys(stream, {
     onInput: (sent) => {
       for (const key of sent.filter(isKey)) {
+        if (key.type === "named" && key.name === "ctrl-z") return suspension.suspend();
         const step = widget.update(buffer, key, NO_SIZE);
+        if (isEscape(key) && buffer.text !== "") continue; // Ctrl-C discards what was typed.
         if (isCancelKey(key)) resolve(cancelledBy(key));
         else if (step.type === "wait") buffer = step.state;
         else if (step.ending.type === "entered") resolve({ type: "line", text: step.ending.text });

@@ -8,7 +8,11 @@ export const REQUEST_CURSOR_POSITION = "\u001b[6n";
 /** Some terminals never report their cursor. */
 export const CURSOR_REPORT_TIMEOUT_MS = 250;
 
-const ERASE_BELOW = "\u001b[J";
+/**
+ * The rest of the line, and everything after its first column. Erasing all of the screen at once would make tmux add it
+ * to the scrollback, each time a prompt in the first row is drawn.
+ */
+const ERASE_BELOW = "\u001b[K\u001b[C\u001b[J\r";
 
 interface Drawn {
   readonly frame: Frame;

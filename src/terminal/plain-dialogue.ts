@@ -84,7 +84,7 @@ export class PlainDialogue implements Dialogue {
   printClosed({ message, summary, isCancelled = false }: ClosedQuestion): void {
     const shown = oneLine(summary);
     const end = shown.charAt(0).toUpperCase() + shown.slice(1);
-    this.#say(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
+    this.#sayWords(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
   }
 
   async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {
@@ -127,10 +127,14 @@ export class PlainDialogue implements Dialogue {
     const { state, isFirst = false, hasCommands = false, onOpen } = request;
     if (isFirst) this.#sayWords(`${MESSAGE_HELP} ${hasCommands ? COMMAND_HELP : "Ctrl-D leaves."}`);
     let isClosed = false;
+    // The first one of a session follows what is printed above it.
+    let prompt = isFirst && onOpen !== undefined ? "" : MESSAGE_PROMPT;
+    let isAsked = prompt !== "";
     onOpen?.({
       print: (lines) => {
         if (isClosed) return false;
-        this.#sayWords("", ...lines);
+        isAsked = true;
+        this.#sayWords(...lines);
         this.#open().write(MESSAGE_PROMPT);
         return true;
       },
@@ -142,8 +146,13 @@ export class PlainDialogue implements Dialogue {
       return { state: emptyInput(text), ending };
     };
     for (let isLeaving = false; ;) {
-      const line = await this.#read(MESSAGE_PROMPT, { takesPaste: true });
-      if (line.type === "aborted") return endWith(line);
+      const line = await this.#read(prompt, { takesPaste: true });
+      if (line.type === "aborted") {
+        if (isAsked) this.#open().write("\n");
+        return endWith(line);
+      }
+      prompt = MESSAGE_PROMPT;
+      isAsked = true;
       if (line.type === "cancelled") {
         const { isInterrupt = false, isEndOfInput = false } = line;
         if (isEndOfInput || (isInterrupt && isLeaving && text === ""))
@@ -225,8 +234,8 @@ export class PlainDialogue implements Dialogue {
     terminal.write(prompt + (this.#ringsBell ? "\u0007" : ""));
     this.#ringsBell = false;
     const { type } = await line;
-    if (type === "aborted")
-      terminal.write(wanted?.takesPaste === true ? "\n" : "This question was withdrawn.\n");
+    if (type === "aborted" && wanted?.takesPaste !== true)
+      terminal.write("This question was withdrawn.\n");
     return await line;
   }
 

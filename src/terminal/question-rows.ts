@@ -102,7 +102,7 @@ export function footerRows(
 ): readonly string[] {
   const hints = [
     ...own,
-    ...(note === undefined ? [] : ["Tab add note"]),
+    ...(note === undefined ? [] : [note === "" ? "Tab add note" : "Tab edit note"]),
     ...(hasMore ? [`${readKey} show all`] : []),
   ];
   const { columns, paint } = canvas;

@@ -27,14 +27,27 @@ function list(options: readonly ListedOption[] = FRUIT, active = 0, more: ListCh
   return new TypedWidget(widget, { filter: "", active, marked }, size);
 }
 
-test("shows the options with their descriptions, that of the active one in full", () => {
+test("shows the options with their descriptions", () => {
   expect(list().screen).toEqual([
     "? Which? ▮",
-    "❯ apple",
+    "❯ apple - red or green",
     "  banana",
     "  cherry - with a stone",
-    "    red or green",
     HINT,
+  ]);
+});
+
+test("shows the description of the active option in full, below the list if it needs room", () => {
+  const options = [
+    { label: "a", description: "something to know" },
+    { label: "b", description: "something else to know" },
+  ];
+  const screens = [0, 1].map((active) =>
+    list(options, active, { size: { columns: 24 } }).screen.slice(1, 5),
+  );
+  expect(screens).toEqual([
+    ["❯ a - something to know", "  b - something else to…", expect.any(String), expect.any(String)],
+    ["  a - something to know", "❯ b", "    something else to", "    know"],
   ]);
 });
 
@@ -88,15 +101,15 @@ test("is filtered by typing, and Backspace undoes it", () => {
   const open = list().type("er");
   const narrow = open.screen;
   expect([narrow, open.type("\u007f\u007f").screen.length]).toEqual([
-    ["? Which? er▮", "❯ cherry", "    with a stone", HINT],
-    6,
+    ["? Which? er▮", "❯ cherry - with a stone", HINT],
+    5,
   ]);
 });
 
 test("the active option stays active while it matches", () => {
   expect(list().type(`${DOWN}${DOWN}e`).screen.slice(1, 3)).toEqual([
     "  apple - red or green",
-    "❯ cherry",
+    "❯ cherry - with a stone",
   ]);
 });
 
@@ -255,11 +268,10 @@ describe("a preview", () => {
   test("is shown below the list as far as there is room", () => {
     expect(list(options, 0, { size: { rows: 15, columns: 80 } }).screen).toEqual([
       "? Which? ▮",
-      "❯ long",
+      "❯ long - all of it",
       "  short",
       "  none",
       "  blank",
-      "    all of it",
       "  │ line 1",
       "  │ line 2",
       "  │ line 3",
@@ -355,7 +367,7 @@ describe("an option that does not fit", () => {
 test("a note is shown above the hints", () => {
   const open = list(FRUIT, 1, { note: "why\u001b[2J\nnot" });
   expect([open.screen.slice(4), open.type("\t").ending]).toEqual([
-    ["  Note: why␛[2J not", `${HINT} · Tab add note`],
+    ["  Note: why␛[2J not", `${HINT} · Tab edit note`],
     { type: "add_note" },
   ]);
 });

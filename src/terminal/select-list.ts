@@ -45,6 +45,7 @@ export function selectList(
       const text = step.type === "end" ? findUnread(open, step.ending, size) : undefined;
       return text === undefined ? step : end({ type: "read_more", text, isRequired: true });
     },
+    stepBack: (state) => (state.filter === "" ? undefined : filterBy(list, state, "")),
     view: (state, canvas) => viewSelect(open, state, canvas),
   };
 }
@@ -191,7 +192,8 @@ function viewSelect(
   const at = rows.indexOf(state.active);
   const option = at === -1 ? undefined : list.options[state.active];
   const active = at === -1 ? NO_ROWS : activeRows(list, state, canvas);
-  const details = detailRows(option, canvas);
+  const beside = descriptionBeside(option, active.rows, columns);
+  const details = detailRows(option, beside === "", canvas);
   const hasMore = list.sideActions.hasMore || details.isCut || active.isCut;
   const sideActions = { ...list.sideActions, hasMore };
   const foot = [
@@ -200,7 +202,7 @@ function viewSelect(
   ];
   const labels = rows.flatMap((index) =>
     index === state.active
-      ? active.rows.map((row) => paint("cyan", row))
+      ? active.rows.map((row) => paint("cyan", row) + (beside && paint("dim", beside)))
       : [inactiveRow(list, state, { index, canvas })],
   );
   const none = paint("yellow", truncate(`  ${emptyMessage(state.filter)}`, columns));
@@ -295,8 +297,26 @@ function emptyMessage(filter: string): string {
   return filter === "" ? "No options." : `No matches for "${oneLine(filter)}".`;
 }
 
-function detailRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
-  const described = descriptionRows(option, canvas);
+/** The active option's description, if all of it fits after the label. */
+function descriptionBeside(
+  option: ListedOption | undefined,
+  label: readonly string[],
+  columns: number,
+): string {
+  const [row = "", ...others] = label;
+  const { description = "" } = option ?? {};
+  const text = SEPARATOR + description;
+  const fits = textWidth(row) + textWidth(text) <= columns && !description.includes("\n");
+  return description !== "" && others.length === 0 && fits ? text : "";
+}
+
+/** What is below the list. */
+function detailRows(
+  option: ListedOption | undefined,
+  isDescribed: boolean,
+  canvas: Canvas,
+): CutRows {
+  const described = isDescribed ? descriptionRows(option, canvas) : NO_ROWS;
   const preview = previewRows(option, canvas);
   return { rows: [...described.rows, ...preview.rows], isCut: described.isCut || preview.isCut };
 }

@@ -135,8 +135,11 @@ class ShownWidget<State, Ending> {
     if (isCancelKey(key) && this.#widget.takesCancelKeys !== true) {
       const holdsWork = this.#widget.holdsWork?.(this.#state) === true;
       this.#isEscaping = isEscape(key) && holdsWork && !wasEscaping;
-      if (!this.#isEscaping) this.#end(cancelledBy(key));
-      return !this.#isEscaping;
+      if (this.#isEscaping) return false;
+      const before = isEscape(key) ? this.#widget.stepBack?.(this.#state) : undefined;
+      if (before === undefined) this.#end(cancelledBy(key));
+      else this.#state = before;
+      return before === undefined;
     }
     const step = this.#widget.update(this.#state, key, this.#drawn);
     if (step.type === "wait") this.#state = step.state;
@@ -186,14 +189,14 @@ export interface FreshLine {
 
 /**
  * Starts a new line unless the cursor is at the start of one. Drops everything typed before the terminal
- * reports its cursor: that was not meant as an answer to this question.
+ * reports its cursor: that was not meant as an answer to this question. Nothing ends the waiting early, because the
+ * shell would take a report that comes later for something typed.
  */
-export async function startFreshLine(terminal: Terminal, signal: AbortSignal): Promise<FreshLine> {
+export async function startFreshLine(terminal: Terminal): Promise<FreshLine> {
   let losesCursor = false;
   const { promise, resolve } = Promise.withResolvers<number>();
   const proceed = () => resolve(1);
   const timer = setTimeout(proceed, CURSOR_REPORT_TIMEOUT_MS);
-  signal.addEventListener("abort", proceed, { once: true });
   terminal.listen({
     onInput: (sent) => {
       losesCursor ||= sent.some(isXtermJs);
@@ -207,7 +210,6 @@ export async function startFreshLine(terminal: Terminal, signal: AbortSignal): P
   const column = await promise;
   terminal.listen(undefined);
   clearTimeout(timer);
-  signal.removeEventListener("abort", proceed);
   if (column > 1) terminal.write("\r\n");
   return { losesCursor };
 }

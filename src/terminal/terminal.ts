@@ -34,7 +34,7 @@ const BRACKETED_PASTE_OFF = "\u001b[?2004l";
 
 /** Other keys also send sequences that start with Escape, but the rest follows at once. */
 const ESCAPE_TIMEOUT_MS = 50;
-/** No time passes for a stopped process: afterwards it hears first that it continues. */
+/** No time passes for a stopped process: the first thing it gets afterwards is the signal to continue. */
 const NOT_STOPPED_MS = 100;
 
 /** Throws `no_terminal`. */
@@ -51,16 +51,12 @@ export function openTerminal(device: TerminalDevice): Terminal {
       listening?.onClose();
     },
   });
-  let suspended: NodeJS.Timeout | undefined;
-  const proceed = () => {
-    clearTimeout(suspended);
+  const suspension = prepareSuspension(device, input, () => {
     if (isClosed) return;
-    setRawAgain(input);
     write(BRACKETED_PASTE_ON);
     size = measureTerminal(device) ?? size;
     listening?.onContinue?.();
-  };
-  const continuing = device.onContinue(proceed);
+  });
   const resizing = device.onResize(() => {
     size = measureTerminal(device) ?? size;
     listening?.onResize();
@@ -83,15 +79,11 @@ export function openTerminal(device: TerminalDevice): Terminal {
     },
     suspend: () => {
       restore();
-      input.setRawMode(false);
-      device.suspend();
-      // Where no shell could continue jp, it is not stopped.
-      suspended = setTimeout(proceed, NOT_STOPPED_MS);
+      suspension.suspend();
     },
     [Symbol.dispose]: () => {
-      clearTimeout(suspended);
       resizing[Symbol.dispose]();
-      continuing[Symbol.dispose]();
+      suspension[Symbol.dispose]();
       process.off("exit", restore);
       restore();
       stopReading();
@@ -100,10 +92,38 @@ export function openTerminal(device: TerminalDevice): Terminal {
   };
 }
 
-/** Node does nothing if it believes that the mode is set already. */
-function setRawAgain(input: TerminalInput): void {
-  input.setRawMode(false);
-  input.setRawMode(true);
+interface Suspension extends Disposable {
+  /** Gives the terminal back to the shell, as Ctrl-Z does. */
+  suspend(): void;
+}
+
+/** For an input in raw mode, in which Ctrl-Z is a key. The mode is set again before `onContinue` is called. */
+export function prepareSuspension(
+  device: TerminalDevice,
+  input: TerminalInput,
+  onContinue: () => void,
+): Suspension {
+  let timer: NodeJS.Timeout | undefined;
+  const proceed = () => {
+    clearTimeout(timer);
+    if (input.destroyed) return;
+    input.setRawMode(false); // Node does nothing if it believes that the mode is set already.
+    input.setRawMode(true);
+    onContinue();
+  };
+  const continuing = device.onContinue(proceed);
+  return {
+    suspend: () => {
+      input.setRawMode(false);
+      device.suspend();
+      // Where no shell could continue jp, it is not stopped.
+      timer = setTimeout(proceed, NOT_STOPPED_MS);
+    },
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      continuing[Symbol.dispose]();
+    },
+  };
 }
 
 /** Throws `no_terminal`. */

@@ -71,7 +71,7 @@ test("the note and the hints are shown below the text", () => {
   expect(open.screen).toEqual([
     "? Name? x▮",
     "  Note: why not",
-    `${HINT} · Esc go back · Tab add note`,
+    `${HINT} · Esc go back · Tab edit note`,
   ]);
 });
 

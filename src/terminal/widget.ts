@@ -14,6 +14,8 @@ export interface Widget<State, Ending> {
   readonly isMultiline?: boolean;
   /** Whether Escape would lose what the user typed or selected. It must then be pressed twice. */
   holdsWork?(state: State): boolean;
+  /** Where Escape leads inside the widget. Undefined if it leaves the widget. */
+  stepBack?(state: State): State | undefined;
   /** `size` is that of the last frame drawn: the one the user has seen. */
   update(state: State, key: Key, size: Size): Step<State, Ending>;
   view(state: State, canvas: Canvas): Frame;

@@ -212,6 +212,7 @@ export function filesForModel(blocks: readonly ContentBlock[]): readonly ResultF
     });
 }
 
+/** Those that are not empty, as paragraphs. */
 export function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
@@ -248,10 +249,15 @@ function describeBytes(what: string, mimeType: string | undefined, base64: strin
   return `[${[what, mimeType ?? "unknown type", `${base64Size(base64) ?? 0} bytes`].join(", ")}]`;
 }
 
-/** The fence is longer than any in the text. */
+/** Longer than any in the text, so that the text cannot end its own code block. */
+export function codeFence(text: string): string {
+  let longest = 2;
+  for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length);
+  return "`".repeat(longest + 1);
+}
+
 function toCodeBlock(text: string, language: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = codeFence(text);
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 

@@ -175,6 +175,7 @@ test("several questions survive a round trip in order", () => {
 });
 
 test("content is text for the model, and the blocks if they are more than text", () => {
+  verifies("058/response/content", "058/record/blocks");
   const image = { type: "image", data: "AAAA", mimeType: "image/png" };
   const outcomes = [
     parseOutcome({
@@ -194,6 +195,7 @@ test("content is text for the model, and the blocks if they are more than text",
 });
 
 test("content that is an error may say whether a retry helps, and what caused it", () => {
+  verifies("058/error/is-error");
   const content = [{ type: "text", text: "busy" }];
   const meta = { "computer.jp/error": { transient: true, trace: ["lock"] } };
   expect([
@@ -210,6 +212,7 @@ test.each([
   [{ content: [1, 2] }],
   [{ type: "message", content: [{ type: "text", text: "of another protocol" }] }],
 ])("%j is plain text", (value) => {
+  verifies("058/response/text-otherwise");
   expect(parseOutcome(value)).toBeUndefined();
 });
 
@@ -220,6 +223,7 @@ const only = (audience: string) => ({
 });
 
 test("questions in the content are asked together, each with the content before it", () => {
+  verifies("058/question/among-content");
   const content = [
     { type: "text", text: "Three files." },
     only("user"),
@@ -266,6 +270,7 @@ test.each([
     { type: "select", options: [{ value: "a" }], isMultiple: true },
   ],
 ])("the schema %j of a question is the answer type %j", (schema, answerType) => {
+  verifies("058/question/schema");
   const question = { id: "q", text: "Q?", schema };
   expect(parseOutcome({ content: [{ type: "question", question }] })).toMatchObject({
     question: { answerType },

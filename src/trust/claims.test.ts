@@ -153,6 +153,12 @@ test.each<[string, JsonObject, readonly string[]]>([
       (uri) => `attachment ${uri}`,
     ),
   ],
+  [
+    "a Ctrl-C that stops nothing",
+    { interrupt: { tool_call: { action: "restart" }, escalation_cooldown_secs: 0 } },
+    ["interrupt "],
+  ],
+  ["a Ctrl-C that stops", { interrupt: { streaming: { action: "stop" } } }, []],
   ["a short name", { providers: { llm: { aliases: { a: "openai/gpt" } } } }, []],
   ["a model", { assistant: { model: { id: "openai/gpt" } } }, []],
 ])("in a workspace's config, %s: %j needs trust: %j", (_name, said, claims) => {
@@ -336,6 +342,18 @@ test.each<[string, JsonObject, JsonObject]>([
   expect(claimed(...layers)).toEqual(["tool *"]);
 });
 
+test.each<[string, JsonObject]>([
+  ["run", { run: "unattended" }],
+  ["timeout_secs", { timeout_secs: 0 }],
+])("loosening %s for all tools needs trust if a server offers all of its tools", (_key, said) => {
+  counters("T-WORK-12");
+  const looser = workspace({ conversation: tools({ "*": said }) });
+  const claims = [false, true].map((all_tools) =>
+    claimed(user({ providers: { mcp: { s: { command: "s", all_tools } } } }), looser),
+  );
+  expect(claims).toEqual([[], ["tool *"]]);
+});
+
 test("a default that the user sets for all tools also protects read-only tools", () => {
   counters("T-WORK-12");
   const own = user({ conversation: tools({ "*": { detached: { run: "deny" } } }) });
@@ -361,6 +379,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ["switches it on", { enable: false }, { enable: true }],
   ["lets a model answer", {}, { questions: { sure: { exclusive: false } } }],
   ["fills its command", {}, { options: { a: "b" } }],
+  ["poses as the assistant", {}, { style: { inline_results: { user: "chat" } } }],
   ["gives its arguments", {}, { parameters: { a: { type: "string", default: "b" } } }],
 ])("what %s of a user's tool needs trust", (_name, own, said) => {
   const layers = [
@@ -514,7 +533,32 @@ test("dropping the user's config needs trust, and hides no other claim", () => {
   ]);
 });
 
-test("the description and style of a tool do not change a claim", () => {
+test.each<[JsonObject, string]>([
+  [{ hidden: true }, "hides its calls from you"],
+  [{ header: "off" }, "hides its calls from you"],
+  [{ inline_results: { user: "chat" } }, "shows what it tells you as the assistant's words"],
+  [
+    { error: { inline_results: { user: "chat" } } },
+    "shows what it tells you as the assistant's words",
+  ],
+])("a style that deceives about a user's tool needs trust: %j", (style, text) => {
+  counters("T-WORK-11");
+  const own = user({ conversation: tools({ make: LOCAL }) });
+  const styled = workspace({ conversation: tools({ make: { style } }) });
+  const ends = findClaims([...BASE, own, styled]).map((claim) =>
+    listClaims([claim]).at(-1)?.split(", ").at(-1),
+  );
+  const all = claimed(own, workspace({ conversation: tools({ "*": { style } }) }));
+  expect([ends, all]).toEqual([[text], ["tool *"]]);
+});
+
+test("a style that only shows more or less of a user's tool needs no trust", () => {
+  const own = user({ conversation: tools({ make: { ...LOCAL, style: { hidden: true } } }) });
+  const style = { hidden: true, header: true, inline_results: "off", parameters: "json" };
+  expect(claimed(own, workspace({ conversation: tools({ make: { style } }) }))).toEqual([]);
+});
+
+test("the description and style of a tool that the workspace brings do not change a claim", () => {
   const shown = { summary: "Makes.", enable: "off", style: { hidden: true }, group: "g" };
   const [plain, decorated] = [LOCAL, { ...LOCAL, ...shown }].map((make) =>
     findClaims([...BASE, workspace({ conversation: tools({ make }) })]).map(({ value }) => value),

@@ -10,6 +10,7 @@ import {
   isHarmlessAttachment,
   type Layer,
   mergeConfig,
+  offeringServers,
   omitPaths,
   parseToolSource,
   type PartialConfig,
@@ -23,6 +24,7 @@ import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import {
   type OwnTool,
   toolPolicy,
+  trustRelevantInterruptFields,
   trustRelevantProviderFields,
   trustRelevantServerFields,
   trustRelevantToolFields,
@@ -32,8 +34,8 @@ import {
 /** Something that files of a workspace would run, reach or allow. */
 export interface Claim {
   /**
-   * `model` is for parameters that only the provider understands, `user` for who the user is, `inherit` for dropping
-   * the user's config, `surroundings` for what models are told of this machine, `instructions` for what a file asks of
+   * `model` is for parameters that only the provider understands, `interrupt` for what Ctrl-C does, `user` for who the
+   * user is, `inherit` for dropping the user's config, `surroundings` for what models are told of this machine, `instructions` for what a file asks of
    * them.
    */
   readonly kind:
@@ -43,6 +45,7 @@ export interface Claim {
     | "model"
     | "notify"
     | "editor"
+    | "interrupt"
     | "attachment"
     | "user"
     | "inherit"
@@ -68,6 +71,7 @@ const MCP = ["providers", "mcp"];
 const LLM = ["providers", "llm"];
 const NOTIFY = ["notify"];
 const EDITOR = ["editor"];
+const INTERRUPT = ["interrupt"];
 const USER = ["user"];
 const ATTACHMENTS = ["conversation", "attachments"];
 const SURROUNDINGS = ["conversation", "surroundings"];
@@ -175,6 +179,7 @@ const CLAIMS = [
   modelClaims,
   notifyClaims,
   editorClaims,
+  interruptClaims,
   attachmentClaims,
   nameClaims,
   surroundingsClaims,
@@ -216,7 +221,7 @@ function ownTool(name: string, { own, user, readOnlyTools }: Views): OwnTool {
 function ownTimeout(name: string, own: PartialConfig): number {
   const isAffected = (tool: string) =>
     name === "*" ? tableAt(own, [...TOOLS, tool])["timeout_secs"] === undefined : tool === name;
-  const limits = [...resolveTools(own).values()]
+  const limits = [...resolveTools(withOffered(own)).values()]
     .filter((tool) => isAffected(tool.name))
     .map(({ timeoutMs = Infinity }) => timeoutMs / 1000);
   return Math.min(...limits);
@@ -225,7 +230,7 @@ function ownTimeout(name: string, own: PartialConfig): number {
 /** Defaults that the user has not set matter only if a tool that does more than read uses them. */
 function defaultsWithEffect(value: JsonObject, views: Views): JsonObject {
   const { inForce, user, readOnlyTools } = views;
-  const { "*": _defaults, ...tools } = tableAt(inForce, TOOLS);
+  const { "*": _defaults, ...tools } = tableAt(withOffered(inForce), TOOLS);
   const affected = Object.entries(tools).flatMap(([name, tool]) =>
     isJsonObject(tool) && tool["source"] !== undefined && !isReadOnly(name, tool, readOnlyTools)
       ? [tool]
@@ -238,6 +243,13 @@ function defaultsWithEffect(value: JsonObject, views: Views): JsonObject {
         set[key] !== undefined || affected.some((tool) => usesDefault(tool, key, claimed)),
     ),
   );
+}
+
+/** With one tool that stands for all which servers offer: they have no settings but the defaults. */
+function withOffered(config: PartialConfig): PartialConfig {
+  const [server] = offeringServers(config);
+  if (server === undefined) return config;
+  return mergeConfig(config, { conversation: { tools: { "": { source: `mcp.${server}` } } } });
 }
 
 function isReadOnly(name: string, { source }: JsonObject, readOnly: ReadonlySet<string>): boolean {
@@ -282,6 +294,11 @@ function editorClaims({ workspace }: Views): readonly EntryClaim[] {
   return [{ kind: "editor", name: "", path: EDITOR, value }];
 }
 
+function interruptClaims({ workspace }: Views): readonly EntryClaim[] {
+  const value = trustRelevantInterruptFields(tableAt(workspace, INTERRUPT));
+  return [{ kind: "interrupt", name: "", path: INTERRUPT, value }];
+}
+
 /** Each that is more than a file of the workspace: it runs a program, reaches an address, or may reveal a secret. */
 function attachmentClaims({ workspace }: Views): readonly EntryClaim[] {
   return resolveAttachments(workspace)
@@ -318,6 +335,8 @@ export interface InstructingFile {
   readonly content: string;
   /** Changes with the content. */
   readonly digest: string;
+  /** There is more in the file than `content`. */
+  readonly isCut: boolean;
 }
 
 /** The file needs new trust when it changes. */

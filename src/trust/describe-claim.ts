@@ -23,6 +23,8 @@ export function describeClaim({ kind, name }: Claim): string {
       return `attachment ${wordText(name)}`;
     case "editor":
       return "your editor";
+    case "interrupt":
+      return "what Ctrl-C does";
     case "user":
       return "your name";
     case "inherit":
@@ -73,6 +75,8 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
       return [attachmentText(name)];
     case "editor":
       return editorText(value);
+    case "interrupt":
+      return interruptText(value);
     case "user":
       return [`is ${wordText(value["name"])}, who answers what is meant for them alone`];
     case "inherit":
@@ -127,6 +131,7 @@ function policyText(value: Entry): readonly string[] {
     group !== undefined ? `joins the group ${wordText(group)}` : "",
     timeout_secs === undefined ? "" : timeoutText(timeout_secs),
     value["idempotent"] === true ? "runs again without asking if jp stopped during a call" : "",
+    ...(isJsonObject(value["style"]) ? styleText(value["style"]) : []),
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
     ...(isJsonObject(value["questions"]) ? questionsText(value["questions"], isNew(value)) : []),
   ];
@@ -139,6 +144,15 @@ function timeoutText(seconds: Json): string {
 function enableText({ state, allow_toggle }: Entry): readonly string[] {
   if (state === true) return [allow_toggle === "never" ? "is always on" : "is switched on"];
   return ["changes how it can be switched on or off"];
+}
+
+/** A command that formats arguments is shown with what the tool runs. */
+function styleText({ hidden, header, inline_results, error }: Entry): readonly string[] {
+  const isChat = inline_results !== undefined || error !== undefined;
+  return [
+    hidden === true || header !== undefined ? "hides its calls from you" : "",
+    isChat ? "shows what it tells you as the assistant's words" : "",
+  ];
 }
 
 const DETACHED_TEXTS: Readonly<Record<string, string>> = {
@@ -241,6 +255,18 @@ function editorText({ cmd, envs }: Entry): readonly string[] {
   return [
     typeof cmd === "string" ? `runs ${jsonText(cmd)}` : commandText("runs", cmd),
     envs === undefined ? "" : `is named by ${list(envs).map(wordText).join(", ")}`,
+  ];
+}
+
+function interruptText({ streaming, tool_call, escalation_cooldown_secs: cooldown }: Entry) {
+  const doing = (during: string, settings: Json | undefined) =>
+    isJsonObject(settings) ? `${during}: ${wordText(settings["action"])}` : "";
+  return [
+    doing("during a reply", streaming),
+    doing("while tools run", tool_call),
+    cooldown === undefined
+      ? ""
+      : `a second one ends the turn only within ${wordText(cooldown)} seconds`,
   ];
 }
 

@@ -1,4 +1,4 @@
-export { type Claim, findClaims, withoutClaims } from "./claims.ts";
+export { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
 export { listClaims } from "./describe-claim.ts";
 export {
   assertTrusted,

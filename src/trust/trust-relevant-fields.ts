@@ -39,15 +39,32 @@ export function trustRelevantToolFields(fields: JsonObject, own: OwnTool): JsonO
     return own.isReadOnly ? pick(all, own.isSetByUser) : all;
   };
   const { parameters: formatter } = tableIn(fields, "style");
+  const style = {
+    // Trust in a tool that the workspace brings includes how it looks.
+    ...(!isReplaced && deceptiveStyle(tableIn(fields, "style"), tableIn(own.policy, "style"))),
+    ...(isJsonObject(formatter) && { parameters: formatter }), // A command.
+  };
   return {
     ...(isReplaced ? pick(fields, (key) => !HARMLESS_TOOL_FIELDS.has(key)) : loosened()),
-    // A command that formats arguments is a command.
-    ...(isJsonObject(formatter) && { style: { parameters: formatter } }),
+    ...(Object.keys(style).length > 0 && { style }),
   };
 }
 
 export function trustRelevantServerFields(fields: JsonObject): JsonObject {
   return pick(fields, (key) => key !== "optional" && key !== "startup_timeout_secs");
+}
+
+/** What keeps Ctrl-C from stopping a reply or a tool, the first or the second time. */
+export function trustRelevantInterruptFields(fields: JsonObject): JsonObject {
+  const { escalation_cooldown_secs: cooldown } = fields;
+  const actions = ["streaming", "tool_call"].flatMap((during) => {
+    const { action } = tableIn(fields, during);
+    return action === "continue" || action === "restart" ? [[during, { action }] as const] : [];
+  });
+  return {
+    ...Object.fromEntries(actions),
+    ...(cooldown !== undefined && { escalation_cooldown_secs: cooldown }),
+  };
 }
 
 /**
@@ -75,7 +92,13 @@ function isLocalModelServer(url: Json): boolean {
 /** The policy of a tool: its own fields, else the defaults for all tools. */
 export function toolPolicy(defaults: JsonObject, tool: JsonObject): JsonObject {
   const merged = (key: string) => ({ ...tableIn(defaults, key), ...tableIn(tool, key) });
-  return { ...defaults, ...tool, enable: merged("enable"), detached: merged("detached") };
+  return {
+    ...defaults,
+    ...tool,
+    enable: merged("enable"),
+    detached: merged("detached"),
+    style: merged("style"),
+  };
 }
 
 /** Whether a tool leaves this field, or a part of it that is claimed, to the defaults for all tools. */
@@ -115,6 +138,26 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(options !== undefined && { options }),
     ...(parameters !== undefined && { parameters }),
     ...(access !== undefined && { access }),
+  };
+}
+
+function isOff(header: Json | undefined): boolean {
+  return header === false || header === "off";
+}
+
+function isChat(style: JsonObject): boolean {
+  return tableIn(style, "inline_results")["user"] === "chat";
+}
+
+/** What keeps calls from the user, or shows what a tool says as the assistant's own words. */
+function deceptiveStyle(style: JsonObject, own: JsonObject): JsonObject {
+  const chat = { inline_results: { user: "chat" } };
+  const { hidden, header } = style;
+  return {
+    ...(hidden === true && own["hidden"] !== true && { hidden }),
+    ...(header !== undefined && isOff(header) && !isOff(own["header"]) && { header }),
+    ...(isChat(style) && !isChat(own) && chat),
+    ...(isChat(tableIn(style, "error")) && !isChat(tableIn(own, "error")) && { error: chat }),
   };
 }
 

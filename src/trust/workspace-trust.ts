@@ -12,7 +12,7 @@ import {
   type ToolDirective,
 } from "../config/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
-import { JpError, isJpError } from "../util/index.ts";
+import { JpError } from "../util/index.ts";
 import {
   type Claim,
   findClaims,
@@ -107,6 +107,8 @@ export interface TrustedConfig {
   /** The claims that are not trusted, and therefore not part of it. */
   readonly withheld: readonly Claim[];
   readonly layers: readonly Layer[];
+  /** The files that may instruct models, as the user has trusted them. They may have changed since. */
+  readonly instructions: readonly InstructingFile[];
 }
 
 type TrustQuestion = ReturnType<typeof booleanQuestion>;
@@ -129,21 +131,19 @@ export interface TrustRequest {
  */
 export async function resolveTrustedConfig(
   trust: WorkspaceTrust | undefined,
-  { layers, conversationId, instructions, directives = [], ask }: TrustRequest,
+  { layers, conversationId, instructions: files = [], directives = [], ask }: TrustRequest,
 ): Promise<TrustedConfig> {
-  let withheld = (await trust?.findUntrusted(layers, conversationId, instructions)) ?? [];
+  let withheld = (await trust?.findUntrusted(layers, conversationId, files)) ?? [];
   if (withheld.length > 0 && (await ask?.(trustQuestion(withheld))) === true) {
     await trust?.trust(withheld);
     withheld = [];
   }
   const config = withoutClaims(layers, withheld);
-  try {
-    return { config: applyDirectives(config, directives), withheld, layers };
-  } catch (error) {
-    if (!isJpError(error) || error.code !== "unknown_tool") throw error;
-    for (const { name = "" } of directives) assertTrusted(name, { config, withheld });
-    throw error;
-  }
+  const isWithheld = ({ name }: InstructingFile) =>
+    withheld.some((claim) => claim.kind === "instructions" && claim.name === name);
+  const instructions = files.filter((file) => !isWithheld(file));
+  for (const { name = "" } of directives) assertTrusted(name, { config, withheld });
+  return { config: applyDirectives(config, directives), withheld, layers, instructions };
 }
 
 /** Asks whether to trust the claims, and lists them. */

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { JpError, isJpError } from "./errors.ts";
 
@@ -24,6 +25,21 @@ test("an error has a code, a message, and optionally a cause and a hint", () => 
 
 test("an error without a cause has no `cause` property", () => {
   expect(Object.hasOwn(new JpError("no_space", "Cannot write."), "cause")).toBe(false);
+});
+
+/** As Node prints it, without the stack. The brace is on the last line of that. */
+function shown(error: JpError): string {
+  return inspect(error).replaceAll(/\n {4}at .*/g, "");
+}
+
+test("an error that no one catches is printed with what it has, and nothing else", () => {
+  expect([
+    shown(new JpError("no_space", "Cannot write.")),
+    shown(new JpError("no_space", "Cannot write.", { hint: "Make room." })),
+  ]).toEqual([
+    "JpError: Cannot write.\n  code: 'no_space'\n}",
+    "JpError: Cannot write.\n  code: 'no_space',\n  hint: 'Make room.'\n}",
+  ]);
 });
 
 test("a JpError of another copy of the library is recognized", () => {

@@ -15,14 +15,18 @@ export interface JpErrorOptions {
 /** An error with a stable `code`. The first line of its message makes sense on its own. */
 export class JpError<Code extends string = string> extends Error {
   readonly code: Code;
-  readonly hint: string | undefined;
-  readonly [marker] = true;
+  /** Not an own property if there is none, so that an uncaught error does not print it. */
+  declare readonly hint: string | undefined;
 
   constructor(code: Code, message: string, options: JpErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "JpError";
     this.code = code;
-    this.hint = options.hint;
+    if (options.hint !== undefined) this.hint = options.hint;
+  }
+
+  get [marker](): true {
+    return true;
   }
 }
 

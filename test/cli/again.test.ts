@@ -241,7 +241,7 @@ describe("jp query --fork", () => {
     await waiting(project);
     const { status, stderr } = await query(project, ["Else", "--fork"]);
     expect([status, seen(server)]).toEqual([0, ["Hello", "Hi.", "Else"]]);
-    expect(stderr).toContain("The incomplete turn is only in the original.");
+    expect(stderr).toContain("The incomplete turn was not copied.");
   });
 
   test("with --replay asks again in the copy only", async () => {

@@ -93,7 +93,7 @@ describe("a question on a terminal", () => {
       WHICH_WAY,
       [
         [/^❯ backup\n {2}overwrite - Loses the old one\.\n {2}abort\n {2}Other…$/m, DOWN],
-        [/^❯ overwrite\n.*\n.*\n {4}Loses the old one\.\n {2}│ new:\n {2}│ {3}all of it$/m, "\r"],
+        [/^❯ overwrite - Loses the old one\.\n.*\n.*\n {2}│ new:\n {2}│ {3}all of it$/m, "\r"],
       ],
       ["There are", "some ways.", "Assistant", "✔ Which way? overwrite"],
       { answer_type: "select", answer: "overwrite" },
@@ -102,7 +102,7 @@ describe("a question on a terminal", () => {
       "a choice by filter, with a default",
       { ...WHICH_WAY, context: "", default: "overwrite" },
       [
-        [/^❯ overwrite$/m, "ab"],
+        [/^❯ overwrite - Loses the old one\.$/m, "ab"],
         [/^\? Which way\? ab\n❯ abort\n {2}Other…$/m, "\r"],
       ],
       ["Assistant", "✔ Which way? abort"],

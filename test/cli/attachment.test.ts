@@ -99,9 +99,9 @@ describe("jp query -a", () => {
   test.each([
     ["does not exist", "none.md", "Cannot attach none.md: it does not exist."],
     ["is binary", "x.zip", "Cannot attach x.zip: neither text"],
-    ["is a PDF, which the model does not take", "x.pdf", "does not take application/pdf"],
+    ["is a PDF, which the model does not take", "x.pdf", "does not accept application/pdf"],
     ["fails", "cmd:no-such-program", "Cannot attach the output of no-such-program"],
-    ["is of an unknown kind", "ftp://a.b", 'jp cannot attach "ftp:"'],
+    ["is of an unknown kind", "ftp://a.b", 'unknown scheme "ftp:"'],
     ["belongs to jp", ".jp/config.toml", "is protected"],
   ])("fails if it %s, and records nothing", async (_what, attached, problem) => {
     await using server = await ModelServer.start(ECHO);
@@ -124,7 +124,7 @@ describe("jp query -a", () => {
     const unseen = await query(project, ["And now?"]);
     expect([unseen.status, unseen.stderr.split("\n")[0], server.requests.length]).toEqual([
       1,
-      "jp: Cannot attach a.png: llamacpp/scripted does not take images.",
+      "jp: Cannot attach a.png: llamacpp/scripted does not accept images.",
       1,
     ]);
   });

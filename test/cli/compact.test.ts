@@ -42,6 +42,23 @@ describe("jp conversation compact", () => {
     expect(readFileSync(placed.events, "utf8")).toBe(before);
   });
 
+  test("compacts a copy with fork -k, and not the original", async () => {
+    const project = new Project();
+    const placed = placeLong(project);
+    const before = readFileSync(placed.events, "utf8");
+    const fork = await project.jp("conversation", "fork", placed.id, "-k", "-k", "r:..-1");
+    const id = fork.stdout.trim();
+    expect(fork.stderr).toBe(
+      lines(
+        `Compacted turns 2..3 (reasoning, tool calls). To undo: jp conversation compact ${id} --reset`,
+        `Compacted turns 1..3 (reasoning). To undo: jp conversation compact ${id} --reset`,
+      ),
+    );
+    expect(readFileSync(placed.events, "utf8")).toBe(before);
+    const wrong = await project.jp("conversation", "fork", placed.id, "-k", "bogus");
+    expect([wrong.status, wrong.stdout]).toEqual([2, ""]);
+  });
+
   test("changes nothing in a dry run", async () => {
     const project = new Project();
     const placed = placeLong(project);
@@ -56,7 +73,7 @@ describe("jp conversation compact", () => {
     );
     expect([stdout, stderr]).toEqual([
       lines("turn 1      kept", "turn 2      compacted (summary)", "turns 3..4  kept"),
-      lines("Nothing was changed: this was a dry run."),
+      lines("Dry run: nothing was changed."),
     ]);
     expect(readFileSync(placed.events, "utf8")).toBe(before);
   });
@@ -127,7 +144,7 @@ describe("jp conversation compact", () => {
     [["--keep-first", "3", "--first", "2"], "--keep-first 3 keeps all of --first 2"],
     [["-k", "x"], "Not a compaction rule: x"],
     [["--turn", "9"], "Turn 9 is out of range"],
-    [["-t", "shorter"], "Not a way to compact tool calls: shorter"],
+    [["-t", "shorter"], "Unknown mode for tool calls: shorter"],
     [["--from", "soon"], "Not a turn: soon"],
   ])("refuses %j", async (words, problem) => {
     const project = new Project();

@@ -198,7 +198,7 @@ describe("the script", () => {
       stdout: "",
       stderr: lines(
         "jp: command-argument value 'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish.",
-        "Run it with --help for usage.",
+        "For usage: jp completion --help",
       ),
     });
   });

@@ -25,7 +25,7 @@ describe("the effective config", () => {
     const project = new Project();
     configure(project, 'assistant.model.id = "ollama/qwen3"\n');
     expect(await project.jp("config", "show", "assistant.model")).toEqual(
-      printed(lines('assistant.model.id = {"provider":"ollama","name":"qwen3"}')),
+      printed(lines('assistant.model.id = "ollama/qwen3"')),
     );
   });
 
@@ -66,6 +66,19 @@ describe("the effective config", () => {
     expect(shown[0]?.stdout).toContain('conversation.tools.x.questions.q.answer = "<set>"\n');
   });
 
+  test("prints a list as it is written, however layers were merged into it", async () => {
+    const project = new Project();
+    configure(project, 'conversation.attachments = ["a.md"]\n');
+    const key = "conversation.attachments";
+    const added = ["-c", `${key}+=b.md`];
+    expect(await project.jp("config", "get", key, ...added)).toEqual(
+      printed(lines('["a.md","b.md"]')),
+    );
+    expect((await project.jp("config", "show", key, ...added)).stdout).toBe(
+      lines('conversation.attachments = ["a.md","b.md"]'),
+    );
+  });
+
   test("prints one value: a string as is, anything else as JSON", async () => {
     const project = new Project();
     expect(
@@ -73,11 +86,13 @@ describe("the effective config", () => {
         project.jp("config", "get", "assistant.tool_choice"),
         project.jp("config", "get", "conversation.max_cycles"),
         project.jp("config", "get", "providers.llm.ollama"),
+        project.jp("config", "get", "assistant.model.id", "-c", "assistant.model.id=openai/gpt"),
       ]),
     ).toEqual([
       printed(lines("auto")),
       printed(lines("50")),
       printed(lines('{"base_url":"http://localhost:11434"}')),
+      printed(lines("openai/gpt")),
     ]);
   });
 
@@ -130,6 +145,16 @@ describe("a config with mistakes", () => {
       stdout: lines("none"),
       stderr: lines("warning: --cfg assistant.nmae: unknown key; did you mean name?"),
     });
+  });
+
+  test("that other versions know is refused by name on the command line", async () => {
+    for (const [setting, message] of [
+      ["style.markdown.hr_style=line", "style.markdown.hr_style: not supported: jp always"],
+      ["style.reasoning.display=summary", "style.reasoning.display: not supported: jp does not"],
+    ] as const) {
+      const { status, stderr } = await new Project().jp("config", "get", "user", "--cfg", setting);
+      expect([status, stderr]).toEqual([1, expect.stringContaining(`jp: --cfg ${message}`)]);
+    }
   });
 
   test("in the name of a variable warns and suggests the nearest one", async () => {

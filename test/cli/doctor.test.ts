@@ -361,6 +361,23 @@ describe("MCP servers", () => {
     expect(() => readFileSync(log)).toThrow("ENOENT");
   });
 
+  test("that offer all of their tools are started too, without an entry for a tool", async () => {
+    await using server = await ModelServer.start([]);
+    const config = [
+      MODEL,
+      `${stdioServer("test", TEST_PROGRAM)}all_tools = true\n`,
+      `${stdioServer("broken", "-e", "process.exit(3)")}all_tools = true\n`,
+    ].join("\n");
+    const { status, of } = await examine(await projectWith(config, server));
+    expect([status, of("mcp").map(({ state, message }) => [state, message])]).toEqual([
+      1,
+      [
+        ["ok", expect.stringMatching(/^test started, with .*\becho\b/)],
+        ["problem", expect.stringContaining('The MCP server "broken"')],
+      ],
+    ]);
+  });
+
   test("that do not start, or lack a tool, are reported once each, with a hint", async () => {
     await using server = await ModelServer.start([]);
     const config = [
@@ -408,6 +425,25 @@ describe("MCP servers", () => {
       ],
     ]);
   });
+});
+
+test("warns about a schema of another version, and says how to update it", async () => {
+  const project = await projectWith();
+  const file = path.join(project.root, ".jp", "config.schema.json");
+  const { stdout } = await project.jp("config", "schema");
+  writeFileSync(file, stdout.replace('"assistant"', '"old"'));
+  const { of: before } = await examine(project);
+  writeFileSync(file, stdout);
+  const { of: after } = await examine(project);
+  expect([...before("schema"), ...after("schema")]).toEqual([
+    {
+      check: "schema",
+      state: "warning",
+      message: `${file} does not have the keys of this version, so editors may report wrong mistakes.`,
+      hint: `To update it: jp config schema > ${file}`,
+    },
+    { check: "schema", state: "ok", message: `${file} is up to date` },
+  ]);
 });
 
 test("knows the editor of the config", async () => {

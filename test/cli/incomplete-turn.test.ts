@@ -411,7 +411,7 @@ describe("an incomplete turn", () => {
     const project = queryProject({ server, tools: [FORGER, CAREFUL] });
     const { status, stderr } = await query(project, ["x", "--defer"]);
     const { id } = recordOf(project);
-    const message = `The last turn of ${id} was begun elsewhere, or its record was changed since.`;
+    const message = `The last turn of ${id} was started elsewhere, or its record has changed since.`;
     expect([status, stderr.split("\n").at(-2), runsIn(project)]).toEqual([1, `jp: ${message}`, 0]);
   });
 

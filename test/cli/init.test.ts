@@ -89,7 +89,7 @@ describe("a new workspace", () => {
           `Created a workspace in ${project.root}; conversations are stored in .jp`,
           `Config with examples: ${configFile(here)}`,
           "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or set a provider's API key.",
-          'Next: jp query "…" to ask something, jp doctor to check your setup.',
+          'Next: jp to start a session, jp query "…" to ask one thing, jp doctor to check your setup.',
         ),
       },
       names: ["", ".jp", ".jp/.id", ".jp/config.schema.json", ".jp/config.toml"],
@@ -221,10 +221,11 @@ describe("existing files", () => {
 describe("on a terminal", () => {
   test("wraps what to do next at words", async () => {
     const { lines: shown } = await answer(onScreen(await machine()), [WHICH, "\r"], [ASK, "\r"]);
-    expect(shown.slice(-3)).toEqual([
+    expect(shown.slice(-4)).toEqual([
       "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or",
       "set a provider's API key.",
-      'Next: jp query "…" to ask something, jp doctor to check your setup.',
+      'Next: jp to start a session, jp query "…" to ask one thing, jp doctor to check',
+      "your setup.",
     ]);
   });
 
@@ -241,13 +242,18 @@ describe("on a terminal", () => {
       settings: await settings(here, MODEL, RUN),
       isOffered: bytes.includes("llamacpp/small"),
       isRung: bytes.includes("\u0007"),
-      last: shown.at(-1),
+      last: shown.slice(-2),
+      hasKey: !bytes.includes("No API key"),
     }).toEqual({
       status: 0,
-      settings: ['{"provider":"llamacpp","name":"qwen3"}', "ask"],
+      settings: ["llamacpp/qwen3", "ask"],
       isOffered: true,
       isRung: false,
-      last: 'Next: jp query "…" to ask something, jp doctor to check your setup.',
+      last: [
+        'Next: jp to start a session, jp query "…" to ask one thing, jp doctor to check',
+        "your setup.",
+      ],
+      hasKey: true,
     });
   });
 
@@ -326,7 +332,7 @@ describe("on a terminal", () => {
       isOffered: names.map((name) => bytes.includes(`openrouter/${name}`)),
       isKeyShown: bytes.includes("hush") || readFileSync(configFile(here), "utf8").includes("hush"),
     }).toEqual({
-      settings: ['{"provider":"openrouter","name":"openai/gpt-5"}'],
+      settings: ["openrouter/openai/gpt-5"],
       isOffered: [false, true, true, false],
       isKeyShown: false,
     });
@@ -351,7 +357,7 @@ describe("on a terminal", () => {
       isTold: bytes.includes("No API key for openai yet: set OPENAI_API_KEY."),
     }).toEqual({
       status: 0,
-      settings: ['{"provider":"openai","name":"gpt-5"}'],
+      settings: ["openai/gpt-5"],
       isTold: true,
     });
   });
@@ -483,7 +489,7 @@ describe("the config", () => {
     }).toEqual({
       statuses: [0, 0, 0],
       lost: [],
-      settings: ['{"provider":"ollama","name":"small"}', "unattended", "Ada"],
+      settings: ["ollama/small", "unattended", "Ada"],
     });
   });
 });

@@ -135,7 +135,7 @@ describe("jp query --label", () => {
 
   test("refuses what is not a label", async () => {
     const { status, stderr } = await query(queryProject({}), ["one", "--label", "a b"]);
-    expect([status, stderr]).toEqual([2, expect.stringContaining("A label starts with a letter")]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("A label is key or key=value")]);
   });
 });
 
@@ -177,6 +177,14 @@ describe("ls and grep", () => {
     expect(stdout.match(/jp-c\d+/g) ?? []).toEqual(found.map((index) => placed[index]?.id));
   });
 
+  test.each(["today", "2 hours", "2026-01-01T00:00"])("take %j as a time", async (text) => {
+    const project = new Project();
+    const { id } = place(project, 0);
+    const { stdout } = await project.jp("conversation", "ls", "--until", text);
+    const usage = await project.jp("usage", "--until", text);
+    expect([stdout.includes(id), usage.status]).toEqual([!text.includes("T"), 0]);
+  });
+
   test("take the ID of a conversation as a time", async () => {
     const project = new Project();
     const [, second] = [place(project, 0), place(project, 60)];
@@ -184,7 +192,7 @@ describe("ls and grep", () => {
     expect(stdout.match(/jp-c\d+/g)).toEqual([second.id]);
   });
 
-  test.each(["yesterday", "2026-13-01", "-3d", "3", "", "2026-01-01T00:00:00"])(
+  test.each(["yesterday", "2026-13-01", "-3d", "3", "", "2026-01-01T00"])(
     "refuse %j, and say how to write a time",
     async (text) => {
       const { status, stderr } = await new Project().jp("conversation", "ls", `--from=${text}`);

@@ -1,9 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, inject, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import { ModelServer } from "./model-server.ts";
-import { query, queryProject } from "./query-project.ts";
-import { jsonLines, Project } from "./support.ts";
+import { query, queryProject, recordsOf } from "./query-project.ts";
+import { Screen } from "./screen.ts";
+import { jsonLines, printed, Project } from "./support.ts";
 
 const SERVER = [process.execPath, path.join(inject("programs"), "server.mjs")];
 const NOTHING_TRUSTED = { JP_TRUSTED_WORKSPACES: "" };
@@ -61,6 +63,18 @@ test("what you add to the workspace yourself is trusted, and what someone else a
   ]);
 });
 
+test("adding a server to a workspace does not trust what another file makes of it", async () => {
+  const project = new Project();
+  counters("T-WORK-18");
+  const other = '[providers.mcp.files]\ncommand = "evil"\n';
+  writeFileSync(path.join(project.root, ".jp.toml"), other);
+  const add = ["mcp", "add", "--in", "workspace", "files", "my-server"];
+  const { stderr } = await project.jpWith(NOTHING_TRUSTED, ...add);
+  const listed = jsonLines(await project.jpWith(NOTHING_TRUSTED, "mcp", "ls", "--format", "json"));
+  expect(listed).toMatchObject([{ name: "files", target: "evil", trusted: false }]);
+  expect(stderr).toContain("not trusted");
+});
+
 test("rm removes the server, and the table if nothing else is in it", async () => {
   const project = new Project();
   const file = path.join(project.root, ".jp", "config.toml");
@@ -83,7 +97,7 @@ test("a name that is taken is not replaced without --force, and mistakes are exp
   expect(await project.jp("mcp", "add", "a.b", "x")).toMatchObject({ status: 2 });
   expect(await project.jp("mcp", "add", "a", "ftp://example.com")).toMatchObject({
     status: 2,
-    stderr: "jp: The address of a server starts with http:// or https://.\n",
+    stderr: "jp: A server's URL starts with http:// or https://.\n",
   });
   expect(await project.jp("mcp", "add", "a", "x", "--header", "A: b")).toMatchObject({ status: 2 });
 });
@@ -112,14 +126,125 @@ test("a model is offered all tools of a server that was added, and can call them
   );
   const { stdout } = await query(project, ["Go"]);
   expect(stdout).toBe("Done.\n");
-  const offered = toolsOf(server).map((tool) => tool.function.name);
+  const [offered = []] = toolsOf(server);
   expect(offered.filter((name) => name === "echo")).toHaveLength(1);
   expect(offered.length).toBeGreaterThan(4);
 });
 
-function toolsOf({
-  requests,
-}: ModelServer): readonly { readonly function: { readonly name: string } }[] {
-  const [first] = requests;
-  return first?.["tools"] as { readonly function: { readonly name: string } }[]; // Of the API.
+test("tool show and tool run take the name of a tool that only the server knows", async () => {
+  const project = new Project();
+  await project.jp("mcp", "add", "--in", "workspace", "test", ...SERVER);
+  const { stdout } = await project.jp("tool", "show", "echo");
+  expect(stdout).toContain("mcp.test.echo\n");
+  expect(await project.jp("tool", "run", "echo", "-a", "text=hi")).toEqual(printed("hi\n"));
+  expect(await project.jp("tool", "run", "ecoh")).toMatchObject({
+    status: 1,
+    stderr: "jp: Unknown tool: ecoh\nDid you mean echo?\n",
+  });
+});
+
+test("settings for all tools hold for those that only the server knows", async () => {
+  await using server = await ModelServer.start([
+    { calls: [{ name: "echo", arguments: { text: "hi" } }] },
+    "Done.",
+    { calls: [{ name: "echo", arguments: { text: "hi" } }] },
+    "Done.",
+  ]);
+  const config = '[conversation.tools."*"]\nrun = "unattended"\n';
+  const project = queryProject({ server, config });
+  await project.jp("mcp", "add", "--in", "workspace", "test", ...SERVER);
+  const shown = await query(project, ["Go"]);
+  const hidden = await query(project, ["Go", "-c", 'conversation.tools."*".style.hidden=true']);
+  expect([shown.stderr, hidden.stderr]).toEqual([
+    expect.stringMatching(/^✓ echo.*\n  │ hi\n$/),
+    "",
+  ]);
+});
+
+describe("-t and -T", () => {
+  test("name tools that only the server knows, and the conversation remembers them", async () => {
+    await using server = await ModelServer.start(() => "Done.");
+    const project = queryProject({ server });
+    await project.jp("mcp", "add", "--in", "workspace", "test", ...SERVER);
+    for (const flags of [["-T", "echo"], [], ["-t", "echo"], ["-T"], ["-T", "-t", "echo"]])
+      await query(project, ["Go", ...flags]);
+    const offered = toolsOf(server);
+    const hasEcho = offered.map((names) => names.includes("echo"));
+    expect(hasEcho).toEqual([false, false, true, false, true]);
+    expect(offered[0]?.length).toBeGreaterThan(4);
+    const builtin = ["ask_user", "tell_user", "describe_tools"]; // Only by name.
+    expect(offered.slice(3)).toEqual([builtin, [...builtin, "echo"]]);
+  });
+
+  test("fail with a name that no server offers, and nothing is recorded", async () => {
+    await using server = await ModelServer.start([]);
+    const project = queryProject({ server });
+    await project.jp("mcp", "add", "--in", "workspace", "test", ...SERVER);
+    const { status, stderr } = await query(project, ["Go", "-T", "ecoh"]);
+    expect([status, stderr, recordsOf(project)]).toEqual([
+      1,
+      "jp: Unknown tool or group: ecoh\nDid you mean echo?\n",
+      [],
+    ]);
+  });
+});
+
+test("a name that no server offers fails only one message of a session", async () => {
+  await using server = await ModelServer.start(["Here."]);
+  const project = queryProject({ server });
+  await project.jp("mcp", "add", "--in", "workspace", "test", ...SERVER);
+  const screen = new Screen(project, []);
+  const shows = (text: string) => screen.untilShown((lines) => lines.join("\n").includes(text));
+  await shows("New conversation");
+  screen.type("/tools off ecoh\r");
+  await shows("ecoh is off, starting with your next message.");
+  screen.type("Go\r");
+  await shows("Unknown tool or group: ecoh\nDid you mean echo?");
+  await shows("> Go");
+  screen.type("\r");
+  await shows("Here.");
+  screen.type("\u0004");
+  expect((await screen.end()).status).toBe(0);
+});
+
+test("the result of such a tool is shown, and the model can read its description", async () => {
+  await using server = await ModelServer.start([
+    { calls: [{ name: "echo", arguments: { text: "hi" } }] },
+    { calls: [{ name: "describe_tools", arguments: { tools: ["echo"] } }] },
+    "Done.",
+  ]);
+  const project = queryProject({ server, config: "conversation.tools.'*'.run = 'unattended'" });
+  await project.jp("mcp", "add", "--in", "workspace", "test", ...SERVER);
+  const { stderr } = await query(project, ["Go"]);
+  expect(stderr).toMatch(/echo\(text: "hi"\).*\n {2}│ hi\n/);
+  expect(server.lastMessages.at(-1)).toContain("## echo");
+});
+
+test("jp tool ls says whose tools it does not list", async () => {
+  const project = new Project();
+  await project.jp("mcp", "add", "--in", "workspace", "test", ...SERVER);
+  const { stderr } = await project.jp("tool", "ls");
+  expect(stderr).toBe("All tools of test are on too. To list them: jp mcp tools\n");
+});
+
+test("a call of a tool of such a server can be replayed without the server", async () => {
+  await using server = await ModelServer.start([
+    { calls: [{ name: "echo", arguments: { text: "hi" } }] },
+    "Done.",
+  ]);
+  const project = queryProject({ server, config: "conversation.tools.'*'.run = 'unattended'" });
+  await project.jp("mcp", "add", "demo", ...SERVER);
+  await query(project, ["Go"]);
+  expect(await project.jp("replay")).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("1 turn, all as recorded."),
+  });
+});
+
+/** The names of the tools in each request. */
+function toolsOf({ requests }: ModelServer): readonly (readonly string[])[] {
+  return requests.map(({ tools = [] }) => {
+    const all = tools as { readonly function: { readonly name: string } }[]; // Of the API.
+    return all.map((tool) => tool.function.name);
+  });
 }

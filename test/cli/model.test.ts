@@ -124,18 +124,60 @@ describe("the list of models", () => {
   });
 });
 
-test("a mistyped model does not stick to a conversation", async () => {
-  await using server = await ModelServer.start(({ model }) =>
-    model === "typo" ? { status: 404 } : `I am ${model}.`,
+test("a model that the server does not know does not stick to a conversation", async () => {
+  await using server = await ModelServer.start(
+    ({ model }) => (model === "gone" ? { status: 404 } : `I am ${model}.`),
+    ["scripted", "other", "gone"],
   );
   const project = queryProject({ server });
   const ask = async (...words: readonly string[]) => (await project.jp("query", ...words)).stdout;
   const failed = await project.jp("query", "-m", "openrouter/typo", "Hello");
   expect(failed.status).toBe(1);
   expect(await ask("Hello")).toBe("I am scripted.\n");
-  const { stderr } = await project.jp("query", "-m", "llamacpp/typo", "Hello");
+  const { stderr } = await project.jp("query", "-m", "llamacpp/gone", "Hello");
   expect(stderr).toContain("This conversation keeps using llamacpp/scripted.");
   expect(await ask("--discard-turn", "Hello")).toBe("I am scripted.\n");
   expect(await ask("-m", "llamacpp/other", "Hello")).toBe("I am other.\n");
   expect(await ask("Hello")).toBe("I am other.\n");
+});
+
+describe("a mistyped model of a local server, which may take any name,", () => {
+  test("is refused if the server lists its models", async () => {
+    await using server = await ModelServer.start(({ model }) => `I am ${model}.`);
+    const project = queryProject({
+      server,
+      config: 'providers.llm.aliases.any = "llamacpp/scripte"',
+    });
+    expect(await project.jp("query", "-m", "llamacpp/scriptd", "Hello")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: "jp: llamacpp does not list the model scriptd.\nDid you mean llamacpp/scripted?\n",
+    });
+    expect(server.requests).toEqual([]);
+    // A name of the config, or for the only model of the server, is not a mistake.
+    const meant = ["any", "llamacpp/default"].map(async (name) => {
+      return (await project.jp("query", "-n", "-m", name, "Hello")).stdout;
+    });
+    expect(await Promise.all(meant)).toEqual(["I am scripte.\n", "I am default.\n"]);
+  });
+
+  test("is remembered only once it has replied, if the server lists none", async () => {
+    let isBusy = true;
+    await using server = await ModelServer.start(
+      ({ model }) => (isBusy && model === "new" ? { status: 400 } : `I am ${model}.`),
+      [],
+    );
+    const project = queryProject({ server });
+    const ask = (...words: readonly string[]) => project.jp("query", ...words);
+    await ask("Hello");
+    const { stderr } = await ask("-m", "llamacpp/new", "Hello");
+    expect(stderr).toMatch(
+      /^warning: Could not check the model's name: llamacpp lists no models\.$/m,
+    );
+    expect(stderr).toContain("This conversation keeps using llamacpp/scripted.");
+    expect((await ask("--discard-turn", "Hello")).stdout).toBe("I am scripted.\n");
+    isBusy = false;
+    expect((await ask("-m", "llamacpp/new", "Hello")).stdout).toBe("I am new.\n");
+    expect((await ask("Hello")).stdout).toBe("I am new.\n");
+  });
 });

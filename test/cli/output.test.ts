@@ -118,6 +118,18 @@ describe("a list on a screen", () => {
   });
 });
 
+test("help and errors about options are wrapped at words on a narrow screen", async () => {
+  const project = new Project();
+  const commands = [
+    ["usage", "--help"],
+    ["resume", "--help"],
+    ["query", "--fork", "why?"],
+  ];
+  const screens = await Promise.all(commands.map((words) => show(project, words, { columns: 60 })));
+  const lines = screens.flatMap(({ bytes }) => bytes.replaceAll("\r", "").split("\n"));
+  expect(lines.filter((line) => line.length > 60)).toEqual([]);
+});
+
 test("a search on a screen has headings and highlights matches", async () => {
   const project = new Project();
   const { id } = placeRelease(project);

@@ -72,12 +72,13 @@ describe("plain text", () => {
       0,
       [
         "The beginning of^C",
+        "",
         "Interrupted",
         "Type c, r, s or a and press Enter.",
         "? for help, /cancel to continue.",
         "Answer: s",
         "Answered: Interrupted stop",
-        " it",
+        "it",
         "Stopped.",
       ],
     ]);

@@ -9,6 +9,7 @@ import { counters } from "../security/threats.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import {
   entriesOf,
+  query,
   queryProject,
   type QueryRecord,
   recordOf,
@@ -137,7 +138,18 @@ describe("the message", () => {
     const { status, lines } = await new Screen(project, ["q", "-E", ...config], {
       variables,
     }).end();
-    expect([status, lines]).toEqual([0, ["The message is empty: nothing to ask."]]);
+    expect([status, lines[0]]).toEqual([2, "jp: The message is empty: nothing to ask."]);
+  });
+
+  test("is not asked for if a complete turn is to be continued", async () => {
+    await using server = await ModelServer.start(["Yes."]);
+    const project = queryProject({ server });
+    await query(project, ["Is it?"]);
+    const variables = project.editor("exit 9");
+    const { status, lines } = await new Screen(project, ["q", "--continue-turn"], {
+      variables,
+    }).end();
+    expect([status, lines]).toEqual([0, ["The last turn is complete: nothing to continue."]]);
   });
 
   test("is typed at a prompt if no editor is set, with what was given to edit", async () => {

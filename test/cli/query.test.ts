@@ -17,7 +17,7 @@ import {
   recordsOf,
   without,
 } from "./query-project.ts";
-import { jsonLines, printed, type Project } from "./support.ts";
+import { jsonLines, lines, printed, type Project } from "./support.ts";
 
 const ECHO = () => "Yes.";
 
@@ -68,14 +68,30 @@ describe("the message", () => {
   test.each([
     { how: "there are no words", words: [], input: "" },
     { how: "standard input is blank", words: [], input: " \n\n" },
-    { how: "the editor is left empty", words: ["-e"], input: "", script: ': > "$1"' },
     { how: "the words are blank", words: [" ", ""], input: "" },
-  ])("is empty if $how, and nothing is written", async ({ words, input, script = "exit 9" }) => {
+  ])("is refused if $how, and nothing is written", async ({ words, input }) => {
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server });
-    const variables = project.editor(script);
+    const variables = project.editor("exit 9");
     const before = everythingIn(project);
     const finished = await query(project, words, { input, variables });
+    expect(finished).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: lines(
+        "jp: The message is empty: nothing to ask.",
+        'Pass words (jp query "Why?"), a file (jp query @question.md), or pipe text in.',
+      ),
+    });
+    expect([server.requests, everythingIn(project)]).toEqual([[], before]);
+  });
+
+  test("can be left empty in the editor, and nothing is written", async () => {
+    await using server = await ModelServer.start(ECHO);
+    const project = queryProject({ server });
+    const variables = project.editor(': > "$1"');
+    const before = everythingIn(project);
+    const finished = await query(project, ["-e"], { variables });
     expect(finished).toEqual({
       status: 0,
       stdout: "",
@@ -226,7 +242,7 @@ describe("config from the command line", () => {
   const TOOLS = [{ name: "greet", program: "'hi'", settings: 'enable = "off"' }];
 
   test("applies to later turns, and is recorded once, as a delta", async () => {
-    await using server = await ModelServer.start(ECHO);
+    await using server = await ModelServer.start(ECHO, ["scripted", "other"]);
     const project = queryProject({ server, tools: TOOLS });
     const flags = ["-m", "llamacpp/other", "-p", "temperature=0.5", "-t", "greet"];
     await query(project, ["one"]);
@@ -364,8 +380,11 @@ describe("the answer", () => {
     const project = queryProject({ server });
     const hidden = await query(project, ["one", "--hide-reasoning"]);
     const config = await query(project, ["two", "-c", "style.reasoning.display=hidden"]);
-    expect([hidden, config]).toEqual([printed("A.\n"), printed("A.\n")]);
-    expect(entriesOf(recordOf(project), "chat_response")[0]).toEqual({
+    const excluded = ["-n", "-c", 'assistant.model.parameters.reasoning:={"exclude":true}'];
+    const parameter = await query(project, ["three", ...excluded]);
+    expect([hidden, config, parameter]).toEqual(Array.from({ length: 3 }, () => printed("A.\n")));
+    const [record] = recordsOf(project);
+    expect(record && entriesOf(record, "chat_response")[0]).toEqual({
       type: "chat_response",
       reasoning: "Hm.",
     });

@@ -52,7 +52,7 @@ describe("jp resume", () => {
     const screen = new Screen(parts.project, ["resume"]);
     await shows(screen, /❯ Deploy \(/);
     screen.type("login");
-    await shows(screen, /❯ Login \(2 days ago\)\n +Assistant: Fixed it\./);
+    await shows(screen, /❯ Login \(2 days ago\) - Assistant: Fixed it\./);
     screen.type("\r");
     await shows(screen, `Conversation: Login (${login.id}`);
     screen.type("and then\r");
@@ -202,7 +202,7 @@ describe("in a session", () => {
     const steps = [
       ["one\r", answered("A\\.")],
       ["two\r", answered("B\\.")],
-      ["/fork 1\r", answered("next message goes to a copy of this conversation\\.")],
+      ["/fork 1\r", answered("next message goes to a copy of the last turn\\.")],
       ["three\r", answered("C\\.")],
       ["four\r", answered("D\\.")],
     ] as const;

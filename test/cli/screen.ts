@@ -3,7 +3,7 @@ import type { WriteStream } from "node:tty";
 import { run } from "../../src/cli/run.ts";
 import { createHost } from "../support/command-host.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
-import type { ScreenEnd } from "../support/terminal-screen.ts";
+import type { ScreenEnd, TerminalScreen } from "../support/terminal-screen.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 import { JP, type Project } from "./support.ts";
 
@@ -79,4 +79,21 @@ export function show(
   options?: ScreenOptions,
 ): Promise<ScreenEnd> {
   return new Screen(project, words, options).end();
+}
+
+export function shows(screen: TerminalScreen, wanted: RegExp | string): Promise<void> {
+  return screen.untilShown((lines) => {
+    const text = lines.join("\n");
+    return typeof wanted === "string" ? text.includes(wanted) : wanted.test(text);
+  });
+}
+
+/** A session, once it says which conversation it works with. */
+export async function openSession(
+  project: Project,
+  variables: ScreenOptions["variables"] = {},
+): Promise<Screen> {
+  const screen = new Screen(project, [], { variables: { JP_SESSION: "s", ...variables } });
+  await shows(screen, /^(New conversation|Conversation:)/m);
+  return screen;
 }

@@ -349,7 +349,7 @@ describe("jp serve fails", () => {
       ["--port", "99999"],
       lines(
         "jp: option '--port <number>' argument '99999' is invalid. Expected a whole number up to 65535.",
-        "Run it with --help for usage.",
+        "For usage: jp serve --help",
       ),
     ],
     [["--tls-cert", "cert.pem"], lines("jp: Pass both --tls-cert and --tls-key, or neither.")],

@@ -1,23 +1,15 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { TerminalScreen } from "../support/terminal-screen.ts";
 import { runCommand } from "../support/command-host.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import { query, queryProject, recordOf, recordsOf, type ScriptedTool } from "./query-project.ts";
-import { Screen, ScreenProcess } from "./screen.ts";
+import { openSession as open, Screen, ScreenProcess, shows } from "./screen.ts";
 import type { Project } from "./support.ts";
 
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 const PROMPT = /^> ?$/m;
-
-function shows(screen: TerminalScreen, wanted: RegExp | string): Promise<void> {
-  return screen.untilShown((lines) => {
-    const text = lines.join("\n");
-    return typeof wanted === "string" ? text.includes(wanted) : wanted.test(text);
-  });
-}
 
 /** The requests and replies of every conversation, oldest first. */
 function said(project: Project): readonly (readonly string[])[] {
@@ -28,13 +20,6 @@ function said(project: Project): readonly (readonly string[])[] {
       return type === "chat_response" ? [`assistant: ${message}`] : [];
     }),
   );
-}
-
-/** A session, once it says which conversation it works with. */
-async function open(project: Project, variables: Readonly<Record<string, string>> = {}) {
-  const screen = new Screen(project, [], { variables: { JP_SESSION: "s", ...variables } });
-  await shows(screen, /^(New conversation|Conversation:)/m);
-  return screen;
 }
 
 async function start(replies: readonly (Reply | string)[], tools: readonly ScriptedTool[] = []) {
@@ -182,6 +167,41 @@ test("an error is reported, and the message stays at the prompt", async () => {
   expect((await screen.end()).status).toBe(0);
 });
 
+test("what is wrong with the config is said once", async () => {
+  await using parts = await start(["A.", "B."]);
+  const { server } = parts;
+  queryProject({ ...parts, config: "assistant.nmae = 'x'" });
+  const screen = await open(parts.project);
+  for (const [typed, shown] of [
+    ["one", /A\.\n(.*\n)*> ?$/m],
+    ["/model", /The model is[^]*> ?$/m],
+    ["two", /B\.\n(.*\n)*> ?$/m],
+  ] as const) {
+    screen.type(`${typed}\r`);
+    await shows(screen, shown);
+  }
+  screen.type(CTRL_D);
+  const { lines } = await screen.end();
+  expect(lines.filter((line) => line.includes("nmae"))).toEqual([
+    expect.stringMatching(/^warning: /),
+  ]);
+  expect(server.requests).toHaveLength(2);
+});
+
+test("a session asks once whether to trust the workspace, if you say no", async () => {
+  await using parts = await start(["A.", "B."], [{ name: "broom" }]);
+  const screen = await open(parts.project, { JP_TRUSTED_WORKSPACES: "" });
+  screen.type("one\r");
+  await shows(screen, "? Trust this workspace");
+  screen.type("n");
+  await shows(screen, /A\.\n(.*\n)*> ?$/m);
+  screen.type("two\r");
+  await shows(screen, /B\.\n(.*\n)*> ?$/m);
+  screen.type(CTRL_D);
+  const { lines } = await screen.end();
+  expect(lines.filter((line) => line.includes("Trust this workspace"))).toHaveLength(1);
+});
+
 test("a question left open is offered first, and what was typed is kept", async () => {
   const question = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
   const calls = [{ name: "asker" }];
@@ -237,7 +257,7 @@ describe("a command", () => {
       "/nope",
       /Unknown command: \/nope\.[^]*\n> \/nope$/m,
     );
-    expect(lines.join(" ")).toContain("start it with a space");
+    expect(lines.join(" ")).toContain("start with a space");
   });
 
   test("/new starts a conversation, and /resume goes back to one", async () => {
@@ -263,6 +283,21 @@ describe("a command", () => {
     ]);
   });
 
+  test("/resume says so if nothing is selected", async () => {
+    await using parts = await start(["A."]);
+    const screen = await open(parts.project);
+    for (const [typed, shown] of [
+      ["one\r", /A\.\n(.*\n)*> ?$/m],
+      ["/resume\r", "❯ one (just now)"],
+      ["\u001b", /^> \/resume\nNo conversation selected\.\n\n> ?$/m],
+    ] as const) {
+      screen.type(typed);
+      await shows(screen, shown);
+    }
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
   test("/title changes the title, of a new conversation too", async () => {
     await using parts = await start(["A."]);
     const screen = await open(parts.project);
@@ -272,7 +307,7 @@ describe("a command", () => {
     await shows(screen, /A\.\n(.*\n)*> ?$/m);
     const before = recordOf(parts.project).title;
     screen.type("/title After it\r");
-    await shows(screen, /Changed jp-c/);
+    await shows(screen, /^The title is now: After it$/m);
     screen.type(CTRL_D);
     await screen.end();
     expect([before, recordOf(parts.project).title]).toEqual(["Before", "After it"]);
@@ -282,7 +317,7 @@ describe("a command", () => {
     await using parts = await start(["A.", "B."], [{ name: "broom" }]);
     const screen = await open(parts.project);
     screen.type("/tools off broom\r");
-    await shows(screen, "broom is off from the next message on.");
+    await shows(screen, "broom is off, starting with your next message.");
     screen.type("one\r");
     await shows(screen, /A\.\n(.*\n)*> ?$/m);
     screen.type("/tools\r");
@@ -305,18 +340,18 @@ describe("a command", () => {
     expect(lines.join(" ")).toMatch(/The model is \S+\/\S+\./);
   });
 
-  test("/model suggests a name that the provider lists", async () => {
-    await using parts = await start([]);
+  test("/model refuses a name that a local server does not list, and suggests one", async () => {
+    await using parts = await start(["A."]);
     const screen = await open(parts.project);
     screen.type("/model llamacpp/scriptd\r");
     await shows(
       screen,
-      /does not list scriptd\. Did you mean llamacpp\/scripted\?\n.*Use it anyway/,
+      /does not list the model scriptd\.\nDid you mean llamacpp\/scripted\?\n(.*\n)*> ?$/m,
     );
-    screen.type("n");
-    await shows(screen, /Use it anyway\? no\n(.*\n)*> ?$/m);
+    screen.type("one\r");
+    await shows(screen, /A\.\n(.*\n)*> ?$/m);
     screen.type(CTRL_D);
-    expect((await screen.end()).status).toBe(0);
+    expect([(await screen.end()).status, parts.server.requests[0]?.model]).toEqual([0, "scripted"]);
   });
 
   test("/model refuses a provider that is unknown", async () => {
@@ -380,9 +415,9 @@ test("/attach attaches files to the next message, lists them, and takes them off
   screen.type("/attach a.m");
   await shows(screen, "❯ a.md");
   screen.type("\t\r");
-  await shows(screen, /Your next message attaches a\.md\.\n(.*\n)*> ?$/m);
+  await shows(screen, /Attached to your next message: a\.md\n(.*\n)*> ?$/m);
   screen.type("/attach b.md\r");
-  await shows(screen, /Your next message attaches b\.md\.\n(.*\n)*> ?$/m);
+  await shows(screen, /Attached to your next message: b\.md\n(.*\n)*> ?$/m);
   screen.type("/attach rm b.md\r");
   await shows(screen, /Detached b\.md\n(.*\n)*> ?$/m);
   screen.type("one\r");
@@ -409,6 +444,17 @@ describe("at the prompt", () => {
     await shows(screen, /^> from the editor$/m);
     screen.type(`${CTRL_C}${CTRL_D}`);
     expect((await screen.end()).status).toBe(0);
+  });
+
+  test.each([
+    ["offers the editor", { EDITOR: "vi" }, true],
+    ["offers no editor where none is set", {}, false],
+  ])("it %s", async (_, variables, isOffered) => {
+    const screen = await open(queryProject({}), variables);
+    await shows(screen, "Ctrl-D leave");
+    screen.type(CTRL_D);
+    const { bytes } = await screen.end();
+    expect(bytes.includes("Ctrl-X editor")).toBe(isOffered);
   });
 
   test("@ completes files, which go along with the message", async () => {
@@ -451,13 +497,45 @@ describe("at the prompt", () => {
   });
 });
 
+test("the first prompt loads only what draws it", async () => {
+  const project = queryProject({});
+  const [preloaded, list] = ["list.cjs", "loaded.json"].map((name) =>
+    path.join(project.home, name),
+  );
+  writeFileSync(
+    `${preloaded}`,
+    `const { existsSync, writeFileSync } = require("node:fs");
+    const { Duplex } = require("node:stream");
+    const { write } = Duplex.prototype;
+    Duplex.prototype.write = function (text, ...rest) {
+      const isFirst = String(text).includes("Enter send") && !existsSync("${list}");
+      if (isFirst) writeFileSync("${list}", JSON.stringify(Object.keys(require.cache)));
+      return write.call(this, text, ...rest);
+    };`,
+  );
+  const variables = { TERM: "xterm", NODE_OPTIONS: `--require ${preloaded}` };
+  const screen = new ScreenProcess(project, [], { variables });
+  await shows(screen, "Enter send");
+  screen.type(CTRL_D);
+  await screen.end();
+  const loaded = JSON.parse(readFileSync(`${list}`, "utf8")) as readonly string[];
+  const files = loaded.filter((file) => file !== preloaded);
+  const size = files.reduce((sum, file) => sum + statSync(file).size, 0);
+  const names = files.map((file) => path.basename(file).replace(/-[\w-]{8}\.cjs$/, ""));
+  expect(names).toContain("drawn-dialogue"); // What draws the prompt.
+  // One package that does not belong here, such as the Markdown parser, is larger than the rest together.
+  expect(size < 100_000 ? "little" : names).toBe("little");
+});
+
 test("in plain mode, a session reads lines; pasted ones wait for Enter", async () => {
   await using parts = await start(["A.", "B."]);
   const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
   const screen = new ScreenProcess(parts.project, [], { variables, columns: 60 });
-  await shows(screen, /^New conversation[^]*Message: ?$/m);
+  await shows(screen, /leaves\.\nNew conversation[^]*Message: ?$/m);
   screen.type("/help\r");
   await shows(screen, /^ {2}Ctrl-Z[^]*Message: ?$/m);
+  screen.type("/nope\r");
+  await shows(screen, /start with a space\.\nMessage: ?$/);
   screen.type("one\\\r");
   await shows(screen, /one\\\nMessage: ?$/);
   screen.type("two\r");

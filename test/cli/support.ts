@@ -17,7 +17,7 @@ import { digits, time } from "./records.ts";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 export const JP = path.join(ROOT, "dist", "bin", "jp.cjs");
 /** Makes the command start faster after the first time. */
-const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
+export const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
 const SESSION = "the-test";
 
 /** A conversation to create. Its id follows from its time; its files contain only what is given. */

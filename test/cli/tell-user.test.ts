@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { verifies } from "../conformance/manifest.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordOf } from "./query-project.ts";
 import { Screen } from "./screen.ts";
@@ -79,6 +80,7 @@ test("-T alone leaves it on, and -T tell_user switches it off", async () => {
 });
 
 test("a local tool returns content for each side, and asks with a question among it", async () => {
+  verifies("058/question/among-content");
   await using server = await ModelServer.start([{ calls: [{ name: "merge" }] }, "Merged."]);
   const question = {
     id: "branch",

@@ -66,3 +66,30 @@ test("a title that fails, is no title or takes too long changes nothing", async 
     expect([status, stderr, recordOf(project).title]).toEqual([0, "", "Hello"]);
   }
 });
+
+test.each([
+  ["# The parser #\n\nIt fails.", "The parser"],
+  ["The parser\n===\nIt fails.", "The parser"],
+  ["#42 fails", "#42 fails"],
+])("a message that starts with a heading has that as its title: %j", async (message, title) => {
+  await using server = await ModelServer.start((body) =>
+    isForTitle(body) ? '{"titles":["Generated"]}' : "Hi.",
+  );
+  const project = queryProject({ server });
+  await query(project, [message]);
+  expect(recordOf(project).title).toBe(title);
+});
+
+test("a heading is enough of a title, unless the config says otherwise", async () => {
+  await using server = await ModelServer.start((body) =>
+    isForTitle(body) ? '{"titles":["Generated"]}' : "Hi.",
+  );
+  const titles = [];
+  for (const fromHeading of ["true", "false"]) {
+    const config = `${AUTO}\nconversation.title.from_heading = ${fromHeading}`;
+    const project = queryProject({ server, config });
+    await query(project, ["# The parser\nIt fails."]);
+    titles.push(recordOf(project).title);
+  }
+  expect(titles).toEqual(["The parser", "Generated"]);
+});

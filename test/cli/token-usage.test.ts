@@ -63,17 +63,31 @@ describe("jp usage", () => {
     ]);
   });
 
+  test("has costs in JSON without the noise of sums", async () => {
+    const project = new Project();
+    placeUsage(project);
+    const prices = [
+      "--cfg",
+      "usage.prices.a/big.input:=0.1",
+      "--cfg",
+      "usage.prices.b/small.input:=3",
+    ];
+    const words = ["usage", "--by", "day", "--format", "json"];
+    const [total] = jsonLines(await project.jp(...words, ...prices));
+    expect(JSON.stringify(total)).toMatch(/"cost":0\.\d{1,9},/);
+  });
+
   test("counts what is in the period only", async () => {
     const project = new Project();
     placeUsage(project);
-    const { stdout, stderr } = await project.jp("usage", "--since", "12h");
+    const { stdout, stderr } = await project.jp("usage", "--from", "12h");
     expect([stdout, stderr]).toEqual(["", lines("No usage recorded.")]);
-    const all = await project.jp("usage", "--since", "7d", "--until", "12h", "--by", "day");
+    const all = await project.jp("usage", "--from", "7d", "--until", "12h", "--by", "day");
     expect(all.stdout).toContain(" 2\n");
   });
 
   test("refuses a time that it cannot read", async () => {
-    const { status, stderr } = await new Project().jp("usage", "--since", "lately");
+    const { status, stderr } = await new Project().jp("usage", "--from", "lately");
     expect([status, stderr]).toEqual([2, expect.stringContaining("Not a time: lately")]);
   });
 

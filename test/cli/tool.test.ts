@@ -370,6 +370,20 @@ describe("the list of tools", () => {
     expect(listed.map(({ name }) => name)).toContain("describe_tools");
   });
 
+  test("has one line for each tool, with the first line of its description", async () => {
+    const project = projectWith(`
+      [conversation.tools.greet]
+      source = "local"
+      command = "echo hi"
+      description = "Says hi.\\n\\nNever call it twice."
+    `);
+    const { stdout } = await project.jp("tool", "ls");
+    expect(stdout).toMatch(/^on +greet .* Says hi\. …$/m);
+    const listed = jsonLines(await project.jp("tool", "ls", "--format", "json"));
+    const summary = "Says hi.\n\nNever call it twice.";
+    expect(listed).toContainEqual(expect.objectContaining({ name: "greet", summary }));
+  });
+
   test("applies -t and -T in order", async () => {
     const project = projectWith(`
       [conversation.tools]

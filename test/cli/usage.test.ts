@@ -124,29 +124,37 @@ describe("help", () => {
 });
 
 describe("a usage error", () => {
-  const WRONG: readonly (readonly [words: readonly string[], message: string])[] = [
-    [["converzation"], "unknown command 'converzation'\n(Did you mean conversation?)"],
-    [["conversation", "lst"], "unknown command 'lst'\n(Did you mean ls?)"],
-    [["inquiry", "lss"], "unknown command 'lss'\n(Did you mean ls?)"],
-    [["conversation", "ls", "--limt", "3"], "unknown option '--limt'\n(Did you mean --limit?)"],
-    [["conversation", "grep"], "missing required argument 'pattern'"],
-    [["conversation", "unarchive"], "missing required argument 'target'"],
-    [["inquiry", "show"], "missing required argument 'id'"],
+  const WRONG: readonly (readonly [words: readonly string[], message: string, help: string])[] = [
+    [["converzation"], "unknown command 'converzation'\n(Did you mean conversation?)", "jp"],
+    [["c", "lst"], "unknown command 'lst'\n(Did you mean ls?)", "jp conversation"],
+    [["inquiry", "lss"], "unknown command 'lss'\n(Did you mean ls?)", "jp inquiry"],
+    [
+      ["conversation", "ls", "--limt", "3"],
+      "unknown option '--limt'\n(Did you mean --limit?)",
+      "jp conversation ls",
+    ],
+    [["c", "grep"], "missing required argument 'pattern'", "jp conversation grep"],
+    [["c", "unarchive"], "missing required argument 'target'", "jp conversation unarchive"],
+    [["inquiry", "show"], "missing required argument 'id'", "jp inquiry show"],
     [
       ["conversation", "ls", "--format", "xml"],
       "option '-F, --format <format>' argument 'xml' is invalid. Allowed choices are text, json.",
+      "jp conversation ls",
     ],
     [
       ["conversation", "ls", "--limit", "some"],
       "option '-n, --limit <count>' argument 'some' is invalid. Expected a whole number.",
+      "jp conversation ls",
     ],
     [
       ["--width", "5", "conversation", "ls"],
       "option '--width <columns>' argument '5' is invalid. Expected a whole number of columns, 20 or more.",
+      "jp",
     ],
     [
       ["conversation", "ls", "extra"],
       "too many arguments for 'ls'. Expected 0 arguments but got 1: extra.",
+      "jp conversation ls",
     ],
   ];
 
@@ -155,7 +163,7 @@ describe("a usage error", () => {
     expect([status, stderr.split("\n").length]).toEqual([2, 3]);
   });
 
-  test("exits with status 2, a message and a pointer to --help", async () => {
+  test("exits with status 2, a message, and the command that prints the help", async () => {
     const project = new Project();
     const finished = await Promise.all(WRONG.map(([words]) => project.jp(...words)));
     expect(
@@ -164,10 +172,10 @@ describe("a usage error", () => {
         stderr: stderr.replace(/^(jp|error): /, ""),
       })),
     ).toEqual(
-      WRONG.map(([, message]) => ({
+      WRONG.map(([, message, help]) => ({
         status: 2,
         stdout: "",
-        stderr: lines(message, "Run it with --help for usage."),
+        stderr: lines(message, `For usage: ${help} --help`),
       })),
     );
   });
@@ -180,7 +188,7 @@ describe("a usage error", () => {
     ]);
     expect([wrong.status, wrong.stderr.split("\n").slice(1)]).toEqual([
       2,
-      ["Run it with --help for usage.", ""],
+      ["For usage: jp conversation ls --help", ""],
     ]);
     expect([help.status, help.stderr]).toEqual([0, ""]);
   });

@@ -3,6 +3,7 @@ import type { Requirement } from "./requirement.ts";
 import { rfd005 } from "./rfd-005.ts";
 import { rfd023 } from "./rfd-023.ts";
 import { rfd028 } from "./rfd-028.ts";
+import { rfd058 } from "./rfd-058.ts";
 import { rfd082 } from "./rfd-082.ts";
 import { rfd083 } from "./rfd-083.ts";
 import { rfdD29 } from "./rfd-d29.ts";
@@ -11,6 +12,7 @@ export const requirements: readonly Requirement[] = [
   ...rfd005,
   ...rfd023,
   ...rfd028,
+  ...rfd058,
   ...rfd082,
   ...rfd083,
   ...rfdD29,

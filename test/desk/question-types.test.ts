@@ -35,7 +35,8 @@ const FILL: Readonly<Record<keyof typeof SAMPLES, (page: Page) => Promise<void>>
     await press(page, "Send answer");
   },
   multiple: async (page) => {
-    for (const name of SAMPLES.multiple.answer) await page.getByRole("checkbox", { name }).check();
+    for (const name of ["unit", "On fire?"])
+      await page.getByRole("checkbox", { name, exact: true }).check();
     await press(page, "Send answer");
   },
   text: async (page) => {

@@ -224,7 +224,12 @@ export const SAMPLES = {
     question: {
       id: "checks",
       text: "Which checks?",
-      answer_type: { type: "select", options: ["unit", "load", "smoke"], multiple: true },
+      answer_type: {
+        type: "select",
+        // As of an MCP form, whose titles are descriptions too.
+        options: ["unit", "load", { value: "smoke", title: "On fire?", description: "On fire?" }],
+        multiple: true,
+      },
     },
     answer: ["unit", "smoke"],
   },

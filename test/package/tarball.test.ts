@@ -126,20 +126,19 @@ test("without the binary for locks, jp reads, and says what to install before it
   cpSync(path.join(ROOT, "dist"), alone, { recursive: true });
   const jp = (...words: readonly string[]) => {
     const options = { cwd: project.root, env: project.variables, encoding: "utf8" } as const;
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [path.join(alone, "bin/jp.cjs"), ...words],
-      options,
-    );
-    return { status, stderr };
+    return spawnSync(process.execPath, [path.join(alone, "bin/jp.cjs"), ...words], options);
   };
   project.place({ second: 1, title: "Talk" });
-  expect(jp("conversation", "ls")).toEqual({ status: 0, stderr: "" });
-  expect(jp("conversation", "edit", "--title", "Walk", "newest")).toEqual({
+  const message = "The native module that locks conversations is missing.";
+  const hint = `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.`;
+  expect(jp("conversation", "ls")).toMatchObject({ status: 0, stderr: "" });
+  expect(jp("conversation", "edit", "--title", "Walk", "newest")).toMatchObject({
     status: 1,
-    stderr:
-      "jp: The native module that locks conversations is missing.\n" +
-      `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.\n`,
+    stderr: `jp: ${message}\n${hint}\n`,
+  });
+  expect(jp("doctor")).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining(`problem  locks          ${message} ${hint}\n`),
   });
 });
 

@@ -105,6 +105,16 @@ describe.each(
     });
   });
 
+  test("recognizes what other servers with the same API say about it", async () => {
+    const kinds = await Promise.all(
+      Object.values(TOO_LONG).map(async ([message]) => {
+        const chunks = [errorBody(provider, message)];
+        return (await failureOf(provider, { status: 400, headers: json, chunks }, used)).kind;
+      }),
+    );
+    expect(new Set(kinds)).toEqual(new Set(["context_too_long"]));
+  });
+
   test("names the image that the model does not take", async () => {
     await using server = await CaptureServer.start();
     const chunks = [errorBody(provider, "This model does not support image input.")];
@@ -117,7 +127,9 @@ describe.each(
     const error: unknown = await collect(model.stream(attached)).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
       kind: "invalid_request",
-      message: expect.stringContaining(": the model does not take shot.png (HTTP 400): This model"),
+      message: expect.stringContaining(
+        ": the model does not accept shot.png (HTTP 400): This model",
+      ),
       hint: expect.stringContaining("jp attachment rm"),
     });
   });

@@ -118,8 +118,8 @@ describe("another file in a message", () => {
   });
 
   test.each([
-    ["ollama", pdf, "Ollama does not take files of type application/pdf."],
-    ["ollama", linked, "Ollama does not take images by their URL."],
+    ["ollama", pdf, "Ollama does not accept files of type application/pdf."],
+    ["ollama", linked, "Ollama does not accept images by their URL."],
     ["anthropic", { ...pdf, mediaType: "audio/wav" }, "audio/wav"],
   ] as const)("is an error of %s if it does not take it: %j", async (provider, file, words) => {
     await using server = await CaptureServer.start();

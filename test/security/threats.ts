@@ -74,6 +74,15 @@ const provenance: Area = {
         "call got. Only what a person did at a prompt or in the interrupt menu is recorded as the " +
         "user's decision.",
     },
+    {
+      id: "T-PROV-9",
+      threat:
+        "The result of a tool reads like the assistant's own words, because the tool addresses it to the user or a " +
+        "workspace's config shows it that way.",
+      defence:
+        "On record, only `tell_user` speaks for the assistant. In a workspace's config, " +
+        '`inline_results.user = "chat"` is a claim.',
+    },
   ],
 };
 
@@ -345,7 +354,7 @@ const workspace: Area = {
     {
       id: "T-WORK-4",
       threat:
-        "It loosens the user's settings: policies, time limits, answers, disabled tools, `inherit = false`, " +
+        "It loosens the user's settings: policies, time limits, answers, disabled tools, `inherit = false`, what Ctrl-C does, " +
         "parameters through which a provider reaches others, an address on another machine, attachments that run a " +
         "command, load a page, read an MCP resource or name a file with passwords.",
       defence:
@@ -381,8 +390,8 @@ const workspace: Area = {
     },
     {
       id: "T-WORK-9",
-      threat: "Its config sets the editor.",
-      defence: "The editor comes only from the environment.",
+      threat: "Its config sets the editor, for a message or at the prompt of a session.",
+      defence: "That is a claim. Without trust, jp opens the user's own editor.",
     },
     {
       id: "T-WORK-10",
@@ -443,6 +452,20 @@ const workspace: Area = {
         "It has someone else answer a question, lets others answer what the user keeps for one " +
         "person, or gives the user that person's name.",
       defence: "Each of these is a claim, and the trust question shows it.",
+    },
+    {
+      id: "T-WORK-17",
+      threat:
+        "Its `AGENTS.md` or the name of its branch gives orders to models, the file is a link to a file with passwords, or changes while the user is asked.",
+      defence:
+        "The text reaches a model only after trust, and as it was when the user was asked. Links that lead out of the " +
+        "workspace, to files of Git and jp, or to files that look like passwords are ignored. Names of branches are cut.",
+    },
+    {
+      id: "T-WORK-18",
+      threat:
+        "The user adds an MCP server to it, and another of its files changes what that server runs.",
+      defence: "Only what the user has written is trusted. jp warns about the rest.",
     },
   ],
 };
@@ -587,6 +610,44 @@ const others: Area = {
       defence:
         "`conversation.limits` caps how many bytes a call may add. jp neither asks nor records a " +
         "question beyond the limit, and the call fails. A result is truncated and says so.",
+    },
+  ],
+};
+
+const attached: Area = {
+  title: "Attachments",
+  threats: [
+    {
+      id: "T-ATT-1",
+      threat:
+        "A document gives orders: it poses as the user, as the system, or as another document.",
+      defence:
+        "Documents are messages, never part of the system prompt. Each is in an element that it cannot close, after a " +
+        "sentence that says that the user has not written it. A model may still obey it.",
+    },
+    {
+      id: "T-ATT-2",
+      threat:
+        "What is attached is huge, endless, compressed, a pipe or a device, or has very many parts.",
+      defence:
+        "Files, folders, pages, commands and resources have limits. jp opens only regular files, without waiting, and " +
+        "reads nothing more once there is too much.",
+    },
+    {
+      id: "T-ATT-3",
+      threat:
+        "A text that the user pastes mentions a file with passwords, by its name, another spelling or a link, or a " +
+        "folder or pattern contains one.",
+      defence:
+        "Such files are recognized by where the path leads, and are attached only if the user names them with `-a`. Files " +
+        "whose names say nothing are not recognized.",
+    },
+    {
+      id: "T-ATT-4",
+      threat: "A page redirects to a service of this machine or its network.",
+      defence:
+        "jp follows no redirect to a private address on another host, whatever name leads there, and none from " +
+        "https to http.",
     },
   ],
 };
@@ -752,6 +813,7 @@ export const areas: readonly Area[] = [
   workspace,
   files,
   others,
+  attached,
   servers,
   desk,
   notifications,

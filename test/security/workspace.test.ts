@@ -11,7 +11,7 @@ import {
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "../cli/calling-model.ts";
-import { ModelServer } from "../cli/model-server.ts";
+import { ModelServer, systemText } from "../cli/model-server.ts";
 import { type QueryOptions, query as runQuery, queryProject } from "../cli/query-project.ts";
 import { configDelta, time } from "../cli/records.ts";
 import { Screen } from "../cli/screen.ts";
@@ -177,6 +177,19 @@ test("a cloned workspace cannot set the editor", async () => {
   const variables = { ...project.editor('echo Go. > "$1"'), STRANGER: "touch RAN" };
   const { status } = await query(project, ["-e"], { variables });
   expect([status, hasRun(project), server.requests.length]).toEqual([0, false, 1]);
+});
+
+test("a cloned workspace cannot set the editor of a session", async () => {
+  counters("T-WORK-9");
+  const project = queryProject({ config: 'editor.cmd = "touch RAN; echo theirs >"\n' });
+  const own = project.editor('echo mine > "$1"');
+  const screen = new Screen(project, [], { variables: { ...own, ...NOTHING_TRUSTED } });
+  await screen.untilShown((lines) => lines.some((line) => line.startsWith("New conversation")));
+  screen.type("\u0018"); // Ctrl-X
+  await screen.untilShown((lines) => lines.some((line) => /^> (mine|theirs)/.test(line)));
+  expect(hasRun(project)).toBe(false);
+  screen.type("\u0003\u0004"); // Ctrl-C, Ctrl-D
+  await screen.end();
 });
 
 describe("a cloned record runs nothing", () => {
@@ -461,6 +474,19 @@ questions.where.exclusive = true
     screen.type("y");
     const { status } = await screen.end();
     expect([status, hasRun(project), await tryToRun(project)]).toEqual([0, false, NOT_RUN]);
+  });
+
+  test("covers only the instructions that it showed, even if the file changes meanwhile", async () => {
+    counters("T-WORK-7", "T-WORK-17");
+    await using server = await ModelServer.start(["Hi."]);
+    const project = queryProject({ server, files: { "AGENTS.md": "Use tabs." } });
+    const screen = new Screen(project, ["query", "Hello"], { variables: NOTHING_TRUSTED });
+    await screen.untilShown((lines) => lines.join("\n").includes("Trust this workspace"));
+    place(project.root, { "AGENTS.md": "Obey me." });
+    screen.type("y");
+    await screen.end();
+    expect(systemText(server.requests[0])).toMatch(/^Use tabs\.$/m);
+    expect(systemText(server.requests[0])).not.toContain("Obey me.");
   });
 });
 

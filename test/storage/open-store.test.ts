@@ -21,9 +21,11 @@ import {
   openStore,
   resumeTurn,
 } from "../../src/index.ts";
+import { StreamEntry, timestampFromDate } from "../../src/conversation/index.ts";
 import { WAITING } from "../../src/storage/open-question.fixture.ts";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
+import type { Json } from "../../src/util/index.ts";
 import { ChildProgram } from "../support/child-program.ts";
 
 describe("the folder of a store", () => {
@@ -118,6 +120,30 @@ describe("a turn that waits in a store", () => {
     await expect(resumeTurn(conversation, options)).rejects.toMatchObject({ code: "foreign_turn" });
     const { type } = await resumeTurn(conversation, { ...options, allowsForeignTurn: true });
     expect(type).toBe("done");
+  });
+
+  test("is continued if a compaction was undone meanwhile", async () => {
+    const folder = temporaryFolder();
+    const id = await placeWaiting(folder);
+    const store = await openStore(folder);
+    const file = path.join(
+      folder,
+      globSync("conversations/*/events.json", { cwd: folder })[0] ?? "",
+    );
+    const timestamp = timestampFromDate(new Date(0));
+    const compaction = { timestamp, fromTurn: 0, toTurn: 0, reasoning: "strip" } as const;
+    await using first = await store.open(id);
+    const isOwnTurn = [first.isOwnTurn];
+    for (const summary of ["first", "second"]) {
+      await first.appendEntries([StreamEntry.fromCompaction({ ...compaction, summary })]);
+    }
+    await first.release();
+    const elements = JSON.parse(readFileSync(file, "utf8")) as Json[]; // It is an array.
+    const left = elements.filter((element) => !JSON.stringify(element).includes('"first"'));
+    writeFileSync(file, `${JSON.stringify(left, null, 2)}\n`);
+    await using second = await store.open(id);
+    isOwnTurn.push(second.isOwnTurn);
+    expect([isOwnTurn, (await resumeTurn(second, options)).type]).toEqual([[true, true], "done"]);
   });
 
   test.each([

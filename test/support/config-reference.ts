@@ -37,6 +37,7 @@ function describe(keys: readonly string[], schema: Json | undefined): readonly s
   const inside = describeInside(keys, schema);
   if (typeof description !== "string") return inside.length > 0 ? inside : [`- \`${name}\``];
   const line = `- \`${name}\`: ${description.replaceAll("<", "\\<")}${defaultOf(keys)}`;
+  if (description.startsWith("not supported")) return [line];
   // A key without a description is covered by that of its table.
   return [line, ...inside.filter((member) => member.includes(": "))];
 }
@@ -62,7 +63,7 @@ function describeInside(keys: readonly string[], schema: JsonObject): readonly s
 function defaultOf(keys: readonly string[]): string {
   const value = keys.reduce<Json | undefined>(
     (inner, key) => (isJsonObject(inner) ? inner[key.replaceAll("'", "")] : undefined),
-    configToJson(DEFAULTS),
+    configToJson(DEFAULTS, "shown"),
   );
   return value === undefined ? "" : ` (\`${JSON.stringify(value)}\`)`;
 }

@@ -57,6 +57,11 @@ export abstract class TerminalScreen {
     return this.#terminal.rows;
   }
 
+  /** The first of `lines` that is on the screen. Those before it are in the scrollback. */
+  get top(): number {
+    return this.#terminal.buffer.active.baseY;
+  }
+
   get lines(): readonly string[] {
     const { active } = this.#terminal.buffer;
     const all = Array.from(

@@ -162,4 +162,8 @@ class VirtualOutput extends Writable {
   getColorDepth(): number {
     return WriteStream.prototype.getColorDepth({ TERM: "xterm-256color", ...this.#variables });
   }
+
+  hasColors(): boolean {
+    return this.getColorDepth() > 1;
+  }
 }

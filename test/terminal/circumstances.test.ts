@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import {
@@ -39,6 +40,20 @@ function openInShell(shell: string, question: InquiryQuestion, more: More = {}) 
   return new PromptProcess(task, { shell });
 }
 
+/** Over a slow connection: what the terminal itself sends arrives when the test says so. */
+class SlowScreen extends PromptScreen {
+  readonly #held: string[] = [];
+
+  override type(keys: string): void {
+    if (keys.startsWith("\u001b[")) this.#held.push(keys);
+    else super.type(keys);
+  }
+
+  deliver(): void {
+    for (const report of this.#held.splice(0)) super.type(report);
+  }
+}
+
 /** Skips the rest of a long text. */
 const SKIP = [
   ["more lines ·", "\u001b[F"],
@@ -71,6 +86,21 @@ describe("a question", () => {
     await screen.answer(["What then?", key], [changed, ""]);
     screen.abort();
     expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look."]]);
+  });
+
+  test("that is withdrawn while it opens leaves no report of the terminal to the shell", async () => {
+    const screen = new SlowScreen({
+      method: "ask",
+      request: { inquiryId, question: QUESTIONS.text },
+    });
+    await screen.until("\u001b[6n");
+    screen.abort();
+    await setImmediate();
+    screen.deliver(); // Echoed if jp does not take it.
+    expect([await screen.result(), screen.bytes]).toEqual([
+      INTERRUPTED,
+      expect.not.stringMatching(/\[\d+;\d+R/),
+    ]);
   });
 
   test.each(TYPES)("of type %s is interrupted when the terminal closes", async (type) => {
@@ -282,6 +312,15 @@ describe("a long context", () => {
     await screen.answer(["1-9 of 52", "q"], ["? What then? abc", "\r"]);
     expect(await screen.result()).toMatchObject({ answer: "abc" });
   });
+});
+
+test("a redraw never erases the whole screen, which tmux would add to its scrollback", async () => {
+  const screen = open(QUESTIONS.select);
+  await screen.answer(["What then?", "\u001b[B"], ["What then?", "\r"]);
+  const { bytes } = await screen.end();
+  const erased = bytes.split("\u001b[J").slice(0, -1);
+  expect(erased.filter((before) => !before.endsWith("\u001b[C"))).toEqual([]);
+  expect(erased.length).toBeGreaterThan(1);
 });
 
 describe("colors", () => {

@@ -90,7 +90,7 @@ describe("a form", () => {
       [
         ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Tab add note"],
         ["Assistant", "Look.", "? Note:", "  Enter submit · Alt-Enter new line · Esc go back"],
-        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Note: now", "  Tab add note"],
+        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Note: now", "  Tab edit note"],
         [
           "Assistant",
           first,

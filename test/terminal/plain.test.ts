@@ -143,6 +143,22 @@ describe("a plain-text question", () => {
     ]);
   });
 
+  test("does not lose a secret to Escape", async () => {
+    const screen = open(QUESTIONS.secret);
+    await screen.answer(["Secret:", "hunter\u001b\u001b[C2\r"]);
+    expect(await screen.result()).toMatchObject({ answer: "hunter2" });
+  });
+
+  test("takes a secret on where Ctrl-Z left it, and lets the shell echo meanwhile", async () => {
+    const shell = 'set -m; "$@"; stty -a >stopped; fg >&-';
+    const screen = open(QUESTIONS.secret, { shell });
+    await screen.answer(["Secret:", "hun\u001a"]);
+    await screen.untilShown((lines) => lines.join("\n").split("Secret:").length === 3);
+    screen.type("ter2\r");
+    expect(await screen.result()).toMatchObject({ answer: "hunter2" });
+    expect(readFileSync(path.join(screen.folder, "stopped"), "utf8")).toMatch(/ icanon .* echo /s);
+  });
+
   test("rings the bell, and sends no desktop notification", async () => {
     const screen = open(QUESTIONS.text, {}, { notification: { bell: true, desktop: true } });
     await screen.answerLines("x\r");

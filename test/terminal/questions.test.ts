@@ -49,9 +49,8 @@ const PINNED: Readonly<Record<string, (persistence: AnswerReusePolicy) => Pinned
     open: [
       "? Which?",
       "  one",
-      "❯ two",
+      "❯ two - the second",
       "  three",
-      "    the second",
       "  ↑↓ move · type to filter · Enter select",
     ],
     keys: "\r",
@@ -152,6 +151,13 @@ describe("a select question", () => {
       { inquiryId, type: "answered", answer: { a: [null] }, isRemembered: false },
       ['✔ Which? {"a":[null]}'],
     ]);
+  });
+
+  test("loses only its filter by Escape", async () => {
+    const screen = open(selectQuestion("q", "Which?", { options: ["apple", "banana"] }));
+    await screen.answer(["❯ apple", "ban"], ["❯ banana", "\u001b"]);
+    await screen.answer(["  apple\n❯ banana", "\u001b"]);
+    expect(await screen.result()).toMatchObject({ type: "cancelled" });
   });
 
   test("filters its options as you type", async () => {

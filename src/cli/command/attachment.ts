@@ -93,7 +93,7 @@ function nameOf(uri: string): string {
   }
 }
 
-/** Without a word, there may be none. */
+/** Undefined if no word is given and no conversation is active. */
 async function findTarget(
   context: CommandContext,
   word: string | undefined,
@@ -118,7 +118,7 @@ export async function addAttachments({ args, options, context }: Call<ChangeFlag
     const name = files[0]?.filename ?? "";
     throw usageError(
       `${name} is outside the workspace.`,
-      `jp copies such a file into a message. Attach it to one: jp query -a <path> "…"`,
+      'To send a copy of it with a message: jp query -a <path> "…"',
     );
   }
   const before = await change(context, options, (config) => withAttachments(config, uris));

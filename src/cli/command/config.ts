@@ -62,7 +62,7 @@ export async function getConfig({ args, options, context }: Call<ConfigFlags>): 
   const [key = ""] = args;
   const layers = await loadConfig(context, options);
   const keys = splitPath(key);
-  const value = valueAt(configToJson(foldLayers(layers)), keys);
+  const value = valueAt(configToJson(foldLayers(layers), "shown"), keys);
   const hidden = explainLayers(layers).find(
     ({ path: keyPath, isPrivate }) => isPrivate && pathToText(keyPath) === pathToText(keys),
   );

@@ -27,13 +27,13 @@ with. Existing files are never overwritten.`,
 
 export function defineResume(definition: Command): void {
   definition
-    .argument("[target]", "The conversation; without one, you choose from a list")
+    .argument("[target]", "Conversation to continue (default: choose from a list)")
     .addHelpText("after", targetHelp())
     .addHelpText(
       "after",
       `
-Opens an interactive session. Without a terminal, jp makes the conversation the
-active one, or lists all of them and exits with status 2.`,
+Opens an interactive session. Without a terminal, jp only makes the target the
+active conversation; without a target, it lists them and exits with status 2.`,
     )
     .action(command(async () => (await import("./session/resume.ts")).resume));
 }
@@ -135,16 +135,16 @@ export function defineUsage(definition: Command): void {
         .choices(["model", "day", "conversation"])
         .default("model"),
     )
-    .option("--since <time>", "Only since this time: 2026-11-16, today, 12h, 7d or 2w (ago)")
-    .option("--until <time>", "Only before this time")
+    .option("--from <time>", "Only since then: today, 3d (ago), a date or an ID")
+    .option("--until <time>", "Only before then")
     .option("--all", "Include all workspaces that you have used")
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
       `
-Counts replies, questions that a model answered, and summaries, of archived
-conversations too. CACHED is part of INPUT, and REASONING part of OUTPUT. Costs
-need prices in the config, per million tokens:
+Counts every request to a model: replies, answers to questions, summaries and
+titles, in archived conversations too. CACHED is part of INPUT, and REASONING
+part of OUTPUT. Costs need prices in the config, per million tokens:
 
   [usage]
   currency = "USD"

@@ -2,7 +2,7 @@
 import { lstatSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { TerminalPrompter } from "../../terminal/index.ts";
+import type { Output, TerminalPrompter } from "../../terminal/index.ts";
 import {
   configJsonSchema,
   findConfigFile,
@@ -22,14 +22,11 @@ import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";
 import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
-import { configPlaces } from "../load-config.ts";
+import { configPlaces, SCHEMA_FILE } from "../load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
 import { shippedConfig } from "../../runtime/index.ts";
 import { findClaims } from "../../trust/index.ts";
 import { workspaceTrust } from "../trust.ts";
-
-/** Beside the config, so that the pointer to it works on every machine. */
-const SCHEMA = "config.schema.json";
 
 export interface InitFlags extends InteractionFlags {
   readonly workspace?: string;
@@ -52,9 +49,9 @@ export async function init({ args, options, context }: Call<InitFlags>): Promise
   const file = path.join(root, ".jp", "config.toml");
   const found = situation.models.map(({ id }) => id);
   await writeNew(file, configText(choices, found));
-  await writeSchema(path.join(root, ".jp", SCHEMA));
+  await writeSchema(path.join(root, ".jp", SCHEMA_FILE));
   await trustChoices(root, context);
-  output.notice(neutralize(`Config with examples: ${file}`));
+  say(`Config with examples: ${file}`, output);
   printNextSteps(choices, situation, context);
 }
 
@@ -102,9 +99,13 @@ async function createWorkspace(root: string, { clock }: CommandContext): Promise
 }
 
 function printWorkspace(root: string, { output }: CommandContext): void {
-  output.notice(neutralize(`Created a workspace in ${root}; conversations are stored in .jp`));
+  say(`Created a workspace in ${root}; conversations are stored in .jp`, output);
   const outer = findOuterWorkspace(root);
-  if (outer !== undefined) output.notice(neutralize(`(It is inside another workspace, ${outer})`));
+  if (outer !== undefined) say(`(It is inside another workspace, ${outer})`, output);
+}
+
+function say(text: string, output: Output): void {
+  for (const row of wrapProse(neutralize(text), output.noticeWidth)) output.notice(row);
 }
 
 function findOuterWorkspace(root: string): string | undefined {
@@ -136,25 +137,27 @@ function printNextSteps(
   { models, config }: Situation,
   { output, environment }: CommandContext,
 ): void {
-  const say = (text: string) => {
-    for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
-  };
   const [first] = models;
   const isChosen = model !== undefined || config.assistant?.model?.id !== undefined;
   if (!isChosen && first !== undefined) {
-    say(`No model chosen yet. Available: ${models.map(({ id }) => id).join(", ")}`);
+    say(`No model chosen yet. Available: ${models.map(({ id }) => id).join(", ")}`, output);
   }
   if (!isChosen && first === undefined) {
     say(
       "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or set a provider's API key.",
+      output,
     );
   }
   const [provider = ""] = model?.split("/") ?? [];
-  const variable = isProvider(provider) ? keyVariable(provider, config) : undefined;
+  const isFound = models.some(({ id }) => id === model); // So a key that is optional is not needed.
+  const variable = isProvider(provider) && !isFound ? keyVariable(provider, config) : undefined;
   if (variable !== undefined && (environment.variables[variable] ?? "") === "") {
-    say(`No API key for ${provider} yet: set ${variable}.`);
+    say(`No API key for ${provider} yet: set ${variable}.`, output);
   }
-  say('Next: jp query "…" to ask something, jp doctor to check your setup.');
+  say(
+    'Next: jp to start a session, jp query "…" to ask one thing, jp doctor to check your setup.',
+    output,
+  );
 }
 
 const LATER = "decide later";
@@ -254,7 +257,7 @@ interface Choices {
 function configText({ model, run }: Choices, found: readonly string[]): string {
   const [suggested = "ollama/qwen3", ...others] = found;
   const isOpen = model === undefined;
-  return `#:schema ./${SCHEMA}
+  return `#:schema ./${SCHEMA_FILE}
 # The config of this jp workspace. \`jp config schema\` describes every key, and
 # \`jp config show --explain\` shows every value and where it comes from.
 # To use a setting that is commented out, delete the # in front of it.

@@ -15,6 +15,7 @@ import {
   replayConversation,
   type ReplayOptions,
   type ReplayResult,
+  switchServerTools,
 } from "../../runtime/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { attachToTurn } from "../attachments.ts";
@@ -39,10 +40,12 @@ export async function replay({ args, options, context }: Call<ReplayFlags>): Pro
   const { cfg = [], directives = [] } = options;
   const trusted = await trustedConfig(context, { cfg, directives, id, conversation });
   warnWithheld(trusted, context);
-  const { config } = trusted;
-  await using servers = openConfiguredServers(machineOf(context), config);
-  await using tools = openTools(machineOf(context), config, { conversation: id, servers });
+  await using servers = openConfiguredServers(machineOf(context), trusted.config);
   const isOffline = options.model === "recorded" && options.tools === "recorded";
+  const config = isOffline
+    ? trusted.config
+    : await switchServerTools(trusted.config, { directives, servers });
+  await using tools = openTools(machineOf(context), config, { conversation: id, servers });
   const result = await replayConversation({
     stream: conversation.stream,
     toolbox: isOffline ? offlineToolbox(tools) : tools.toolbox,

@@ -12,15 +12,14 @@ import {
 import type { ListOptions, Workspace } from "../../storage/index.ts";
 import { messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
-import { readEntries } from "../conversations.ts";
-import { usageError } from "../exit-status.ts";
+import { parseTime, readEntries } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { type ConfigFlags, effectiveConfig } from "../load-config.ts";
 import { openEverywhere } from "./pending.ts";
 
 export interface UsageFlags extends ConfigFlags {
   readonly by?: UsageGroup;
-  readonly since?: string;
+  readonly from?: string;
   readonly until?: string;
   readonly all?: boolean;
   readonly format?: "text" | "json";
@@ -29,7 +28,7 @@ export interface UsageFlags extends ConfigFlags {
 export async function showUsage({ options, context }: Call<UsageFlags>): Promise<void> {
   const { by = "model" } = options;
   const now = context.clock.now();
-  const since = options.since === undefined ? undefined : parseTime(options.since, now);
+  const since = options.from === undefined ? undefined : parseTime(options.from, now);
   const until = options.until === undefined ? undefined : parseTime(options.until, now);
   const prices = resolvePrices(await effectiveConfig(context, options));
   const titles = new Map<string, string>();
@@ -103,7 +102,7 @@ function print(totals: readonly UsageTotal[], { options, context, titles, curren
     output.print(line);
   }
   if (all.some(({ cost, isPartial }) => cost !== undefined && isPartial)) {
-    output.notice("(+ some models have no price: set usage.prices in the config)");
+    output.notice("(+ some models have no price; set usage.prices in the config)");
   }
 }
 
@@ -114,8 +113,17 @@ function totalToJson(total: UsageTotal, by: UsageGroup, currency: string) {
     [by]: key,
     requests,
     ...counts,
-    ...(cost !== undefined && { cost, currency, ...(isPartial && { is_partial: true }) }),
+    ...(cost !== undefined && {
+      cost: roundCost(cost),
+      currency,
+      ...(isPartial && { is_partial: true }),
+    }),
   };
+}
+
+/** Sums of fractions end in noise such as 0.17219999999999983. */
+function roundCost(cost: number): number {
+  return Number(cost.toFixed(9));
 }
 
 /** What one conversation has cost, in one line; empty if nothing is recorded. */
@@ -134,23 +142,4 @@ export function describeConversationUsage(
 export function describeTotals(totals: UsageTotals, currency: string): string {
   const sum = sumTotals(totals.result());
   return describeUsage(sum.usage, sum, currency);
-}
-
-const UNITS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 };
-
-/** A date, a date and time, `today`, or how long ago: 12h, 7d, 2w. Throws `usage`. */
-function parseTime(text: string, now: Date): Date {
-  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
-  if (text === "today") return midnight;
-  const [, amount, unit = ""] = /^(\d+)([hdw])$/.exec(text) ?? [];
-  if (amount !== undefined) {
-    return new Date(now.getTime() - Number(amount) * (UNITS[unit] ?? 0) * 3600_000);
-  }
-  // A date alone means midnight here, not in Greenwich.
-  const time = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text);
-  if (/^\d{4}-/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw usageError(
-    `Not a time: ${text}`,
-    "Write 2026-11-16, 2026-11-16T09:30, today, 12h, 7d or 2w.",
-  );
 }

@@ -42,7 +42,7 @@ const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
 const NO_BACKGROUND = "jp does not color backgrounds";
 const NO_TYPEWRITER = "jp prints text as it arrives";
 
-/** What other versions accept too; `summary` would need another model. */
+/** What other versions accept too. */
 const reasoningDisplay = v.pipe(
   v.union([
     v.string(),
@@ -51,10 +51,18 @@ const reasoningDisplay = v.pipe(
   ]),
   v.check(
     (display) =>
-      typeof display !== "string" || /^(?:full|hidden|static|progress|timer|\d+)$/.test(display),
+      typeof display !== "string" ||
+      /^(?:full|hidden|static|progress|timer|summary|\d+)$/.test(display),
     "expected full, hidden, static, progress, timer or a number of characters",
   ),
+  behaviour({ unsupported: explainSummary }),
 );
+
+const NO_SUMMARY = "jp does not summarize reasoning";
+
+function explainSummary(display: unknown): string | undefined {
+  return display === "summary" ? NO_SUMMARY : undefined;
+}
 
 const style = group({
   code: group({
@@ -80,7 +88,7 @@ const style = group({
         "number of characters",
       reasoningDisplay,
     ),
-    summary_model: unsupported("jp does not summarize reasoning", openGroup({})),
+    summary_model: unsupported(NO_SUMMARY, openGroup({})),
     background: unsupported(NO_BACKGROUND, color),
     extend_across_tool_calls: unsupported(NO_BACKGROUND, v.boolean()),
   }),
@@ -97,9 +105,9 @@ const style = group({
   }),
   mcp_startup: unsupported("jp shows no progress while servers start", progress),
   lock_wait: group({
-    show: described("say so when a conversation is in use", v.boolean()),
-    delay_secs: described("seconds to wait before saying so", atLeast(0)),
-    interval_ms: unsupported("jp says so once", atLeast(0)),
+    show: described("print a notice when a conversation is in use", v.boolean()),
+    delay_secs: described("seconds to wait before the notice", atLeast(0)),
+    interval_ms: unsupported("jp prints the notice once", atLeast(0)),
     timeout_secs: described("seconds to wait for a conversation that is in use", atLeast(0)),
   }),
   prompt: described(
@@ -129,12 +137,12 @@ const editor = group({
   ),
   envs: described("environment variables that name the editor", v.array(v.string())),
   inline: group({
-    edit_mode: unsupported("jp has the keys of Emacs only", v.picklist(["emacs", "vi"])),
+    edit_mode: unsupported("jp supports only the keys of Emacs", v.picklist(["emacs", "vi"])),
   }),
 });
 
 const inEditor = described(
-  "write the message in your editor: false, true, always (never at the prompt instead) or never",
+  "write your reply in your editor: false, true (at the prompt if it cannot open), always (back to the menu if it cannot open) or never",
   v.union([v.boolean(), v.picklist(["always", "never"])]),
 );
 
@@ -223,7 +231,7 @@ const usage = v.pipe(
   group({
     currency: described("currency of the prices", v.pipe(v.string(), v.nonEmpty())),
     prices: described(
-      "prices by model: provider/name, or provider/* for all others of a provider; jp knows no others",
+      "prices by model: provider/name, or provider/* for all others of a provider; jp knows no other prices",
       namedBy(
         group({
           input: price("input tokens"),

@@ -15,6 +15,8 @@ import {
 } from "./node.ts";
 import { toolsSchema } from "./tool.ts";
 
+const NO_LABEL_RULES = "label conversations with jp conversation label or --label";
+
 const turnBound = v.pipe(
   v.union([v.number(), v.string()]),
   v.check(
@@ -60,7 +62,7 @@ const compactionGroup = group({
       ),
     ),
     context_window: described(
-      "size of the context window in tokens; by default what is known of the model",
+      "size of the context window in tokens; by default, what jp knows about the model",
       wholeNumber({ min: 1000, max: 100_000_000 }),
     ),
     rule: described("the rule to apply first; a summary follows if that is not enough", rule),
@@ -81,6 +83,10 @@ const attachment = v.object({
 
 export const conversationGroup = group({
   title: group({
+    from_heading: described(
+      "use the Markdown heading that a message starts with as the title of a new conversation",
+      v.boolean(),
+    ),
     generate: group({
       auto: described(
         "ask a model for the title of a new conversation; by default, only if one is named below",
@@ -95,6 +101,11 @@ export const conversationGroup = group({
       }),
     }),
   }),
+  // Its rules can run commands, so a conversation must not bring them.
+  labels: v.pipe(
+    described(`not supported: ${NO_LABEL_RULES}`, openGroup({})),
+    behaviour({ unsupported: NO_LABEL_RULES, isMachineSpecific: true }),
+  ),
   tools: toolsSchema,
   attachments: described(
     "what to attach to the conversation: paths in the workspace (files, folders, patterns such as docs/**/*.md), " +
@@ -143,7 +154,7 @@ export const conversationGroup = group({
   ),
   default_id: described(
     "the conversation to use when none is active in this terminal: last_activated, " +
-      "last_created, previous, an id, or ask (name one yourself)",
+      "last_created, previous, an id, or ask (you name one with --id)",
     v.string(),
   ),
   max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),

@@ -62,10 +62,15 @@ export interface Behaviour {
   readonly unsupported?: string | ((value: unknown) => string | undefined);
   /** Converts back to what is written in files, where that differs from the parsed value. */
   readonly toJson?: (value: never) => Json;
+  /** Converts to what a person would write, where that differs from `toJson`. */
+  readonly toShown?: (value: never) => Json;
 }
 
 export function behaviour<Value>(
-  of: Omit<Behaviour, "toJson"> & { readonly toJson?: (value: Value) => Json },
+  of: Omit<Behaviour, "toJson" | "toShown"> & {
+    readonly toJson?: (value: Value) => Json;
+    readonly toShown?: (value: Value) => Json;
+  },
 ) {
   return v.metadata<Value, { readonly behaviour: Behaviour }>({ behaviour: of });
 }
@@ -125,6 +130,7 @@ function mergeable<const Schema extends v.GenericSchema>(
       // The stored value is the result of all layers: reading it back must not append to it again.
       toJson: ({ value }) =>
         typeof value === "string" ? value : { value: value as Json, strategy: "replace" },
+      toShown: ({ value }) => value as Json, // Parsed from JSON.
     }),
   );
 }

@@ -1,7 +1,7 @@
 /** Schema of `providers`: where to reach models, and which MCP servers exist. */
 import * as v from "valibot";
 import { modelIdSchema } from "../model-id.ts";
-import { atLeast, behaviour, described, group, namedBy } from "./node.ts";
+import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
 
 const address = v.pipe(v.string(), behaviour({ isMachineSpecific: true }));
 const baseUrl = described("address of the API", address);
@@ -9,6 +9,9 @@ const withKey = {
   base_url: baseUrl,
   api_key_env: described("environment variable that holds the API key", address),
 };
+
+const NO_PROVIDER =
+  "jp has no such provider; its models are at openrouter, or at openai with another base_url";
 
 const llm = group({
   aliases: described("short names for models", namedBy(modelIdSchema)),
@@ -32,6 +35,8 @@ const llm = group({
   }),
   ollama: group({ base_url: baseUrl }),
   llamacpp: group(withKey),
+  deepseek: unsupported(NO_PROVIDER, openGroup({})),
+  cerebras: unsupported(NO_PROVIDER, openGroup({})),
 });
 
 const mcpServer = group({

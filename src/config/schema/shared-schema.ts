@@ -203,7 +203,7 @@ const url = v.pipe(
 
 /** Without tools: which keys a tool may have depends on its source. */
 const conversation = keys({
-  title: keys({ generate: keys({ auto: flag, model: optionalModel }) }),
+  title: keys({ generate: keys({ auto: flag, model: optionalModel }), from_heading: flag }),
   attachments: wholeList(
     v.union([
       url,

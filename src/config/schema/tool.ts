@@ -99,7 +99,7 @@ const linesByAudience = v.union([
   }),
 ]);
 const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
-const NO_RESULT_FILES = "jp does not store results in files of their own";
+const NO_RESULT_FILES = "jp does not store results in separate files";
 
 const style = group({
   hidden: described("hide calls and results", v.boolean()),
@@ -108,7 +108,7 @@ const style = group({
     v.union([v.boolean(), v.picklist(["on", "off"])]),
   ),
   inline_results: described(
-    "how much of a result to show: off, full or a number of lines; or a table with that for what is addressed to the user, where chat shows it as the assistant's own words, and to the assistant",
+    "how much of a result to show: off, full or a number of lines; or a table with user and assistant, for what is addressed to each; for user, chat shows it as the assistant's own words",
     linesByAudience,
   ),
   results_file_link: unsupported(NO_RESULT_FILES, link),
@@ -127,7 +127,7 @@ const style = group({
 
 function explainFormatter(value: unknown): string | undefined {
   const isWord = value === "json" || value === "function_call" || value === "off";
-  return isWord ? undefined : "jp runs no command to format arguments";
+  return isWord ? undefined : "jp does not run commands to format arguments";
 }
 
 const shared = {
@@ -139,7 +139,10 @@ const shared = {
     "before a call runs: ask, unattended (run it), edit (the arguments first) or skip",
     v.picklist(["ask", "unattended", "edit", "skip"]),
   ),
-  format: unsupported("no command formats arguments", v.picklist(["ask", "unattended"])),
+  format: unsupported(
+    "jp does not run commands to format arguments",
+    v.picklist(["ask", "unattended"]),
+  ),
   result: described(
     "before a result goes to the model: unattended (deliver it), ask, edit or skip",
     v.picklist(["unattended", "ask", "edit", "skip"]),

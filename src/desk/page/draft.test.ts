@@ -120,6 +120,16 @@ test("the review has the answer, the note and how long it holds", () => {
   expect(describeDraft(asked, draft)).toBe("yes; note: why; for the rest of this turn");
 });
 
+test("the review names chosen options by their titles", () => {
+  const options = [{ value: "a1", title: "First" }, { value: "b2", title: "Second" }, "c"];
+  const several = item({ answer_type: { type: "select", options, multiple: true, other: true } });
+  const draft = { ...newDraft(several), chosen: [1, 2], isOther: true, other: " mine " };
+  expect([describeDraft(several, draft), describeDraft(several, newDraft(several))]).toEqual([
+    "Second, c, mine",
+    "(none)",
+  ]);
+});
+
 describe("an item", () => {
   test("is read from the record, with who answered", () => {
     const read = readItem({

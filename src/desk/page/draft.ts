@@ -1,6 +1,6 @@
 /** What a person has typed and chosen so far, and the answer that it makes. Pure: the fields draw it. */
 import { mayAnswer } from "../../conversation/index.ts";
-import { oneLine } from "../../render/index.ts";
+import { describeOptions, oneLine } from "../../render/index.ts";
 import { explainMisfit, type SelectType } from "../../tool/index.ts";
 import { isJsonObject, type Json } from "../../util/index.ts";
 import type { Right } from "../port.ts";
@@ -109,16 +109,25 @@ function answerOf({ question }: Item, draft: Draft): Json | undefined {
 export function describeDraft(item: Item, draft: Draft): string {
   const result = toBody(item, draft);
   if (result.type === "incomplete") return result.problem;
-  if (item.question.answerType.type === "secret") return "(hidden)";
+  const { answerType } = item.question;
+  if (answerType.type === "secret") return "(hidden)";
   const { answer, note, remember } = result.body;
-  const value = Array.isArray(answer)
-    ? answer.map((one: Json) => describeAnswer(one)).join(", ") || "(none)"
-    : describeAnswer(answer) || "(empty)";
+  const value =
+    answerType.type === "select"
+      ? describeChosen(answerType, draft)
+      : describeAnswer(answer) || "(empty)";
   return [
     value,
     ...(note === undefined ? [] : [`note: ${note}`]),
     ...(remember === true ? ["for the rest of this turn"] : []),
   ].join("; ");
+}
+
+function describeChosen({ options }: SelectType, { chosen, isOther, other }: Draft): string {
+  const labels = describeOptions(options)
+    .filter((_option, index) => chosen.includes(index))
+    .map(({ label }) => label);
+  return [...labels, ...(isOther ? [other.trim()] : [])].join(", ") || "(none)";
 }
 
 /** A denied permission or delivery may have a reason, which is its note. */

@@ -1,10 +1,10 @@
 /** The fields of one question: what its type, its notes and its reuse call for. */
 import type { ComponentChildren, VNode } from "preact";
-import { neutralize, oneLine } from "../../render/index.ts";
+import { describeOptions, neutralize, oneLine } from "../../render/index.ts";
 import type { SelectType } from "../../tool/index.ts";
 import { Code } from "./code.tsx";
 import { allowsNote, canRemember, type Draft } from "./draft.ts";
-import { describeAnswer, type Item } from "./item.ts";
+import type { Item } from "./item.ts";
 import { Line, Notice } from "./parts.tsx";
 
 /** One question's draft, and how it is changed. */
@@ -115,13 +115,8 @@ function Options({
       aria-labelledby={`${name}-question`}
     >
       {isMultiple && <p class="hint">Choose any number.</p>}
-      {options.map(({ value, description, preview }, index) => (
-        <Option
-          key={index}
-          value={describeAnswer(value)}
-          description={description}
-          preview={preview}
-        >
+      {describeOptions(options).map(({ label, description, preview }, index) => (
+        <Option key={index} value={label} description={description} preview={preview}>
           <input
             type={type}
             name={name}

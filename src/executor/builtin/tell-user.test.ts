@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { verifies } from "../../../test/conformance/manifest.ts";
 import { parseConfig, resolveTools } from "../../config/index.ts";
 import { createTellUser } from "./tell-user.ts";
 
@@ -10,6 +11,7 @@ async function tell(message: string) {
 }
 
 test("the message is for the user as it is, and a confirmation for the model", async () => {
+  verifies("094/tool/message-and-confirmation");
   const text = "## Half done\n\n- 14 of 28 files\n";
   expect(await tell(text)).toEqual({
     type: "success",
@@ -33,6 +35,7 @@ test("an empty message is an error", async () => {
 });
 
 test("it is on by default, switched off only by its name, and asks for nothing", () => {
+  verifies("094/tool/configuration");
   const { config: parsed, errors } = parseConfig({
     conversation: { tools: { tell_user: config } },
   });

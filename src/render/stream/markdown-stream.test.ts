@@ -27,6 +27,25 @@ function link(address: string, text: string): string {
   return `\x1b]8;;${address}\x1b\\${text}\x1b]8;;\x1b\\`;
 }
 
+test("after other output, text continues at the start of a line, inside its list", () => {
+  let written = "";
+  const write = (text: string) => {
+    written += text;
+  };
+  const stream = createMarkdownStream({ paint: plain, width: 20, hyperlinks: false, write });
+  stream.push("- one two three fo");
+  stream.breakLine();
+  stream.breakLine();
+  write("(notice)\n");
+  stream.push("ur five six seven eight ");
+  expect(written.split("\n")).toEqual([
+    "• one two three",
+    "(notice)",
+    "  four five six",
+    "  seven",
+  ]);
+});
+
 describe("while text arrives", () => {
   test("each word of a paragraph is written when the next one starts", () => {
     expect(writesFor(["Hel", "lo wor", "ld, how", " are\nyou", "?\n", "\n"])).toEqual([

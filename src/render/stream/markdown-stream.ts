@@ -31,6 +31,8 @@ export interface MarkdownStreamOptions {
 export interface MarkdownStream {
   /** Takes untrusted text. It may be queued while a language is loaded. */
   push(delta: string): void;
+  /** Ends the line on the screen, for other output. The text continues on a new one. */
+  breakLine(): void;
   /** Resolves when everything is written. Do not push afterwards. */
   end(): Promise<void>;
 }
@@ -53,7 +55,7 @@ export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownSt
   };
   const lines = createLineFeed(reader);
   let queued = "";
-  let carriageReturn = "";
+  const withNewlines = createNewlineReader();
   let loading: Promise<void> | undefined;
 
   const drain = () => {
@@ -86,11 +88,12 @@ export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownSt
   };
   return {
     push: (delta) => {
-      const text = carriageReturn + delta;
-      carriageReturn = text.endsWith("\r") ? "\r" : "";
-      const whole = carriageReturn === "" ? text : text.slice(0, -1);
-      queued += whole.replaceAll(/\r\n?/g, "\n");
+      queued += withNewlines(delta);
       if (loading === undefined) drain();
+    },
+    breakLine: () => {
+      reader.breakLine();
+      flush();
     },
     end: async () => {
       await settle();
@@ -98,6 +101,17 @@ export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownSt
       reader.end();
       flush();
     },
+  };
+}
+
+/** Makes every kind of line break a newline. A carriage return at the end of a piece waits for the next one. */
+function createNewlineReader(): (piece: string) => string {
+  let carriageReturn = "";
+  return (piece) => {
+    const text = carriageReturn + piece;
+    carriageReturn = text.endsWith("\r") ? "\r" : "";
+    const whole = carriageReturn === "" ? text : text.slice(0, -1);
+    return whole.replaceAll(/\r\n?/g, "\n");
   };
 }
 
@@ -197,6 +211,10 @@ class BlockReader {
 
   endText(): void {
     this.#leaf.endText();
+  }
+
+  breakLine(): void {
+    if (!this.#page.isAtLineStart()) this.#page.endLine();
   }
 
   end(): void {

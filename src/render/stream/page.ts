@@ -80,6 +80,7 @@ export function createFlow(page: Page, paint: Paint): Flow {
       page.endLine();
       return;
     }
+    if (page.isAtLineStart()) breaker.endLine(); // Something else may have ended the line.
     const { breaks, blanks } = breaker.place(piece);
     if (breaks) page.endLine();
     // Painting word by word allows a line break anywhere.

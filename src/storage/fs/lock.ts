@@ -221,6 +221,11 @@ type TryLock = (fd: number) => boolean;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
+/** Throws `write_failed` where jp cannot lock, and so cannot write conversations. */
+export async function assertCanLock(): Promise<void> {
+  await loadFlock();
+}
+
 /** Loaded when a lock is taken: most commands only read. Throws `write_failed`. */
 async function loadFlock(): Promise<TryLock> {
   const { default: koffi } = await import("koffi").catch((cause: unknown) => {

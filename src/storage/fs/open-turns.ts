@@ -171,13 +171,22 @@ export function findOwnTurn(
 /** The last turn; undefined without one. */
 export function turnToText(entries: readonly StreamEntry[]): string | undefined {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-  return start === -1 ? undefined : toLines(entries.slice(start).map(({ raw }) => raw));
+  if (start === -1) return undefined;
+  const elements = entries.slice(start).map(({ raw }) => raw);
+  return toLines(elements.filter((element) => !isCompaction(element)));
 }
 
 function lastTurnIn(writes: readonly string[]): string | undefined {
   const lines = writes.flatMap((written) => (written === "" ? [] : written.split("\n")));
   const start = lines.findLastIndex((line) => isTurnStart(findJson(line)));
-  return start === -1 ? undefined : lines.slice(start).join("\n");
+  if (start === -1) return undefined;
+  const ofTurn = lines.slice(start).filter((line) => !isCompaction(findJson(line)));
+  return ofTurn.join("\n");
+}
+
+/** It decides nothing, and may be removed from the record while the turn is open. */
+function isCompaction(element: unknown): boolean {
+  return isJsonObject(element) && element["type"] === "compaction";
 }
 
 function isTurnStart(element: unknown): boolean {

@@ -20,7 +20,7 @@ import {
   type TurnBound,
   turnsOf,
 } from "../../../conversation/index.ts";
-import { jsonLine } from "../../../render/index.ts";
+import { jsonLine, wrapProse } from "../../../render/index.ts";
 import {
   compactConversation,
   configuredSummarizer,
@@ -85,7 +85,7 @@ async function compactOne(
     const now = timestampFromDate(clock.now());
     const planned = planCompaction(found, wanted).map((one) => toPreview(one, now));
     show(found, planned, { options, context });
-    return output.notice("Nothing was changed: this was a dry run.");
+    return output.notice("Dry run: nothing was changed.");
   }
   await using conversation = await context.workspace.conversations.open(id, found);
   using stop = untilSignal(context.host);
@@ -124,8 +124,8 @@ function findRules(
   const mode = tools === true ? "strip" : tools;
   if (mode !== undefined && !isMode(mode)) {
     throw usageError(
-      `Not a way to compact tool calls: ${mode}`,
-      "Use strip, strip-requests, strip-responses or omit. Write the conversation in front of --tools.",
+      `Unknown mode for tool calls: ${mode}`,
+      "Use strip, strip-requests, strip-responses or omit. Put the conversation before --tools.",
     );
   }
   const isPolicy = reasoning === true || mode !== undefined || summarize !== undefined;
@@ -276,14 +276,15 @@ async function reset(
   if (dryRun) return output.notice(`Would remove ${count}. Nothing was changed.`);
   const after = withoutElements(before, elements, new Set(removed));
   await workspace.files.replace(id, "events", { before, after });
-  output.notice(`Removed ${count}: the model sees those turns in full again.`);
+  const done = `Removed ${count}: the model sees those turns in full again.`;
+  for (const row of wrapProse(done, output.noticeWidth)) output.notice(row);
 }
 
 function isCompaction(element: Json): boolean {
   return isJsonObject(element) && element["type"] === "compaction";
 }
 
-/** In the usual layout each element starts and ends with a line of its own. Any other file is written anew. */
+/** In the usual layout each element starts and ends on its own line. Any other file is rewritten. */
 function withoutElements(
   text: string,
   elements: readonly Json[],

@@ -70,18 +70,20 @@ function defineReaders(group: Command): void {
 /** Which conversations are listed or searched. */
 function withSelection(definition: Command): Command {
   return definition
-    .addOption(labelOption("Only with this label: key, or key=value; repeatable"))
-    .option("--from <time>", "Only those started since: 3d (ago), a date, or an ID")
-    .option("--until <time>", "Only those started before this");
+    .addOption(labelOption("Only with this label: key or key=value; repeatable"))
+    .option("--from <time>", "Only those started since then: today, 3d (ago), a date or an ID")
+    .option("--until <time>", "Only those started before then");
 }
 
 function defineLabels(group: Command): void {
-  const labels = withTargets(group.command("label")).description("Manage labels of conversations");
+  const labels = withTargets(group.command("label")).description(
+    "Manage the labels of conversations",
+  );
   withTargets(labels.command("add <label...>"))
     .description("Add labels: key or key=value")
     .action(command(async () => (await import("./label.ts")).addLabels));
   withTargets(labels.command("rm [label...]"))
-    .description("Remove labels by key; all of them without one")
+    .description("Remove labels by key (default: all)")
     .action(command(async () => (await import("./label.ts")).removeLabels));
   withTargets(labels.command("ls", { isDefault: true }))
     .description("List labels (default)")
@@ -147,10 +149,10 @@ function defineCompact(group: Command): void {
     .addHelpText(
       "after",
       `
-Without -r, -t, -s or -k, applies the rules of conversation.compaction.rules
-in the config; by default, it strips reasoning and tool calls, and keeps the
-first and last turn. jp compacts by itself before the model's context window is
-full (conversation.compaction.auto).
+Without -r, -t, -s or -k, jp applies conversation.compaction.rules of the config;
+by default, it strips reasoning and tool calls, and keeps the first and last
+turn. jp also compacts by itself before the model's context window is full
+(conversation.compaction.auto).
 
 ${COMPACT_HELP}
 ${targetHelp("active")}`,
@@ -162,7 +164,7 @@ function parsePosition(text: string): number {
   const position = Number(text);
   if (Number.isInteger(position) && position > 0 && position < 1_000_000) return position;
   throw new InvalidArgumentError(
-    "Expected a number from 1. Write the conversation in front of --reset.",
+    "Expected a positive number. Put the conversation before --reset.",
   );
 }
 
@@ -176,9 +178,10 @@ function defineWriters(group: Command): void {
     .description("Copy a conversation, or some of its turns, into a new one")
     .option("-t, --title <title>", "Title of the copy")
     .addOption(labelOption("Label the copy: key or key=value; repeatable"))
-    .option("--reset-labels", "Leave out the labels of the original")
+    .option("--reset-labels", "Do not copy the labels")
     .option("--activate", "Make the copy the active conversation")
-    .addHelpText("after", targetHelp("active"))
+    .addOption(compactOption())
+    .addHelpText("after", `\n${COMPACT_HELP}\n${targetHelp("active")}`)
     .action(command(async () => (await import("./manage.ts")).forkConversation));
   defineCompact(group);
   group

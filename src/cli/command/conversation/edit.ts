@@ -44,9 +44,10 @@ function assertFlags({ title, pin, local, events, metadata, baseConfig }: EditFl
   if (title === "") throw usageError("The title is empty.", "Use --no-title to remove the title.");
 }
 
-async function editMetadata(
+/** Throws what the store throws. */
+export async function editMetadata(
   id: ConversationId,
-  options: EditFlags,
+  options: Pick<EditFlags, "title" | "pin">,
   { workspace, clock }: CommandContext,
 ): Promise<void> {
   await using writer = await workspace.conversations.open(id);
@@ -56,7 +57,7 @@ async function editMetadata(
 
 function changeMetadata(
   metadata: ConversationMetadata,
-  { title, pin }: EditFlags,
+  { title, pin }: Pick<EditFlags, "title" | "pin">,
   now: Timestamp,
 ): ConversationMetadata {
   const { title: oldTitle, pinnedAt: oldPin, ...rest } = metadata;

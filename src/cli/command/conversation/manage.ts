@@ -7,6 +7,8 @@ import {
 import { oneLine } from "../../../render/index.ts";
 import type { ConversationSummary } from "../../../storage/index.ts";
 import { isJpError } from "../../../util/index.ts";
+import { openProviders } from "../../../runtime/index.ts";
+import { type CompactFlag, rulesOf } from "../../compact-rules.ts";
 import type { CommandContext } from "../../context.ts";
 import {
   keepTurns,
@@ -19,6 +21,9 @@ import type { Call } from "../../define.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 import { type Label, withLabels } from "../../labels.ts";
+import { machineOf } from "../../load-config.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { compactBeforeTurn } from "../query/compact.ts";
 
 export async function useConversation({ args, context }: Call<object>): Promise<void> {
   const { workspace, output } = context;
@@ -46,7 +51,7 @@ async function updateLastActivated(
   }
 }
 
-export interface ForkFlags extends TurnFlags {
+export interface ForkFlags extends TurnFlags, CompactFlag {
   readonly title?: string;
   readonly activate?: boolean;
   readonly label?: readonly Label[];
@@ -58,6 +63,7 @@ export async function forkConversation({ args, options, context }: Call<ForkFlag
   const { workspace, output } = context;
   const { id } = await resolveTarget(context, args[0]);
   const { title } = options;
+  rulesOf(options, []); // Throws for an invalid rule, before there is a copy.
   const count = await countTurns(id, context);
   const range = turnRange(options, count);
   const isWhole = range.from === 0 && range.to === count - 1;
@@ -74,6 +80,21 @@ export async function forkConversation({ args, options, context }: Call<ForkFlag
   }
   if (options.activate === true) await workspace.session.activate(copy);
   output.print(copy);
+  if (options.compact !== undefined) await compactCopy(copy, options, context);
+}
+
+async function compactCopy(
+  id: ConversationId,
+  flag: CompactFlag,
+  context: CommandContext,
+): Promise<void> {
+  await using conversation = await context.workspace.conversations.open(id);
+  const trusted = await trustedConfig(context, { id, conversation }, {});
+  warnWithheld(trusted, context);
+  const { config } = trusted;
+  const providers = openProviders(machineOf(context), config);
+  const undo = `jp conversation compact ${id} --reset`;
+  await compactBeforeTurn(conversation, flag, { config, providers, context, undo });
 }
 
 async function countTurns(id: ConversationId, { workspace }: CommandContext): Promise<number> {

@@ -23,8 +23,7 @@ import { answerPending } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
 import { openCalls, printPending } from "../query/start.ts";
 import { TextView } from "../query/text-view.ts";
-import { viewSettings } from "../query/view.ts";
-import { type TurnView, withScreen } from "../query/view.ts";
+import { type TurnView, viewSettings, withScreen } from "../query/view.ts";
 import { createTourModel, TOUR, TOUR_FILE, TOUR_TEXT, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
 export async function demo({ context }: Call<object>): Promise<void> {
@@ -63,7 +62,7 @@ interface Tour {
 }
 
 async function createTour(context: CommandContext): Promise<Tour> {
-  const { host, clock, output, version, onOutputGone, isReaderGone } = context;
+  const { host, clock, output, version, warnings, onOutputGone, isReaderGone } = context;
   const root = await mkdtemp(path.join(host.tmpdir, "jp-demo-"));
   await writeFile(path.join(root, TOUR_FILE), TOUR_TEXT);
   await createWorkspaceFolder(root, clock);
@@ -82,6 +81,7 @@ async function createTour(context: CommandContext): Promise<Tour> {
     output,
     clock,
     version,
+    warnings,
     environment,
     cwd: root,
     workspace,

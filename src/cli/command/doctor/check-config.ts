@@ -1,27 +1,40 @@
 /** Checks of the config and what it refers to: trust, models, tools and MCP servers. */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import {
   ConfigError,
+  configJsonSchema,
   existingConfigFiles,
   findUnusable,
   foldLayers,
   type Layer,
   loadLayers,
+  offeringServers,
   type PartialConfig,
   pathToText,
   resolveAssistant,
   type ToolSettings,
 } from "../../../config/index.ts";
+import type { McpServers } from "../../../mcp/index.ts";
 import {
   type ModelInfo,
   PROVIDER_NAMES,
   ProviderError,
   type Providers,
 } from "../../../provider/index.ts";
+import { shellWord } from "../../../render/index.ts";
+import type { Workspace } from "../../../storage/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
-import { configPlaces, findWorkspace, machineOf } from "../../load-config.ts";
-import { openProviders, openTools, shippedConfig, type Tools } from "../../../runtime/index.ts";
+import { configPlaces, findWorkspace, machineOf, SCHEMA_FILE } from "../../load-config.ts";
+import {
+  openConfiguredServers,
+  openProviders,
+  openTools,
+  shippedConfig,
+  type Tools,
+} from "../../../runtime/index.ts";
 import { describeWithheld, TRUST_HINT, withoutClaims } from "../../../trust/index.ts";
 import { workspaceTrust } from "../../trust.ts";
 import { type Finding, findingFromError } from "./finding.ts";
@@ -38,7 +51,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   try {
     const { layers, warnings } = await loadLayers({ places, ...shippedConfig() });
     const unusable = findUnusable(foldLayers(layers)).map(
-      ({ path, message }) => `${pathToText(path)}: ${message}`,
+      ({ path: keys, message }) => `${pathToText(keys)}: ${message}`,
     );
     const findings = [...warnings, ...unusable].map((message): Finding => ({
       check,
@@ -58,6 +71,20 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     }));
     return { findings };
   }
+}
+
+/** Editors check the config with a copy of the schema. It is as old as the jp that wrote it. */
+export async function checkSchema({ root }: Workspace): Promise<readonly Finding[]> {
+  const check = "schema";
+  const file = path.join(root, ".jp", SCHEMA_FILE);
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) return [];
+  if (text.trimEnd() === JSON.stringify(await configJsonSchema(), null, 2)) {
+    return [{ check, state: "ok", message: `${file} is up to date` }];
+  }
+  const message = `${file} does not have the keys of this version, so editors may report wrong mistakes.`;
+  const hint = `To update it: jp config schema > ${shellWord(file)}`;
+  return [{ check, state: "warning", message, hint }];
 }
 
 export interface CheckedTrust {
@@ -193,12 +220,16 @@ export async function checkTools(
   config: PartialConfig,
   seconds: number,
 ): Promise<readonly Finding[]> {
-  await using tools = openTools(machineOf(context), config);
+  const servers = openConfiguredServers(machineOf(context), config);
+  await using tools = openTools(machineOf(context), config, { servers });
   const enabled = [...tools.settings.values()].filter(({ isEnabled }) => isEnabled);
   const signal = AbortSignal.timeout(seconds * 1000);
-  const opened = await Promise.all(enabled.map((tool) => open(tool, tools, signal)));
-  const servers = Map.groupBy(opened, ({ server }) => server);
-  return [...servers].flatMap(([server, results]) =>
+  const opened = await Promise.all([
+    ...enabled.map((tool) => open(tool, tools, signal)),
+    ...offeringServers(config).map((name) => listOffered(name, servers, signal)),
+  ]);
+  const byServer = Map.groupBy(opened.flat(), ({ server }) => server);
+  return [...byServer].flatMap(([server, results]) =>
     server === undefined
       ? checkOwnTools(results)
       : checkMcpServer(server, results, {
@@ -229,6 +260,21 @@ async function open(
   }
 }
 
+/** The tools of a server that offers all of them. */
+async function listOffered(
+  server: string,
+  servers: McpServers,
+  signal: AbortSignal,
+): Promise<readonly OpenedTool[]> {
+  try {
+    const found = await servers.get(server, signal);
+    if (found.type === "absent") return [{ name: "", server, error: found.warning }];
+    return found.tools.map(({ name }) => ({ name, server }));
+  } catch (error) {
+    return [{ name: "", server, error }];
+  }
+}
+
 function checkOwnTools(results: readonly OpenedTool[]): readonly Finding[] {
   const check = "tools";
   const broken = results.filter(({ error }) => error !== undefined);
@@ -255,6 +301,6 @@ function checkMcpServer(
     ({ message }, index) => findings.findIndex((other) => other.message === message) === index,
   );
   if (once.length > 0) return once;
-  const names = results.map(({ name }) => name).join(", ");
+  const names = [...new Set(results.map(({ name }) => name))].join(", ");
   return [{ check, state: "ok", message: `${server} started, with ${names}` }];
 }

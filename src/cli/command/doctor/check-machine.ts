@@ -3,7 +3,12 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync } from "no
 import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
 import type { StreamEntry } from "../../../conversation/index.ts";
-import { type RecordProblem, userDataFolder, type Workspace } from "../../../storage/index.ts";
+import {
+  assertCanLock,
+  type RecordProblem,
+  userDataFolder,
+  type Workspace,
+} from "../../../storage/index.ts";
 import { columnsOf } from "../../../terminal/index.ts";
 import { isJsonObject, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
@@ -176,6 +181,16 @@ function toFinding(check: string, id: string, { type, file, message }: RecordPro
     return { ...finding, state: "warning", hint };
   }
   return { ...finding, state: "problem", hint: `Edit it: jp conversation edit --events ${id}` };
+}
+
+/** Without the native module, jp reads conversations but cannot write them. Nothing to say if it is there. */
+export async function checkLocking(): Promise<readonly Finding[]> {
+  try {
+    await assertCanLock();
+    return [];
+  } catch (error) {
+    return [findingFromError("locks", error)];
+  }
 }
 
 export function checkLocks(workspace: Workspace): readonly Finding[] {

@@ -4,9 +4,10 @@ import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { findWorkspace } from "../../load-config.ts";
-import { checkConfig, checkModels, checkTools, checkTrust } from "./check-config.ts";
+import { checkConfig, checkModels, checkSchema, checkTools, checkTrust } from "./check-config.ts";
 import {
   checkEditor,
+  checkLocking,
   checkLocks,
   checkNode,
   checkRecords,
@@ -43,12 +44,14 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   yield checkEditor(context, trusted?.config ?? {});
   yield checkUserData(context);
   yield checkWorkspace(context);
+  yield* await checkLocking();
   const workspace = findWorkspace(context);
   if (workspace !== undefined) {
     yield* checkLocks(workspace);
     yield* await checkRecords(workspace);
   }
   yield* findings;
+  if (workspace !== undefined) yield* await checkSchema(workspace);
   // The other checks need a valid config.
   if (trusted === undefined) return;
   const { findings: untrusted, config } = trusted;

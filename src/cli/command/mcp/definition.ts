@@ -12,7 +12,7 @@ import {
 export function defineMcp(group: Command): void {
   group
     .command("add <name> <target> [args...]")
-    .description("Add a server: a command or an address")
+    .description("Add a server: a command or a URL")
     .addOption(placeOption("File to add it to").default("user"))
     .option("--env <name>", "Pass this environment variable to the server; repeatable", collect)
     .option(
@@ -30,8 +30,8 @@ Put -- before arguments of the server that start with a dash:
   jp mcp add files my-server -- --read-only /srv
   jp mcp add --header 'Authorization: Bearer $TOKEN' web https://example.com/mcp
 
-All its tools are offered to the model, and jp asks before each call. $TOKEN in
-a header is taken from the environment when the server is used.`,
+The model is offered all its tools, and jp asks before each call. $TOKEN in a
+header is replaced from the environment when the server is used.`,
     )
     .action(command(async () => (await import("./servers.ts")).addServer));
   withConfigOption(group.command("ls"))

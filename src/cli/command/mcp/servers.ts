@@ -5,6 +5,7 @@ import {
   foldLayers,
   type Layer,
   parseConfigOrThrow,
+  type PartialConfig,
   readConfigFile,
   resolveMcpServers,
   type McpServerSettings,
@@ -12,8 +13,15 @@ import {
 } from "../../../config/index.ts";
 import { McpServers } from "../../../mcp/index.ts";
 import { quoteCommand } from "../../../process/index.ts";
-import { type Cell, jsonLine, neutralize, oneLine, renderTable } from "../../../render/index.ts";
-import { findClaims } from "../../../trust/index.ts";
+import {
+  type Cell,
+  firstLine,
+  jsonLine,
+  neutralize,
+  oneLine,
+  renderTable,
+} from "../../../render/index.ts";
+import { findClaims, isClaimWithin, TRUST_HINT } from "../../../trust/index.ts";
 import { JpError, type JsonObject, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -37,17 +45,17 @@ export interface AddServerFlags {
 export async function addServer({ args, options, context }: Call<AddServerFlags>): Promise<void> {
   const [name = "", target = "", ...rest] = args;
   if (!/^[\w-]+$/.test(name))
-    throw usageError("A server's name has only letters, digits, - and _.");
+    throw usageError("A server's name may contain only letters, digits, - and _.");
   const server = serverConfig(target, rest, options);
   const keys = [...PATH, name];
-  parseConfigOrThrow("jp mcp add", { providers: { mcp: { [name]: server } } });
+  const added = parseConfigOrThrow("jp mcp add", { providers: { mcp: { [name]: server } } });
   const place = options.in ?? "user";
   if (options.force !== true && (await isIn(await fileFor(place, context), keys))) {
     const hint = "Choose another name, or replace it with --force.";
     throw new JpError("server_exists", `A server named ${name} already exists.`, { hint });
   }
   const file = await editConfigFile(place, { keys, value: server }, context);
-  if (place === "workspace") await trustServer(name, context);
+  if (place === "workspace") await trustServer(name, added, context);
   context.output.notice(neutralize(`Added ${name} to ${file}`));
   context.output.notice(`To see its tools: jp mcp tools ${name}`);
 }
@@ -59,12 +67,12 @@ function serverConfig(
 ): JsonObject {
   const isAddress = /^https?:\/\//i.test(target);
   if (!isAddress && /^[a-z][\w+.-]*:\/\//i.test(target)) {
-    throw usageError("The address of a server starts with http:// or https://.");
+    throw usageError("A server's URL starts with http:// or https://.");
   }
   if (isAddress && (args.length > 0 || env.length > 0)) {
-    throw usageError("A server with an address takes no arguments and no --env.");
+    throw usageError("A server with a URL takes no arguments and no --env.");
   }
-  if (!isAddress && header.length > 0) throw usageError("--header is for servers with an address.");
+  if (!isAddress && header.length > 0) throw usageError("--header is for servers with a URL.");
   return {
     ...(isAddress ? { url: target } : { command: target }),
     ...(args.length > 0 && { arguments: [...args] }),
@@ -90,11 +98,19 @@ async function isIn(file: string, keys: readonly string[]): Promise<boolean> {
   return existsSync(file) && valueAt((await readConfigFile(file)).value, keys) !== undefined;
 }
 
-/** The user has just written it. */
-async function trustServer(name: string, context: CommandContext): Promise<void> {
-  const claims = findClaims(await loadConfig(context, {}));
-  const own = claims.filter((claim) => claim.kind === "mcp" && claim.name === name);
+/** The user has just written it. What other files of the workspace add to it is not the user's, and needs trust. */
+async function trustServer(
+  name: string,
+  added: PartialConfig,
+  context: CommandContext,
+): Promise<void> {
+  const claims = findClaims(await loadConfig(context, {})).filter(
+    (claim) => claim.kind === "mcp" && claim.name === name,
+  );
+  const own = claims.filter((claim) => isClaimWithin(added, claim));
   await workspaceTrust(context, context.workspace).trust(own);
+  if (own.length < claims.length)
+    warn(`another file changes ${name}, and is not trusted. ${TRUST_HINT}`, context.output);
 }
 
 export interface ListServersFlags extends ConfigFlags {
@@ -119,11 +135,11 @@ export async function listServers({ options, context }: Call<ListServersFlags>):
     return;
   }
   if (listed.length === 0)
-    return output.notice("No MCP servers yet. To add one: jp mcp add <name> <command or address>");
+    return output.notice("No MCP servers yet. To add one: jp mcp add <name> <command or URL>");
   const columns = [
     { title: "SERVER" },
     { title: "TOOLS" },
-    { title: "RUNS OR REACHES", shrinks: true },
+    { title: "COMMAND OR URL", shrinks: true },
     { title: "FROM", shrinks: true },
   ];
   const rows = listed.map(({ name, tools, target, from, trusted }): Cell[] => [
@@ -210,7 +226,7 @@ function printTools(
   const rows = tools.map(({ server, name, description }): Cell[] => [
     { text: oneLine(server), style: "dim" },
     { text: oneLine(name), style: "cyan" },
-    { text: oneLine(description) },
+    { text: firstLine(description) },
   ]);
   const { paint, lineWidth: width } = output;
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
@@ -240,7 +256,7 @@ export async function removeServer({
   const [place] = found;
   if (place === undefined) {
     const hint = "`jp mcp ls` lists the servers, and where they come from.";
-    throw new JpError("server_not_found", `No server named ${name} is in your config files.`, {
+    throw new JpError("server_not_found", `Your config files have no server named ${name}.`, {
       hint,
     });
   }

@@ -2,12 +2,18 @@
 import type { Assistant, Toolbox } from "../../../agent/index.ts";
 import { type AssistantSettings, mergeConfig, resolveAssistant } from "../../../config/index.ts";
 import type { Attachment } from "../../../conversation/index.ts";
-import { type Model, ProviderError, type Providers } from "../../../provider/index.ts";
+import {
+  isLocalProvider,
+  type Model,
+  type ModelInfo,
+  ProviderError,
+  type Providers,
+} from "../../../provider/index.ts";
 import type { Surroundings, Tools } from "../../../runtime/index.ts";
 import type { Conversation } from "../../../storage/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
-import { isJpError } from "../../../util/index.ts";
-import type { CommandContext } from "../../context.ts";
+import { findClosest, isJpError, messageOf } from "../../../util/index.ts";
+import { type CommandContext, warnOnce } from "../../context.ts";
 import { findDefaultModel } from "../../detect-models.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import type { InteractionFlags } from "../../prompter.ts";
@@ -57,22 +63,100 @@ export async function loadAssistant(
   return { ...trusted, surroundings, config: withModel, assistant: resolveAssistant(withModel) };
 }
 
+interface ModelFlags extends Pick<AssistantFlags, "model"> {
+  /** The conversation starts with this turn. */
+  readonly isNew: boolean;
+  readonly context: CommandContext;
+}
+
+interface FoundModel {
+  readonly model: Model;
+  /** The server could not say whether it has a model of the name that the user typed. */
+  readonly isNameInDoubt: boolean;
+}
+
 /** Throws `ProviderError`. The hint helps where a conversation remembers a model that is gone. */
 export async function findModel(
   providers: Providers,
-  { assistant: { model } }: LoadedAssistant,
-  isContinuing: boolean,
-): Promise<Model> {
+  loaded: LoadedAssistant,
+  { model: typed, isNew, context }: ModelFlags,
+): Promise<FoundModel> {
+  const { model } = loaded.assistant;
   try {
-    return await providers.model(model.provider, model.name);
+    const found = await providers.model(model.provider, model.name);
+    const { aliases = {} } = loaded.config.providers?.llm ?? {};
+    const isChecked = typed !== undefined && !Object.hasOwn(aliases, typed);
+    return {
+      model: found,
+      isNameInDoubt: isChecked && (await isInDoubt(providers, model, context)),
+    };
   } catch (error) {
-    if (!isContinuing || !(error instanceof ProviderError)) throw error;
+    if (isNew || typed !== undefined || !(error instanceof ProviderError)) throw error;
     const { kind, message, isRetryable } = error;
     const hint =
       `${error.hint ?? ""} This conversation uses ${model.provider}/${model.name}. ` +
       "Choose another model with -m, or start a new conversation with -n.";
     throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
   }
+}
+
+const LIST_TIMEOUT_MS = 5000;
+
+/** A model name that the user has typed, compared with those that the provider lists. */
+export type CheckedName =
+  /** Or a name for whatever the server has. */
+  | { readonly type: "listed" }
+  | { readonly type: "unlisted"; readonly error: ProviderError }
+  /** The provider cannot be asked. */
+  | { readonly type: "unknown"; readonly reason: unknown };
+
+export async function checkName(
+  providers: Providers,
+  { provider, name }: AssistantSettings["model"],
+): Promise<CheckedName> {
+  let listed: readonly ModelInfo[];
+  try {
+    listed = await providers.list(provider, AbortSignal.timeout(LIST_TIMEOUT_MS));
+  } catch (reason) {
+    return { type: "unknown", reason };
+  }
+  const names = listed.map((model) => model.name);
+  if (names.length === 0)
+    return { type: "unknown", reason: new Error(`${provider} lists no models.`) };
+  // Ollama adds the tag itself.
+  if (names.includes(name) || names.includes(`${name}:latest`)) return { type: "listed" };
+  const closest = findClosest(name, names);
+  // A server with one model is often asked for `default` or the like.
+  const takesAny = listed.some(({ isForAnyName }) => isForAnyName === true);
+  if (takesAny && closest === undefined) return { type: "listed" };
+  const message = `${provider} does not list the model ${name}.`;
+  const hint =
+    closest === undefined
+      ? `Run \`jp model ls ${provider}\` to list the available models.`
+      : `Did you mean ${provider}/${closest}?`;
+  const error = new ProviderError("unknown_model", message, { isRetryable: false, hint });
+  return { type: "unlisted", error };
+}
+
+/**
+ * A local server may take any name, and answer with the model it has. All others refuse a wrong one themselves. Throws
+ * `unknown_model`.
+ */
+async function isInDoubt(
+  providers: Providers,
+  model: AssistantSettings["model"],
+  context: CommandContext,
+): Promise<boolean> {
+  if (!isLocalProvider(model.provider)) return false;
+  const checked = await checkName(providers, model);
+  if (checked.type === "unlisted") throw checked.error;
+  if (checked.type === "listed") return false;
+  const { reason } = checked;
+  const isDown =
+    reason instanceof ProviderError && (reason.kind === "network" || reason.kind === "starting");
+  // The request reports that.
+  if (!isDown) warnOnce(`Could not check the model's name: ${messageOf(reason)}`, context);
+  return true;
 }
 
 /** What a request is made of. */

@@ -30,7 +30,8 @@ import { textOfBlocks } from "../../../tool/index.ts";
 
 export interface CallViewOptions {
   readonly output: Output;
-  readonly tools: ReadonlyMap<string, ToolSettings>;
+  /** Asked when a call is shown: what servers offer is known only by then. */
+  readonly tools: Pick<ReadonlyMap<string, ToolSettings>, "get">;
   readonly showsCalls: boolean;
 }
 

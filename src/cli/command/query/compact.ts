@@ -1,4 +1,4 @@
-/** `jp query --compact`: compacts before the turn. */
+/** `--compact` of `jp query`, which compacts before the turn, and of `jp conversation fork`. */
 import { type PartialConfig, resolveCompaction } from "../../../config/index.ts";
 import type { Providers } from "../../../provider/index.ts";
 import { compactConversation, configuredSummarizer } from "../../../runtime/index.ts";
@@ -12,13 +12,15 @@ interface QueryParts {
   readonly config: PartialConfig;
   readonly providers: Providers;
   readonly context: CommandContext;
+  /** The command that undoes it, if it is not about the active conversation. */
+  readonly undo?: string;
 }
 
 /** Does nothing without the flag. Throws what `compactConversation` throws, and `ExitStatus` on Ctrl-C. */
 export async function compactBeforeTurn(
   conversation: ConversationWriter,
   flag: CompactFlag,
-  { config, providers, context }: QueryParts,
+  { config, providers, context, undo }: QueryParts,
 ): Promise<void> {
   if (flag.compact === undefined) return;
   const { output, clock, host } = context;
@@ -31,7 +33,7 @@ export async function compactBeforeTurn(
       signal: stop.signal,
       observer: noticeSummaries(output),
     });
-    for (const compaction of made) output.notice(describeNewCompaction(compaction));
+    for (const compaction of made) output.notice(describeNewCompaction(compaction, undo));
     if (made.length === 0) output.notice("Nothing to compact.");
   } catch (error) {
     if (stop.signal.aborted) throw new ExitStatus(INTERRUPTED);

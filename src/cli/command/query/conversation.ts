@@ -11,10 +11,11 @@ import {
   type ConversationId,
   findConversationId,
   isReplaced,
+  lastTurnOf,
   turnsOf,
 } from "../../../conversation/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
-import { firstLine, oneLine, truncate } from "../../../render/index.ts";
+import { oneLine } from "../../../render/index.ts";
 import {
   type Conversation,
   type ConversationWriter,
@@ -31,11 +32,12 @@ import { type Label, withLabels } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
 import { configChanges, configForNewConversation } from "../../remembered-config.ts";
 import { isIncomplete } from "./start.ts";
+import { titleOf } from "./title.ts";
 
 export interface ConversationFlags extends CompactFlag {
   readonly new?: boolean;
   readonly id?: string;
-  /** Ask in a copy of the last so many turns, or of all. */
+  /** Ask in a copy of this many last turns, or of all. */
   readonly fork?: number | true;
   readonly replay?: boolean;
   readonly label?: readonly Label[];
@@ -46,7 +48,6 @@ export interface ConversationFlags extends CompactFlag {
   readonly opened?: ConversationWriter;
 }
 
-const MAX_TITLE_LENGTH = 60;
 const POLL_MS = 200;
 
 /** Undefined for a new one. Throws what `findConversation` and the store throw. */
@@ -107,7 +108,7 @@ async function findDefault(context: CommandContext): Promise<ConversationId | un
   if (word === undefined) return undefined;
   if (word === "ask")
     throw usageError(
-      "Which conversation? conversation.default_id is ask.",
+      'No conversation is active, and conversation.default_id is "ask".',
       "Name one with --id, or start one with -n.",
     );
   try {
@@ -120,7 +121,7 @@ async function findDefault(context: CommandContext): Promise<ConversationId | un
   }
 }
 
-/** Nothing else can be meant: loading it tells whether there is such a conversation. */
+/** It cannot be a keyword or a title. Loading it shows whether the conversation exists. */
 function isWholeId(word: string): boolean {
   return word.startsWith("jp-c");
 }
@@ -166,7 +167,7 @@ async function fork(
     keep: keepForked(found, last),
   });
   output.notice(`Forked ${found.id} to ${id}.`);
-  if (isIncomplete(found.stream)) output.notice("The incomplete turn is only in the original.");
+  if (isIncomplete(found.stream)) output.notice("The incomplete turn was not copied.");
   return id;
 }
 
@@ -211,7 +212,7 @@ function createOptions(
 ): WorkspaceCreateOptions {
   return {
     ...configForNewConversation(config, clock),
-    title: flags.title ?? truncate(firstLine(message), MAX_TITLE_LENGTH),
+    title: flags.title ?? titleOf(message, config),
     isLocal: flags.local ?? config.conversation?.start_local ?? false,
   };
 }
@@ -249,22 +250,29 @@ async function restoreModel(
   return old && `${old.provider}/${old.name}`;
 }
 
-interface FailedTurn {
+interface EndedTurn {
   readonly loaded: Pick<TrustedConfig, "layers" | "config">;
   readonly conversation: ConversationWriter;
   readonly context: CommandContext;
+  /** The server could not say whether it has the model. */
+  readonly isNameInDoubt: boolean;
 }
 
-/** A mistyped model must not stick to the conversation. */
-export async function rethrowUnknownModel(
-  error: unknown,
-  { loaded, conversation, context }: FailedTurn,
-): Promise<never> {
-  if (!(error instanceof ProviderError) || error.kind !== "unknown_model") throw error;
+/** A mistyped model must not stick to the conversation: one whose name is in doubt stays once it has replied. */
+export async function forgetWrongModel(
+  { loaded, conversation, context, isNameInDoubt }: EndedTurn,
+  error?: unknown,
+): Promise<void> {
+  const isUnknown = error instanceof ProviderError && error.kind === "unknown_model";
+  if (!isUnknown && (!isNameInDoubt || hasReply(conversation))) return;
   const restored = await restoreModel(conversation, loaded, context);
   if (restored !== undefined)
     context.output.notice(`This conversation keeps using ${oneLine(restored)}.`);
-  throw error;
+}
+
+function hasReply({ stream }: ConversationWriter): boolean {
+  const replies = new Set(["chat_response", "tool_call_request"]);
+  return lastTurnOf(stream.entries).some(({ type }) => replies.has(type));
 }
 
 /** Another process may be about to release the lock. */

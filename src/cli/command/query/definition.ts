@@ -17,8 +17,12 @@ export function defineQuery(definition: Command): void {
     .argument("[words...]", "Your message; @file reads it from a file")
     .option("-n, --new", "Start a new conversation")
     .option("--id <target>", "Continue this conversation")
-    .option("-r, --replay", "Send the last message again; words are added to it, -e edits it")
-    .option("--fork [turns]", "Ask in a copy, of the last <turns> turns or all", parseForkTurns)
+    .option("-r, --replay", "Send the last message again; words add to it, -e edits it")
+    .option(
+      "--fork [turns]",
+      "Ask in a copy of the conversation, or of its last <turns> turns",
+      parseForkTurns,
+    )
     .addOption(labelOption("Label the conversation: key or key=value; repeatable"))
     .option("--title <title>", "Title of a new conversation")
     .option("-l, --local", "Store a new conversation outside the workspace, for you alone")
@@ -57,10 +61,10 @@ conversation remembers what you set with -m, -p, -t, -T, -a and --cfg.
 @path in the message attaches a file or a folder like -a, if the path exists.
 Write \\@path to send it as text, and @"a path" for one with spaces. Attachments
 are read again for each turn. A file from outside the workspace is copied into
-the conversation. \`jp attachment\` lists them and takes them off again.
+the conversation. \`jp attachment\` lists and removes attachments.
 
-With -r, the new turn takes the place of the last one: the model no longer sees
-that one, which stays on record. jp says how to go back to it.
+With -r, the new turn replaces the last one: the model no longer sees it, but it
+stays on record. jp prints the command that goes back to it.
 
 With JP_PLAIN=1, questions are plain lines of text, for screen readers and
 simple terminals.

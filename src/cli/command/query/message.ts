@@ -3,11 +3,12 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { namesSecretFile, type PartialConfig } from "../../../config/index.ts";
+import type { PartialConfig } from "../../../config/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { JpError, systemErrorCode } from "../../../util/index.ts";
 import { attachmentCode, namingPlace } from "../../attachments.ts";
 import { type CommandContext, warn } from "../../context.ts";
+import { usageError } from "../../exit-status.ts";
 import { type EditedText, editText, findEditor } from "../../editor.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 import { completeFile } from "../session/completion.ts";
@@ -18,6 +19,10 @@ export interface MessageFlags extends InteractionFlags {
   readonly edit?: boolean;
   /** What the message starts with. */
   readonly before?: string;
+  /** The command has something to do without one. */
+  readonly isOptional?: boolean;
+  /** The user has typed that too, so what it mentions is attached. */
+  readonly isBeforeTyped?: boolean;
 }
 
 export interface Message {
@@ -32,10 +37,10 @@ interface MessageContext extends CommandContext {
   readonly config: PartialConfig;
 }
 
-/** Undefined if it is empty. Throws `file_not_read`, and what the editor throws. */
+/** Undefined if it is left empty. Throws `usage` if there is none, `file_not_read`, and what the editor throws. */
 export async function readMessage(
   words: readonly string[],
-  { edit, before = "", ...interaction }: MessageFlags,
+  { edit, before = "", isBeforeTyped = false, isOptional = false, ...interaction }: MessageFlags,
   context: MessageContext,
 ): Promise<Message | undefined> {
   const { host } = context;
@@ -44,13 +49,25 @@ export async function readMessage(
   const join = (first: string) =>
     [before, first, piped].filter((part) => part.trim() !== "").join("\n\n");
   const isEdited = edit ?? (join(said.text) === "" && host.stdin.isTTY === true);
-  const given = { text: join(said.typed ?? said.text), isTyped: piped === "", before };
+  const given = {
+    text: join(said.typed ?? said.text),
+    isTyped: piped === "",
+    before: isBeforeTyped ? "" : before,
+  };
   const message = isEdited
     ? await editMessage(given, interaction, context)
     : { ...said, text: join(said.text) };
   if (message.text.trim() !== "") return message;
   await message.draft?.discard();
+  if (!isEdited && !isOptional) throw noMessageError();
   return undefined;
+}
+
+function noMessageError(): JpError {
+  return usageError(
+    "The message is empty: nothing to ask.",
+    'Pass words (jp query "Why?"), a file (jp query @question.md), or pipe text in.',
+  );
 }
 
 /** Keeps the draft until the conversation has recorded it. Throws what the action throws. */
@@ -100,14 +117,13 @@ export async function withMentions(
   if (!typed.includes("@")) return { text: typed };
   const { findMentions } = await attachmentCode();
   const place = namingPlace(context);
-  const { text: sent, paths: mentioned } = findMentions(typed, place);
-  const known = new Set(findMentions(before, place).paths);
-  const paths = mentioned.filter((file) => !known.has(file));
-  for (const file of paths.filter(namesSecretFile)) {
+  const { text: sent, paths, secretPaths } = findMentions(typed, place);
+  const { paths: known, secretPaths: knownSecrets } = findMentions(before, place);
+  for (const file of secretPaths.filter((one) => !knownSecrets.includes(one))) {
     const reason = "is not attached, because it may contain passwords or keys";
     warn(`@${file} ${reason}. To attach it: -a, or /attach in a session.`, context.output);
   }
-  return { text: sent, mentions: paths.filter((file) => !namesSecretFile(file)) };
+  return { text: sent, mentions: paths.filter((file) => !known.includes(file)) };
 }
 
 /** A file that was named on the command line. Throws `file_not_read`. */

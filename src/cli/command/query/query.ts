@@ -7,14 +7,16 @@ import {
   resolveLimits,
 } from "../../../config/index.ts";
 import { findSchema } from "../../../conversation/index.ts";
+import type { McpServers } from "../../../mcp/index.ts";
 import type { Model, Providers } from "../../../provider/index.ts";
 import {
   type AnswersFile,
   configuredCompaction,
   createTurn,
-  openConfiguredServers,
   openProviders,
   openTools,
+  serversForTurn,
+  switchServerTools,
   type Tools,
 } from "../../../runtime/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
@@ -40,18 +42,22 @@ import {
   type LoadedAssistant,
   requestParts,
 } from "./assistant.ts";
-import { checkAnswers, readAnswers } from "./expectations.ts";
 import { compactBeforeTurn } from "./compact.ts";
 import {
   activate,
   type ConversationFlags,
+  forgetWrongModel,
   loadConversation,
   openConversation,
   type OpenedConversation,
   recordChange,
-  rethrowUnknownModel,
 } from "./conversation.ts";
+import { assertData, checkAnswers, readAnswers, readSchema } from "./expectations.ts";
+import { menuFor, watchSignals } from "./interrupt.ts";
+import { withSavedDraft, type Message, type MessageFlags, readMessage } from "./message.ts";
+import { reportDenials, reportNoMessage, reportTurnEnd } from "./report.ts";
 import {
+  chooseReplay,
   chooseStart,
   type DeferFlags,
   type IncompleteTurnFlags,
@@ -59,17 +65,11 @@ import {
   openCalls,
   printPending,
   type Start,
+  startReplay,
 } from "./start.ts";
-import { menuFor } from "./interrupt.ts";
-import { withSavedDraft, type Message, type MessageFlags, readMessage } from "./message.ts";
-import { chooseReplay, startReplay } from "./start.ts";
-import { reportDenials, reportNoMessage, reportTurnEnd } from "./report.ts";
-import { watchSignals } from "./interrupt.ts";
-import { assertData, readSchema } from "./expectations.ts";
 import { TextView } from "./text-view.ts";
-import { viewSettings } from "./view.ts";
 import { generateTitle } from "./title.ts";
-import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
+import { createJsonView, menuWithScreen, type TurnView, viewSettings, withScreen } from "./view.ts";
 
 export interface QueryFlags
   extends
@@ -95,11 +95,18 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
     hasMessage: words.length > 0,
     readMessage: async (start, config) => {
       if (start.type !== "new" && start.type !== "replay") return { text: "" };
-      const before = start.type === "replay" ? start.request.content : "";
-      const text = start.type === "new" ? start.text : undefined;
-      const edit = options.showPrompt === true ? false : text === undefined ? options.edit : true;
-      const flags = { ...options, before, ...(edit !== undefined && { edit }) };
-      return readMessage(text === undefined ? words : [text], flags, { ...context, config });
+      const { continueTurn = false, discardTurn = false, showPrompt = false } = options;
+      const before = start.type === "replay" ? start.request.content : start.text;
+      const isEdited = start.type === "new" && start.text !== undefined;
+      const edit = showPrompt || continueTurn ? false : isEdited ? true : options.edit;
+      const flags = {
+        ...options,
+        ...(before !== undefined && { before }),
+        isBeforeTyped: isEdited && start.isForeign !== true,
+        isOptional: showPrompt || continueTurn || discardTurn,
+        ...(edit !== undefined && { edit }),
+      };
+      return readMessage(isEdited ? [] : words, flags, { ...context, config });
     },
     onNoMessage: (wasIncomplete) => reportNoMessage(options, wasIncomplete, context),
   });
@@ -113,6 +120,8 @@ export interface Query {
   /** Undefined if there is none. A turn that is continued needs none: an empty one. */
   readonly readMessage: (start: Start, config: PartialConfig) => Promise<Message | undefined>;
   readonly onNoMessage: (wasIncomplete: boolean) => void;
+  /** Those of a session. Without them, the turn starts and closes its own. */
+  readonly servers?: McpServers;
   /** Called before the turn starts, which it does unless this returns false. */
   readonly onOpen?: (conversation: ConversationWriter) => boolean;
 }
@@ -125,12 +134,13 @@ export async function runQuery({
   readMessage: read,
   onNoMessage,
   onOpen,
+  servers: shared,
 }: Query): Promise<void> {
   const answers = await readAnswers(given.answers, context);
   // The file stands in for the person.
   const isDetached = answers !== undefined || given.defer === true;
   const options = isDetached ? { ...given, nonInteractive: true } : given;
-  const { schema: schemaText } = options;
+  const { schema: schemaText, directives = [] } = options;
   const schema = schemaText === undefined ? undefined : await readSchema(schemaText, context);
   const found = await loadConversation(context, options);
   const loaded = await loadAssistant(context, options, found);
@@ -142,11 +152,8 @@ export async function runQuery({
   // Fail on an unavailable model before anything is written.
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
   const providers = openProviders(machineOf(context), config, { onSent });
-  const model = await findModel(
-    providers,
-    loaded,
-    found !== undefined && options.model === undefined,
-  );
+  const isNew = found === undefined;
+  const chosen = await findModel(providers, loaded, { ...options, isNew, context });
   const toRecord = { config: withUntrusted(loaded), message: "", flags: options };
   await using left = await openIncomplete(context, found, toRecord);
   const asking = { ...context, config };
@@ -155,11 +162,14 @@ export async function runQuery({
   // Report problems before the user writes a message in the editor.
   const message = await read(start, config);
   if (message === undefined) return onNoMessage(left !== undefined);
-  await using servers = openConfiguredServers(machineOf(context), config);
+  await using open = await serversForTurn(machineOf(context), config, shared);
+  const { servers } = open;
   const { attached, ...opened } = await withSavedDraft(message, context, async () => {
     // What cannot be attached is not recorded either.
     const names = attachmentNames(options, message.mentions);
-    const all = await attachToTurn({ ...loaded, model, servers }, names, context);
+    const switched = await switchServerTools(config, { directives, servers });
+    const turn = { ...loaded, ...chosen, config: switched, servers };
+    const all = await attachToTurn(turn, names, context);
     const changed = { ...toRecord, config: withUntrusted(all.loaded), message: message.text };
     const conversation = left ?? (await openConversation(context, found, changed));
     if (left !== undefined) await recordChange(left, changed.config, context);
@@ -168,7 +178,7 @@ export async function runQuery({
   await using conversation = opened.conversation;
   const replay = startReplay(start, conversation, { ...options, output: context.output });
   if (onOpen?.(conversation) === false) return;
-  await using tools = openTools(machineOf(context), config, {
+  await using tools = openTools(machineOf(context), attached.loaded.config, {
     conversation: conversation.id,
     servers,
   });
@@ -176,8 +186,7 @@ export async function runQuery({
   const environment = { context, options, ...attached, providers, tools, conversation };
   const isResumed = start.type === "resume";
   const wanted = isResumed ? findSchema(conversation.stream) : (schema ?? replay?.schema);
-  const isNew = found === undefined;
-  const parts = { ...environment, model, answers, schema: wanted, requestSent, isNew };
+  const parts = { ...environment, ...chosen, answers, schema: wanted, requestSent, isNew };
   await runToEnd(parts, isResumed ? undefined : { content: message.text, ...replay });
 }
 
@@ -204,7 +213,16 @@ async function findStart(
 async function runToEnd(parts: TurnContext, message: TurnMessage | undefined): Promise<void> {
   const { context, options, loaded, providers, conversation } = parts;
   const { answers, schema, requestSent, isNew } = parts;
-  const turn = runTurn(parts, message).catch((error: unknown) => rethrowUnknownModel(error, parts));
+  const turn = runTurn(parts, message).then(
+    async (end) => {
+      await forgetWrongModel(parts);
+      return end;
+    },
+    async (error: unknown) => {
+      await forgetWrongModel(parts, error);
+      throw error;
+    },
+  );
   const after = Promise.race([requestSent, turn.catch(() => {})]);
   const { config } = loaded;
   const { clock } = context;
@@ -254,6 +272,7 @@ interface TurnContext {
   readonly loaded: LoadedAssistant;
   readonly providers: Providers;
   readonly model: Model;
+  readonly isNameInDoubt: boolean;
   readonly tools: Tools;
   readonly conversation: ConversationWriter;
   readonly answers: AnswersFile | undefined;
@@ -329,6 +348,10 @@ function createView(parts: TurnContext): TurnView {
   const { output, clock } = context;
   if (options.format === "json") return createJsonView(output);
   const { style = {} } = loaded.config;
+  const { reasoning } = loaded.assistant.parameters;
+  // Not every provider can leave it out.
+  const isExcluded = reasoning?.type !== "off" && reasoning?.isHidden === true;
+  const hideReasoning = isExcluded || options.hideReasoning === true;
   const wantsText = wantsPlainText(context, loaded.config);
   const now = () => clock.now().getTime();
   return new TextView({
@@ -339,8 +362,8 @@ function createView(parts: TurnContext): TurnView {
     clock,
     model: assistantName(loaded.assistant, model),
     requestSent,
-    tools: tools.settings,
-    ...viewSettings(style, options),
+    tools: { get: (name) => tools.settings.get(name) },
+    ...viewSettings(style, { hideReasoning }),
     isStructured: schema !== undefined,
     isVerbose: options.verbose ?? false,
   });

@@ -137,13 +137,10 @@ export class ReplyView {
     );
   }
 
-  /** Starts a new line on the screen, for a notice below unfinished text. */
+  /** Starts a new line on the screen, for a notice or a prompt below unfinished text. */
   breakLine(): void {
-    const { output } = this.#options;
-    if (this.#block === undefined) return;
-    const { type, isLineOver } = this.#block;
-    if (type === "reasoning") this.#reasoning?.breakLine();
-    else if (!isLineOver && output.isTerminal) output.noticePiece("\n");
+    if (this.#block?.type === "reasoning") this.#reasoning?.breakLine();
+    else this.#markdown?.breakLine();
   }
 
   end(): Promise<void> | void {

@@ -11,11 +11,9 @@ export function reportNoMessage(
   { output }: CommandContext,
 ): void {
   if (discardTurn && wasIncomplete) return output.notice("The incomplete turn is closed.");
-  output.notice(
-    continueTurn
-      ? "The last turn is complete: nothing to continue."
-      : "The message is empty: nothing to ask.",
-  );
+  if (continueTurn) return output.notice("The last turn is complete: nothing to continue.");
+  if (discardTurn) return output.notice("The last turn is complete: nothing to close.");
+  output.notice("The message is empty: nothing to ask.");
 }
 
 /** Throws `ExitStatus` unless the turn succeeded. */

@@ -4,22 +4,29 @@ import type { PartialConfig } from "../../../config/index.ts";
 import { eventToPlainJson, type ProviderEvent } from "../../../conversation/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
 import { jsonLine, neutralize } from "../../../render/index.ts";
-import { createTurn, openConfiguredServers, openTools } from "../../../runtime/index.ts";
+import {
+  createTurn,
+  openConfiguredServers,
+  openTools,
+  switchServerTools,
+} from "../../../runtime/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import { assertNever, type JsonObject } from "../../../util/index.ts";
 import { type AttachmentFlags, attachmentNames, attachToTurn } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
-import { machineOf } from "../../load-config.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { type LoadedAssistant, requestParts, type RequestParts } from "./assistant.ts";
 import { type ConversationFlags, openConversation } from "./conversation.ts";
-import type { Start } from "./start.ts";
 import type { Message } from "./message.ts";
-import { chooseReplay, replayed } from "./start.ts";
+import { chooseReplay, replayed, type Start } from "./start.ts";
 
 interface Preview {
   readonly context: CommandContext;
-  readonly options: AttachmentFlags & ConversationFlags & Pick<Partial<ShownPrompt>, "format">;
+  readonly options: AttachmentFlags &
+    ConversationFlags &
+    Pick<ConfigFlags, "directives"> &
+    Pick<Partial<ShownPrompt>, "format">;
   readonly loaded: LoadedAssistant;
   readonly schema: JsonObject | undefined;
   readonly found: Conversation | undefined;
@@ -32,14 +39,16 @@ export async function previewPrompt(preview: Preview): Promise<void> {
   const { config, assistant } = loaded;
   const start: Start = options.replay === true ? chooseReplay(found) : { type: "new" };
   const message = await readMessage(start, config);
-  if (message === undefined) throw usageError("Give the message to show the prompt for.");
+  if (message === undefined) throw usageError("--show-prompt needs a message.");
   const model = new CapturingModel(`${assistant.model.provider}/${assistant.model.name}`);
   await using servers = openConfiguredServers(machineOf(context), config);
   const names = attachmentNames(options, message.mentions);
-  const attached = await attachToTurn({ ...loaded, model, servers }, names, context);
+  const { directives = [] } = options;
+  const switched = { ...loaded, config: await switchServerTools(config, { directives, servers }) };
+  const attached = await attachToTurn({ ...switched, model, servers }, names, context);
   const opened = { config, message: message.text, flags: { ...options, persist: false } };
   await using conversation = await openConversation(context, found, opened);
-  await using tools = openTools(machineOf(context), config, {
+  await using tools = openTools(machineOf(context), switched.config, {
     conversation: conversation.id,
     servers,
   });
@@ -139,9 +148,9 @@ function eventText(event: ProviderEvent): string {
       return titled(content.type === "reasoning" ? "assistant, reasoning" : "assistant", text);
     }
     case "tool_call_request":
-      return titled(`call of ${event.name}`, JSON.stringify(event.arguments));
+      return titled(`call to ${event.name}`, JSON.stringify(event.arguments));
     case "tool_call_response":
-      return titled(event.isError ? "result, an error" : "result", event.content);
+      return titled(event.isError ? "result (error)" : "result", event.content);
     default:
       return assertNever(event);
   }

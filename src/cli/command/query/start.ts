@@ -1,4 +1,4 @@
-/** How a turn of `jp query` starts: new, in place of the last one, or as one that another process has left incomplete. */
+/** How a turn of `jp query` starts: new, replacing the last one, or continuing one that another process left incomplete. */
 import { closeTurn, type TurnMessage } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
 import {
@@ -48,12 +48,17 @@ interface StartFlags extends IncompleteTurnFlags {
   readonly conversationId: ConversationId;
 }
 
-/** How to go on: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
+/** How to continue: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
 export type Start =
   | { readonly type: "resume" }
-  /** With a new one in place of the turn that has this request. */
+  /** With a new one that replaces the turn with this request. */
   | { readonly type: "replay"; readonly request: ChatRequest }
-  | { readonly type: "new"; readonly text?: string }
+  | {
+      readonly type: "new";
+      readonly text?: string;
+      /** The text may come from someone else: what it mentions is not attached. */
+      readonly isForeign?: boolean;
+    }
   | { readonly type: "quit" };
 
 export function isIncomplete(stream: ConversationStream): boolean {
@@ -70,7 +75,7 @@ interface AskingContext extends CommandContext {
   readonly config: PartialConfig;
 }
 
-/** Throws `usage`, and `incomplete_turn` and `foreign_turn` if no one can be asked. */
+/** Throws `usage`, and `incomplete_turn` and `foreign_turn` if no terminal is available. */
 export async function chooseStart(
   conversation: ConversationWriter,
   flags: StartFlags,
@@ -107,7 +112,7 @@ export async function chooseStart(
 
 /**
  * A clone may bring a turn whose calls this user has never permitted, with the permission on record. Throws
- * `foreign_turn` if no one can be asked.
+ * `foreign_turn` if no terminal is available.
  */
 async function confirmForeign(
   { stream, id, isOwnTurn }: ConversationWriter,
@@ -148,7 +153,7 @@ function foreignError(id: string): JpError {
 }
 
 async function ask(
-  { stream }: ConversationWriter,
+  { stream, isOwnTurn }: ConversationWriter,
   flags: StartFlags,
   { config, ...context }: AskingContext,
 ): Promise<Start> {
@@ -179,7 +184,7 @@ async function ask(
   if (answer === "resume") return { type: "resume" };
   if (answer === "discard") return { type: "new" };
   return answer === "edit" && request !== undefined
-    ? { type: "new", text: request }
+    ? { type: "new", text: request, isForeign: !isOwnTurn }
     : { type: "quit" };
 }
 
@@ -212,11 +217,11 @@ function incompleteError(lines: readonly string[], id: string): JpError {
 export interface DeferFlags {
   /** Leave everything that needs a person for later. */
   readonly defer?: boolean;
-  /** The same, but for this call. */
+  /** The same, except for this call. */
   readonly onlyCall?: string;
 }
 
-/** What waits, and how to answer it. */
+/** Prints what is waiting, and how to answer it. */
 export function printPending(
   stream: ConversationStream,
   { output }: CommandContext,
@@ -229,7 +234,7 @@ export function printPending(
   return pending;
 }
 
-/** The message of the last turn. Throws `nothing_to_replace`, and `incomplete_turn` for one that may still do something. */
+/** The message of the last turn. Throws `nothing_to_replace`, and `incomplete_turn` if the turn may still do something. */
 export function chooseReplay(conversation: Conversation | undefined): Start {
   const request = conversation && findRequest(lastTurnOf(conversation.stream.entries));
   if (conversation === undefined || request === undefined) {
@@ -240,8 +245,8 @@ export function chooseReplay(conversation: Conversation | undefined): Start {
 }
 
 /**
- * What the new turn takes from the one it replaces, if it replaces one. Says where that one stays. Throws `record_changed` if another
- * process has used the conversation since the request was read.
+ * What the new turn takes from the one it replaces, if it replaces one. Prints how to go back to that one. Throws
+ * `record_changed` if another process has used the conversation since the request was read.
  */
 export function startReplay(
   start: Start,
@@ -252,9 +257,13 @@ export function startReplay(
   const { request } = start;
   const last = findRequest(lastTurnOf(stream.entries));
   if (last?.timestamp !== request.timestamp || last.content !== request.content) {
-    throw new JpError("record_changed", "Another process has used the conversation meanwhile.", {
-      hint: "Look at it with `jp conversation print`, and try again.",
-    });
+    throw new JpError(
+      "record_changed",
+      "Another process has used the conversation in the meantime.",
+      {
+        hint: "Look at it with `jp conversation print`, and try again.",
+      },
+    );
   }
   const number = turnsOf(stream.entries).length;
   const asked = oneLine(firstLine(request.content));
@@ -267,7 +276,7 @@ export function startReplay(
   return replayed(request);
 }
 
-/** The same message but for its text, in place of the turn that has this request. */
+/** The same message, except for its text. It replaces the turn with this request. */
 export function replayed({ schema, files }: ChatRequest): Omit<TurnMessage, "content"> {
   return {
     replacesTurn: true,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { verifies } from "../../../../test/conformance/manifest.ts";
 import type { TurnUpdate } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
 import {
@@ -234,6 +235,7 @@ describe("what a tool says to the user", () => {
   };
 
   test("is shown as the assistant's words, without a line for the call", async () => {
+    verifies("094/view/shown-as-chat");
     const { view, shown } = tell({ tools: toolsWith({}) });
     await view.end(undefined);
     const printed = shown.filter((text) => !text.startsWith("status")).join("");
@@ -253,6 +255,7 @@ describe("what a tool says to the user", () => {
   });
 
   test("is part of the result, by whom it is for, if the style says so", async () => {
+    verifies("094/style/by-audience");
     const style = { header: true, inline_results: { user: 1, assistant: "full" } };
     const { view, shown } = tell({ tools: toolsWith(style) });
     await view.end(undefined);
@@ -265,10 +268,29 @@ describe("what a tool says to the user", () => {
   });
 });
 
+test.each([
+  [
+    "announced with the time that is left",
+    4000,
+    ["warning: no route. Trying again in 2 s (2/30)."],
+  ],
+  ["not announced if it has happened meanwhile", 8000, []],
+])("a retry that starts while a prompt is open is %s", async (_, openMs, warnings) => {
+  const { view, shown, clock } = createView();
+  const error = new ProviderError("overloaded", "no route", { isRetryable: true });
+  await view.aside(async () => {
+    clock.advance(1000);
+    view.observe(retryOf(error, 2, 5000));
+    clock.advance(openMs - 1000);
+  });
+  await view.end({ type: "done", reason: "stop" });
+  expect(shown.filter((line) => line.startsWith("warning"))).toEqual(warnings);
+});
+
 type Warning = Extract<InquiryUpdate, { readonly type: "notice" | "retry_start" }>;
 
-function retryOf(error: ProviderError, retry: number): Warning {
-  return { type: "retry_start", error, retry, maxRetries: 30, delayMs: 2000 };
+function retryOf(error: ProviderError, retry: number, delayMs = 2000): Warning {
+  return { type: "retry_start", error, retry, maxRetries: 30, delayMs };
 }
 
 function about(id: string, tool: string, update: InquiryUpdate): TurnUpdate {
@@ -293,6 +315,7 @@ describe("style", () => {
     ["timer", "status Reasoningstatus Reasoning"],
     [9, "│ Let me th…\n"],
     [{ truncate: { characters: 3 } }, "│ Let…\n"],
+    ["summary", "│ Let me think about it.\n"],
   ])("reasoning.display = %j", async (display, shown) => {
     expect(await reason({ reasoning: { display } })).toBe(shown);
   });

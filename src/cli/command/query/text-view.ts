@@ -44,6 +44,8 @@ export class TextView implements TurnView {
   #document: { readonly data: Json } | undefined;
   /** When the current request to the model began. */
   #cycleSince = 0;
+  /** When the last prompt was closed. */
+  #asideUntil = Number.NEGATIVE_INFINITY;
   /** Set while a code block waits for its highlighter. Everything after it waits too. */
   #waiting: Promise<void> | undefined;
 
@@ -70,11 +72,13 @@ export class TextView implements TurnView {
     if (this.#reply.isRecorded) this.#inOrder(() => this.#reply.end());
     await this.#waiting;
     this.#options.status.clear();
+    this.#reply.breakLine();
     const { promise: isOver, resolve } = Promise.withResolvers<void>();
     this.#wait(isOver); // Updates in between are shown afterwards.
     try {
       return await action();
     } finally {
+      this.#asideUntil = this.#options.clock.now().getTime();
       this.#options.status.resume();
       resolve();
     }
@@ -148,7 +152,7 @@ export class TextView implements TurnView {
         return undefined;
       case "retry_start":
       case "notice":
-        return this.#warnAbout(update);
+        return this.#warnAbout(update, at);
       case "inquiry_update":
         return this.#showInquiry(update, at);
       case "summary_start":
@@ -175,14 +179,18 @@ export class TextView implements TurnView {
 
   #showInquiry(asked: Extract<TurnUpdate, { readonly type: "inquiry_update" }>, at: number): void {
     const { update } = asked;
-    if (update.type === "retry_start" || update.type === "notice") this.#warnAbout(update);
+    if (update.type === "retry_start" || update.type === "notice") this.#warnAbout(update, at);
     if (update.type === "response_end") this.#usage = addUsage(this.#usage, update.usage);
     this.#calls.askModel(asked, at);
     this.#showRunning();
   }
 
-  #warnAbout(update: Extract<TurnUpdate, { readonly type: "retry_start" | "notice" }>): void {
-    const text = update.type === "notice" ? update.message : describeRetry(update);
+  #warnAbout(
+    update: Extract<TurnUpdate, { readonly type: "retry_start" | "notice" }>,
+    at: number,
+  ): void {
+    const waitedMs = Math.max(0, this.#asideUntil - at); // For a prompt to be closed.
+    const text = update.type === "notice" ? update.message : describeRetry(update, waitedMs);
     if (text === "") return;
     this.#reply.breakLine();
     this.#print(() => warn(text, this.#options.output));
@@ -259,10 +267,13 @@ export class TextView implements TurnView {
 }
 
 /** One line: what the model no longer sees, and how to get it back. */
-export function describeNewCompaction(compaction: Compaction): string {
+export function describeNewCompaction(
+  compaction: Compaction,
+  undo = "jp conversation compact --reset",
+): string {
   const why = compaction.isAutomatic === true ? ": the context window is filling up" : "";
   const what = `Compacted ${describeTurns(compaction)} (${describeCompaction(compaction)})${why}.`;
-  return `${what} To undo: jp conversation compact --reset`;
+  return `${what} To undo: ${undo}`;
 }
 
 /** Empty if the provider reported nothing. */
@@ -273,16 +284,19 @@ function describeTokens(usage: Usage): string {
 
 const ASKS_AGAIN = "The answer does not fit the schema. Asking again.";
 
-/** A server that is starting is tried many times, which is worth only one line. */
-function describeRetry({
-  error,
-  retry,
-  maxRetries,
-  delayMs,
-}: Extract<TurnUpdate, { readonly type: "retry_start" }>): string {
+/**
+ * Empty for a retry that has happened while a prompt was open, and for all but the first while a server is starting:
+ * it is tried many times.
+ */
+function describeRetry(
+  { error, retry, maxRetries, delayMs }: Extract<TurnUpdate, { readonly type: "retry_start" }>,
+  waitedMs: number,
+): string {
+  const leftMs = delayMs - waitedMs;
+  if (waitedMs > 0 && leftMs <= 0) return "";
   const problem = error.message.replace(/[.:]?$/, "");
   if (error.kind === "starting") return retry === 1 ? `${problem}. Waiting up to a minute.` : "";
-  const when = delayMs < 1000 ? "at once" : `in ${Math.round(delayMs / 1000)} s`;
+  const when = leftMs < 1000 ? "at once" : `in ${Math.round(leftMs / 1000)} s`;
   return `${problem}. Trying again ${when} (${retry}/${maxRetries}).`;
 }
 

@@ -53,13 +53,28 @@ const SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
+/** The title of a new conversation that was given none: the heading or the first line of its first message. */
+export function titleOf(message: string, config: PartialConfig): string {
+  return truncate(headingOf(message, config) ?? firstLine(message), MAX_TITLE_LENGTH);
+}
+
+/** The heading that the message starts with, unless the config says that headings are not titles. */
+function headingOf(message: string, { conversation }: PartialConfig): string | undefined {
+  if (conversation?.title?.from_heading === false) return undefined;
+  const [first = "", second = ""] = message.trimStart().split("\n", 2);
+  if (/^#{1,6}[ \t]/.test(first))
+    return first.trimEnd().replace(/^#+/, "").replace(/ #+$/, "").trim() || undefined;
+  return /^ {0,3}(?:=+|-+)$/.test(second.trimEnd()) ? first.trim() : undefined;
+}
+
 /** Undefined unless the config asks for titles, and if there is one already. */
 export function generateTitle(
   request: TitleRequest,
   { title: given, persist = true }: { readonly title?: string; readonly persist?: boolean },
 ): GeneratedTitle | undefined {
   const { auto, model } = request.config.conversation?.title?.generate ?? {};
-  const isWanted = auto ?? model?.id !== undefined;
+  const isWanted =
+    (auto ?? model?.id !== undefined) && headingOf(request.message, request.config) === undefined;
   if (!isWanted || given !== undefined || !persist) return undefined;
   const stop = new AbortController();
   const asked = request.after.then(() => askForTitle(request, stop.signal)).catch(() => undefined);

@@ -127,6 +127,8 @@ function reasoningOf({ reasoning = {} }: Style): ReasoningDisplay {
       return { type: display };
     case "timer": // The status line shows the time anyway.
       return { type: "progress" };
+    case "summary": // Of other versions; a warning says that it has no effect.
+      return { type: "full" };
     default:
       return { type: "start", characters: Number(display) };
   }

@@ -17,7 +17,7 @@ export function defineServe(definition: Command): void {
       `
 Serves a page and an API where you answer what is waiting, and read
 conversations. Prints a link that logs you in. The link works once; press Enter
-for another one. Other people, and programs, log in with a token of their own:
+for another one. Other people, and programs, log in with their own tokens:
 see \`jp serve people\`.
 
 On an address that other machines can reach, jp requires HTTPS. Pass --tls-cert

@@ -2,10 +2,11 @@
 import { applyDirectives, foldLayers, resolveAssistant } from "../../../config/index.ts";
 import type { InquiryId } from "../../../conversation/index.ts";
 import { oneLine, wrapProse } from "../../../render/index.ts";
+import { isLocalProvider } from "../../../provider/index.ts";
 import { openProviders } from "../../../runtime/index.ts";
 import type { Candidate } from "../../../terminal/index.ts";
 import { booleanQuestion } from "../../../tool/index.ts";
-import { findClosest, messageOf } from "../../../util/index.ts";
+import { messageOf } from "../../../util/index.ts";
 import { nameAttachments } from "../../attachments.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
@@ -13,9 +14,11 @@ import { effectiveConfig, loadConfig, machineOf } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
 import { listAttached, notAttached, removeAttachments } from "../attachment.ts";
 import { compact, type CompactFlags } from "../conversation/compact.ts";
-import { editConversation } from "../conversation/edit.ts";
+import { editMetadata } from "../conversation/edit.ts";
+import { checkName } from "../query/assistant.ts";
 import { listTools } from "../tool/list.ts";
 import { showConversationUsage } from "../usage.ts";
+import type { CompletedCommand } from "./completion.ts";
 import type { Session } from "./loop.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
 
@@ -56,10 +59,15 @@ export const COMMANDS: readonly SessionCommand[] = [
   },
   {
     name: "edit",
-    help: "Edit the last message and send it again",
+    help: "Edit and resend the last message",
     run: async (_, session) => replay("", session, true),
   },
-  { name: "fork", usage: "[turns]", help: "Continue in a copy, of the last turns", run: fork },
+  {
+    name: "fork",
+    usage: "[turns]",
+    help: "Continue in a copy of all or the last turns",
+    run: fork,
+  },
   {
     name: "model",
     usage: "[model]",
@@ -77,7 +85,7 @@ export const COMMANDS: readonly SessionCommand[] = [
   {
     name: "attach",
     usage: "[path|rm path]",
-    help: "List attachments, attach something, or take it off",
+    help: "List, add or remove attachments",
     takesFile: true,
     run: attach,
   },
@@ -90,22 +98,30 @@ export const COMMANDS: readonly SessionCommand[] = [
   },
   {
     name: "cost",
-    help: "Show what this conversation has cost",
+    help: "Show the cost of this conversation",
     run: async (_, session) => cost(session),
   },
   { name: "title", usage: "[title]", help: "Show or change the title", run: changeTitle },
   { name: "quit", help: "Leave the session", run: async () => LEFT },
 ];
 
+/** For completion in that session. */
+export function completedCommands(session: Session): readonly CompletedCommand[] {
+  return COMMANDS.map(({ values, ...command }) => ({
+    ...command,
+    ...(values !== undefined && { values: () => values(session) }),
+  }));
+}
+
 const CONTROL_KEYS = [
-  ["Ctrl-C", "Clear the line or stop the turn; twice to leave"],
+  ["Ctrl-C", "Clear the line, or stop the turn; twice to leave"],
   ["Ctrl-D", "Leave the session"],
   ["Ctrl-Z", "Suspend jp; fg continues it"],
 ];
 const DRAWN_KEYS = [
   ["Enter", "Send the message"],
   ["Alt-Enter, \\ Enter", "Start a new line"],
-  ["↑ ↓, Ctrl-R", "Earlier messages, search them"],
+  ["↑ ↓, Ctrl-R", "Browse or search earlier messages"],
   ["@path", "Attach a file or folder; Tab completes it"],
   ["Esc", "Go one step back"],
   ...CONTROL_KEYS,
@@ -114,7 +130,7 @@ const DRAWN_KEYS = [
 const PLAIN_KEYS = [
   ["Enter", "Send the message"],
   ["\\ Enter", "Start a new line"],
-  ["/lines", "Write several lines, up to a line with only a dot"],
+  ["/lines", "Write several lines; a line with only a period ends them"],
   ["@path", "Attach a file or folder"],
   ...CONTROL_KEYS,
 ];
@@ -151,9 +167,11 @@ async function replay(argument: string, session: Session, isEdited = false): Pro
 /** `jp query --fork`. */
 async function fork(argument: string, session: Session): Promise<void> {
   if (session.conversationId === undefined) throw usageError("There is nothing to fork yet.");
-  if (!/^\d*$/.test(argument)) throw usageError("Type /fork, or /fork and a number of turns.");
+  if (!/^\d*$/.test(argument)) throw usageError("Type /fork or /fork <turns>.");
   session.fork = argument === "" ? true : Number(argument);
-  session.context.output.notice("Your next message goes to a copy of this conversation.");
+  const turns = argument === "1" ? "the last turn" : `the last ${argument} turns`;
+  const copied = argument === "" ? "this conversation" : turns;
+  session.context.output.notice(`Your next message goes to a copy of ${copied}.`);
 }
 
 /** The model is checked before the session uses it. */
@@ -167,24 +185,19 @@ async function changeModel(argument: string, session: Session): Promise<void> {
   if (argument === "") return output.notice(`The model is ${oneLine(id)}.`);
   const providers = openProviders(machineOf(context), config);
   await providers.model(provider, name);
-  const listed = await providers
-    .list(provider, AbortSignal.timeout(LIST_TIMEOUT_MS))
-    .then((all) => all.map((one) => one.name))
-    .catch((error: unknown) => {
-      output.notice(`Could not check the name: ${oneLine(messageOf(error))}`);
-      return undefined;
-    });
-  if (listed !== undefined && !listed.includes(name)) {
-    const closest = findClosest(name, listed);
-    const hint = closest === undefined ? "" : `Did you mean ${provider}/${closest}?`;
-    output.notice(oneLine(`${provider} does not list ${name}. ${hint}`));
+  const checked = await checkName(providers, { provider, name });
+  if (checked.type === "unknown")
+    output.notice(`Cannot check the model's name: ${oneLine(messageOf(checked.reason))}`);
+  if (checked.type === "unlisted") {
+    const { error } = checked;
+    if (isLocalProvider(provider)) throw error;
+    // Others may take more names than they list, and refuse wrong ones themselves.
+    output.notice(oneLine(`${error.message} ${error.hint ?? ""}`));
     if (!(await confirm("Use it anyway?", session))) return;
   }
   session.model = argument;
-  output.notice(`The model is ${oneLine(id)} from now on.`);
+  output.notice(`The model is now ${oneLine(id)}.`);
 }
-
-const LIST_TIMEOUT_MS = 5000;
 
 async function confirm(text: string, { prompter, signal }: Session): Promise<boolean> {
   const question = booleanQuestion("confirm", text, { default: false, persistence: "none" });
@@ -192,7 +205,7 @@ async function confirm(text: string, { prompter, signal }: Session): Promise<boo
   return result.type === "answered" && result.answer === true;
 }
 
-/** The conversation remembers what is turned on and off with the next message. */
+/** Takes effect with the next message. The conversation remembers it from then on. */
 async function toggleTools(argument: string, session: Session): Promise<void> {
   const { context } = session;
   const flags = session.configFlags;
@@ -204,10 +217,10 @@ async function toggleTools(argument: string, session: Session): Promise<void> {
   applyDirectives(before, [...session.directives, directive]); // Throws if it is unknown.
   session.directives = [...session.directives, directive];
   const what = name === "" ? "All tools that can be toggled are" : `${oneLine(name)} is`;
-  context.output.notice(`${what} ${state} from the next message on.`);
+  context.output.notice(`${what} ${state}, starting with your next message.`);
 }
 
-/** What is attached goes along with the next message, and the conversation remembers it from then on. */
+/** Attaches to the next message. The conversation remembers it from then on. */
 async function attach(argument: string, session: Session): Promise<void> {
   const { context } = session;
   const { output } = context;
@@ -217,14 +230,14 @@ async function attach(argument: string, session: Session): Promise<void> {
   if (remove !== undefined) return detach(name, session);
   await nameAttachments([name], context); // Throws for what does not exist.
   if (!session.attach.includes(name)) session.attach = [...session.attach, name];
-  output.notice(oneLine(`Your next message attaches ${name}.`));
+  output.notice(oneLine(`Attached to your next message: ${name}`));
 }
 
 async function listAttachedHere({ context, attach: next, configFlags }: Session): Promise<void> {
   const uris = await listAttached(configFlags, "text", context);
   for (const name of next) context.output.print(oneLine(`${name} (with your next message)`));
   if (uris.length + next.length === 0)
-    context.output.notice("Nothing is attached. Type /attach and a path.");
+    context.output.notice("Nothing is attached. To attach something: /attach <path>");
 }
 
 async function detach(name: string, session: Session): Promise<void> {
@@ -267,8 +280,10 @@ async function changeTitle(argument: string, session: Session): Promise<void> {
     const pending = session.title === undefined ? "no title yet" : `the title ${session.title}`;
     return output.notice(oneLine(`The new conversation has ${pending}.`));
   }
-  if (argument !== "")
-    return editConversation({ args: [conversationId], options: { title: argument }, context });
+  if (argument !== "") {
+    await editMetadata(conversationId, { title: argument }, context);
+    return output.notice(oneLine(`The title is now: ${argument}`));
+  }
   const summary = await workspace.conversations.find(conversationId);
-  output.notice(summary === undefined ? "The conversation is gone." : titleOf(summary));
+  output.notice(summary === undefined ? "The conversation no longer exists." : titleOf(summary));
 }

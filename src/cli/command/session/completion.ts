@@ -46,7 +46,7 @@ export function completeFile(before: string, folder: string): Completion | undef
   const [mention, quoted, plain = ""] = /(?<=^|\s)@(?:"([^"\n]*)|([^\s"]*))$/.exec(before) ?? [];
   if (mention === undefined) return undefined;
   const candidates = findFiles(quoted ?? plain, folder)
-    .filter(({ text }) => !text.includes('"')) // Nor can the user write it.
+    .filter(({ text }) => !text.includes('"')) // Such a name cannot be quoted.
     .map((file) => ({ ...file, text: toMention(file) }));
   return { from: before.length - mention.length, candidates };
 }
@@ -59,6 +59,7 @@ function toMention({ text, isOpenEnded = false }: Candidate): string {
 
 /** Files and folders whose path starts like this. */
 function findFiles(word: string, folder: string): readonly Candidate[] {
+  if (/^[/\\]{2}/.test(word)) return []; // On Windows, the name of another machine.
   const parent = word.slice(0, word.lastIndexOf("/") + 1);
   const start = word.slice(parent.length).toLowerCase();
   return filesIn(path.resolve(folder, parent))
@@ -80,6 +81,6 @@ function filesIn(folder: string): readonly Dirent[] {
       one.name < other.name ? -1 : 1,
     );
   } catch {
-    return []; // There is no such folder, or it is private.
+    return []; // The folder does not exist, or is private.
   }
 }

@@ -1,8 +1,10 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
 import { type PartialConfig, resolveTools, type ToolDirective } from "../../../config/index.ts";
-import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
+import type { ConversationId } from "../../../conversation/index.ts";
+import type { McpServers } from "../../../mcp/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
-import { relativeTime, wrapProse } from "../../../render/index.ts";
+import { wrapProse } from "../../../render/index.ts";
+import { openConfiguredServers } from "../../../runtime/index.ts";
 import type { ConversationWriter, WorkspaceSummary } from "../../../storage/index.ts";
 import type {
   Completion,
@@ -12,28 +14,30 @@ import type {
   TerminalPrompter,
   TextBuffer,
 } from "../../../terminal/index.ts";
-import { type CommandContext, createContext, type GlobalOptions } from "../../context.ts";
-import { lastActivity } from "../../conversations.ts";
-import type { EditorSettings } from "../../editor.ts";
+import { isJpError } from "../../../util/index.ts";
+import { type CommandContext, createContext, type GlobalOptions, warn } from "../../context.ts";
+import { type EditorSettings, findEditor } from "../../editor.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
-import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
+import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
 import { reportError } from "../../run.ts";
+import { trustedConfig } from "../../trust.ts";
 import { findConversation } from "../query/conversation.ts";
 import { type Message, withMentions } from "../query/message.ts";
-import { type QueryFlags, runQuery } from "../query/query.ts";
-import { COMMANDS, LEFT } from "./commands.ts";
-import { type CompletedCommand, completeInput } from "./completion.ts";
+import { type Query, type QueryFlags, runQuery } from "../query/query.ts";
+import { COMMANDS, completedCommands, LEFT } from "./commands.ts";
+import { completeInput } from "./completion.ts";
 import { InputHistory } from "./history.ts";
-import { titleOf } from "./picker.ts";
+import { describeCurrent } from "./picker.ts";
 
 /** What the prompt works with. It is open before this is loaded. */
 export interface SessionInput {
   history: readonly string[];
   complete: (buffer: TextBuffer) => Completion | undefined;
-  /** Of the config. */
+  /** From the config. */
   editor?: EditorSettings;
+  hasEditor: boolean;
 }
 
 export interface SessionParts {
@@ -43,7 +47,7 @@ export interface SessionParts {
   /** Ends the session. */
   readonly signal: AbortSignal;
   readonly first: FirstPrompt;
-  /** That of this terminal if absent. */
+  /** By default, the active one of this terminal. */
   readonly conversationId?: ConversationId;
 }
 
@@ -69,7 +73,7 @@ export async function runSession({ host, options, ...parts }: SessionParts): Pro
   const context = createContext(host, options);
   const { first } = parts;
   try {
-    const session = await Session.start(context, parts);
+    await using session = await Session.start(context, parts);
     await session.run(first);
   } catch (error) {
     first.close();
@@ -83,9 +87,10 @@ export async function runSession({ host, options, ...parts }: SessionParts): Pro
 /** What was typed at the prompt. */
 type Typed = InputState | string;
 
+const HELP_AFTER_UNKNOWN = "/help lists the commands. To send it as a message, start with a space.";
 const NEW_CONVERSATION = "New conversation. /resume lists earlier ones, /help all commands.";
 
-export class Session {
+export class Session implements AsyncDisposable {
   readonly context: CommandContext;
   readonly prompter: TerminalPrompter;
   readonly isPlain: boolean;
@@ -99,15 +104,21 @@ export class Session {
   title: string | undefined;
   /** What the next message attaches. */
   attach: readonly string[] = [];
-  /** Send the next message to a copy of the last so many turns, or of all. */
+  /** Send the next message to a copy of this many last turns, or of all. */
   fork: number | true | undefined;
   /** Names for completion. */
   tools: readonly string[] = [];
   models: readonly string[] = [];
   readonly #input: SessionInput;
   readonly #history: InputHistory;
+  /** Each runs from the first message that needs it until the session ends. */
+  readonly #servers: McpServers;
+  /** The last one that was opened; it may be closed. */
+  #prompt: OpenMessage | undefined;
   /** The last turn is incomplete, and the user has not been asked about it. */
   #isIncomplete = false;
+  /** At the prompt, from the record of someone else: what it mentions is not attached. */
+  #foreignText = "";
   /** The first prompt was drawn, because the config was not known yet. */
   readonly #isPlainByConfig: boolean;
   /** How often Ctrl-C was pressed since the last message or command. */
@@ -123,8 +134,11 @@ export class Session {
     this.#input = parts.input;
     this.#history = loaded.history;
     this.#isPlainByConfig = loaded.isPlainByConfig;
+    this.#prompt = parts.first.open;
+    const onWarning = (message: string) => this.#warn(message);
+    this.#servers = openConfiguredServers({ ...machineOf(context), onWarning }, {});
     this.#input.history = this.#history.entries;
-    this.#input.complete = (buffer) => completeInput(buffer, this.#commands(), context.cwd);
+    this.#input.complete = (buffer) => completeInput(buffer, completedCommands(this), context.cwd);
   }
 
   /** While the prompt is open, only it may print. Throws `no_workspace`. */
@@ -136,23 +150,23 @@ export class Session {
     const id = parts.conversationId ?? (await findConversation(context, {}));
     const flags = id === undefined ? {} : { id };
     // The first message reports what is wrong with the config.
-    const config: PartialConfig = await effectiveConfig({ ...context, output }, flags).catch(
+    const config: PartialConfig = await trustedConfig({ ...context, output }, flags).then(
+      (trusted) => trusted.config,
       () => ({}),
     );
     const prompter = findQuietPrompter(context, config, {});
-    if (prompter === undefined) throw usageError("A session needs a terminal to ask you on.");
+    if (prompter === undefined) throw usageError("A session needs a terminal.");
     if (config.editor !== undefined) parts.input.editor = config.editor;
+    parts.input.hasEditor = findEditor(context.environment.variables, config.editor) !== undefined;
     const isPlain = wantsPlainText(context, config);
     const isPlainByConfig = isPlain && !wantsPlainText(context, {});
     const loaded = { prompter, history, isPlain, isPlainByConfig };
     const session = new Session(context, parts, loaded);
     const summary = id && (await conversations.find(id));
     if (summary !== undefined) session.#continue(summary);
-    notices.push(summary === undefined ? NEW_CONVERSATION : session.#describe(summary));
-    const { noticeWidth } = context.output;
-    const lines = notices.flatMap((line) => wrapProse(line, noticeWidth));
-    const isShown = parts.first.open?.print(lines) ?? false;
-    if (!isShown) for (const line of lines) context.output.notice(line);
+    notices.push(summary === undefined ? NEW_CONVERSATION : describeCurrent(summary, context));
+    const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
+    session.#print(lines);
     session.findNames(config);
     return session;
   }
@@ -161,13 +175,6 @@ export class Session {
   findNames(config: PartialConfig): void {
     this.tools = [...resolveTools(config).keys()];
     this.models = Object.keys(config.providers?.llm?.aliases ?? {});
-  }
-
-  #commands(): readonly CompletedCommand[] {
-    return COMMANDS.map(({ values, ...command }) => ({
-      ...command,
-      ...(values !== undefined && { values: () => values(this) }),
-    }));
   }
 
   /** The flags for the config that the next message is sent with. */
@@ -190,7 +197,7 @@ export class Session {
     this.fork = undefined;
     this.model = undefined;
     this.directives = [];
-    this.#say(this.#describe(summary));
+    this.#say(describeCurrent(summary, this.context));
     this.findNames(await effectiveConfig(this.context, this.configFlags));
   }
 
@@ -207,19 +214,20 @@ export class Session {
       const next: Typed | typeof LEFT =
         ending.type === "sent" ? await this.#take(ending.text) : state;
       if (next === LEFT) return;
-      const edited = this.#isIncomplete ? await this.#offerIncomplete() : "";
-      ({ state, ending } = await this.#read(edited === "" ? next : edited));
+      ({ state, ending } = await this.#read((await this.#offerIncomplete()) || next));
     }
   }
 
-  #read(state: Typed): Promise<EnteredMessage> {
+  #read(state: Typed, hasWayBack = false): Promise<EnteredMessage> {
     this.context.output.flush();
     return this.prompter.enterMessage({
       state,
       hasCommands: true,
+      hasWayBack,
       history: () => this.#history.entries,
       complete: (buffer) => this.#input.complete(buffer),
       signal: this.signal,
+      onOpen: (open) => (this.#prompt = open),
     });
   }
 
@@ -232,13 +240,13 @@ export class Session {
     if (command !== undefined) {
       return (await this.#guard(() => command.run(argument.trim(), this))) ?? "";
     }
-    const known = `Unknown command: /${name}. /help lists them.`;
-    this.#say(`${known} To send this as a message, start it with a space.`);
-    return text;
+    this.#say(`Unknown command: /${name}. ${HELP_AFTER_UNKNOWN}`);
+    return this.isPlain ? "" : text; // A draft in plain mode can be continued, but not corrected.
   }
 
-  /** Asks what to do about the turn that was left. Returns a text to edit. */
+  /** Asks what to do about a turn that was left. Returns a text to edit, or an empty one. */
   async #offerIncomplete(): Promise<string> {
+    if (!this.#isIncomplete) return "";
     this.#isIncomplete = false;
     return await this.#send();
   }
@@ -248,22 +256,26 @@ export class Session {
     let draft = text;
     let isSent = false;
     await this.#guard(() =>
-      runQuery({
+      this.#query({
         options: this.#flags(),
-        context: this.context,
         hasMessage: text !== "",
         readMessage: async (start) => {
           if (start.type === "resume") return { text: "" };
-          if (start.type === "new" && start.text !== undefined) draft = start.text;
+          if (start.type === "new" && start.text !== undefined) {
+            draft = start.text;
+            this.#foreignText = start.isForeign === true ? start.text : "";
+          }
           isSent = draft === text && text !== "";
-          return isSent ? await withMentions(text.trim(), this.context) : undefined;
+          return isSent
+            ? await withMentions(text.trim(), this.context, this.#foreignText)
+            : undefined;
         },
         onNoMessage: () => this.#say("The incomplete turn is closed."),
         onOpen: (conversation) => {
           const isOpen = this.#openTurn(conversation);
           if (isOpen && isSent) {
             draft = "";
-            this.attach = []; // The conversation remembers it.
+            this.#foreignText = "";
           }
           return isOpen;
         },
@@ -272,11 +284,22 @@ export class Session {
     return draft;
   }
 
+  async #query(query: Omit<Query, "context" | "servers">): Promise<void> {
+    try {
+      await runQuery({ ...query, context: this.context, servers: this.#servers });
+    } catch (error) {
+      // The conversation does not remember it either.
+      if (error instanceof ProviderError && error.kind === "unknown_model") this.model = undefined;
+      // One of them is a tool that no server offers.
+      if (isJpError(error) && error.code === "unknown_tool") this.directives = [];
+      throw error;
+    }
+  }
+
   /** Sends the last message again, with words added to it, or edited first. Throws what `runQuery` throws. */
   async replay(added: string, isEdited = false): Promise<void> {
-    await runQuery({
+    await this.#query({
       options: { ...this.#flags(), replay: true },
-      context: this.context,
       hasMessage: true,
       readMessage: async (start) => {
         if (start.type !== "replay") return undefined;
@@ -286,27 +309,25 @@ export class Session {
         return { ...more, text: text === "" ? content : `${content}\n\n${text}` };
       },
       onNoMessage: () => this.#say("Nothing was sent."),
-      onOpen: (conversation) => {
-        const isOpen = this.#openTurn(conversation);
-        if (isOpen) this.attach = [];
-        return isOpen;
-      },
+      onOpen: (conversation) => this.#openTurn(conversation),
     });
   }
 
   async #edit(text: string): Promise<Message | undefined> {
-    const { ending } = await this.#read(text);
+    if (!this.isPlain) this.#say("Edit the message. Enter sends it again, Esc goes back.");
+    const { ending } = await this.#read(text, true);
     if (ending.type !== "sent") return undefined;
     await this.#history.add(ending.text);
     return withMentions(ending.text.trim(), this.context, text);
   }
 
-  /** False if the user has stopped it before it began. */
+  /** False if it was stopped before it started. */
   #openTurn({ id }: ConversationWriter): boolean {
     this.conversationId = id;
     this.fork = undefined;
-    this.#isTurnOpen = this.#interrupts === 0;
-    if (!this.#isTurnOpen) this.#say("Stopped.");
+    this.#isTurnOpen = this.#interrupts === 0 && !this.signal.aborted;
+    if (this.#isTurnOpen) this.attach = []; // The conversation remembers it.
+    else this.#say("Stopped.");
     return this.#isTurnOpen;
   }
 
@@ -325,8 +346,6 @@ export class Session {
       return await action();
     } catch (error) {
       if (error instanceof ExitStatus && error.status === INTERRUPTED) throw error;
-      // Nor does the conversation remember it.
-      if (error instanceof ProviderError && error.kind === "unknown_model") this.model = undefined;
       reportError(error, host);
       return undefined;
     } finally {
@@ -353,10 +372,21 @@ export class Session {
     this.#isIncomplete = openTurn !== undefined;
   }
 
-  #describe(summary: WorkspaceSummary): string {
-    const at = timestampToMilliseconds(lastActivity(summary));
-    const age = relativeTime(at, this.context.clock.now().getTime());
-    return `Conversation: ${titleOf(summary)} (${summary.id}, ${age}). /new starts another.`;
+  /** A server may ask at any time, and be refused. */
+  #warn(message: string): void {
+    const lines: string[] = [];
+    warn(message, { ...this.context.output, notice: (line) => void lines.push(line) });
+    this.#print(lines);
+  }
+
+  /** Above the prompt while one is open. */
+  #print(lines: readonly string[]): void {
+    if (this.#prompt?.print(lines) === true) return;
+    for (const line of lines) this.context.output.notice(line);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#servers.close();
   }
 
   #say(text: string): void {

@@ -17,6 +17,7 @@ const MAX_PREVIEWS = 50;
 /** A few rows on a narrow screen. */
 const PREVIEW_LENGTH = 140;
 const MIN_TITLE_WIDTH = 20;
+const MAX_TITLE_LENGTH = 200;
 
 export interface Picking {
   readonly context: CommandContext;
@@ -24,7 +25,7 @@ export interface Picking {
   readonly signal: AbortSignal;
 }
 
-/** Undefined if there are none, which is said, or the user chooses none. */
+/** Undefined if there are none or the user chooses none, which is reported. */
 export async function pickConversation(picking: Picking): Promise<WorkspaceSummary | undefined> {
   const { context, prompter, signal } = picking;
   const listed = (await context.workspace.conversations.list())
@@ -43,6 +44,7 @@ export async function pickConversation(picking: Picking): Promise<WorkspaceSumma
   }));
   const message = "Which conversation?";
   const index = await prompter.select({ message, options, escape: "go back", signal });
+  if (index === undefined && !signal.aborted) context.output.notice("No conversation selected.");
   return index === undefined ? undefined : listed[index]?.summary;
 }
 
@@ -65,8 +67,16 @@ function labelOf(summary: WorkspaceSummary, at: number, { clock, output }: Comma
   return `${truncate(titleOf(summary), room)} (${details})`;
 }
 
+/** On one line, and not longer than a few rows. */
+/** What a session says about the conversation that it continues. */
+export function describeCurrent(summary: WorkspaceSummary, { clock }: CommandContext): string {
+  const at = timestampToMilliseconds(lastActivity(summary));
+  const age = relativeTime(at, clock.now().getTime());
+  return `Conversation: ${titleOf(summary)} (${summary.id}, ${age}). /new starts another.`;
+}
+
 export function titleOf({ metadata }: WorkspaceSummary): string {
-  return oneLine(metadata?.title ?? "(no title)");
+  return truncate(oneLine(metadata?.title ?? "(no title)"), MAX_TITLE_LENGTH);
 }
 
 /** What was said last. Undefined if nothing was, or the record cannot be read quickly. */

@@ -1,11 +1,11 @@
 /** `jp resume`: opens a session with an earlier conversation. */
-import { effectiveConfig } from "../../load-config.ts";
 import { resolveTarget } from "../../conversations.ts";
 import type { CommandContext, GlobalOptions } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
 import { canOpenSession } from "../../host.ts";
 import { findQuietPrompter } from "../../prompter.ts";
+import { trustedConfig } from "../../trust.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import { listConversations } from "../conversation/ls.ts";
 import { useConversation } from "../conversation/manage.ts";
@@ -19,7 +19,9 @@ export async function resume({ args, options, context }: Call<GlobalOptions>): P
     if (word !== undefined) return useConversation({ args, options: {}, context });
     await listConversations({ args: [], options: {}, context });
     const hint = "Name one: jp resume <target>.";
-    throw new ExitStatus(2, { cause: usageError("No terminal to choose on.", hint) });
+    throw new ExitStatus(2, {
+      cause: usageError("Cannot show a list to choose from: no terminal is available.", hint),
+    });
   }
   const found = word === undefined ? await pick(context) : await resolveTarget(context, word);
   if (found === undefined) return;
@@ -29,7 +31,8 @@ export async function resume({ args, options, context }: Call<GlobalOptions>): P
 }
 
 async function pick(context: CommandContext): Promise<WorkspaceSummary | undefined> {
-  const config = await effectiveConfig(context, {}).catch(() => ({})); // The session reports it.
+  // The session reports what is wrong with it.
+  const { config } = await trustedConfig(context, {}).catch(() => ({ config: {} }));
   const prompter = findQuietPrompter(context, config, {});
   const { signal } = new AbortController();
   return prompter && pickConversation({ context, prompter, signal });

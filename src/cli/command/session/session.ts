@@ -8,7 +8,10 @@ import type { GlobalOptions } from "../../context.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import type { SessionInput } from "./loop.ts";
 
-/** With that conversation, or the one of this terminal. Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
+/**
+ * Continues that conversation, or the active one of this terminal. Returns when the user leaves. Throws `ExitStatus` if
+ * the session was interrupted, and `no_workspace`.
+ */
 export async function session(
   host: Host,
   options: GlobalOptions,
@@ -18,7 +21,7 @@ export async function session(
   const prompt = new AbortController();
   const watch = host.onSignal(["SIGTERM", "SIGHUP"], () => stop.abort());
   const { promise: isOpen, resolve: onOpen } = Promise.withResolvers<OpenMessage>();
-  const input: SessionInput = { history: [], complete: () => undefined };
+  const input: SessionInput = { history: [], complete: () => undefined, hasEditor: false };
   const prompter = new TerminalPrompter({
     device: host.terminal,
     isPlain: wantsPlainText(host, {}),
@@ -30,6 +33,7 @@ export async function session(
     hasCommands: true,
     history: () => input.history,
     complete: (buffer) => input.complete(buffer),
+    hasEditor: () => input.hasEditor,
     signal: AbortSignal.any([stop.signal, prompt.signal]),
     onOpen,
   });

@@ -1,12 +1,20 @@
 /** `jp tool ls` reads config only and starts no server; `jp tool show` starts the tool's own, if it has one. */
 import {
   type QuestionSettings,
+  resolveMcpServers,
   resolveTools,
   type ToolSettings,
   type ToolSource,
 } from "../../../config/index.ts";
 import type { ToolDescription } from "../../../executor/index.ts";
-import { type Cell, jsonLine, neutralize, oneLine, renderTable } from "../../../render/index.ts";
+import {
+  type Cell,
+  firstLine,
+  jsonLine,
+  neutralize,
+  oneLine,
+  renderTable,
+} from "../../../render/index.ts";
 import { findTool, openTools } from "../../../runtime/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import type { Call } from "../../define.ts";
@@ -38,10 +46,16 @@ export async function listTools({ options, context }: Call<ListToolsFlags>): Pro
     { text: oneLine(tool.name), style: "cyan" },
     { text: sourceText(tool.source), style: "dim" },
     { text: tool.run, style: "dim" },
-    { text: oneLine(tool.summary ?? tool.description ?? "") },
+    { text: firstLine(tool.summary ?? tool.description ?? "") },
   ]);
   const { paint, lineWidth: width } = output;
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
+  const servers = [...resolveMcpServers(config).values()].filter(
+    ({ offersAllTools }) => offersAllTools === true,
+  );
+  const names = servers.map(({ name }) => name).join(", ");
+  if (names !== "")
+    output.notice(oneLine(`All tools of ${names} are on too. To list them: jp mcp tools`));
 }
 
 export function sourceText(source: ToolSource): string {
@@ -78,8 +92,8 @@ export async function showTool({
   assertTrusted(name, trusted);
   warnWithheld(trusted, context);
   await using tools = openTools(machineOf(context), trusted.config);
-  const settings = findTool(tools.settings, name);
   const { description } = await tools.open(name, new AbortController().signal);
+  const settings = findTool(tools.settings, name);
   if (options.format === "json") context.output.print(jsonLine({ ...description }));
   else print(settings, description, context.output);
 }

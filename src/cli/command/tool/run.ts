@@ -62,8 +62,8 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
   warnWithheld(trusted, context);
   const { config } = trusted;
   await using tools = openTools(machineOf(context), config);
-  const settings = findTool(tools.settings, name);
   const tool = await tools.open(name, signal);
+  const settings = findTool(tools.settings, name);
   const given = readArguments(options);
   await assertArguments(tool, given);
   const state = new TurnState();

@@ -1,6 +1,6 @@
 /**
- * The rules of the root's `.gitignore`, as gitignore(5) describes them. Not supported: ignore files in
- * other folders, Git's own lists, and named classes such as `[[:alpha:]]`, whose lines never match.
+ * The rules of a `.gitignore`, as gitignore(5) describes them. Not supported: Git's own lists, and named classes such as
+ * `[[:alpha:]]`, whose lines never match.
  *
  * Matching a pattern takes at most its length times the length of the path. A cloned repository may
  * have a `.gitignore` that is meant to hang us, and globs translated to regular expressions, as the
@@ -8,8 +8,11 @@
  */
 
 export interface IgnoreRules {
-  /** `path` is relative to the root, with forward slashes. Does not look at parent folders. */
-  isIgnored(path: string, isFolder: boolean): boolean;
+  /**
+   * `path` is relative to the folder of the rules, with forward slashes. Does not look at its parent folders. Undefined
+   * if no rule matches.
+   */
+  isIgnored(path: string, isFolder: boolean): boolean | undefined;
 }
 
 interface Rule {
@@ -18,22 +21,40 @@ interface Rule {
   readonly isForFolders: boolean;
   /** Otherwise the pattern is compared with the last name of a path only. */
   readonly isAnchored: boolean;
+  /** Set if only files and folders of this name match. */
+  readonly name?: string;
+}
+
+/** The position of the last rule for each name. */
+function lastByName(
+  rules: readonly (Rule & { readonly position: number })[],
+): ReadonlyMap<string, number> {
+  return new Map(
+    rules.flatMap(({ name, position }) => (name === undefined ? [] : [[name, position]])),
+  );
 }
 
 export function parseIgnoreRules(text: string): IgnoreRules {
   const rules = text
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
-    .flatMap(parseRule);
+    .flatMap(parseRule)
+    .map((rule, position) => ({ ...rule, position }));
+  // A lookup is enough for rules that name a file, however many there are.
+  const names = lastByName(rules.filter(({ isForFolders }) => !isForFolders));
+  const folderNames = lastByName(rules);
+  const patterns = rules.filter(({ name }) => name === undefined);
   return {
     isIgnored: (path, isFolder) => {
       const segments = path.split("/");
-      const last = rules.findLast(
-        (rule) =>
-          (isFolder || !rule.isForFolders) &&
-          rule.glob(rule.isAnchored ? segments : segments.slice(-1)),
+      const last = segments.slice(-1);
+      const named = (isFolder ? folderNames : names).get(last[0] ?? "") ?? -1;
+      const matching = patterns.findLast(
+        ({ glob, position, isForFolders, isAnchored }) =>
+          position > named && (isFolder || !isForFolders) && glob(isAnchored ? segments : last),
       );
-      return last !== undefined && !last.isNegated;
+      const rule = matching ?? rules[named];
+      return rule && !rule.isNegated;
     },
   };
 }
@@ -47,7 +68,9 @@ function parseRule(line: string): readonly Rule[] {
   const body = isForFolders ? pattern.slice(0, -1) : pattern;
   const glob = compileGlob(body.replace(/^\//, "").split("/"));
   if (glob === undefined) return [];
-  return [{ glob, isNegated, isForFolders, isAnchored: body.includes("/") }];
+  const isAnchored = body.includes("/");
+  const isName = !isAnchored && !SPECIAL.test(body);
+  return [{ glob, isNegated, isForFolders, isAnchored, ...(isName && { name: body }) }];
 }
 
 /** Keeps a space that a backslash escapes. */
@@ -61,11 +84,15 @@ function trimTrailingSpaces(line: string): string {
 
 export type Glob = (segments: readonly string[]) => boolean;
 
+/** What makes a name a pattern. */
+const SPECIAL = /[*?[\\]/;
+
 /** Matches any number of items, including none. */
 const ANY = Symbol("any");
 
 type CharacterTest = (character: string) => boolean;
-type Segment = readonly (CharacterTest | typeof ANY)[];
+/** A name as it is, or a pattern of names. */
+type Segment = string | readonly (CharacterTest | typeof ANY)[];
 
 /** Compiles the segments of a pattern. Undefined for a pattern that cannot match. */
 export function compileGlob(pattern: readonly string[]): Glob | undefined {
@@ -80,10 +107,20 @@ export function compileGlob(pattern: readonly string[]): Glob | undefined {
     if (segment === undefined) return undefined;
     parts.push(segment);
   }
-  return (segments) =>
-    matchSequence(parts, segments, (part, text) =>
-      matchSequence(part, Array.from(text), (test, character) => test(character)),
-    );
+  return (segments) => matchSequence(parts, segments, matchSegment);
+}
+
+function matchSegment(segment: Segment, text: string): boolean {
+  if (typeof segment === "string") return segment === text;
+  return matchSequence(segment, charactersOf(text), (test, character) => test(character));
+}
+
+/** Of the latest text: many patterns are compared with the same name. */
+let split: { readonly text: string; readonly characters: readonly string[] } | undefined;
+
+function charactersOf(text: string): readonly string[] {
+  if (split?.text !== text) split = { text, characters: Array.from(text) };
+  return split.characters;
 }
 
 /** Returns to the last `ANY` only: earlier ones never need to match more than they did. */
@@ -116,6 +153,7 @@ function matchSequence<Part, Item>(
 }
 
 function compileSegment(text: string): Segment | undefined {
+  if (!SPECIAL.test(text)) return text;
   const characters = Array.from(text);
   const segment: (CharacterTest | typeof ANY)[] = [];
   for (let at = 0; at < characters.length; at += 1) {

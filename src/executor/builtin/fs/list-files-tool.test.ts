@@ -82,6 +82,31 @@ test("files that .gitignore excludes are left out, unless an excluded folder is 
   ]);
 });
 
+test("a .gitignore further down counts there, before those above it", async () => {
+  const root = folderWith("a.log", "sub/a.log", "sub/b.tmp", "sub/deep/b.tmp", "sub/deep/out/c.ts");
+  writeFileSync(path.join(root, ".gitignore"), "*.log\n");
+  writeFileSync(path.join(root, "sub/.gitignore"), "!a.log\n/b.tmp\n");
+  writeFileSync(path.join(root, "sub/deep/.gitignore"), "out/\n");
+  const below = ["sub/deep/.gitignore", "sub/deep/b.tmp"];
+  expect([await list(root), await list(root, { path: "sub/deep" })]).toEqual([
+    [".gitignore", "sub/.gitignore", "sub/a.log", ...below],
+    below,
+  ]);
+});
+
+test("what a .gitignore above the listed folder excludes is left out", async () => {
+  const root = folderWith("a/b/c.log", "a/b/d.ts", "a/b/e.ts");
+  writeFileSync(path.join(root, "a/.gitignore"), "*.log\nb/e.ts\n");
+  expect(await list(root, { path: "a/b" })).toEqual(["a/b/d.ts"]);
+});
+
+test("ignore files count together up to 64 kB", async () => {
+  const root = folderWith("sub/a.log", "sub/b.tmp");
+  writeFileSync(path.join(root, ".gitignore"), `*.log\n#${"x".repeat(50_000)}\n`);
+  writeFileSync(path.join(root, "sub/.gitignore"), `*.tmp\n#${"x".repeat(50_000)}\n`);
+  expect(await list(root)).toEqual([".gitignore", "sub/.gitignore", "sub/b.tmp"]);
+});
+
 test("a .gitignore that is a link or a folder counts as empty", async () => {
   const [linked, folder] = [folderWith("a.log"), folderWith("a.log", ".gitignore/b")];
   const outside = temporaryFolder();

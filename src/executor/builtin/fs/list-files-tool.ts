@@ -16,7 +16,7 @@ const PROGRESS_FILES = 1000;
 const DESCRIPTION =
   "Lists the files in a folder and all folders below it, one per line, relative to the workspace " +
   "root. Leaves out .git, .jp and .jp.*, which cannot be read. Also leaves out node_modules and what " +
-  "the root's .gitignore excludes; to see these, pass one of them as path. Marks symbolic links and " +
+  "a .gitignore excludes; to see these, pass one of them as path. Marks symbolic links and " +
   "does not follow them. Lists at most 1000 files per call; if there are more, a notice in square " +
   "brackets says so: then pass a path or an extension. Fails if the path does not exist, is outside " +
   "the workspace or is protected (.git, .jp).";

@@ -2,6 +2,7 @@
 import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
+import { shouldYield, yieldToEventLoop } from "../../../util/index.ts";
 import { FileError, notFoundError, toFileError } from "./file-error.ts";
 import { openFile } from "./files.ts";
 import { type Folder, openFolder } from "./folder.ts";
@@ -34,6 +35,8 @@ export interface WalkOptions {
 /** Left out, unless the walk starts there. */
 const SKIPPED_FOLDER = "node_modules";
 
+const IGNORE_FILE = ".gitignore";
+/** Of all that apply to a path, because it is compared with each of their rules. */
 const MAX_IGNORE_BYTES = 64 * 1024;
 
 /**
@@ -56,11 +59,14 @@ export async function* walkFiles(
     yield { displayPath: formatPath(first), folder, name, isLink: false, isStart: true };
     return;
   }
-  const filter = { rules: await readIgnoreRules(root), hidden: await findProtectedFolders(root) };
-  const pending = [first];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    options.signal.throwIfAborted();
-    const listed = await listFolder(root, next, filter);
+  const { signal } = options;
+  const hidden = await findProtectedFolders(root);
+  const pending = [{ next: first, above: await readIgnoreFilesAbove(root, first) }];
+  for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
+    const { next, above } = each;
+    signal.throwIfAborted();
+    const listed = await listFolder(root, next, { above, hidden, signal });
+    signal.throwIfAborted();
     if (listed instanceof Error) {
       if (next === first || !(listed instanceof FileError)) throw listed;
       options.onUnreadable(formatPath(next));
@@ -72,7 +78,8 @@ export async function* walkFiles(
       const file = formatPath(path.join(next, name));
       yield { displayPath: file, folder, name, isLink: entry.isSymbolicLink(), isStart: false };
     }
-    for (const { name } of listed.folders.toReversed()) pending.push(path.join(next, name));
+    for (const { name } of listed.folders.toReversed())
+      pending.push({ next: path.join(next, name), above: listed.ignoreFiles });
   }
 }
 
@@ -80,17 +87,29 @@ interface ListedFolder {
   readonly folder: Folder;
   readonly files: readonly Dirent[];
   readonly folders: readonly Dirent[];
+  /** From the root on, with its own. */
+  readonly ignoreFiles: readonly IgnoreFile[];
 }
 
 interface Filter {
-  readonly rules: IgnoreRules;
+  /** Of the folders above. */
+  readonly above: readonly IgnoreFile[];
   readonly hidden: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+}
+
+/** A `.gitignore`. */
+interface IgnoreFile {
+  /** What the paths in its folder start with, relative to the root and with forward slashes. */
+  readonly prefix: string;
+  readonly rules: IgnoreRules;
+  readonly size: number;
 }
 
 async function listFolder(
   root: string,
   relative: string,
-  { rules, hidden }: Filter,
+  { above, hidden, signal }: Filter,
 ): Promise<ListedFolder | Error> {
   let folder: Folder | undefined;
   try {
@@ -98,14 +117,23 @@ async function listFolder(
     const all = await readdir(folder.path, { withFileTypes: true });
     const isHidden = hidden.has(folder.realPath) || hasGitNames(all.map(({ name }) => name));
     const toPosix = (name: string) => path.join(relative, name).split(path.sep).join("/");
-    const wanted = (isHidden ? [] : all)
-      .filter(({ name }) => name !== SKIPPED_FOLDER && !isProtectedName(name))
-      .filter((entry) => !rules.isIgnored(toPosix(entry.name), entry.isDirectory()))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const hasRules = all.some((entry) => entry.name === IGNORE_FILE && entry.isFile());
+    const ignoreFiles = hasRules ? await withIgnoreFile(above, folder, relative) : above;
+    const wanted: Dirent[] = [];
+    for (const entry of isHidden ? [] : all) {
+      // A clone may bring very many files and rules. Ctrl-C has to work meanwhile.
+      if (shouldYield()) await yieldToEventLoop();
+      if (signal.aborted) break;
+      const { name } = entry;
+      if (name === SKIPPED_FOLDER || isProtectedName(name)) continue;
+      if (!isIgnored(toPosix(name), entry.isDirectory(), ignoreFiles)) wanted.push(entry);
+    }
+    wanted.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
       folder,
       files: wanted.filter((entry) => entry.isFile() || entry.isSymbolicLink()),
       folders: wanted.filter((entry) => entry.isDirectory()),
+      ignoreFiles,
     };
   } catch (error) {
     await folder?.[Symbol.asyncDispose]();
@@ -113,15 +141,48 @@ async function listFolder(
   }
 }
 
-/** The root's `.gitignore`. One that cannot be read, is a link or is huge counts as empty. */
-async function readIgnoreRules(root: string): Promise<IgnoreRules> {
+/** The rules of the innermost folder count, unless none of them matches. */
+function isIgnored(file: string, isFolder: boolean, files: readonly IgnoreFile[]): boolean {
+  for (const { prefix, rules } of files.toReversed()) {
+    const decided = rules.isIgnored(file.slice(prefix.length), isFolder);
+    if (decided !== undefined) return decided;
+  }
+  return false;
+}
+
+/** Those of the folders that the walk starts below, from the root on. */
+async function readIgnoreFilesAbove(root: string, first: string): Promise<readonly IgnoreFile[]> {
+  if (first === "") return [];
+  const names = first.split(path.sep);
+  let files: readonly IgnoreFile[] = [];
+  for (const index of names.keys()) {
+    const relative = path.join(...names.slice(0, index));
+    try {
+      await using folder = await openFolder(path.join(root, relative));
+      files = await withIgnoreFile(files, folder, relative === "." ? "" : relative);
+    } catch {
+      // A folder that can be passed through but not read.
+    }
+  }
+  return files;
+}
+
+/** And that of the folder. One that cannot be read, is a link or is huge counts as empty. */
+async function withIgnoreFile(
+  above: readonly IgnoreFile[],
+  folder: Folder,
+  relative: string,
+): Promise<readonly IgnoreFile[]> {
   try {
-    await using folder = await openFolder(root);
-    const name = ".gitignore";
-    await using handle = await openFile(folder, name, { displayPath: name, access: "read" });
+    const named = { displayPath: IGNORE_FILE, access: "read" } as const;
+    await using handle = await openFile(folder, IGNORE_FILE, named);
     const { size } = await handle.stat();
-    return parseIgnoreRules(size > MAX_IGNORE_BYTES ? "" : await handle.readFile("utf8"));
+    const total = above.reduce((sum, file) => sum + file.size, size);
+    if (total > MAX_IGNORE_BYTES) return above;
+    const rules = parseIgnoreRules(await handle.readFile("utf8"));
+    const prefix = relative === "" ? "" : `${relative.split(path.sep).join("/")}/`;
+    return [...above, { prefix, rules, size }];
   } catch {
-    return parseIgnoreRules("");
+    return above;
   }
 }

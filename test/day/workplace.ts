@@ -1,0 +1,261 @@
+/**
+ * Where the day happens: a small git repository, a model that replies to what it is told, a tool that asks, and an MCP
+ * server that asks with a form.
+ */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import type { Json } from "../../src/util/index.ts";
+import { type ChatBody, ModelServer, type Reply } from "../cli/model-server.ts";
+import { JP, NODE_COMPILE_CACHE } from "../cli/support.ts";
+
+/** The length of its path affects line breaks, so it is always in the same folder. */
+const PARENT = "/tmp/jp-day-";
+const FOLDER = /\/tmp\/jp-day-\w{6}/g;
+
+export interface Workplace {
+  readonly folder: string;
+  readonly variables: Readonly<Record<string, string>>;
+  /** Sets the clock of jp, which stands still otherwise. */
+  setMinute(minute: number): void;
+  /** Replaces what differs between runs. */
+  normalize(text: string): string;
+}
+
+export function createWorkplace(server: ModelServer): Workplace {
+  const root = mkdtempSync(PARENT);
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const at = (...names: readonly string[]) => path.join(root, ...names);
+  for (const name of ["bin", "home/.config/jp", "shop/src"])
+    mkdirSync(at(name), { recursive: true });
+  const { url } = server;
+  writeFileSync(
+    at("home", ".config", "jp", "config.toml"),
+    `assistant.request.base_backoff_ms = 10\nproviders.llm.llamacpp.base_url = "${url}"\n`,
+  );
+  for (const [name, content] of Object.entries(FILES)) writeFileSync(at("shop", name), content);
+  writeFileSync(at("clock.cjs"), CLOCK);
+  writeFileSync(at("bin", "jp"), `#!/bin/sh\nexec node -r "${at("clock.cjs")}" "${JP}" "$@"\n`);
+  chmodSync(at("bin", "jp"), 0o755);
+  const git = (...words: readonly string[]) =>
+    execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@example.com", ...words], {
+      cwd: at("shop"),
+    });
+  git("init", "--quiet", "--initial-branch=main");
+  git("add", "--all");
+  git("commit", "--quiet", "--message=Add the shop");
+  const setMinute = (minute: number) => writeFileSync(at("minute"), `${minute}`);
+  setMinute(0);
+  return {
+    folder: at("shop"),
+    variables: {
+      PATH: [at("bin"), path.dirname(process.execPath), process.env["PATH"]].join(":"),
+      HOME: at("home"),
+      TMPDIR: root,
+      LANG: "C.UTF-8",
+      TZ: "UTC",
+      PS1: "$ ",
+      DAY: root,
+      JP_SESSION: "day",
+      NODE_COMPILE_CACHE,
+    },
+    setMinute,
+    normalize: (text) => text.replaceAll(FOLDER, "/tmp/jp-day-k3Xw9a"),
+  };
+}
+
+/** Time only passes between the steps. So ages, ids and durations are always the same. */
+const CLOCK = `
+const { readFileSync } = require("node:fs");
+const START = Date.UTC(2026, 0, 2, 9);
+const now = () => START + 60_000 * Number(readFileSync(process.env.DAY + "/minute", "utf8"));
+globalThis.Date = class extends Date {
+  constructor(...given) {
+    super(...(given.length === 0 ? [now()] : given));
+  }
+  static now() {
+    return now();
+  }
+};
+`;
+
+const TOOLS = `
+[conversation.tools]
+fs_read_file.enable = true
+fs_grep_files.enable = true
+fs_modify_file.enable = true
+
+[conversation.tools.release]
+source = "local"
+command = "node release.cjs"
+summary = "Publish a version."
+parameters.version.type = "string"
+`;
+
+const RELEASE = `
+const { tool } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+const channels = ["stable", "beta", "nightly"];
+const questions = [
+  { id: "channel", text: "Which channel?", answer_type: { type: "select", options: channels } },
+  { id: "token", text: "Registry token?", answer_type: { type: "secret" } },
+  { id: "sure", text: "Publish it now?", answer_type: { type: "boolean" }, default: false },
+];
+const question = questions.find(({ id }) => !(id in tool.answers));
+if (question) console.log(JSON.stringify({ type: "needs_input", question }));
+else console.log("Published " + tool.arguments.version + " as " + tool.answers.channel + ".");
+`;
+
+const TRACKER = `
+import { createInterface } from "node:readline";
+const send = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
+const inputSchema = { type: "object", properties: { title: { type: "string" } } };
+const tools = [{ name: "create_issue", description: "Create an issue.", inputSchema }];
+const requestedSchema = {
+  type: "object",
+  required: ["priority", "assignee"],
+  properties: {
+    priority: {
+      type: "string",
+      title: "Priority",
+      oneOf: [{ const: "p1", title: "Urgent" }, { const: "p2", title: "Normal" }],
+    },
+    assignee: { type: "string", title: "Assignee", description: "A user name" },
+    notify: { type: "boolean", title: "Notify the team", default: true },
+  },
+};
+let call;
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params, result } = JSON.parse(line);
+  if (method === "initialize") {
+    const { protocolVersion } = params;
+    const serverInfo = { name: "tracker", version: "1" };
+    send({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
+  } else if (method === "tools/list") send({ id, result: { tools } });
+  else if (method === "tools/call") {
+    call = id;
+    const form = { message: "A few details for the issue", requestedSchema };
+    send({ id: "form", method: "elicitation/create", params: form });
+  } else if (id === "form") {
+    const { priority, assignee } = result.content ?? {};
+    const text = priority ? "Created #12 (" + priority + ") for " + assignee + "." : "No issue.";
+    send({ id: call, result: { content: [{ type: "text", text }] } });
+  } else if (id !== undefined) send({ id, error: { code: -32601, message: "unknown" } });
+});
+`;
+
+const SLUG = 'return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");';
+
+const FILES: Readonly<Record<string, string | Buffer>> = {
+  "AGENTS.md": "# Shop\nUse tabs. Run `node test.js` after each change.\n",
+  "src/slug.js": `export function slug(title) {\n  ${SLUG}\n}\n`,
+  "src/cart.js": 'import { slug } from "./slug.js";\nexport const link = (name) => slug(name);\n',
+  "logo.png": Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "base64",
+  ),
+  "tools.toml": TOOLS,
+  "release.cjs": RELEASE,
+  "tracker.mjs": TRACKER,
+};
+
+const EXPLANATION = `# How \`slug\` works
+
+It turns a title into a part of a URL:
+
+1. **Lower case** first, so that \`Hello\` and \`hello\` are the same.
+2. Each run of other characters becomes one dash. That loses *accented* letters, such as é in Café.
+
+\`\`\`js
+export function slug(title) {
+  ${SLUG}
+}
+\`\`\`
+
+| title | slug |
+|---|---|
+| Hello, world! | \`hello-world-\` |
+| Café | \`caf-\` |
+
+See [the standard](https://url.spec.whatwg.org/#url-writing).
+`;
+
+const FIX = {
+  path: "src/slug.js",
+  patterns: [{ old: "title.toLowerCase()", new: 'title.normalize("NFD").toLowerCase()' }],
+};
+
+/** By the last line of the user's last message: one after the other, then again from the first. */
+const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
+  "and its gaps": [{ reasoning: "What does slug do?\nI read the code.", text: EXPLANATION }],
+  "Fix it": [
+    { text: "I normalize the accents first.", calls: [{ name: "fs_modify_file", arguments: FIX }] },
+  ],
+  "Read it": [
+    {
+      calls: [
+        { name: "fs_read_file", arguments: { path: "src/slug.js" } },
+        { name: "fs_grep_files", arguments: { pattern: "slug" } },
+      ],
+    },
+  ],
+  "Release it": [{ calls: [{ name: "release", arguments: { version: "1.1.0" } }] }],
+  "File an issue": [
+    { calls: [{ name: "create_issue", arguments: { title: "Accents are lost" } }] },
+  ],
+  "Ask me": [
+    {
+      calls: [
+        {
+          name: "ask_user",
+          arguments: {
+            question: "Which branch?",
+            answer_type: "select",
+            options: [
+              { value: "main", description: "what everyone has" },
+              { value: "next", description: "what comes after" },
+            ],
+          },
+        },
+      ],
+    },
+  ],
+  "Take your time": [{ text: "This takes a while, and ", hangs: true }],
+  "Be cut off": [{ text: "The first half of", isCut: true }],
+  "[Your reply was cut off. Continue exactly where it stopped. Do not repeat anything.]": [
+    " the answer, and the rest of it.",
+  ],
+  "Be busy": [{ status: 503, problem: "try later" }, "Now I can answer."],
+  Crash: [{ status: 400, problem: "out of memory" }],
+};
+
+const USAGE = { prompt_tokens: 1200, completion_tokens: 80, total_tokens: 1280 };
+
+export function startModel(): Promise<ModelServer> {
+  const asked = new Map<string, number>();
+  return ModelServer.start(
+    (body) => {
+      const reply = replyTo(body, asked);
+      return typeof reply === "string" ? { text: reply, usage: USAGE } : { usage: USAGE, ...reply };
+    },
+    ["scripted", "small"],
+  );
+}
+
+function replyTo({ messages, response_format: format }: ChatBody, asked: Map<string, number>) {
+  if (format !== undefined) return '{"files":["src/slug.js","src/cart.js"]}';
+  const last = messages.at(-1);
+  const text = textOf(last?.content);
+  if (last?.role === "tool") return `The tool says: ${text.slice(0, 120)}`;
+  const said = textOf(messages.findLast(({ role }) => role === "user")?.content);
+  const line = said.trimEnd().split("\n").at(-1) ?? "";
+  const count = asked.get(line) ?? 0;
+  asked.set(line, count + 1);
+  const replies = REPLIES[line];
+  return replies?.[count % replies.length] ?? `You said: ${line}`;
+}
+
+function textOf(content: Json | undefined): string {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
+  return content.map((part) => textOf((part as { readonly text?: Json }).text)).join("\n"); // Parts of a message.
+}
