@@ -112,8 +112,9 @@ export function attachmentNames(
 }
 
 /**
- * Reads everything that the config attaches, and says how much that is. What an earlier turn has attached and is
- * gone by now is left out with a warning. Throws for what was named now, and for what the model does not accept.
+ * Reads everything that the config attaches, and says how much that is; in a session, only when it changes. What an
+ * earlier turn has attached and is gone by now is left out with a warning. Throws for what was named now, and for what
+ * the model does not accept.
  */
 async function loadTurnAttachments(
   turn: TurnAttachments,
@@ -147,7 +148,10 @@ async function loadTurnAttachments(
   }));
   const all = [...attachments, ...outside];
   await assertTaken(all, turn);
-  if (all.length > 0) context.output.notice(`Attached: ${describeAttachments(all)}`);
+  const line = `Attached: ${describeAttachments(all)}`;
+  const isNew = named.uris.length + named.files.length > 0 || !context.printed.has(line);
+  if (all.length > 0 && isNew) context.output.notice(line);
+  context.printed.add(line);
   return attachments;
 }
 

@@ -29,8 +29,8 @@ export interface CommandContext {
   readonly onOutputGone: (action: () => void) => Disposable;
   /** A program that reads the output, such as `head`, has seen enough and ended. */
   readonly isReaderGone: boolean;
-  /** What `warnOnce` has printed. */
-  readonly warnings: Set<string>;
+  /** What is printed only once, however many messages a session has. */
+  readonly printed: Set<string>;
   /** Opened on first use. Throws `no_workspace`. */
   readonly workspace: Workspace;
 }
@@ -56,7 +56,7 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
     version,
     output,
     clock: systemClock,
-    warnings: new Set(),
+    printed: new Set(),
     onOutputGone: (action) => {
       onGone = action;
       return {
@@ -88,10 +88,10 @@ export function warn(text: string, output: Output): void {
 /** For what jp finds again with each message of a session, such as an unknown key in the config. */
 export function warnOnce(
   text: string,
-  { output, warnings }: Pick<CommandContext, "output" | "warnings">,
+  { output, printed }: Pick<CommandContext, "output" | "printed">,
 ): void {
-  if (!warnings.has(text)) warn(text, output);
-  warnings.add(text);
+  if (!printed.has(text)) warn(text, output);
+  printed.add(text);
 }
 
 /** Name and value, one pair per line; absent values are left out. */

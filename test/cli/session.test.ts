@@ -406,7 +406,7 @@ test("Ctrl-C stops a summary, and the session goes on", async () => {
 });
 
 test("/attach attaches files to the next message, lists them, and takes them off", async () => {
-  await using parts = await start(["A.", "B."]);
+  await using parts = await start(["A.", "Again.", "B."]);
   for (const name of ["a.md", "b.md"])
     writeFileSync(path.join(parts.project.root, name), `content of ${name}`);
   const screen = await open(parts.project);
@@ -422,6 +422,8 @@ test("/attach attaches files to the next message, lists them, and takes them off
   await shows(screen, /Detached b\.md\n(.*\n)*> ?$/m);
   screen.type("one\r");
   await shows(screen, /Attached: 1 document, 15 B\n[^]*A\.\n(.*\n)*> ?$/m);
+  screen.type("again\r");
+  await shows(screen, /^Again\.\n(.*\n)*> ?$/m);
   screen.type("/attach\r");
   await shows(screen, /^a\.md \(1 document, 15 B\)\n(.*\n)*> ?$/m);
   screen.type("/attach rm a.md\r");
@@ -429,11 +431,12 @@ test("/attach attaches files to the next message, lists them, and takes them off
   screen.type("two\r");
   await shows(screen, /B\.\n(.*\n)*> ?$/m);
   screen.type(CTRL_D);
-  await screen.end();
+  const { lines } = await screen.end();
+  expect(lines.filter((line) => line.startsWith("Attached: "))).toHaveLength(1);
   const sent = parts.server.requests.map((request) =>
     ["a.md", "b.md"].filter((name) => JSON.stringify(request).includes(`content of ${name}`)),
   );
-  expect(sent).toEqual([["a.md"], []]);
+  expect(sent).toEqual([["a.md"], ["a.md"], []]);
 });
 
 describe("at the prompt", () => {

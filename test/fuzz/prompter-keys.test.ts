@@ -182,7 +182,7 @@ const anySize = fc.record({
 
 /** Everything except our own colours and the sequences that draw a region. */
 const OURS =
-  /\u001b\[[0-9;]*m|\u001b\[\d+[AG]|\u001b\[[JHK]|\u001b\[6n|\u001b\[\?(?:1049|25)[hl]|\u001b\[2J|\r\n|\r/g;
+  /\u001b\[[0-9;]*m|\u001b\[\d+[AG]|\u001b\[[CJHK]|\u001b\[6n|\u001b\[\?(?:1049|25)[hl]|\u001b\[2J|\r\n|\r/g;
 const UNSAFE = /[\0-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/;
 
 fuzz(

@@ -62,7 +62,7 @@ interface Tour {
 }
 
 async function createTour(context: CommandContext): Promise<Tour> {
-  const { host, clock, output, version, warnings, onOutputGone, isReaderGone } = context;
+  const { host, clock, output, version, printed, onOutputGone, isReaderGone } = context;
   const root = await mkdtemp(path.join(host.tmpdir, "jp-demo-"));
   await writeFile(path.join(root, TOUR_FILE), TOUR_TEXT);
   await createWorkspaceFolder(root, clock);
@@ -81,7 +81,7 @@ async function createTour(context: CommandContext): Promise<Tour> {
     output,
     clock,
     version,
-    warnings,
+    printed,
     environment,
     cwd: root,
     workspace,

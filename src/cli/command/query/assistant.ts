@@ -12,8 +12,8 @@ import {
 import type { Surroundings, Tools } from "../../../runtime/index.ts";
 import type { Conversation } from "../../../storage/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
-import { findClosest, isJpError, messageOf } from "../../../util/index.ts";
-import { type CommandContext, warnOnce } from "../../context.ts";
+import { findClosest, isJpError } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
 import { findDefaultModel } from "../../detect-models.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import type { InteractionFlags } from "../../prompter.ts";
@@ -66,7 +66,6 @@ export async function loadAssistant(
 interface ModelFlags extends Pick<AssistantFlags, "model"> {
   /** The conversation starts with this turn. */
   readonly isNew: boolean;
-  readonly context: CommandContext;
 }
 
 interface FoundModel {
@@ -79,7 +78,7 @@ interface FoundModel {
 export async function findModel(
   providers: Providers,
   loaded: LoadedAssistant,
-  { model: typed, isNew, context }: ModelFlags,
+  { model: typed, isNew }: ModelFlags,
 ): Promise<FoundModel> {
   const { model } = loaded.assistant;
   try {
@@ -88,7 +87,7 @@ export async function findModel(
     const isChecked = typed !== undefined && !Object.hasOwn(aliases, typed);
     return {
       model: found,
-      isNameInDoubt: isChecked && (await isInDoubt(providers, model, context)),
+      isNameInDoubt: isChecked && (await isInDoubt(providers, model)),
     };
   } catch (error) {
     if (isNew || typed !== undefined || !(error instanceof ProviderError)) throw error;
@@ -106,7 +105,7 @@ const LIST_TIMEOUT_MS = 5000;
 export type CheckedName =
   /** Or a name for whatever the server has. */
   | { readonly type: "listed" }
-  | { readonly type: "unlisted"; readonly error: ProviderError }
+  | { readonly type: "unlisted"; readonly error: ProviderError; readonly isMistyped: boolean }
   /** The provider cannot be asked. */
   | { readonly type: "unknown"; readonly reason: unknown };
 
@@ -135,7 +134,19 @@ export async function checkName(
       ? `Run \`jp model ls ${provider}\` to list the available models.`
       : `Did you mean ${provider}/${closest}?`;
   const error = new ProviderError("unknown_model", message, { isRetryable: false, hint });
-  return { type: "unlisted", error };
+  return { type: "unlisted", error, isMistyped: closest !== undefined && isTypo(name, closest) };
+}
+
+/** Letters that are missing, added or swapped. Another letter or number is more likely another model. */
+function isTypo(name: string, meant: string): boolean {
+  const typed = lettersOf(name);
+  const known = lettersOf(meant);
+  if (typed.join("") === known.join("")) return false;
+  return typed.length !== known.length || typed.toSorted().join("") === known.toSorted().join("");
+}
+
+function lettersOf(name: string): readonly string[] {
+  return name.match(/[a-z]/gi) ?? [];
 }
 
 /**
@@ -145,18 +156,11 @@ export async function checkName(
 async function isInDoubt(
   providers: Providers,
   model: AssistantSettings["model"],
-  context: CommandContext,
 ): Promise<boolean> {
   if (!isLocalProvider(model.provider)) return false;
   const checked = await checkName(providers, model);
-  if (checked.type === "unlisted") throw checked.error;
-  if (checked.type === "listed") return false;
-  const { reason } = checked;
-  const isDown =
-    reason instanceof ProviderError && (reason.kind === "network" || reason.kind === "starting");
-  // The request reports that.
-  if (!isDown) warnOnce(`Could not check the model's name: ${messageOf(reason)}`, context);
-  return true;
+  if (checked.type === "unlisted" && checked.isMistyped) throw checked.error;
+  return checked.type !== "listed";
 }
 
 /** What a request is made of. */

@@ -153,7 +153,7 @@ export async function runQuery({
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
   const providers = openProviders(machineOf(context), config, { onSent });
   const isNew = found === undefined;
-  const chosen = await findModel(providers, loaded, { ...options, isNew, context });
+  const chosen = await findModel(providers, loaded, { ...options, isNew });
   const toRecord = { config: withUntrusted(loaded), message: "", flags: options };
   await using left = await openIncomplete(context, found, toRecord);
   const asking = { ...context, config };
