@@ -6,6 +6,7 @@
  *   the configured rule ─► a summary of old turns ─► a summary of all turns before this one
  *     ─► without tool calls in them ─► only the latest results of this turn
  */
+import { resolveCompaction } from "../config/index.ts";
 import {
   afterAll,
   type Compaction,
@@ -43,17 +44,10 @@ export interface CompactionSetup {
   readonly summarizer?: (rule: CompactionRule) => Promise<Summarizer>;
 }
 
+const { rules: _byHand, ...BY_DEFAULT } = resolveCompaction({});
+
 /** Strips reasoning and tool calls when three quarters of the window are full. */
-export const DEFAULT_COMPACTION: CompactionSetup = {
-  isAutomatic: true,
-  triggerRatio: 0.75,
-  rule: {
-    keepFirst: { type: "keep", count: 1 },
-    keepLast: { type: "keep", count: 3 },
-    reasoning: "strip",
-    toolCalls: { policy: "strip", request: true, response: true },
-  },
-};
+export const DEFAULT_COMPACTION: CompactionSetup = BY_DEFAULT;
 
 /** In tokens. It fits into any window, so there is no need to ask about the model. */
 const SMALL_REQUEST = 1500;

@@ -5,7 +5,6 @@ export {
   loadAttachments,
   type LoadAttachmentsOptions,
 } from "./load.ts";
-export { formatSize } from "./media-type.ts";
 export {
   findMentions,
   type MentioningText,

@@ -267,6 +267,8 @@ test.each([
   [[1], "1 document, 1 B"],
   [[999, 1], "2 documents, 1.0 kB"],
   [[14_200], "1 document, 14 kB"],
+  [[9960], "1 document, 10 kB"],
+  [[999_600], "1 document, 1.0 MB"],
   [[1_500_000, 100], "2 documents, 1.5 MB"],
 ])("attachments of %j bytes are %s", (sizes, expected) => {
   const attachments = sizes.map((size) => ({ source: "x", content: "x".repeat(size) }));

@@ -10,9 +10,9 @@ import {
 } from "../config/index.ts";
 import type { Attachment, MessageFile } from "../conversation/index.ts";
 import type { SharedMcpServers } from "../mcp/index.ts";
-import { base64Size, isJpError, type JpError } from "../util/index.ts";
+import { base64Size, formatSize, isJpError, type JpError } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
-import { formatSize, isKnownFile, toContent } from "./media-type.ts";
+import { isKnownFile, toContent } from "./media-type.ts";
 import { LeftOut, readFiles } from "./read-files.ts";
 import { readPage } from "./read-page.ts";
 import { commandLine, runCommand } from "./run-command.ts";

@@ -28,10 +28,3 @@ export function toContent(bytes: Buffer, filename: string): string | MessageFile
 export function isKnownFile({ mediaType }: MessageFile): boolean {
   return mediaType !== UNKNOWN_TYPE;
 }
-
-/** Such as `14 kB`. */
-export function formatSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  const [unit, size] = bytes < 1_000_000 ? ["kB", bytes / 1000] : ["MB", bytes / 1_000_000];
-  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${unit}`;
-}

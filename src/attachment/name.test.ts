@@ -48,6 +48,8 @@ describe("on the command line", () => {
     ["ftp:x", /"ftp:"/],
     ["", /empty path/],
     ["!", /empty path/],
+    ["!cmd:ls", /Cannot exclude cmd:ls/],
+    ["!~/notes.txt", /Cannot exclude ~\/notes\.txt: it is not a path in the workspace/],
   ])("%s cannot be attached", (words, problem) => {
     expect(() => nameAttachment(words, createPlace())).toThrow(problem);
   });

@@ -10,9 +10,9 @@ import {
   schemeOf,
 } from "../config/index.ts";
 import type { MessageFile } from "../conversation/index.ts";
-import { bytesToBase64, JpError, systemErrorCode } from "../util/index.ts";
+import { bytesToBase64, formatSize, JpError, systemErrorCode } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
-import { formatSize, toContent } from "./media-type.ts";
+import { toContent } from "./media-type.ts";
 import { isPattern, MAX_FILE_BYTES } from "./read-files.ts";
 
 /** Where names are relative to, and what counts as inside. */
@@ -42,11 +42,16 @@ export function nameAttachment(words: string, place: NamingPlace): NamedAttachme
     });
   }
   const file = toAbsolute(written, place);
-  if (!exists(file) && schemeOf(written) !== undefined) {
+  const isAddress = !exists(file) && schemeOf(written) !== undefined;
+  const relative = isAddress ? undefined : relativeTo(place.root, file);
+  if (isExcluded && relative === undefined) {
+    const message = `Cannot exclude ${written}: it is not a path in the workspace.`;
+    throw new JpError("invalid_attachment", message);
+  }
+  if (isAddress) {
     parseAttachment(written); // Throws for what jp cannot attach.
     return { type: "kept", uri: written };
   }
-  const relative = relativeTo(place.root, file);
   if (!exists(file) && !isExcluded && !(isPattern(written) && relative !== undefined)) {
     const message = `Cannot attach ${written}: it does not exist.`;
     const hint = conversationHint(written);

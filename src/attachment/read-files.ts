@@ -16,9 +16,8 @@ import {
   resolvePath,
   walkFiles,
 } from "../executor/index.ts";
-import { systemErrorCode } from "../util/index.ts";
+import { formatSize, systemErrorCode } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
-import { formatSize } from "./media-type.ts";
 
 /** As in the Rust original. */
 export const MAX_FILE_BYTES = 10_000_000;

@@ -6,10 +6,10 @@ import type { LookupAddress } from "node:dns";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
-import { isLoopback, messageOf } from "../util/index.ts";
+import { formatSize, isLoopback, messageOf } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 import { htmlToText } from "./html-text.ts";
-import { formatSize, toContent } from "./media-type.ts";
+import { toContent } from "./media-type.ts";
 import type { MessageFile } from "../conversation/index.ts";
 
 const MAX_PAGE_BYTES = 5_000_000;

@@ -10,7 +10,6 @@ import {
 import type { Attachment, MessageFile } from "../conversation/index.ts";
 import type { McpServers } from "../mcp/index.ts";
 import type { Model } from "../provider/index.ts";
-import { neutralize } from "../render/index.ts";
 import { createStatusLine } from "../terminal/index.ts";
 import type { TrustedConfig } from "../trust/index.ts";
 import { type CommandContext, warn } from "./context.ts";
@@ -51,10 +50,7 @@ export async function nameAttachments(
   const named = names.map((name) => nameAttachment(name, place));
   const outside = named.flatMap((each) => (each.type === "outside" ? [each.file] : []));
   for (const file of outside.filter(namesSecretFile))
-    warn(
-      neutralize(`${file} may contain passwords or keys. The model will see it.`),
-      context.output,
-    );
+    warn(`${file} may contain passwords or keys. The model will see it.`, context.output);
   return {
     uris: named.flatMap((each) => (each.type === "kept" ? [each.uri] : [])),
     files: await Promise.all([...new Set(outside)].map(readOutsideFile)),
@@ -161,7 +157,7 @@ export function loadOptions(
   servers: McpServers,
 ): LoadAttachmentsOptions & Required<Pick<LoadAttachmentsOptions, "onNote">> {
   const { root, variables } = machineOf(context);
-  const onNote = (note: string) => warn(neutralize(note), context.output);
+  const onNote = (note: string) => warn(note, context.output);
   return { root, variables, mcpServers: servers, onNote };
 }
 

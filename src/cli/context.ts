@@ -43,6 +43,7 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
   let isReaderGone = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     isReaderGone ||= error.code === "EPIPE";
+    if (error.code === "ENOSPC") stderr.write("jp: Cannot write the output: the disk is full.\n");
     onGone(error);
   });
   stderr.on("error", (error: NodeJS.ErrnoException) => onGone(error));
@@ -115,7 +116,7 @@ export interface UntilSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** For servers: aborted by Ctrl-C and the like. The second time ends the process immediately. */
+/** For what runs long: aborted by Ctrl-C and the like. The second time ends the process immediately. */
 export function untilSignal(host: Host): UntilSignal {
   const stop = new AbortController();
   const watch = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], () => {

@@ -26,7 +26,8 @@ export async function findDefaultModel(
       "Do one of these:",
       "  - start Ollama or a llama.cpp server on this machine",
       "  - set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY",
-      "  - choose a model: jp config set assistant.model.id provider/name, or -m provider/name",
+      "  - choose a model: jp config set assistant.model.id provider/name",
+      "  - choose one for a conversation: jp query -m provider/name",
     ].join("\n"),
   });
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import type { CommanderError } from "commander";
 import { neutralize, shellWord, wrapProse } from "../render/index.ts";
 import { columnsOf, controllingTerminal } from "../terminal/index.ts";
-import { isJpError } from "../util/index.ts";
+import { isJpError, JpError } from "../util/index.ts";
 import type { GlobalOptions } from "./context.ts";
 import { ExitStatus } from "./exit-status.ts";
 import {
@@ -65,7 +65,6 @@ async function suggestQuery(
   { stderr }: Host,
 ): Promise<void> {
   if (!/\s/.test(args.join(" ")) && message.includes("Did you mean")) return;
-
   stderr.write(`To ask the assistant: jp query ${shellWord(args.join(" "))}\n`);
 }
 
@@ -93,7 +92,10 @@ function processHost(version: string): Host {
     isTerminal,
     isInteractive,
     environment: { variables: process.env, home: homedir(), platform: process.platform },
-    cwd: process.cwd(),
+    // A getter, so that an error is reported like all others.
+    get cwd() {
+      return currentFolder();
+    },
     pid: process.pid,
     tmpdir: tmpdir(),
     self: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
@@ -109,6 +111,18 @@ function processHost(version: string): Host {
     },
     exit: (status) => process.exit(status),
   };
+}
+
+/** Throws `no_folder`. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new JpError("no_folder", "The current folder no longer exists.", {
+      cause,
+      hint: "Change to another one and try again.",
+    });
+  }
 }
 
 /** Prints the error, unless the command or commander already did, and returns the exit status. */

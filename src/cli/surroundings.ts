@@ -1,6 +1,5 @@
 /** What a command tells its models about where they are. */
-import type { Layer, PartialConfig } from "../config/index.ts";
-import { foldLayers } from "../config/index.ts";
+import { foldLayers, type Layer, type PartialConfig } from "../config/index.ts";
 import {
   describeSurroundings,
   findInstructions,

@@ -109,6 +109,15 @@ export function parseAttachment(uri: string): AttachmentSource {
   }
 }
 
+/** Undefined for what jp cannot attach. */
+export function findAttachment(uri: string): AttachmentSource | undefined {
+  try {
+    return parseAttachment(uri);
+  } catch {
+    return undefined;
+  }
+}
+
 /** For a conversation, as the Rust original names it: `jp://jp-c123?select=a:-1`, or without the scheme. */
 export function conversationHint(name: string): string | undefined {
   const [, id] = /^(?:\/\/)?(jp-c\d+)(?:\?|$)/.exec(name) ?? [];
@@ -207,10 +216,6 @@ export function namesSecretFile(path: string): boolean {
 
 /** Whether jp may read an address that a workspace names by itself: ordinary files of that workspace. */
 export function isHarmlessAttachment(uri: string): boolean {
-  try {
-    const source = parseAttachment(uri);
-    return source.type === "file" && (source.isExcluded || !namesSecretFile(source.path));
-  } catch {
-    return false;
-  }
+  const source = findAttachment(uri);
+  return source?.type === "file" && (source.isExcluded || !namesSecretFile(source.path));
 }

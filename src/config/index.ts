@@ -9,6 +9,7 @@ export {
   attachmentUri,
   conversationHint,
   fileUri,
+  findAttachment,
   isHarmlessAttachment,
   namesSecretFile,
   parseAttachment,

@@ -1,5 +1,6 @@
 /** The files of a message, in words. */
 import { type ChatRequest, fileSize, type RecordedFile } from "../conversation/index.ts";
+import { formatSize } from "../util/index.ts";
 import { oneLine } from "./neutralize.ts";
 
 /** A line for each, such as `[image: cat.png, image/png, 12 kB]`. */
@@ -12,12 +13,6 @@ function describeFile(file: RecordedFile): string {
   const kind = mediaType.startsWith("image/") ? "image" : "file";
   const size = fileSize(file);
   const name = filename === undefined ? [] : [filename];
-  const details = [...name, mediaType, size === undefined ? data : describeSize(size)];
+  const details = [...name, mediaType, size === undefined ? data : formatSize(size)];
   return oneLine(`[${kind}: ${details.join(", ")}]`);
-}
-
-function describeSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 999_500) return `${Math.round(bytes / 1000)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

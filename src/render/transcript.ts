@@ -4,6 +4,7 @@ import {
   type ConversationEvent,
   type InquiryPair,
   type InquiryRequest,
+  describeTurns,
   pairInquiries,
   pairToolCalls,
   type PermissionDecision,
@@ -192,9 +193,8 @@ function turnRule(turn: RecordedTurn, { paint, now, width }: TranscriptOptions):
   const first = turn.events[0]?.timestamp;
   const ago =
     first === undefined ? "" : `, ${relativeTime(timestampToMilliseconds(first), now.getTime())}`;
-  const { index, lastIndex } = turn;
-  const which =
-    lastIndex === undefined ? `turn ${index + 1}` : `turns ${index + 1}..${lastIndex + 1}`;
+  const { index, lastIndex = index } = turn;
+  const which = describeTurns({ fromTurn: index, toTurn: lastIndex });
   const label = `── ${which}${ago} `;
   return paint("dim", truncate(label.padEnd(Math.min(width, 80), "─"), width));
 }

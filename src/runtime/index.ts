@@ -9,6 +9,7 @@ export {
   planCompaction,
 } from "./compaction.ts";
 export type { DataOf, DataSchema, Message } from "./data.ts";
+export { configuredInquiryModels } from "./inquiry-models.ts";
 export type { Machine } from "./machine.ts";
 export {
   answerInquiry,

@@ -1,8 +1,12 @@
 /** The models that answer tools' questions in a turn. */
 import type { Assistant } from "../agent/index.ts";
-import type { AssistantSettings } from "../config/index.ts";
+import {
+  type AssistantSettings,
+  type PartialConfig,
+  resolveInquiryAssistant,
+} from "../config/index.ts";
 import type { InquiryBackendOptions } from "../inquiry/index.ts";
-import type { Model } from "../provider/index.ts";
+import type { Model, Providers } from "../provider/index.ts";
 import { type Surroundings, withSurroundings } from "./surroundings.ts";
 
 /** The model for each question, by what the question's `target` says. */
@@ -10,6 +14,20 @@ export type InquiryModels = Pick<
   InquiryBackendOptions,
   "assistant" | "model" | "schemaMode" | "maxParallel"
 >;
+
+/** `conversation.inquiry`, for the turns of the command. */
+export function configuredInquiryModels(
+  config: PartialConfig,
+  providers: Providers,
+): InquiryModels {
+  const { schema = "stable", max_parallel } = config.conversation?.inquiry ?? {};
+  return {
+    assistant: (target) => resolveInquiryAssistant(config, target),
+    model: ({ model: { provider, name } }) => providers.model(provider, name),
+    schemaMode: schema,
+    ...(max_parallel !== undefined && { maxParallel: max_parallel }),
+  };
+}
 
 interface InquiryModelOptions {
   readonly inquiryModels?: InquiryModels;

@@ -29,11 +29,11 @@ export function stepInHistory(
   const { text, cursor } = state.buffer;
   const isAtEdge =
     name === "up" ? !text.slice(0, cursor).includes("\n") : !text.slice(cursor).includes("\n");
-  if (isAtEdge) return backInHistory(history, state, name === "up" ? -1 : 1);
+  if (isAtEdge) return moveInHistory(history, state, name === "up" ? -1 : 1);
   return { ...state, buffer: editBuffer(state.buffer, { type: "named", name }) ?? state.buffer };
 }
 
-export function backInHistory(
+export function moveInHistory(
   history: readonly string[],
   state: InputState,
   step: -1 | 1,

@@ -79,7 +79,7 @@ describe("a message", () => {
     expect(line().type(keys).ending).toEqual({ type: "sent", text: "one\ntwo" });
   });
 
-  test("ends in a backslash if that is doubled", () => {
+  test("is sent as it is if it ends in a doubled backslash", () => {
     expect(line().type("one\\\\\r").ending).toEqual({ type: "sent", text: "one\\\\" });
   });
 

@@ -4,7 +4,7 @@
  */
 import { isEscape, type Key, type KeyName } from "./key.ts";
 import {
-  backInHistory,
+  moveInHistory,
   type HistoryPlace,
   leaveHistory,
   type Search,
@@ -133,7 +133,7 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
       return options.hasEditor() ? end({ type: "editor" }) : wait(state);
     case "ctrl-p":
     case "ctrl-n":
-      return wait(backInHistory(options.history(), state, name === "ctrl-p" ? -1 : 1));
+      return wait(moveInHistory(options.history(), state, name === "ctrl-p" ? -1 : 1));
     default:
       return edit(options, state, { type: "named", name });
   }
@@ -208,7 +208,7 @@ function accept(options: InputOptions, state: InputState, menu: CompletionMenu):
   return wait({ ...state, buffer, menu: isOpen ? openMenu(options, buffer) : undefined });
 }
 
-/** A backslash at the end breaks the line; doubled, it is a backslash. */
+/** A backslash at the end breaks the line, unless it is doubled. */
 export function endsInBreak(text: string): boolean {
   return (/\\*$/.exec(text)?.[0].length ?? 0) % 2 === 1;
 }

@@ -159,6 +159,8 @@ test.each<[string, JsonObject, readonly string[]]>([
     ["interrupt "],
   ],
   ["a Ctrl-C that stops", { interrupt: { streaming: { action: "stop" } } }, []],
+  ["hidden tool calls", { style: { tool_call: { show: false } } }, ["display "]],
+  ["shown tool calls", { style: { tool_call: { show: true } } }, []],
   ["a short name", { providers: { llm: { aliases: { a: "openai/gpt" } } } }, []],
   ["a model", { assistant: { model: { id: "openai/gpt" } } }, []],
 ])("in a workspace's config, %s: %j needs trust: %j", (_name, said, claims) => {

@@ -35,8 +35,8 @@ import {
 export interface Claim {
   /**
    * `model` is for parameters that only the provider understands, `interrupt` for what Ctrl-C does, `user` for who the
-   * user is, `inherit` for dropping the user's config, `surroundings` for what models are told of this machine, `instructions` for what a file asks of
-   * them.
+   * user is, `inherit` for dropping the user's config, `surroundings` for what models are told of this machine,
+   * `display` for whether the user sees tool calls, `instructions` for what a file asks of models.
    */
   readonly kind:
     | "tool"
@@ -50,6 +50,7 @@ export interface Claim {
     | "user"
     | "inherit"
     | "surroundings"
+    | "display"
     | "instructions";
   /**
    * The name of the tool, server, provider or file; `*` for the defaults of all tools; for a model, the keys of what it
@@ -75,6 +76,7 @@ const INTERRUPT = ["interrupt"];
 const USER = ["user"];
 const ATTACHMENTS = ["conversation", "attachments"];
 const SURROUNDINGS = ["conversation", "surroundings"];
+const SHOWN_CALLS = ["style", "tool_call"];
 
 /** Finds the claims that go beyond the defaults and the user's own config. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
@@ -183,6 +185,7 @@ const CLAIMS = [
   attachmentClaims,
   nameClaims,
   surroundingsClaims,
+  displayClaims,
 ];
 
 function isFrom(config: PartialConfig, { kind, name, path }: EntryClaim): boolean {
@@ -326,6 +329,12 @@ function surroundingsClaims({ workspace, own }: Views): readonly EntryClaim[] {
     ),
   );
   return [{ kind: "surroundings", name: "", path: SURROUNDINGS, value }];
+}
+
+/** Calls of the user's own tools must not go unseen because a workspace says so. */
+function displayClaims({ workspace }: Views): readonly EntryClaim[] {
+  const { show } = tableAt(workspace, SHOWN_CALLS);
+  return [{ kind: "display", name: "", path: SHOWN_CALLS, value: show === false ? { show } : {} }];
 }
 
 /** A file of the workspace that instructs models, such as `AGENTS.md`. */

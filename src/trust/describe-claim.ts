@@ -2,7 +2,7 @@
  * Describes claims to the user who is to trust them. Each takes one line, whatever its names and values hold, so
  * that none of them can look like a line of jp's own.
  */
-import { parseAttachment, transportType } from "../config/index.ts";
+import { findAttachment, transportType } from "../config/index.ts";
 import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 import type { Claim } from "./claims.ts";
 
@@ -31,6 +31,8 @@ export function describeClaim({ kind, name }: Claim): string {
       return "your own config";
     case "surroundings":
       return "what models are told of this machine";
+    case "display":
+      return "tool calls";
     case "instructions":
       return `instructions in ${wordText(name)}`;
   }
@@ -83,6 +85,8 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
       return ["is ignored here"];
     case "surroundings":
       return [`also ${Object.keys(value).map(wordText).join(", ")}`];
+    case "display":
+      return ["are hidden from you"];
     case "instructions":
       return [
         `${wordText(inForce["length"])} characters for the model, from ${jsonText(inForce["start"])}`,
@@ -279,7 +283,7 @@ function emailText({ from, to, server, port, user, password_env }: Entry): strin
 
 /** Whatever it is, its content goes to the model. */
 function attachmentText(uri: string): string {
-  const source = findSource(uri);
+  const source = findAttachment(uri);
   switch (source?.type) {
     case "command":
       return `runs ${[source.program, ...source.args].map(wordText).join(" ")} and sends its output to the model`;
@@ -291,14 +295,6 @@ function attachmentText(uri: string): string {
       return "may contain passwords or keys, and is sent to the model";
     case undefined:
       return "is of an unknown kind";
-  }
-}
-
-function findSource(uri: string): ReturnType<typeof parseAttachment> | undefined {
-  try {
-    return parseAttachment(uri);
-  } catch {
-    return undefined;
   }
 }
 

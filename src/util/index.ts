@@ -14,6 +14,7 @@ export {
   bytesToBase64,
   decodeBase64,
   encodeBase64,
+  formatSize,
   truncateBytes,
   truncationNotice,
 } from "./utf8.ts";

@@ -1,4 +1,4 @@
-/** UTF-8 text as bytes: strict base64, and truncation between two characters. */
+/** UTF-8 text as bytes: strict base64, truncation between two characters, and sizes. */
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -72,4 +72,11 @@ export function base64Size(text: string): number | undefined {
   if (text.length % 4 !== 0 || text.includes("-") || text.includes("_")) return undefined;
   // Skips invalid characters. To look for them with a regular expression is ten times slower.
   return Buffer.from(text, "base64").length === size ? size : undefined;
+}
+
+/** A number of bytes as people read it, such as `14 kB`. */
+export function formatSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const [unit, size] = bytes < 999_500 ? ["kB", bytes / 1000] : ["MB", bytes / 1_000_000];
+  return `${size < 9.95 ? size.toFixed(1) : Math.round(size)} ${unit}`;
 }

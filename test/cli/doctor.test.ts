@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { EVERYTHING, TEST_PROGRAM } from "../mcp/support.ts";
+import { EVERYTHING, isRunning, TEST_PROGRAM } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ModelServer } from "./model-server.ts";
@@ -128,6 +128,14 @@ describe("outside a workspace", () => {
 });
 
 describe("records", () => {
+  test("that are damaged are printed as one sentence, and how to repair them as another", async () => {
+    const project = await projectWith();
+    const { id, events } = project.place({ second: 20 });
+    writeFileSync(events, "garbage");
+    const { stdout } = await project.jp("doctor");
+    expect(stdout).toContain(`(7 bytes). Edit it: jp conversation edit --events ${id}`);
+  });
+
   test("that are torn are a warning, and damaged ones a problem, each with its location", async () => {
     const project = await projectWith();
     const torn = project.place({
@@ -342,23 +350,24 @@ describe("the model", () => {
 
 describe("MCP servers", () => {
   const MODEL = 'assistant.model.id = "llamacpp/scripted"';
-  const ECHO = '[conversation.tools.echo]\nsource = "mcp.everything"\nenable = true\n';
 
   test("of enabled tools are started and stopped again", async () => {
     await using server = await ModelServer.start([]);
-    const log = path.join((await projectWith()).temporary, "log");
+    const { temporary } = await projectWith();
+    const logOf = (name: string) => path.join(temporary, name);
     const config = [
       MODEL,
-      stdioServer("everything", EVERYTHING, "stdio"),
-      ECHO,
-      stdioServer("idle", TEST_PROGRAM, `--log=${log}`),
+      ...["used", "idle"].map((name) => stdioServer(name, TEST_PROGRAM, `--log=${logOf(name)}`)),
+      '[conversation.tools.echo]\nsource = "mcp.used"\n',
     ].join("\n");
     const { status, of } = await examine(await projectWith(config, server));
     expect([status, of("mcp")]).toEqual([
       0,
-      [{ check: "mcp", state: "ok", message: "everything started, with echo" }],
+      [{ check: "mcp", state: "ok", message: "used started, with echo" }],
     ]);
-    expect(() => readFileSync(log)).toThrow("ENOENT");
+    const [, pid] = /started (\d+)/.exec(readFileSync(logOf("used"), "utf8")) ?? [];
+    expect(isRunning(Number(pid))).toBe(false);
+    expect(() => readFileSync(logOf("idle"))).toThrow("ENOENT");
   });
 
   test("that offer all of their tools are started too, without an entry for a tool", async () => {

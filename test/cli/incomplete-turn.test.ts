@@ -372,6 +372,20 @@ describe("an incomplete turn", () => {
     expect([status, stderr.split("\n")[0]]).toEqual([2, "jp: --continue-turn takes no message."]);
   });
 
+  test("of another conversation is named if the active one has none", async () => {
+    await using server = await ModelServer.start([calling([ASKER]), "Yes."]);
+    const project = await waiting(server, [ASKER]);
+    const { id } = recordOf(project);
+    await query(project, ["-n", "Is it?"]);
+    expect((await query(project, ["--continue-turn"])).stderr).toBe(
+      lines(
+        "The last turn is complete: nothing to continue.",
+        "Another conversation has an incomplete turn. To continue it:",
+        `  jp query --continue-turn --id ${id}`,
+      ),
+    );
+  });
+
   test("is closed by --discard-turn, and a new one starts", async () => {
     verifies("023/flags/discard");
     await using server = await ModelServer.start([calling([ASKER, COUNT]), "Done."]);
@@ -475,6 +489,19 @@ describe("an incomplete turn on a terminal", () => {
       0,
       [],
     ]);
+  });
+
+  test("is offered with what becomes of the message", async () => {
+    await using server = await ModelServer.start([calling([ASKER])]);
+    const project = await waiting(server, [ASKER]);
+    const screen = new Screen(project, ["q", "y"]);
+    await shows(screen, /quit/);
+    expect(screen.lines.slice(3, 5)).toEqual([
+      "❯ resume - continue it, without your message",
+      "  discard - close it and send your message",
+    ]);
+    screen.type("quit\r");
+    await screen.end();
   });
 
   test("is left as it is if the user quits", async () => {

@@ -100,10 +100,10 @@ describe("jp conversation label", () => {
     const project = new Project();
     const placed = place(project, 0, damaged);
     const { status } = await project.jp("c", "label", "--id", placed.id, "add", "saved");
-    const kept = await project.jp("c", "path", placed.id);
-    const files = recordsOf(project).map(({ folder }) => folder);
-    expect([status, kept.status, files.length]).toEqual([0, 0, 1]);
-    expect(readFileSync(`${files[0]}/metadata.json`, "utf8")).toContain('"saved": ""');
+    const [record, ...others] = recordsOf(project);
+    expect([status, others]).toEqual([0, []]);
+    expect(readFileSync(`${record?.folder}/metadata.torn`, "utf8")).toBe(damaged);
+    expect(readFileSync(`${record?.folder}/metadata.json`, "utf8")).toContain('"saved": ""');
   });
 });
 

@@ -47,6 +47,8 @@ export type Replies = readonly Reply[] | ((body: ChatBody, index: number) => Rep
 
 export class ModelServer implements AsyncDisposable {
   readonly requests: ChatBody[] = [];
+  /** Of each request: resolves when its connection is no longer used, by whoever has ended it. */
+  readonly ended: Promise<unknown>[] = [];
   /** What the server says about itself and its model. */
   properties: JsonObject = {};
   readonly #server: Server;
@@ -108,6 +110,7 @@ export class ModelServer implements AsyncDisposable {
     }
     const body = (await json(request)) as ChatBody;
     const index = this.requests.push(body) - 1;
+    this.ended.push(once(response, "close"));
     const { length } = this.requests;
     const reply =
       typeof this.#replies === "function" ? this.#replies(body, index) : this.#replies[index];

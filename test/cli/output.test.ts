@@ -1,5 +1,7 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -7,6 +9,12 @@ import { message, request } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import { Screen, ScreenProcess, show } from "./screen.ts";
 import { JP, Project } from "./support.ts";
+
+const FULL = 'exec "$0" "$@" > /dev/full';
+const GONE = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"';
+const READ_ONLY = `exec unshare --map-root-user --mount sh -c '
+  mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" && exec "$0" "$@"' "$0" "$@"`;
+const canMount = spawnSync("sh", ["-c", READ_ONLY, "true"], { cwd: tmpdir() }).status === 0;
 
 const READERS = [
   ["conversation", "ls"],
@@ -224,6 +232,39 @@ describe("a reader that closes the pipe", () => {
     expect(await closeAtOnce(project, words)).toEqual({ status: 0, errors: "" });
   });
 });
+
+describe.runIf(existsSync("/dev/full"))("the built command says", () => {
+  test.each([
+    ["that the disk is full", FULL, "jp: Cannot write the output: the disk is full.\n"],
+    [
+      "that its folder is gone",
+      GONE,
+      "jp: The current folder no longer exists.\nChange to another one and try again.\n",
+    ],
+  ])("%s", async (_what, script, errors) => {
+    const project = new Project();
+    placeRelease(project);
+    const words = ["conversation", "ls"];
+    expect(await runInShell(project, script, words)).toEqual({ status: 1, errors });
+  });
+
+  test.runIf(canMount)("that the file system is read-only", async () => {
+    const project = new Project();
+    placeRelease(project);
+    const { errors } = await runInShell(project, READ_ONLY, ["conversation", "fork", "release"]);
+    expect(errors).toMatch(/^jp: Cannot write \S+: the file system is read-only\.\n/);
+  });
+});
+
+async function runInShell(project: Project, script: string, words: readonly string[]) {
+  const { root: cwd, variables: env } = project;
+  const stdio = ["ignore", "ignore", "pipe"] as const;
+  const all = ["-c", script, process.execPath, JP, ...words];
+  const child = spawn("sh", all, { cwd, env, stdio: [...stdio] });
+  const ended = once(child, "close") as Promise<[number | null]>;
+  const [errors, [status]] = await Promise.all([text(child.stderr), ended]);
+  return { status, errors };
+}
 
 function closeAfterFirstLines(project: Project, words: readonly string[]) {
   return runWith(project, words, (stdout) => stdout.once("data", () => stdout.destroy()));

@@ -15,6 +15,13 @@ import { type Finished, lines, printed, Project } from "./support.ts";
 
 const ECHO = () => "Yes.";
 
+/** What an editor has left behind. */
+function draftsIn({ temporary }: Project): readonly string[] {
+  return readdirSync(temporary, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
 describe("when a query fails", () => {
   const LOCAL = ["providers.llm.ollama.base_url", "providers.llm.llamacpp.base_url"];
 
@@ -97,9 +104,21 @@ describe("when a query fails", () => {
     await holdConversation(project);
     const variables = project.editor('echo "a long message" > "$1"');
     const { status, stderr } = await query(project, ["-e"], { variables });
-    const drafts = readdirSync(project.temporary, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => path.join(entry.parentPath, entry.name));
+    const drafts = draftsIn(project);
+    expect([status, drafts.map((file) => readFileSync(file, "utf8"))]).toEqual([
+      1,
+      ["a long message\n"],
+    ]);
+    expect(stderr).toContain(drafts[0]);
+  });
+
+  test("after writing in the editor, the message is also kept if --compact fails", async () => {
+    await using server = await ModelServer.start(["Hi.", { status: 400 }]);
+    const project = queryProject({ server });
+    await query(project, ["one"]);
+    const variables = project.editor('echo "a long message" > "$1"');
+    const { status, stderr } = await query(project, ["-e", "--compact", "s:.."], { variables });
+    const drafts = draftsIn(project);
     expect([status, drafts.map((file) => readFileSync(file, "utf8"))]).toEqual([
       1,
       ["a long message\n"],
@@ -282,7 +301,8 @@ describe("when a query fails", () => {
           "Do one of these:",
           "  - start Ollama or a llama.cpp server on this machine",
           "  - set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY",
-          "  - choose a model: jp config set assistant.model.id provider/name, or -m provider/name",
+          "  - choose a model: jp config set assistant.model.id provider/name",
+          "  - choose one for a conversation: jp query -m provider/name",
         ),
         [],
       ]);

@@ -3,7 +3,14 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { runCommand } from "../support/command-host.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
-import { query, queryProject, recordOf, recordsOf, type ScriptedTool } from "./query-project.ts";
+import {
+  holdConversation,
+  query,
+  queryProject,
+  recordOf,
+  recordsOf,
+  type ScriptedTool,
+} from "./query-project.ts";
 import { openSession as open, Screen, ScreenProcess, shows } from "./screen.ts";
 import type { Project } from "./support.ts";
 
@@ -50,6 +57,23 @@ describe("jp alone", () => {
     ]);
   });
 
+  test("stops waiting for another process with Ctrl-C, and keeps the message", async () => {
+    await using server = await ModelServer.start(["Hello."]);
+    const project = queryProject({ server, config: "style.lock_wait.timeout_secs = 600" });
+    await query(project, ["one"], { variables: { JP_SESSION: "s" } });
+    const screen = await open(project);
+    await holdConversation(project);
+    screen.type("two\r");
+    await shows(screen, /Waiting for it to be\s+released/);
+    screen.signal("SIGINT");
+    await shows(screen, /^Wait for it to finish[^]*^> two$/m);
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    expect([(await screen.end()).status, said(project)]).toEqual([
+      0,
+      [["user: one", "assistant: Hello."]],
+    ]);
+  });
+
   test("continues the conversation of this terminal, and says which", async () => {
     await using parts = await start(["Hello.", "Again."]);
     await query(parts.project, ["Fix the login"], { variables: { JP_SESSION: "s" } });
@@ -69,6 +93,13 @@ describe("jp alone", () => {
     const screen = new Screen(parts.project, [], { variables: { JP_SESSION: "s" } });
     screen.type("one\r");
     await shows(screen, /^New conversation[^]*Hello\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test("starts a new conversation where the config would ask for one", async () => {
+    const screen = await open(queryProject({ config: 'conversation.default_id = "ask"' }));
+    await shows(screen, /^New conversation\./m);
     screen.type(CTRL_D);
     expect((await screen.end()).status).toBe(0);
   });
@@ -340,6 +371,17 @@ describe("a command", () => {
     expect(lines.join(" ")).toMatch(/The model is \S+\/\S+\./);
   });
 
+  test("/model shows the model that was just chosen, before a message is sent", async () => {
+    await using server = await ModelServer.start([], ["scripted", "other"]);
+    const screen = await open(queryProject({ server }));
+    screen.type("/model llamacpp/other\r");
+    await shows(screen, /The model is now llamacpp\/other\.\n(.*\n)*> ?$/m);
+    screen.type("/model\r");
+    await shows(screen, /^The model is \S+\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).lines).toContain("The model is llamacpp/other.");
+  });
+
   test("/model refuses a name that a local server does not list, and suggests one", async () => {
     await using parts = await start(["A."]);
     const screen = await open(parts.project);
@@ -548,6 +590,10 @@ test("in plain mode, a session reads lines; pasted ones wait for Enter", async (
   const before = said(parts.project);
   screen.type("\r");
   await shows(screen, /B\.\nMessage: ?$/);
+  screen.type("/edit\r");
+  await shows(screen, /Ctrl-D goes back\.\nYour draft:\nthree\nfour\n.*\nMessage: ?$/);
+  screen.type(CTRL_D);
+  await shows(screen, /Nothing was sent\.\nMessage: ?$/);
   screen.type(CTRL_C);
   await shows(screen, /Press Ctrl-C again to leave\.\nMessage: ?$/);
   screen.type(CTRL_C);

@@ -103,6 +103,11 @@ test("--show-prompt shows what is attached", async () => {
   const project = queryProject({ config, files: { "notes.md": "the notes" } });
   const { stdout } = await query(project, ["--show-prompt", "See @notes.md"]);
   expect(stdout).toMatch(/^--- user ---\n[^]*the notes[^]*^--- user ---\nSee @notes\.md$/m);
+  writeFileSync(path.join(project.home, "own.md"), "from home");
+  const outside = await query(project, ["--show-prompt", "See @~/own.md"]);
+  expect(outside.stdout).toMatch(
+    /^--- user ---\n<document>\n<source>own\.md<[^]*from home[^]*\nSee @~\/own\.md$/m,
+  );
 });
 
 test("--show-prompt needs a message, and no key or server", async () => {

@@ -47,7 +47,7 @@ test.each([
   ["by default", "", []],
   [
     "if it is switched off",
-    `${AUTO}\nconversation.title.generate.auto = false`.split("\n")[1] ?? "",
+    'conversation.title.generate = { auto = false, model = { id = "llamacpp/small" } }',
     [],
   ],
   ["with --title", AUTO, ["--title", "Mine"]],
@@ -65,6 +65,19 @@ test("a title that fails, is no title or takes too long changes nothing", async 
     const { status, stderr } = await query(project, ["Hello"]);
     expect([status, stderr, recordOf(project).title]).toEqual([0, "", "Hello"]);
   }
+});
+
+test("no title is waited for if the turn fails", async () => {
+  const { promise: isAsked, resolve } = Promise.withResolvers<void>();
+  await using server = await ModelServer.start((body) => {
+    if (!isForTitle(body)) return { text: "Half", after: isAsked, isCut: true };
+    resolve();
+    return { text: "{", hangs: true };
+  });
+  const config = `${AUTO}\nassistant.request.max_retries = 0`;
+  const { status } = await query(queryProject({ server, config }), ["Hello"]);
+  await Promise.all(server.ended); // The request for the title never ends by itself.
+  expect([status, server.requests.filter(isForTitle).length]).toEqual([1, 1]);
 });
 
 test.each([

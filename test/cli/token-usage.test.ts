@@ -1,4 +1,7 @@
+import { cpSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { runCommand } from "../support/command-host.ts";
 import { ModelServer } from "./model-server.ts";
 import { query, queryProject } from "./query-project.ts";
 import { time } from "./records.ts";
@@ -93,16 +96,17 @@ describe("jp usage", () => {
 
   test("includes other workspaces with --all, and each conversation once", async () => {
     const usage = { prompt_tokens: 70, completion_tokens: 7, total_tokens: 77 };
-    await using server = await ModelServer.start([{ text: "Fine.", usage }]);
+    await using server = await ModelServer.start(() => ({ text: "Fine.", usage }));
     const project = queryProject({ server });
-    await query(project, ["Hi", "-n"]);
-    const { stdout } = await project.jp("usage", "--all", "--format", "json");
-    expect(JSON.parse(stdout)).toEqual({
-      model: "llamacpp/scripted",
-      requests: 1,
-      input: 70,
-      output: 7,
-    });
+    await query(project, ["In both", "-n"]);
+    const clone = path.join(path.dirname(project.root), "clone");
+    cpSync(project.root, clone, { recursive: true });
+    await query(project, ["Only in the first", "-n"]);
+    const { variables } = project;
+    const words = ["usage", "--all", "--format", "json"];
+    expect(jsonLines(await runCommand(words, { cwd: clone, variables }))).toEqual([
+      { model: "llamacpp/scripted", requests: 2, input: 140, output: 14 },
+    ]);
   });
 });
 

@@ -1,9 +1,9 @@
 /** `jp attachment`: lists, adds, removes and prints what is attached to a conversation. */
 import {
   attachmentUri,
+  findAttachment,
   foldLayers,
   mergeConfig,
-  parseAttachment,
   type PartialConfig,
   resolveAttachments,
   withAttachments,
@@ -11,7 +11,7 @@ import {
 } from "../../config/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../render/index.ts";
 import { openConfiguredServers } from "../../runtime/index.ts";
-import { isJpError, JpError, messageOf } from "../../util/index.ts";
+import { formatSize, isJpError, JpError, messageOf } from "../../util/index.ts";
 import { attachmentCode, loadOptions, nameAttachments, namingPlace } from "../attachments.ts";
 import type { CommandContext } from "../context.ts";
 import { resolveTarget } from "../conversations.ts";
@@ -58,7 +58,8 @@ interface Measured {
 }
 
 function isExcluded(uri: string): boolean {
-  return /^file:.*[?&]exclude\b/.test(uri);
+  const source = findAttachment(uri);
+  return source?.type === "file" && source.isExcluded;
 }
 
 /** Only of files: a list must not run commands or load pages. */
@@ -67,7 +68,7 @@ async function measure(
   all: readonly string[],
   context: CommandContext,
 ): Promise<Measured> {
-  if (!uri.startsWith("file:") || isExcluded(uri)) return { size: "" };
+  if (findAttachment(uri)?.type !== "file" || isExcluded(uri)) return { size: "" };
   const { attachmentSize, describeAttachments, loadAttachments } = await attachmentCode();
   try {
     const { root } = machineOf(context);
@@ -85,12 +86,8 @@ async function measure(
 
 /** As a person would write it. */
 function nameOf(uri: string): string {
-  try {
-    const source = parseAttachment(uri);
-    return source.type === "file" ? `${source.isExcluded ? "!" : ""}${source.path}` : uri;
-  } catch {
-    return uri;
-  }
+  const source = findAttachment(uri);
+  return source?.type === "file" ? `${source.isExcluded ? "!" : ""}${source.path}` : uri;
 }
 
 /** Undefined if no word is given and no conversation is active. */
@@ -164,7 +161,7 @@ function report(
   uris: readonly string[],
   { done, nothing }: { readonly done: string; readonly nothing: string },
 ): void {
-  for (const uri of uris) output.notice(neutralize(`${done} ${oneLine(nameOf(uri))}`));
+  for (const uri of uris) output.notice(`${done} ${oneLine(nameOf(uri))}`);
   if (uris.length === 0 && nothing !== "") output.notice(nothing);
 }
 
@@ -179,8 +176,8 @@ async function change(
 ): Promise<PartialConfig> {
   const { conversations } = context.workspace;
   const { id } = await resolveTarget(context, options.id);
-  const trusted = await trustedConfig(context, { id });
   await using conversation = await conversations.open(id);
+  const trusted = await trustedConfig(context, { id, conversation });
   const config = foldLayers(trusted.layers);
   const changed = action(config);
   if (changed === config) return config;
@@ -205,7 +202,7 @@ export async function printAttachment({
 }: Call<Pick<ConfigFlags, "cfg">>): Promise<void> {
   const { output } = context;
   const { cfg = [] } = options;
-  const { attachmentSize, formatSize, loadAttachments } = await attachmentCode();
+  const { attachmentSize, loadAttachments } = await attachmentCode();
   const { uris, files } = await nameAttachments(args, context);
   const { config } = await trustedConfig(context, { cfg });
   await using servers = openConfiguredServers(machineOf(context), config);
@@ -215,11 +212,11 @@ export async function printAttachment({
     const { source, content } = attachment;
     const size = formatSize(attachmentSize(attachment));
     if (typeof content === "string") {
-      output.notice(neutralize(`${oneLine(source)} (${size})`));
+      output.notice(`${oneLine(source)} (${size})`);
       output.write(output.isTerminal ? neutralize(content) : content);
       if (!content.endsWith("\n")) output.write("\n");
     } else {
-      output.notice(neutralize(`${oneLine(source)} (${content.mediaType}, ${size}): not shown`));
+      output.notice(oneLine(`${source} (${content.mediaType}, ${size}): not shown`));
     }
   }
 }

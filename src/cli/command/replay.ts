@@ -1,13 +1,9 @@
 /** `jp replay`: runs a conversation again, and shows where it takes another way than recorded. */
-import {
-  resolveAssistant,
-  resolveInquiryAssistant,
-  resolveLimits,
-  type PartialConfig,
-} from "../../config/index.ts";
+import { resolveAssistant, resolveLimits, type PartialConfig } from "../../config/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../render/index.ts";
 import {
+  configuredInquiryModels,
   offlineToolbox,
   openConfiguredServers,
   openProviders,
@@ -68,18 +64,13 @@ async function liveModel(
 ): Promise<Pick<ReplayOptions, "model" | "assistant" | "inquiryModels" | "attachments">> {
   const assistant = resolveAssistant(config);
   const providers = openProviders(machineOf(context), config, {});
-  const { inquiry } = config.conversation ?? {};
   const model = await providers.model(assistant.model.provider, assistant.model.name);
   const { attachments } = await attachToTurn({ config, assistant, model, servers }, [], context);
   return {
     model,
     assistant,
     attachments,
-    inquiryModels: {
-      assistant: (target) => resolveInquiryAssistant(config, target),
-      model: ({ model: wanted }) => providers.model(wanted.provider, wanted.name),
-      schemaMode: inquiry?.schema ?? "stable",
-    },
+    inquiryModels: configuredInquiryModels(config, providers),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Writes whole files so that a crash leaves either the old or the new content, never a mix. */
-import { existsSync, lstatSync } from "node:fs";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { constants, existsSync, lstatSync } from "node:fs";
+import { access, mkdir, open, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
@@ -62,8 +62,19 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
       if (made === path.resolve(first) || made === path.dirname(made)) break;
     }
   } catch (error) {
-    throw writeError(folder, error);
+    throw writeError(folder, await explainMissing(folder, error));
   }
+}
+
+/** On a read-only file system, Node says that the folder to create does not exist. Returns the reason. */
+async function explainMissing(folder: string, error: unknown): Promise<unknown> {
+  if (systemErrorCode(error) !== "ENOENT") return error;
+  let parent = path.dirname(path.resolve(folder));
+  while (!existsSync(parent) && parent !== path.dirname(parent)) parent = path.dirname(parent);
+  return access(parent, constants.W_OK).then(
+    () => error,
+    (reason: unknown) => reason,
+  );
 }
 
 /** Throws `write_failed`. */

@@ -220,7 +220,7 @@ export async function checkTools(
   config: PartialConfig,
   seconds: number,
 ): Promise<readonly Finding[]> {
-  const servers = openConfiguredServers(machineOf(context), config);
+  await using servers = openConfiguredServers(machineOf(context), config);
   await using tools = openTools(machineOf(context), config, { servers });
   const enabled = [...tools.settings.values()].filter(({ isEnabled }) => isEnabled);
   const signal = AbortSignal.timeout(seconds * 1000);

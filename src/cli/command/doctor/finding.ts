@@ -48,7 +48,8 @@ function findingLines(
   { paint, lineWidth }: Output,
 ): readonly string[] {
   const mark = paint(STYLES[state], state.padEnd(STATE_WIDTH));
-  const text = oneLine(hint === undefined ? message : `${message} ${hint}`);
+  const sentence = /[.!?…]$/.test(message) ? message : `${message}.`;
+  const text = oneLine(hint === undefined ? message : `${sentence} ${hint}`);
   const head = `${mark}  ${check.padEnd(CHECK_WIDTH)}  `;
   if (!Number.isFinite(lineWidth)) return [head + text];
   const indent = STATE_WIDTH + CHECK_WIDTH + 4;

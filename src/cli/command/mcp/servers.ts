@@ -11,7 +11,6 @@ import {
   type McpServerSettings,
   valueAt,
 } from "../../../config/index.ts";
-import { McpServers } from "../../../mcp/index.ts";
 import { quoteCommand } from "../../../process/index.ts";
 import {
   type Cell,
@@ -21,6 +20,7 @@ import {
   oneLine,
   renderTable,
 } from "../../../render/index.ts";
+import { openConfiguredServers } from "../../../runtime/index.ts";
 import { findClaims, isClaimWithin, TRUST_HINT } from "../../../trust/index.ts";
 import { JpError, type JsonObject, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
@@ -183,13 +183,8 @@ export async function listServerTools({
   const { output, host } = context;
   const trusted = await trustedConfig(context, options, {});
   warnWithheld(trusted, context);
-  const { root, variables, version } = machineOf(context);
   using stop = untilSignal(host);
-  await using servers = new McpServers(resolveMcpServers(trusted.config), {
-    variables,
-    cwd: root,
-    clientInfo: { name: "jp", version },
-  });
+  await using servers = openConfiguredServers(machineOf(context), trusted.config);
   const names = wanted === undefined ? servers.names : [wanted];
   servers.start(names);
   const reached = await Promise.allSettled(names.map((name) => servers.get(name, stop.signal)));

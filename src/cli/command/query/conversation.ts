@@ -15,7 +15,7 @@ import {
   turnsOf,
 } from "../../../conversation/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
-import { oneLine } from "../../../render/index.ts";
+import { oneLine, wrapProse } from "../../../render/index.ts";
 import {
   type Conversation,
   type ConversationWriter,
@@ -275,12 +275,13 @@ function hasReply({ stream }: ConversationWriter): boolean {
   return lastTurnOf(stream.entries).some(({ type }) => replies.has(type));
 }
 
-/** Another process may be about to release the lock. */
+/** Another process may be about to release the lock. Ctrl-C ends the wait. */
 async function openWhenUnlocked(
   open: () => Promise<ConversationWriter>,
-  { clock, output }: CommandContext,
+  context: CommandContext,
   config: PartialConfig,
 ): Promise<ConversationWriter> {
+  const { clock, output } = context;
   const {
     show = true,
     delay_secs: delay = 0,
@@ -295,10 +296,21 @@ async function openWhenUnlocked(
       const isLocked = isJpError(error) && error.code === "conversation_locked";
       if (!isLocked || clock.now().getTime() - start >= maxWaitMs) throw error;
       if (!isAnnounced && clock.now().getTime() - start >= delay * 1000) {
-        output.notice(`${error.message} Waiting for it to be released…`);
+        const text = `${error.message} Waiting for it to be released…`;
+        for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
         isAnnounced = true;
       }
-      await clock.sleep(POLL_MS, new AbortController().signal);
+      if (await isInterrupted(context)) throw error;
     }
   }
+}
+
+/** Waits a moment, or until Ctrl-C is pressed. */
+async function isInterrupted({ clock, host }: CommandContext): Promise<boolean> {
+  const interrupt = new AbortController();
+  using _ = host.onSignal(["SIGINT"], () => interrupt.abort());
+  return await clock.sleep(POLL_MS, interrupt.signal).then(
+    () => false,
+    () => true,
+  );
 }

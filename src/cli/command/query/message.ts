@@ -70,20 +70,23 @@ function noMessageError(): JpError {
   );
 }
 
-/** Keeps the draft until the conversation has recorded it. Throws what the action throws. */
-export async function withSavedDraft<Value>(
-  { draft }: Message,
-  { output }: CommandContext,
-  action: () => Promise<Value>,
-): Promise<Value> {
-  try {
-    const value = await action();
-    await draft?.discard();
-    return value;
-  } catch (error) {
-    if (draft !== undefined) output.notice(`Your draft is saved in ${draft.file}`);
-    throw error;
-  }
+/** What was written in the editor, until the turn takes it. */
+export interface SavedDraft extends Disposable {
+  discard(): Promise<void>;
+}
+
+/** Disposing says where the draft is, unless it was discarded. */
+export function savedDraft({ draft }: Message, { output }: CommandContext): SavedDraft {
+  let file = draft?.file;
+  return {
+    discard: async () => {
+      file = undefined;
+      await draft?.discard();
+    },
+    [Symbol.dispose]: () => {
+      if (file !== undefined) output.notice(`Your draft is saved in ${file}`);
+    },
+  };
 }
 
 /** A message with what was typed, where that is not the same. */

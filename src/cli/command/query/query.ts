@@ -3,7 +3,6 @@ import type { DetachedDenial, TurnEnd, TurnMessage } from "../../../agent/index.
 import {
   type AssistantSettings,
   type PartialConfig,
-  resolveInquiryAssistant,
   resolveLimits,
 } from "../../../config/index.ts";
 import { findSchema } from "../../../conversation/index.ts";
@@ -12,6 +11,7 @@ import type { Model, Providers } from "../../../provider/index.ts";
 import {
   type AnswersFile,
   configuredCompaction,
+  configuredInquiryModels,
   createTurn,
   openProviders,
   openTools,
@@ -54,7 +54,7 @@ import {
 } from "./conversation.ts";
 import { assertData, checkAnswers, readAnswers, readSchema } from "./expectations.ts";
 import { menuFor, watchSignals } from "./interrupt.ts";
-import { withSavedDraft, type Message, type MessageFlags, readMessage } from "./message.ts";
+import { type Message, type MessageFlags, readMessage, savedDraft } from "./message.ts";
 import { reportDenials, reportNoMessage, reportTurnEnd } from "./report.ts";
 import {
   chooseReplay,
@@ -119,7 +119,7 @@ export interface Query {
   readonly hasMessage: boolean;
   /** Undefined if there is none. A turn that is continued needs none: an empty one. */
   readonly readMessage: (start: Start, config: PartialConfig) => Promise<Message | undefined>;
-  readonly onNoMessage: (wasIncomplete: boolean) => void;
+  readonly onNoMessage: (wasIncomplete: boolean) => void | Promise<void>;
   /** Those of a session. Without them, the turn starts and closes its own. */
   readonly servers?: McpServers;
   /** Called before the turn starts, which it does unless this returns false. */
@@ -161,21 +161,18 @@ export async function runQuery({
   if (start.type === "quit") return;
   // Report problems before the user writes a message in the editor.
   const message = await read(start, config);
-  if (message === undefined) return onNoMessage(left !== undefined);
+  if (message === undefined) return await onNoMessage(left !== undefined);
+  using draft = savedDraft(message, context);
   await using open = await serversForTurn(machineOf(context), config, shared);
   const { servers } = open;
-  const { attached, ...opened } = await withSavedDraft(message, context, async () => {
-    // What cannot be attached is not recorded either.
-    const names = attachmentNames(options, message.mentions);
-    const switched = await switchServerTools(config, { directives, servers });
-    const turn = { ...loaded, ...chosen, config: switched, servers };
-    const all = await attachToTurn(turn, names, context);
-    const changed = { ...toRecord, config: withUntrusted(all.loaded), message: message.text };
-    const conversation = left ?? (await openConversation(context, found, changed));
-    if (left !== undefined) await recordChange(left, changed.config, context);
-    return { attached: all, conversation };
-  });
-  await using conversation = opened.conversation;
+  // What cannot be attached is not recorded either.
+  const names = attachmentNames(options, message.mentions);
+  const switched = await switchServerTools(config, { directives, servers });
+  const attaching = { ...loaded, ...chosen, config: switched, servers };
+  const attached = await attachToTurn(attaching, names, context);
+  const changed = { ...toRecord, config: withUntrusted(attached.loaded), message: message.text };
+  await using conversation = left ?? (await openConversation(context, found, changed));
+  if (left !== undefined) await recordChange(left, changed.config, context);
   const replay = startReplay(start, conversation, { ...options, output: context.output });
   if (onOpen?.(conversation) === false) return;
   await using tools = openTools(machineOf(context), attached.loaded.config, {
@@ -183,6 +180,7 @@ export async function runQuery({
     servers,
   });
   await compactBeforeTurn(conversation, options, { config, providers, context });
+  await draft.discard();
   const environment = { context, options, ...attached, providers, tools, conversation };
   const isResumed = start.type === "resume";
   const wanted = isResumed ? findSchema(conversation.stream) : (schema ?? replay?.schema);
@@ -227,7 +225,7 @@ async function runToEnd(parts: TurnContext, message: TurnMessage | undefined): P
   const { config } = loaded;
   const { clock } = context;
   const asked = { config, providers, clock, message: message?.content ?? "", after };
-  const title = isNew ? generateTitle(asked, options) : undefined;
+  using title = isNew ? generateTitle(asked, options) : undefined; // Stopped if the turn fails.
   const saved = saveForNextCommand(parts, after);
   saved.catch(() => {}); // Thrown below, when the turn is over.
   const { end, denials } = await turn.finally(() => saved);
@@ -295,7 +293,6 @@ async function runTurn(parts: TurnContext, message: TurnMessage | undefined): Pr
   const { context, options, loaded, providers, model, conversation } = parts;
   const { answers, schema } = parts;
   const { config } = loaded;
-  const { inquiry } = config.conversation ?? {};
   const view = createView(parts);
   const person = findPrompter(context, config, options);
   const turn = createTurn({
@@ -309,12 +306,7 @@ async function runTurn(parts: TurnContext, message: TurnMessage | undefined): Pr
     ...(person?.canAsk() === true && {
       menu: menuWithScreen(menuFor(person, config, context), view),
     }),
-    inquiryModels: {
-      assistant: (target) => resolveInquiryAssistant(config, target),
-      model: ({ model: wanted }) => providers.model(wanted.provider, wanted.name),
-      schemaMode: inquiry?.schema ?? "stable",
-      ...(inquiry?.max_parallel !== undefined && { maxParallel: inquiry.max_parallel }),
-    },
+    inquiryModels: configuredInquiryModels(config, providers),
     ...(config.user?.name !== undefined && { userName: config.user.name }),
     clock: context.clock,
     maxCycles: config.conversation?.max_cycles ?? 1,

@@ -5,16 +5,46 @@ import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 import type { IncompleteTurnFlags } from "./start.ts";
 
-export function reportNoMessage(
-  { continueTurn = false, discardTurn = false }: IncompleteTurnFlags,
+interface NoMessageFlags extends IncompleteTurnFlags {
+  /** The conversation, if it was named. */
+  readonly id?: string;
+}
+
+export async function reportNoMessage(
+  { continueTurn = false, discardTurn = false, id }: NoMessageFlags,
   wasIncomplete: boolean,
-  { output }: CommandContext,
-): void {
+  context: CommandContext,
+): Promise<void> {
+  const { output } = context;
   if (discardTurn && wasIncomplete) return output.notice("The incomplete turn is closed.");
-  if (continueTurn) return output.notice("The last turn is complete: nothing to continue.");
+  if (continueTurn) {
+    output.notice("The last turn is complete: nothing to continue.");
+    if (id === undefined) await suggestOthers(context);
+    return;
+  }
   if (discardTurn) return output.notice("The last turn is complete: nothing to close.");
   output.notice("The message is empty: nothing to ask.");
 }
+
+/** What a job has left is not in the active conversation of this terminal. */
+async function suggestOthers({ output, workspace }: CommandContext): Promise<void> {
+  const all = await workspace.conversations.list();
+  const ids = all
+    .filter(({ openTurn }) => openTurn !== undefined && openTurn.type !== "running")
+    .map((summary) => summary.id)
+    .toSorted()
+    .toReversed();
+  if (ids.length === 0) return;
+  output.notice(
+    ids.length === 1
+      ? "Another conversation has an incomplete turn. To continue it:"
+      : "Other conversations have incomplete turns. To continue one:",
+  );
+  for (const id of ids.slice(0, MAX_SUGGESTED))
+    output.notice(`  jp query --continue-turn --id ${id}`);
+}
+
+const MAX_SUGGESTED = 5;
 
 /** Throws `ExitStatus` unless the turn succeeded. */
 export function reportTurnEnd(

@@ -1,7 +1,13 @@
 /** `jp query --show-prompt`: prints the request that the message would lead to. Sends and records nothing. */
 import type { TurnMessage } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
-import { eventToPlainJson, type ProviderEvent } from "../../../conversation/index.ts";
+import {
+  eventToPlainJson,
+  fileText,
+  type ProviderEvent,
+  type RecordedFile,
+  renderDocument,
+} from "../../../conversation/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
 import { jsonLine, neutralize } from "../../../render/index.ts";
 import {
@@ -141,7 +147,7 @@ function toText(model: string, { parts, tools }: ModelRequest): string {
 function eventText(event: ProviderEvent): string {
   switch (event.type) {
     case "chat_request":
-      return titled("user", event.content);
+      return titled("user", [...(event.files ?? []).map(documentText), event.content].join("\n"));
     case "chat_response": {
       const { content } = event;
       const text = content.type === "structured" ? JSON.stringify(content.data) : content.text;
@@ -154,6 +160,12 @@ function eventText(event: ProviderEvent): string {
     default:
       return assertNever(event);
   }
+}
+
+/** Text as the model gets it; of other files, what they are. */
+function documentText(file: RecordedFile): string {
+  const { mediaType, filename: source = "attached" } = file;
+  return renderDocument({ source, content: fileText(file) ?? `(a file of type ${mediaType})` });
 }
 
 function titled(title: string, text: string): string {

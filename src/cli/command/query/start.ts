@@ -168,14 +168,7 @@ async function ask(
   const result = await prompter.ask({
     inquiryId: "incomplete-turn" as InquiryId, // Not recorded.
     question: selectQuestion("start", "What now?", {
-      options: [
-        { value: "resume", description: "continue it" },
-        { value: "discard", description: "close it and start a new turn" },
-        ...(request === undefined
-          ? []
-          : [{ value: "edit", description: "edit the message first" }]),
-        { value: "quit", description: "leave it as it is" },
-      ],
+      options: waysToStart(flags.hasMessage, request !== undefined),
       persistence: "none",
     }),
     signal: new AbortController().signal,
@@ -186,6 +179,23 @@ async function ask(
   return answer === "edit" && request !== undefined
     ? { type: "new", text: request, isForeign: !isOwnTurn }
     : { type: "quit" };
+}
+
+/** Says what becomes of the message, if there is one. */
+function waysToStart(hasMessage: boolean, canEdit: boolean) {
+  const [resume, discard, edit] = hasMessage
+    ? [
+        "continue it, without your message",
+        "close it and send your message",
+        "edit and send the earlier message instead",
+      ]
+    : ["continue it", "close it and start a new turn", "edit the message first"];
+  return [
+    { value: "resume", description: resume },
+    { value: "discard", description: discard },
+    ...(canEdit ? [{ value: "edit", description: edit }] : []),
+    { value: "quit", description: "leave it as it is" },
+  ];
 }
 
 /** The message that the model has not replied to. */

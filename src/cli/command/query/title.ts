@@ -31,8 +31,8 @@ interface TitleRequest {
   readonly after: Promise<unknown>;
 }
 
-/** A title that a model may still be writing. */
-export interface GeneratedTitle {
+/** A title that a model may still be writing. Disposing stops the request. */
+export interface GeneratedTitle extends Disposable {
   /** Records it, if the model has one by now or within a moment. Stops the request otherwise. Never throws. */
   save(conversation: ConversationWriter): Promise<void>;
 }
@@ -85,6 +85,7 @@ export function generateTitle(
       stop.abort();
       if (written !== undefined) await record(written, conversation).catch(() => undefined);
     },
+    [Symbol.dispose]: () => stop.abort(),
   };
 }
 

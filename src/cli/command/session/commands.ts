@@ -178,8 +178,9 @@ async function fork(argument: string, session: Session): Promise<void> {
 async function changeModel(argument: string, session: Session): Promise<void> {
   const { context } = session;
   const { output } = context;
-  const cfg = argument === "" ? [] : [`assistant.model.id=${argument}`];
-  const { config } = await trustedConfig(context, { ...session.configFlags, cfg });
+  const { configFlags } = session;
+  const cfg = argument === "" ? configFlags.cfg : [`assistant.model.id=${argument}`];
+  const { config } = await trustedConfig(context, { ...configFlags, ...(cfg && { cfg }) });
   const { provider, name } = resolveAssistant(config).model;
   const id = `${provider}/${name}`;
   if (argument === "") return output.notice(`The model is ${oneLine(id)}.`);

@@ -23,13 +23,12 @@ import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.
 import { findQuietPrompter } from "../../prompter.ts";
 import { reportError } from "../../run.ts";
 import { trustedConfig } from "../../trust.ts";
-import { findConversation } from "../query/conversation.ts";
 import { type Message, withMentions } from "../query/message.ts";
 import { type Query, type QueryFlags, runQuery } from "../query/query.ts";
 import { COMMANDS, completedCommands, LEFT } from "./commands.ts";
 import { completeInput } from "./completion.ts";
 import { InputHistory } from "./history.ts";
-import { describeCurrent } from "./picker.ts";
+import { describeCurrent, findCurrent } from "./picker.ts";
 
 /** What the prompt works with. It is open before this is loaded. */
 export interface SessionInput {
@@ -88,6 +87,9 @@ export async function runSession({ host, options, ...parts }: SessionParts): Pro
 type Typed = InputState | string;
 
 const HELP_AFTER_UNKNOWN = "/help lists the commands. To send it as a message, start with a space.";
+const EDIT_DRAWN = "Edit the message. Enter sends it again, Esc goes back.";
+/** A line that is read as a whole can only be added to. */
+const EDIT_PLAIN = "Add to the message, or send it again. Ctrl-D goes back.";
 const NEW_CONVERSATION = "New conversation. /resume lists earlier ones, /help all commands.";
 
 export class Session implements AsyncDisposable {
@@ -147,7 +149,7 @@ export class Session implements AsyncDisposable {
     const output = { ...context.output, notice: (line: string) => void notices.push(line) };
     const { conversations } = context.workspace;
     const history = await InputHistory.load(context.environment);
-    const id = parts.conversationId ?? (await findConversation(context, {}));
+    const id = parts.conversationId ?? (await findCurrent(context));
     const flags = id === undefined ? {} : { id };
     // The first message reports what is wrong with the config.
     const config: PartialConfig = await trustedConfig({ ...context, output }, flags).then(
@@ -314,7 +316,7 @@ export class Session implements AsyncDisposable {
   }
 
   async #edit(text: string): Promise<Message | undefined> {
-    if (!this.isPlain) this.#say("Edit the message. Enter sends it again, Esc goes back.");
+    this.#say(this.isPlain ? EDIT_PLAIN : EDIT_DRAWN);
     const { ending } = await this.#read(text, true);
     if (ending.type !== "sent") return undefined;
     await this.#history.add(ending.text);

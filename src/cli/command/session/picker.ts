@@ -8,9 +8,10 @@ import {
 import { describeState, oneLine, relativeTime, truncate } from "../../../render/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
+import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { lastActivity } from "../../conversations.ts";
-import { activate } from "../query/conversation.ts";
+import { activate, findConversation } from "../query/conversation.ts";
 
 /** Those further down are found by their titles. */
 const MAX_PREVIEWS = 50;
@@ -67,7 +68,16 @@ function labelOf(summary: WorkspaceSummary, at: number, { clock, output }: Comma
   return `${truncate(titleOf(summary), room)} (${details})`;
 }
 
-/** On one line, and not longer than a few rows. */
+/** The conversation that a session opens with. Undefined for a new one, also where the config says to ask: /resume does. */
+export async function findCurrent(context: CommandContext): Promise<ConversationId | undefined> {
+  try {
+    return await findConversation(context, {});
+  } catch (error) {
+    if (isJpError(error) && error.code === "usage") return undefined;
+    throw error;
+  }
+}
+
 /** What a session says about the conversation that it continues. */
 export function describeCurrent(summary: WorkspaceSummary, { clock }: CommandContext): string {
   const at = timestampToMilliseconds(lastActivity(summary));
@@ -75,6 +85,7 @@ export function describeCurrent(summary: WorkspaceSummary, { clock }: CommandCon
   return `Conversation: ${titleOf(summary)} (${summary.id}, ${age}). /new starts another.`;
 }
 
+/** On one line, and not longer than a few rows. */
 export function titleOf({ metadata }: WorkspaceSummary): string {
   return truncate(oneLine(metadata?.title ?? "(no title)"), MAX_TITLE_LENGTH);
 }

@@ -1,7 +1,7 @@
 /** `jp tool ls` reads config only and starts no server; `jp tool show` starts the tool's own, if it has one. */
 import {
+  offeringServers,
   type QuestionSettings,
-  resolveMcpServers,
   resolveTools,
   type ToolSettings,
   type ToolSource,
@@ -50,10 +50,7 @@ export async function listTools({ options, context }: Call<ListToolsFlags>): Pro
   ]);
   const { paint, lineWidth: width } = output;
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
-  const servers = [...resolveMcpServers(config).values()].filter(
-    ({ offersAllTools }) => offersAllTools === true,
-  );
-  const names = servers.map(({ name }) => name).join(", ");
+  const names = offeringServers(config).join(", ");
   if (names !== "")
     output.notice(oneLine(`All tools of ${names} are on too. To list them: jp mcp tools`));
 }
