@@ -123,6 +123,12 @@ test("the closest alias is suggested", () => {
   expect(() => resolve("fsat")).toThrow(expect.objectContaining({ hint: "Did you mean fast?" }));
 });
 
+test("the hint says nothing of defining what cannot be an alias", () => {
+  expect(() => resolve("first question")).toThrow(
+    expect.objectContaining({ hint: "Write provider/name." }),
+  );
+});
+
 test("without a close alias, the hint says how to define one", () => {
   expect(() => resolve("opus")).toThrow(
     expect.objectContaining({

@@ -72,10 +72,10 @@ function unknownAliasError(followed: readonly string[], known: readonly string[]
   const alias = followed.at(-1) ?? "";
   const from = followed.length === 1 ? "" : ` (from ${followed.slice(0, -1).join(" → ")})`;
   const closest = findClosest(alias, known);
+  const define = /^[\w-]+$/.test(alias)
+    ? `, or define it with \`jp config set providers.llm.aliases.${alias} provider/name\``
+    : "";
   return new JpError("unknown_model_alias", `Unknown model alias \`${alias}\`${from}.`, {
-    hint:
-      closest === undefined
-        ? `Write provider/name, or define it with \`jp config set providers.llm.aliases.${alias} provider/name\`.`
-        : `Did you mean ${closest}?`,
+    hint: closest === undefined ? `Write provider/name${define}.` : `Did you mean ${closest}?`,
   });
 }

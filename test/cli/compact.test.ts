@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ModelServer } from "./model-server.ts";
 import { query, queryProject } from "./query-project.ts";
+import { Screen } from "./screen.ts";
 import { call, message, reasoning, request, result, turnStart } from "./records.ts";
 import { jsonLines, lines, Project } from "./support.ts";
 
@@ -198,6 +199,20 @@ describe("jp query", () => {
     expect(stderr).toContain(
       "Compacted turns 2..4 (reasoning, tool calls): the context window is filling up. To undo:",
     );
+  });
+
+  test("says in a session how to undo that there", async () => {
+    const problem = "the request exceeds the available context size";
+    await using server = await ModelServer.start([{ status: 400, problem }, "Fine."]);
+    const config = "conversation.compaction.auto.rule.keep_last = 1";
+    const project = queryProject({ server, config });
+    const screen = new Screen(project, ["resume", placeLong(project).id]);
+    await screen.untilShown((shown) => shown.some((line) => line.startsWith(">")));
+    screen.type("And now?\r");
+    await screen.untilShown((shown) => shown.includes("Fine."));
+    screen.type("\u0004");
+    const ended = await screen.end();
+    expect(ended.lines.join(" ")).toContain("filling up. To undo: /compact undo");
   });
 
   test("compacts by the size in the config, before the window is full", async () => {

@@ -187,6 +187,7 @@ describe("in a session", () => {
   test("/edit opens the last message, and sends it in place of the old one", async () => {
     const steps = [
       ["one\r", answered("A\\.")],
+      ["/edit now\r", answered("jp: Type /edit alone\\. To add words: /replay <words>")],
       ["/edit\r", /^> one$/m],
       [" more\r", answered("B\\.")],
       ["two\r", answered("C\\.")],

@@ -23,7 +23,7 @@ import type { Host } from "../../host.ts";
 import { type Label, withLabels } from "../../labels.ts";
 import { machineOf } from "../../load-config.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
-import { compactBeforeTurn } from "../query/compact.ts";
+import { compactByFlag } from "../query/compact.ts";
 
 export async function useConversation({ args, context }: Call<object>): Promise<void> {
   const { workspace, output } = context;
@@ -94,7 +94,7 @@ async function compactCopy(
   const { config } = trusted;
   const providers = openProviders(machineOf(context), config);
   const undo = `jp conversation compact ${id} --reset`;
-  await compactBeforeTurn(conversation, flag, { config, providers, context, undo });
+  await compactByFlag(conversation, flag, { config, providers, context, undo });
 }
 
 async function countTurns(id: ConversationId, { workspace }: CommandContext): Promise<number> {

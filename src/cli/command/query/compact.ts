@@ -8,7 +8,7 @@ import { type CommandContext, untilSignal } from "../../context.ts";
 import { ExitStatus, INTERRUPTED } from "../../exit-status.ts";
 import { describeNewCompaction } from "./text-view.ts";
 
-interface QueryParts {
+interface CompactParts {
   readonly config: PartialConfig;
   readonly providers: Providers;
   readonly context: CommandContext;
@@ -17,10 +17,10 @@ interface QueryParts {
 }
 
 /** Does nothing without the flag. Throws what `compactConversation` throws, and `ExitStatus` on Ctrl-C. */
-export async function compactBeforeTurn(
+export async function compactByFlag(
   conversation: ConversationWriter,
   flag: CompactFlag,
-  { config, providers, context, undo }: QueryParts,
+  { config, providers, context, undo }: CompactParts,
 ): Promise<void> {
   if (flag.compact === undefined) return;
   const { output, clock, host } = context;

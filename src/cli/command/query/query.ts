@@ -42,7 +42,7 @@ import {
   type LoadedAssistant,
   requestParts,
 } from "./assistant.ts";
-import { compactBeforeTurn } from "./compact.ts";
+import { compactByFlag } from "./compact.ts";
 import {
   activate,
   type ConversationFlags,
@@ -86,6 +86,8 @@ export interface QueryFlags
   readonly hideReasoning?: boolean;
   readonly showPrompt?: boolean;
   readonly verbose?: boolean;
+  /** How to undo a compaction, as the user is told. */
+  readonly undo?: string;
 }
 
 export async function query({ args: words, options, context }: Call<QueryFlags>): Promise<void> {
@@ -179,7 +181,7 @@ export async function runQuery({
     conversation: conversation.id,
     servers,
   });
-  await compactBeforeTurn(conversation, options, { config, providers, context });
+  await compactByFlag(conversation, options, { config, providers, context });
   await draft.discard();
   const environment = { context, options, ...attached, providers, tools, conversation };
   const isResumed = start.type === "resume";
@@ -358,6 +360,7 @@ function createView(parts: TurnContext): TurnView {
     ...viewSettings(style, { hideReasoning }),
     isStructured: schema !== undefined,
     isVerbose: options.verbose ?? false,
+    ...(options.undo !== undefined && { undo: options.undo }),
   });
 }
 

@@ -33,6 +33,8 @@ export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly progress: ProgressSettings;
   /** Prints token usage at the end. */
   readonly isVerbose: boolean;
+  /** How to undo a compaction, as the user is told. */
+  readonly undo?: string;
 }
 
 export class TextView implements TurnView {
@@ -158,7 +160,7 @@ export class TextView implements TurnView {
       case "summary_start":
         return status.set(`Summarizing ${update.turns} with ${oneLine(update.model)}`);
       case "compaction":
-        return this.#note(describeNewCompaction(update.compaction));
+        return this.#note(describeNewCompaction(update.compaction, this.#options.undo));
       case "answered_elsewhere":
         return this.#note(describeElsewhere(update));
       case "event":

@@ -1,6 +1,6 @@
 /**
- * Asks a model for the title of a new conversation, while the turn runs: `conversation.title.generate`. A title is never
- * worth an error or a wait.
+ * The title of a new conversation: from its first message, or from a model that is asked while the turn runs, as
+ * `conversation.title` says. A title is never worth an error or a wait.
  */
 import { type PartialConfig, resolveAssistant } from "../../../config/index.ts";
 import {

@@ -25,6 +25,9 @@ import { pickConversation, restore, titleOf } from "./picker.ts";
 /** The user leaves the session. */
 export const LEFT = Symbol("left");
 
+/** What users type in a session to undo a compaction. */
+export const UNDO_COMPACTION = "/compact undo";
+
 /** To add one, add it to `COMMANDS`: help and completion follow. */
 export interface SessionCommand {
   /** Without the slash. */
@@ -60,7 +63,10 @@ export const COMMANDS: readonly SessionCommand[] = [
   {
     name: "edit",
     help: "Edit and resend the last message",
-    run: async (_, session) => replay("", session, true),
+    run: async (words, session) => {
+      if (words !== "") throw usageError("Type /edit alone. To add words: /replay <words>");
+      await replay("", session, true);
+    },
   },
   {
     name: "fork",
@@ -190,9 +196,8 @@ async function changeModel(argument: string, session: Session): Promise<void> {
   if (checked.type === "unknown")
     output.notice(`Cannot check the model's name: ${oneLine(messageOf(checked.reason))}`);
   if (checked.type === "unlisted") {
-    const { error } = checked;
-    if (isLocalProvider(provider)) throw error;
-    // Others may take more names than they list, and refuse wrong ones themselves.
+    const { error, isMistyped } = checked;
+    if (isMistyped && isLocalProvider(provider)) throw error; // As `jp query -m` does.
     output.notice(oneLine(`${error.message} ${error.hint ?? ""}`));
     if (!(await confirm("Use it anyway?", session))) return;
   }
@@ -259,7 +264,7 @@ async function compactHere(argument: string, session: Session): Promise<void> {
   const { cfg = [] } = configFlags;
   const rules = argument === "" ? [true as const] : [argument];
   const options: CompactFlags =
-    argument === "undo" ? { reset: true } : { compact: rules, cfg, undo: "/compact undo" };
+    argument === "undo" ? { reset: true } : { compact: rules, cfg, undo: UNDO_COMPACTION };
   try {
     await compact({ args: [id], options, context });
   } catch (error) {

@@ -25,7 +25,7 @@ import { reportError } from "../../run.ts";
 import { trustedConfig } from "../../trust.ts";
 import { type Message, withMentions } from "../query/message.ts";
 import { type Query, type QueryFlags, runQuery } from "../query/query.ts";
-import { COMMANDS, completedCommands, LEFT } from "./commands.ts";
+import { COMMANDS, completedCommands, LEFT, UNDO_COMPACTION } from "./commands.ts";
 import { completeInput } from "./completion.ts";
 import { InputHistory } from "./history.ts";
 import { describeCurrent, findCurrent } from "./picker.ts";
@@ -366,6 +366,7 @@ export class Session implements AsyncDisposable {
       ...(title !== undefined && id === undefined && { title }),
       directives,
       attach,
+      undo: UNDO_COMPACTION,
     };
   }
 
