@@ -3,7 +3,13 @@
  * question, and runs again with the same arguments and the answer. The executor says who asks; the
  * agent decides who answers.
  */
-import type { ContentBlock, InquirySource, ModelPrompt, Question } from "../tool/index.ts";
+import type {
+  ContentBlock,
+  InquirySource,
+  ModelPrompt,
+  Question,
+  ToolSource,
+} from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /** Runs one tool. */
@@ -26,6 +32,8 @@ export interface AttemptRequest {
   readonly secretAnswers: readonly string[];
   /** Notes you added to answers, by question id. */
   readonly notes: Readonly<Record<string, string>>;
+  /** The bindings of the questions that were answered, by question id. */
+  readonly bindings?: Readonly<Record<string, string>>;
   /** How a model answered one of the `prompts`, by question id. */
   readonly replies?: Readonly<Record<string, ModelReply>>;
   /** What the tool gave with its questions, if another process has asked them. */
@@ -117,6 +125,11 @@ export interface ToolDescription {
 export interface RunnableTool {
   readonly description: ToolDescription;
   readonly executor: Executor;
+  /**
+   * Describes where the tool comes from and what a call of it would run, as it is right now: reads files again each time.
+   * Never throws: what cannot be read is described as such.
+   */
+  readonly describeSource: () => Promise<ToolSource>;
   /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
   readonly isIdempotent?: boolean;
 }

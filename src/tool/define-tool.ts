@@ -47,6 +47,8 @@ export interface ToolCall {
   readonly answers: Readonly<Record<string, Json>>;
   /** Notes the user added to answers, by question id. */
   readonly notes?: Readonly<Record<string, string>>;
+  /** The bindings of the questions that were answered, by question id. */
+  readonly bindings?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly onProgress?: (message: string) => void;
 }
@@ -182,7 +184,7 @@ async function parseArguments<Arguments>(
 }
 
 function createContext(
-  { toolCallId, answers, notes = {}, signal, onProgress }: ToolCall,
+  { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress }: ToolCall,
   onAsked: (questions: readonly Question[]) => void,
 ): ToolContext {
   const askAll = async (questions: Readonly<Record<string, Question>>) => {
@@ -190,7 +192,7 @@ function createContext(
     const duplicate = findDuplicate(asked.map(({ id }) => id));
     if (duplicate !== undefined)
       throw new Error(`askAll: two questions have the id "${duplicate}"`);
-    const open = asked.filter((question) => !isAnswered(question, answers));
+    const open = asked.filter((question) => !isAnswered(question, { answers, bindings }));
     if (open.length > 0) {
       for (const question of open) assertQuestion(question);
       onAsked(open);
@@ -228,9 +230,14 @@ function assertQuestion(question: Question): void {
   }
 }
 
-function isAnswered({ id, answerType }: Question, answers: ToolCall["answers"]): boolean {
+/** An answer that was given to something else is none. */
+function isAnswered(
+  { id, answerType, binding }: Question,
+  { answers, bindings }: Required<Pick<ToolCall, "answers" | "bindings">>,
+): boolean {
   const answer = Object.hasOwn(answers, id) ? answers[id] : undefined;
-  return answer !== undefined && answerFits(answerType, answer);
+  if (answer === undefined || !answerFits(answerType, answer)) return false;
+  return binding === undefined || (Object.hasOwn(bindings, id) && bindings[id] === binding);
 }
 
 const MAX_CAUSES = 10;

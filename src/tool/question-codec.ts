@@ -36,8 +36,16 @@ export function parseQuestion(value: unknown, path = "question"): Question {
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
   const question = { id, ...parseInquiryQuestion(shape) };
   assertAnswerable(question, path);
+  const { binding = "" } = question;
+  if (new TextEncoder().encode(binding).length > MAX_BINDING_BYTES) {
+    const problem = `longer than ${MAX_BINDING_BYTES} bytes. Send a digest instead`;
+    throw new ShapeError(`${path}.binding`, problem);
+  }
   return question;
 }
+
+/** It is recorded with every question: digests fit, contents do not. */
+const MAX_BINDING_BYTES = 1024;
 
 /** A tool's question must be answerable. Questions of old records are not checked. */
 function assertAnswerable({ answerType, default: suggested }: Question, path: string): void {
@@ -65,6 +73,8 @@ export function findDuplicate(texts: readonly string[]): string | undefined {
 export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   const context = optionalString(shape, "context") ?? optionalString(shape, "pre_amble");
   const suggested = shape.value["default"];
+  const rememberAs = optionalString(shape, "remember_as");
+  const binding = optionalString(shape, "binding");
   return {
     text: stringField(shape, "text"),
     ...(context !== undefined && { context }),
@@ -73,6 +83,9 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
     exclusive: optionalBoolean(shape, "exclusive") ?? false,
     persistence: parsePersistence(shape),
     ...(optionalBoolean(shape, "note") === true && { allowsNote: true }),
+    ...(optionalBoolean(shape, "acts") === true && { acts: true }),
+    ...(rememberAs !== undefined && { rememberAs }),
+    ...(binding !== undefined && { binding }),
   };
 }
 
@@ -126,6 +139,7 @@ export function questionToWire(question: Question): JsonObject {
     answer_type: answerTypeToWire(question.answerType),
     ...(question.default !== undefined && { default: question.default }),
     ...reusePolicyToJson(question),
+    ...(question.binding !== undefined && { binding: question.binding }),
   };
 }
 
@@ -135,6 +149,8 @@ export function reusePolicyToJson(question: InquiryQuestion): JsonObject {
     ...(question.exclusive && { exclusive: true }),
     ...(question.persistence !== "turn" && { persistence: question.persistence }),
     ...(question.allowsNote === true && { note: true }),
+    ...(question.acts === true && { acts: true }),
+    ...(question.rememberAs !== undefined && { remember_as: question.rememberAs }),
   };
 }
 

@@ -48,6 +48,18 @@ export interface InquiryQuestion {
   readonly persistence: AnswerReusePolicy;
   /** The user may add a note to the answer. */
   readonly allowsNote?: boolean;
+  /** A yes makes the tool do something: it needs the right to approve, and Enter alone never gives it. */
+  readonly acts?: boolean;
+  /**
+   * What else an answer for the whole turn covers, as the prompt shows it: "all edits this turn". Answers are
+   * remembered under it and the question's id. Without it, they are remembered under id and text.
+   */
+  readonly rememberAs?: string;
+  /**
+   * The tool's own digest of what the answer is about, at most 1,024 bytes. The tool gets it back with the answer, and asks
+   * again if it no longer holds.
+   */
+  readonly binding?: string;
 }
 
 /** A question being asked. The tool finds the answer under this id. */
@@ -101,6 +113,15 @@ export interface QuestionOptions {
   readonly persistence?: AnswerReusePolicy;
   /** The user may add a note to the answer. */
   readonly allowsNote?: boolean;
+  /** A yes makes the tool do something. Always so for questions that are `exclusive`. */
+  readonly acts?: boolean;
+  /** What an answer for the whole turn covers, as the prompt shows it: "all edits this turn". */
+  readonly rememberAs?: string;
+  /**
+   * A digest of what the answer is about, at most 1,024 bytes. If it is another one when the call runs again, the answer
+   * does not count, and the question is asked again.
+   */
+  readonly binding?: string;
 }
 
 /** Asks for yes or no. */

@@ -31,6 +31,7 @@ export {
   MAX_JSON_DEPTH,
   parseJson,
 } from "./json.ts";
+export { canonicalJson, sha256 } from "./digest.ts";
 export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";
 export { findClosest } from "./find-closest.ts";
 export { randomName } from "./random-name.ts";

@@ -1,0 +1,37 @@
+/**
+ * Where a tool comes from, as data. Whoever permits a call permits it for this source: if anything here differs when the
+ * call is about to run, it has become another call.
+ */
+import type { Json } from "../util/index.ts";
+
+/** Shown with every request to a person, and recorded with it. */
+export type ToolOrigin =
+  /** It ships with jp. */
+  | { readonly type: "builtin" }
+  /** Defined by the program that embeds jp. */
+  | { readonly type: "program" }
+  /** A command on this machine, as the config has it, templates included. */
+  | { readonly type: "local"; readonly command: string }
+  | {
+      readonly type: "mcp";
+      readonly server: string;
+      /** The server's name for the tool. */
+      readonly tool: string;
+      /** What starts the server, or its address without credentials. */
+      readonly command: string;
+    };
+
+/** Everything about a tool that decides what a call of it does, apart from its arguments. */
+export interface ToolSource {
+  readonly origin: ToolOrigin;
+  /** Whatever of the config identifies the source and is not shown, such as the words of a command. */
+  readonly identity?: Json;
+  /** The program that a local tool runs: its real path, and its content or, if that is long, its size and time. */
+  readonly program?: Json;
+  /** The same for the files that words of its command name. */
+  readonly file?: Json;
+  /** What an MCP server says about the tool: its description, input schema and annotations. */
+  readonly definition?: Json;
+  /** Where it runs, relative to the workspace; `.` is the workspace itself. Absent if it runs in no folder. */
+  readonly folder?: string;
+}
