@@ -57,6 +57,8 @@ export type AnswerProblem =
   | { readonly type: "taken"; readonly event: AnswerEvent }
   /** The turn does not wait for it. */
   | { readonly type: "not_pending" }
+  /** What is asked is not what was shown to the person who answers. */
+  | { readonly type: "changed" }
   /** Its deadline has passed. It ends as the config says when the turn is continued. */
   | { readonly type: "overdue"; readonly deadline: Timestamp }
   /** `reason` is for the person who answers, and never quotes the answer. */
@@ -80,11 +82,14 @@ export function judgeAnswer(
     if (deadline !== undefined && isAtOrAfter(event.timestamp, deadline)) {
       return { type: "overdue", deadline };
     }
+    // A no needs no digest: nothing happens by it.
+    const isUnsure = isYes(event) || event.digest !== undefined;
+    if (isUnsure && event.digest !== item.digest) return { type: "changed" };
     const reason = findMisfit(item, event, secret);
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
   const first = turn.findLast(
-    (other): other is AnswerEvent => isAnswer(other) && subjectOf(other) === subjectOf(event),
+    (other): other is AnswerEvent => isAnswer(other) && waitingKey(other) === waitingKey(event),
   );
   return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
 }
@@ -102,21 +107,16 @@ export function isAnswer(event: ConversationEvent): event is AnswerEvent {
   return event.type === "inquiry_response" || event.type === "permission_decision";
 }
 
-/** Two answers with the same subject in one turn answer the same. */
-export function subjectOf(event: AnswerEvent): string {
-  return event.type === "inquiry_response"
-    ? questionSubject(event.id)
-    : decisionSubject(event.toolCallId, event.action);
+/** Two answers with the same key in one turn answer the same. */
+export function waitingKey(event: AnswerEvent): string {
+  return event.id ?? JSON.stringify([event.toolCallId, event.action]);
 }
 
-/** What an answer to this question is about. */
-export function questionSubject(id: string): string {
-  return JSON.stringify([id]);
-}
-
-/** What a decision about this call is about. */
-export function decisionSubject(toolCallId: string, action: string): string {
-  return JSON.stringify([toolCallId, action]);
+/** Whether something may happen because of the answer, other than that the call is given up. */
+function isYes(event: AnswerEvent): boolean {
+  return event.type === "permission_decision"
+    ? event.decision !== "denied"
+    : event.outcome !== "cancelled" && !(event.outcome === "answered" && event.answer === false);
 }
 
 /** Undefined if it was no one in particular, as for a question that was cancelled. */
@@ -134,8 +134,10 @@ const ACTIONS = { permission: "run", delivery: "deliver", in_doubt: "rerun" } as
 
 function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem): boolean {
   if (event.type === "inquiry_response") return kind === "question" && id === event.id;
-  if (kind === "question") return false;
-  return event.action === ACTIONS[kind] && event.toolCallId === toolCallId && event.tool === tool;
+  if (kind === "question" || event.action !== ACTIONS[kind]) return false;
+  // Earlier versions recorded no id.
+  if (event.id !== undefined && event.id !== id) return false;
+  return event.toolCallId === toolCallId && event.tool === tool;
 }
 
 function findMisfit(

@@ -13,8 +13,15 @@ import {
   stringField,
 } from "../util/index.ts";
 import { decodeStrings, decodeText } from "./encoded-strings.ts";
-import type { InquiryId, PermissionDecision, PermissionRequestEvent, ToolResult } from "./event.ts";
-import { parseDecider } from "./inquiry-codec.ts";
+import type {
+  Decider,
+  DenialCause,
+  InquiryId,
+  PermissionDecision,
+  PermissionRequestEvent,
+  ToolResult,
+} from "./event.ts";
+import { parseDecider, parseDigest, parseSubject } from "./inquiry-codec.ts";
 import type { RecordedFile } from "./message-file.ts";
 
 /** How to write the strings that the record keeps in base64. */
@@ -27,18 +34,40 @@ export interface Notation {
 }
 
 export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timestamp"> {
-  const reason = optionalString(shape, "reason");
+  const id = optionalString(shape, "id");
+  const decidedBy = parseDecider(objectField(shape, "decided_by").value);
   return {
     type: "permission_decision",
+    ...(id !== undefined && { id: id as InquiryId }), // Branded where it is read.
     toolCallId: stringField(shape, "tool_call_id"),
     tool: stringField(shape, "tool"),
     action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ACTIONS),
     decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
     ...shownFields(shape),
-    decidedBy: parseDecider(objectField(shape, "decided_by").value),
-    ...(reason !== undefined && { reason }),
+    decidedBy,
+    ...parseCause(shape, decidedBy),
+    ...parseDigest(shape),
   };
 }
+
+/** Earlier versions wrote no cause, and a sentence as the reason of one. */
+function parseCause(
+  shape: Shape,
+  decidedBy: Decider,
+): Pick<PermissionDecision, "cause" | "reason"> {
+  const reason = optionalString(shape, "reason");
+  const given = reason === undefined ? {} : { reason };
+  const { cause, decision } = shape.value;
+  const known = CAUSES.find((each) => each === cause);
+  if (known !== undefined) return { ...given, cause: known };
+  if (decidedBy.kind !== "policy" || decision !== "denied") return given;
+  if (reason === EARLIER_TIMEOUT) return { cause: "timed_out" };
+  const isDetached = /\.detached\.(run|deliver)$/.test(decidedBy.key);
+  return { ...given, cause: isDetached ? "unavailable" : "skipped" };
+}
+
+const CAUSES = ["skipped", "unavailable", "timed_out"] as const satisfies readonly DenialCause[];
+const EARLIER_TIMEOUT = "No one answered in time.";
 
 export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEvent, "timestamp"> {
   return {
@@ -48,6 +77,7 @@ export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEven
     tool: stringField(shape, "tool"),
     action: oneOf(shape, "action", ACTIONS),
     ...shownFields(shape),
+    ...parseSubject(shape),
   };
 }
 

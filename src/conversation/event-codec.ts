@@ -34,6 +34,7 @@ import {
   type ChatResponse,
   type ConversationEvent,
   type EventType,
+  type InquiryId,
   isEventType,
   type TurnEndEvent,
 } from "./event.ts";
@@ -47,6 +48,7 @@ import {
   parseInquiryEscalation,
   parseInquiryRequest,
   parseInquiryResponse,
+  subjectToJson,
 } from "./inquiry-codec.ts";
 import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
@@ -166,6 +168,15 @@ const OUTCOME_KEYS = [
   "reason",
 ];
 
+const SUBJECT_KEYS = [
+  "digest",
+  "subject_version",
+  "subject_parts",
+  "origin",
+  "folder",
+  "replaces",
+];
+
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   turn_start: { keys: knownKeys(), parse: () => ({ type: "turn_start" }), toJson: () => ({}) },
   chat_request: {
@@ -232,6 +243,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "bound",
       "deadline",
       "for",
+      ...SUBJECT_KEYS,
     ),
     parse: parseInquiryRequest,
     toJson: inquiryRequestToJson,
@@ -243,13 +255,21 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: inquiryEscalationToJson,
   },
   inquiry_response: {
-    keys: knownKeys("id", ...OUTCOME_KEYS),
+    keys: knownKeys("id", ...OUTCOME_KEYS, "digest"),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
     mirror: inquiryResponseMirror,
   },
   permission_request: {
-    keys: knownKeys("id", "tool_call_id", "tool", "action", "arguments", "result"),
+    keys: knownKeys(
+      "id",
+      "tool_call_id",
+      "tool",
+      "action",
+      "arguments",
+      "result",
+      ...SUBJECT_KEYS,
+    ),
     parse: parsePermissionRequest,
     toJson: (event, notation) => ({
       id: event.id,
@@ -258,7 +278,17 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       action: event.action,
       ...(event.arguments !== undefined && { arguments: notation.object(event.arguments) }),
       ...resultToJson(event, notation),
+      ...subjectToJson(event),
     }),
+  },
+  decision_void: {
+    keys: knownKeys("id", "changed"),
+    parse: (shape) => ({
+      type: "decision_void",
+      id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+      changed: arrayField(shape, "changed").filter((part) => typeof part === "string"),
+    }),
+    toJson: ({ id, changed }) => ({ id, changed }),
   },
   attempt_start: {
     keys: knownKeys("tool_call_id"),
@@ -278,6 +308,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   token_usage: { keys: knownKeys(...USAGE_KEYS), parse: parseTokenUsage, toJson: tokenUsageToJson },
   permission_decision: {
     keys: knownKeys(
+      "id",
       "tool_call_id",
       "tool",
       "action",
@@ -286,9 +317,12 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "result",
       "decided_by",
       "reason",
+      "cause",
+      "digest",
     ),
     parse: parsePermissionDecision,
     toJson: (event, notation) => ({
+      ...(event.id !== undefined && { id: event.id }),
       tool_call_id: event.toolCallId,
       tool: event.tool,
       ...(event.action !== "run" && { action: event.action }),
@@ -297,6 +331,8 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...resultToJson(event, notation),
       decided_by: deciderToJson(event.decidedBy),
       ...(event.reason !== undefined && { reason: event.reason }),
+      ...(event.cause !== undefined && { cause: event.cause }),
+      ...(event.digest !== undefined && { digest: event.digest }),
     }),
   },
 };

@@ -2,7 +2,7 @@
  * The events of a conversation in memory, and which of them a model may see. `type` has the strings
  * used on disk; the JSON form of each event is in the codecs.
  */
-import type { ContentBlock, InquiryQuestion, InquirySource } from "../tool/index.ts";
+import type { ContentBlock, InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { RecordedFile } from "./message-file.ts";
 import type { Timestamp } from "./timestamp.ts";
@@ -20,6 +20,7 @@ export type ConversationEvent =
   | InquiryResponse
   | PermissionRequestEvent
   | PermissionDecision
+  | DecisionVoid
   | AttemptStart
   | TurnResume
   | TurnEndEvent
@@ -82,8 +83,29 @@ export interface ToolCallResponse extends EventBase, ToolResult {
   readonly id: string;
 }
 
+/** The digest of what is decided, and those of its parts, so that what differs can be named. */
+export interface SubjectDigest {
+  /** SHA-256 over the canonical JSON of the subject, in hexadecimal digits. */
+  readonly digest: string;
+  /** Digests of different versions cannot be compared. */
+  readonly version: number;
+  /** By part: the first 16 hexadecimal digits of its own digest. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+/** The request for a decision has these, so that the answer can be held to them. Absent in older records. */
+export interface DecisionSubject {
+  readonly subject?: SubjectDigest;
+  /** Where the tool comes from, for the person who decides. */
+  readonly origin?: ToolOrigin;
+  /** Where it runs, relative to the workspace. */
+  readonly folder?: string;
+  /** The request whose decision was made void: this asks again. */
+  readonly replaces?: InquiryId;
+}
+
 /** A tool or the assistant asks a question. */
-export interface InquiryRequest extends EventBase {
+export interface InquiryRequest extends EventBase, DecisionSubject {
   readonly type: "inquiry_request";
   readonly id: InquiryId;
   readonly source: InquirySource;
@@ -120,6 +142,8 @@ export type InquiryResponse = EventBase & {
   readonly type: "inquiry_response";
   /** The id of the request it closes. */
   readonly id: InquiryId;
+  /** Of the subject that was answered. */
+  readonly digest?: string;
 } & InquiryOutcome;
 
 /** A question is answered, answered with a redacted answer, or cancelled. */
@@ -156,7 +180,7 @@ export interface ToolResult {
 }
 
 /** A person is asked about a call. Written before the prompt opens. */
-export interface PermissionRequestEvent extends EventBase {
+export interface PermissionRequestEvent extends EventBase, DecisionSubject {
   readonly type: "permission_request";
   /** Unique within the turn. */
   readonly id: InquiryId;
@@ -208,6 +232,8 @@ export interface TokenUsage extends EventBase {
 /** What was decided about a call, and who decided. */
 export interface PermissionDecision extends EventBase {
   readonly type: "permission_decision";
+  /** The id of the request. Absent if no one was asked, and in older records. */
+  readonly id?: InquiryId;
   readonly toolCallId: string;
   readonly tool: string;
   readonly action: PermissionAction;
@@ -217,7 +243,30 @@ export interface PermissionDecision extends EventBase {
   /** `edited`: the result that the user gave instead. */
   readonly result?: ToolResult;
   readonly decidedBy: Decider;
+  /** The person's own words. */
   readonly reason?: string;
+  /** Why a policy denied it. */
+  readonly cause?: DenialCause;
+  /** Of the subject that was decided: with the edited arguments, if they were edited. */
+  readonly digest?: string;
+}
+
+/** Why a policy denied what a person would have decided. */
+export type DenialCause =
+  /** The config skips it. */
+  | "skipped"
+  /** No person could be asked. */
+  | "unavailable"
+  /** No person answered in time. */
+  | "timed_out";
+
+/** A decision no longer counts, because what was decided has changed since. It is asked again under a new id. */
+export interface DecisionVoid extends EventBase {
+  readonly type: "decision_void";
+  /** The id of the request that was answered, or that waited. */
+  readonly id: InquiryId;
+  /** Codes: which parts of the subject have changed, such as `arguments` or `file`. */
+  readonly changed: readonly string[];
 }
 
 declare const inquiryIdBrand: unique symbol;
@@ -253,7 +302,9 @@ export type KnownCancellationReason =
   | "invalid_static_answer"
   | "interrupted"
   | "attempts_exhausted"
-  | "timed_out";
+  | "timed_out"
+  /** What was asked about kept changing. */
+  | "subject_unstable";
 
 /** A reason of another version is kept as text; no decision may depend on it. */
 export type CancellationReason = KnownCancellationReason | { readonly unknown: string };
@@ -273,6 +324,7 @@ const PROVIDER_VISIBLE = {
   inquiry_response: false,
   permission_request: false,
   permission_decision: false,
+  decision_void: false,
   attempt_start: false,
   turn_resume: false,
   turn_end: false,

@@ -22,6 +22,9 @@ export {
   type ChatResponse,
   type ConversationEvent,
   type Decider,
+  type DecisionSubject,
+  type DecisionVoid,
+  type DenialCause,
   type AttemptStart,
   EVENT_TYPES,
   type EventType,
@@ -37,6 +40,7 @@ export {
   type PermissionDecision,
   type PermissionRequestEvent,
   type ProviderEvent,
+  type SubjectDigest,
   type TokenUsage,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -54,6 +58,13 @@ export {
   type RecordedFile,
   recordFiles,
 } from "./message-file.ts";
+export {
+  type CallSubject,
+  changedParts,
+  digestCall,
+  digestDelivery,
+  digestQuestion,
+} from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export {
   cancellationTag,
@@ -69,7 +80,6 @@ export {
   type AnswerProblem,
   deciderOf,
   findAnswerTo,
-  decisionSubject,
   isAnswer,
   type Judgement,
   explainPerson,
@@ -77,17 +87,19 @@ export {
   judgeAnswer,
   mayAnswer,
   type OfferedAnswer,
-  questionSubject,
   SecretAnswer,
-  subjectOf,
+  waitingKey,
 } from "./answers.ts";
 export {
   type CallProgress,
+  changedSince,
   describeOpenTurn,
+  isActing,
   newCall,
   type OpenTurnState,
   type PendingItem,
   pendingOf,
+  permissionId,
   type PermissionProgress,
   readTurnProgress,
   type TurnProgress,

@@ -14,6 +14,7 @@ import {
 } from "../tool/index.ts";
 import {
   assertNever,
+  isJsonObject,
   type JsonObject,
   objectField,
   oneOf,
@@ -25,6 +26,7 @@ import {
 import type {
   CancellationReason,
   Decider,
+  DecisionSubject,
   InquiryEscalation,
   InquiryId,
   InquiryOutcome,
@@ -45,6 +47,7 @@ const KNOWN_REASONS = {
   interrupted: true,
   attempts_exhausted: true,
   timed_out: true,
+  subject_unstable: true,
 } as const satisfies Record<KnownCancellationReason, true>;
 
 /** Where the reason was lost, the record must not claim that the user cancelled. */
@@ -71,15 +74,74 @@ export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timesta
     ...(shape.value["bound"] === true && { isBound: true }),
     ...parseDeadline(shape),
     ...(person !== undefined && { for: person }),
+    ...parseSubject(shape),
   };
 }
 
 export function inquiryRequestToJson(event: InquiryRequest): JsonObject {
+  const { binding } = event.question;
   return {
     id: event.id,
     source: { ...event.source },
-    question: inquiryQuestionToJson(event.question),
+    question: {
+      ...inquiryQuestionToJson(event.question),
+      ...(binding !== undefined && { binding }),
+    },
     ...callToJson(event),
+    ...subjectToJson(event),
+  };
+}
+
+/** After a save by the original, a digest has neither version nor parts: then it can only be equal or not. */
+export function parseSubject(shape: Shape): DecisionSubject {
+  const { value } = shape;
+  const digest = optionalString(shape, "digest");
+  const folder = optionalString(shape, "folder");
+  const replaces = optionalString(shape, "replaces");
+  const { subject_version: version, subject_parts: parts, origin } = value;
+  const subject = digest !== undefined && {
+    digest,
+    version: typeof version === "number" ? version : 0,
+    parts: isJsonObject(parts) ? toTexts(parts) : {},
+  };
+  return {
+    ...(subject !== false && { subject }),
+    ...(isJsonObject(origin) && parseOrigin(origin)),
+    ...(folder !== undefined && { folder }),
+    ...(replaces !== undefined && { replaces: replaces as InquiryId }), // Branded where it is read.
+  };
+}
+
+function toTexts(object: JsonObject): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([key, value]) =>
+      typeof value === "string" ? [[key, value] as const] : [],
+    ),
+  );
+}
+
+/** A kind of a newer version is left out: it could not be shown. */
+function parseOrigin(raw: JsonObject): Pick<DecisionSubject, "origin"> {
+  const { type, command, server, tool } = raw;
+  if (type === "builtin" || type === "program") return { origin: { type } };
+  if (typeof command !== "string") return {};
+  if (type === "local") return { origin: { type, command } };
+  return type === "mcp" && typeof server === "string" && typeof tool === "string"
+    ? { origin: { type, server, tool, command } }
+    : {};
+}
+
+export function subjectToJson(event: DecisionSubject): JsonObject {
+  const { subject, origin, folder, replaces } = event;
+  return {
+    ...(replaces !== undefined && { replaces }),
+    ...(origin !== undefined && { origin: { ...origin } }),
+    ...(folder !== undefined && { folder }),
+    ...(subject !== undefined && {
+      digest: subject.digest,
+      subject_version: subject.version,
+      subject_parts: subject.parts,
+    }),
   };
 }
 
@@ -124,13 +186,21 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
   return {
     type: "inquiry_response",
     id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+    ...parseDigest(shape),
     ...parseOutcome(shape),
   };
 }
 
+/** Of what was decided. */
+export function parseDigest(shape: Shape): { readonly digest?: string } {
+  const digest = optionalString(shape, "digest");
+  return digest === undefined ? {} : { digest };
+}
+
 /** The original requires an `answer`; null where there is none, and `outcome` says why. */
 export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
-  return outcomeToJson(event);
+  const { digest } = event;
+  return { ...outcomeToJson(event), ...(digest !== undefined && { digest }) };
 }
 
 function outcomeToJson(event: { readonly id: InquiryId } & InquiryOutcome): JsonObject {
@@ -147,9 +217,11 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
     ...reusePolicyToJson(event.question),
     ...(Object.keys(select).length > 0 && { answer_type: select }),
   };
+  const { subject } = event;
   return {
     ...callToJson(event),
     ...(Object.keys(question).length > 0 && { question }),
+    ...(subject !== undefined && { digest: subject.digest }),
   };
 }
 
@@ -157,7 +229,12 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
 export function inquiryResponseMirror(event: InquiryResponse): JsonObject {
   const { outcome } = event;
   const isPlain = outcome === "answered" && event.answer !== null;
-  return { ...(!isPlain && { outcome }), ...outcomeDetails(event) };
+  const { digest } = event;
+  return {
+    ...(!isPlain && { outcome }),
+    ...outcomeDetails(event),
+    ...(digest !== undefined && { digest }),
+  };
 }
 
 function outcomeDetails(event: InquiryOutcome): JsonObject {

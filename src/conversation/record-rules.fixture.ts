@@ -57,6 +57,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "inquiry_escalation":
       case "permission_request":
       case "permission_decision":
+      case "decision_void":
       case "attempt_start":
       case "turn_resume":
       case "turn_end":

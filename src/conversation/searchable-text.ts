@@ -39,6 +39,7 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
     case "inquiry_response":
     case "permission_request":
     case "permission_decision":
+    case "decision_void":
     case "attempt_start":
     case "turn_resume":
     case "turn_end":

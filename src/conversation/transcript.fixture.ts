@@ -34,6 +34,8 @@ function lineOf(event: ConversationEvent): string {
       return `${event.toolCallId} waits for permission (${event.action})`;
     case "permission_decision":
       return `${event.toolCallId} ${event.decision} (${event.action})`;
+    case "decision_void":
+      return `${event.id} no longer counts: ${event.changed.join(", ")}`;
     case "attempt_start":
       return `${event.toolCallId} starts`;
     case "turn_resume":

@@ -6,6 +6,8 @@ import type { JsonObject } from "../util/index.ts";
 import type {
   AttemptStart,
   ConversationEvent,
+  DecisionSubject,
+  DecisionVoid,
   InquiryEscalation,
   InquiryId,
   InquiryRequest,
@@ -35,17 +37,22 @@ export interface TurnProgress {
 /** How far a call without a response has come. */
 export interface CallProgress {
   readonly request: ToolCallRequest;
-  /** The latest question to a person about each action, with the decision. */
+  /** The latest question to a person about each action, with the decision. Neither if the decision was made void. */
   readonly permissions: Readonly<Partial<Record<PermissionAction, PermissionProgress>>>;
-  /** Every question of the call, with its end. */
+  /** Every question of the call, with its end, except those that were asked again because their answer was made void. */
   readonly questions: readonly InquiryPair[];
-  /** The questions of its last attempt, which the next one needs answers to. */
+  /**
+   * The questions that the next attempt needs answers to: those of the last attempt, and those whose answer was made void
+   * and that have not been asked again yet.
+   */
   readonly asked: readonly InquiryPair[];
   readonly attempts: number;
   /** The tool was started, and nothing came of it: it may have done its work or not. */
   readonly isInDoubt: boolean;
   /** How often a person was asked whether it may run again. */
   readonly doubts: number;
+  /** What has changed whenever a decision about the call was made void, in order. */
+  readonly voids: readonly DecisionVoid[];
 }
 
 /** What a person was asked about a call, and what was decided. */
@@ -56,7 +63,7 @@ export interface PermissionProgress {
 
 /** A call that has just been made. */
 export function newCall(request: ToolCallRequest): CallProgress {
-  const nothing = { permissions: {}, questions: [], asked: [], attempts: 0, doubts: 0 };
+  const nothing = { permissions: {}, questions: [], asked: [], attempts: 0, doubts: 0, voids: [] };
   return { request, ...nothing, isInDoubt: false };
 }
 
@@ -74,6 +81,12 @@ export interface PendingItem {
   readonly for?: string;
   /** Those of the call, for a doubt. */
   readonly arguments?: JsonObject;
+  /** Of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
+  readonly digest?: string;
+  /** A yes makes a tool run or change something: it needs the right to approve. */
+  readonly acts: boolean;
+  /** What has changed since it was asked before. */
+  readonly changed?: readonly string[];
   /** As a person sees it. Absent for a doubt that no one has been asked about yet. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
 }
@@ -119,39 +132,97 @@ export function pendingOf(
       return pendingDoubt(call);
     }
     const questions = asked.flatMap((pair): PendingItem[] => {
-      if (pair.response !== undefined) return [];
-      const { id, timestamp: askedAt, question, for: person } = pair.request;
+      if (pair.response !== undefined || pair.madeVoid !== undefined) return [];
+      const { id, timestamp: askedAt, question, for: person, subject } = pair.request;
       const shown = { ...pair.request, question: withEscalation(question, pair.escalation) };
       const deadline = deadlineOf(pair);
-      const item = { kind: "question" as const, ...of, id, askedAt, request: shown };
-      const named = person === undefined ? {} : { for: person };
-      return [{ ...item, ...(deadline !== undefined && { deadline }), ...named }];
+      const changed = changedSince(call, pair.request);
+      return [
+        {
+          kind: "question",
+          ...of,
+          id,
+          askedAt,
+          request: shown,
+          acts: isActing(pair.request),
+          ...(subject !== undefined && { digest: subject.digest }),
+          ...(deadline !== undefined && { deadline }),
+          ...(person !== undefined && { for: person }),
+          ...(changed !== undefined && { changed }),
+        },
+      ];
     });
     return [
-      ...pendingPermission("permission", permissions.run),
+      ...pendingPermission("permission", call, permissions.run),
       ...questions,
-      ...pendingPermission("delivery", permissions.deliver),
+      ...pendingPermission("delivery", call, permissions.deliver),
     ];
   });
 }
 
+/** Whether a yes to the question makes the tool do something. What the assistant itself asks is only a question. */
+export function isActing({ question, source }: Pick<InquiryRequest, "question" | "source">): boolean {
+  return question.acts === true || (question.exclusive && source.source !== "assistant");
+}
+
+/** Undefined if it is asked for the first time. */
+export function changedSince(
+  { voids }: Pick<CallProgress, "voids">,
+  { replaces }: DecisionSubject,
+): readonly string[] | undefined {
+  return voids.findLast(({ id }) => id === replaces)?.changed;
+}
+
 function pendingPermission(
-  kind: PendingItem["kind"],
+  kind: "permission" | "delivery" | "in_doubt",
+  call: CallProgress,
   { request, decision }: PermissionProgress = {},
 ): readonly PendingItem[] {
   if (request === undefined || decision !== undefined) return [];
-  const { id, tool, toolCallId, timestamp: askedAt } = request;
-  return [{ kind, tool, toolCallId, id, askedAt, request }];
+  const { id, tool, toolCallId, timestamp: askedAt, subject } = request;
+  const changed = changedSince(call, request);
+  return [
+    {
+      kind,
+      tool,
+      toolCallId,
+      id,
+      askedAt,
+      acts: kind !== "delivery",
+      ...(subject !== undefined && { digest: subject.digest }),
+      ...(changed !== undefined && { changed }),
+      request,
+    },
+  ];
 }
 
-function pendingDoubt({ request, permissions, doubts }: CallProgress): readonly PendingItem[] {
-  const { rerun } = permissions;
+/** One that no one has been asked about yet is about what was permitted. */
+function pendingDoubt(call: CallProgress): readonly PendingItem[] {
+  const { request, permissions, doubts } = call;
+  const { run, rerun } = permissions;
   if (rerun?.decision !== undefined) return [];
-  if (rerun?.request !== undefined) return pendingPermission("in_doubt", rerun);
-  const id = `${request.id}.rerun.${doubts + 1}` as InquiryId; // As it would be asked.
+  if (rerun?.request !== undefined) return pendingPermission("in_doubt", call, rerun);
+  const id = permissionId(request.id, "rerun", doubts + 1); // As it would be asked.
   const { name: tool, id: toolCallId, timestamp: askedAt } = request;
-  const args = permissions.run?.decision?.arguments ?? request.arguments;
-  return [{ kind: "in_doubt", tool, toolCallId, id, askedAt, arguments: args }];
+  const { arguments: edited, digest } = run?.decision ?? {};
+  const args = edited ?? run?.request?.arguments ?? request.arguments;
+  return [
+    {
+      kind: "in_doubt",
+      tool,
+      toolCallId,
+      id,
+      askedAt,
+      acts: true,
+      arguments: args,
+      ...(digest !== undefined && { digest }),
+    },
+  ];
+}
+
+/** The id of a request about a call itself. No question of a tool has the same: see `questionId`. */
+export function permissionId(toolCallId: string, action: PermissionAction, count: number): InquiryId {
+  return `${toolCallId}:${action}:${count}` as InquiryId; // Branded where it is created.
 }
 
 /** `events` must belong to one turn. */
@@ -167,11 +238,12 @@ type CallEvent =
   | InquiryResponse
   | PermissionRequestEvent
   | PermissionDecision
+  | DecisionVoid
   | AttemptStart;
 
 class ProgressReader {
   readonly #open: { readonly request: ToolCallRequest; readonly events: CallEvent[] }[] = [];
-  /** The call that asked each question. */
+  /** The call that each request is about. */
   readonly #askedBy = new Map<string, CallEvent[]>();
   /** What the model has to answer, or its answer. */
   #last: "request" | "response" | undefined;
@@ -206,6 +278,7 @@ class ProgressReader {
         break;
       case "inquiry_escalation":
       case "inquiry_response":
+      case "decision_void":
         this.#askedBy.get(event.id)?.push(event);
         break;
       case "attempt_start":
@@ -239,11 +312,11 @@ class ProgressReader {
   }
 
   /** Events of a call that is gone, as after a fork of the Rust original, are ignored. */
-  #add(event: Exclude<CallEvent, InquiryEscalation | InquiryResponse | AttemptStart>): void {
+  #add(event: InquiryRequest | PermissionRequestEvent | PermissionDecision): void {
     const call = this.#open.find(({ request }) => request.id === event.toolCallId);
     if (call === undefined) return;
     call.events.push(event);
-    if (event.type === "inquiry_request") this.#askedBy.set(event.id, call.events);
+    if (event.type !== "permission_decision") this.#askedBy.set(event.id, call.events);
   }
 }
 
@@ -256,15 +329,32 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
       (event.type === "inquiry_request" && event.isBound !== true) ||
       (event.type === "permission_request" && event.result !== undefined),
   );
+  const questions = questionsOf(events);
+  const isRecent = ({ request: { id } }: InquiryPair) =>
+    since.some((event) => event.type === "inquiry_request" && event.id === id);
   return {
     request,
     permissions: permissionsOf(events, since),
-    questions: pairInquiries(events).pairs,
-    asked: lastAttempt === -1 ? [] : pairInquiries(since).pairs,
+    questions,
+    asked:
+      lastAttempt === -1
+        ? []
+        : questions.filter((pair) => pair.madeVoid !== undefined || isRecent(pair)),
     attempts: events.filter(({ type }) => type === "attempt_start").length,
     isInDoubt: lastAttempt !== -1 && !isAnsweredFor,
     doubts: events.filter(isDoubt).length,
+    voids: events.filter((event) => event.type === "decision_void"),
   };
+}
+
+/** A question that was asked again takes the place of the one whose answer was made void. */
+function questionsOf(events: readonly CallEvent[]): readonly InquiryPair[] {
+  const { pairs } = pairInquiries(events);
+  return pairs.filter(
+    ({ madeVoid, request }, index) =>
+      madeVoid === undefined ||
+      !pairs.slice(index + 1).some((later) => later.request.questionId === request.questionId),
+  );
 }
 
 function isDoubt(event: CallEvent): boolean {
@@ -280,7 +370,7 @@ function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
 }
 
 function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): CallProgress {
-  const questions = pairInquiries(events).pairs;
+  const questions = questionsOf(events);
   return {
     request,
     permissions: permissionsOf(events, events),
@@ -289,6 +379,7 @@ function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): 
     attempts: 1,
     isInDoubt: questions.every(({ response }) => response !== undefined),
     doubts: events.filter(isDoubt).length,
+    voids: events.filter((event) => event.type === "decision_void"),
   };
 }
 
@@ -305,18 +396,20 @@ function permissionsOf(
   );
 }
 
+/** The latest request, unless it was made void, and what was decided since. */
 function findPermission(
   events: readonly CallEvent[],
   action: PermissionAction,
 ): PermissionProgress | undefined {
-  const request = events.findLast(
-    (event): event is PermissionRequestEvent =>
-      event.type === "permission_request" && event.action === action,
-  );
-  const decision = events.findLast(
-    (event): event is PermissionDecision =>
-      event.type === "permission_decision" && event.action === action,
-  );
-  if (request === undefined && decision === undefined) return undefined;
-  return { ...(request && { request }), ...(decision && { decision }) };
+  let progress: PermissionProgress | undefined;
+  for (const event of events) {
+    if (event.type === "permission_request" && event.action === action) {
+      progress = { request: event };
+    } else if (event.type === "permission_decision" && event.action === action) {
+      progress = { ...progress, decision: event };
+    } else if (event.type === "decision_void" && event.id === progress?.request?.id) {
+      progress = undefined;
+    }
+  }
+  return progress;
 }

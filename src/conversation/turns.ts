@@ -7,6 +7,7 @@ import type { StreamEntry } from "./entry.ts";
 import type {
   ChatRequest,
   ConversationEvent,
+  DecisionVoid,
   InquiryEscalation,
   InquiryRequest,
   InquiryResponse,
@@ -126,17 +127,24 @@ export interface Pairing<Request, Response> {
 export function pairInquiries(events: Iterable<ConversationEvent>): InquiryPairing {
   const matcher = new Matcher<InquiryRequest, InquiryResponse>();
   const escalations = new Map<string, InquiryEscalation>();
+  const voids = new Map<string, DecisionVoid>();
   for (const event of events) {
     if (event.type === "inquiry_request") matcher.open(event);
     if (event.type === "inquiry_escalation") escalations.set(event.id, event);
     if (event.type === "inquiry_response") matcher.close(event);
+    if (event.type === "decision_void") voids.set(event.id, event);
   }
   const { pairs, orphans } = matcher.result();
-  if (escalations.size === 0) return { pairs, orphans };
+  if (escalations.size === 0 && voids.size === 0) return { pairs, orphans };
   return {
     pairs: pairs.map((pair) => {
       const escalation = escalations.get(pair.request.id);
-      return escalation === undefined ? pair : { ...pair, escalation };
+      const madeVoid = voids.get(pair.request.id);
+      return {
+        ...pair,
+        ...(escalation !== undefined && { escalation }),
+        ...(madeVoid !== undefined && { madeVoid }),
+      };
     }),
     orphans,
   };

@@ -8,6 +8,7 @@ import {
   deciderOf,
   deciderToJson,
   type Decider,
+  type DecisionVoid,
   describeDecider,
   type InquiryEscalation,
   type InquiryOutcome,
@@ -162,6 +163,34 @@ function describeAnswerer(decider: Decider): string {
 /** Who asked: the name of the tool, `assistant` or `user`. */
 export function describeSource(source: InquirySource): string {
   return "name" in source ? source.name : source.source;
+}
+
+const CHANGED: Readonly<Record<string, string>> = {
+  arguments: "its arguments",
+  binding: "what it is about",
+  call: "the call",
+  definition: "the server's description of the tool",
+  file: "a file that its command names",
+  folder: "the folder it runs in",
+  program: "the program it runs",
+  question: "the question",
+  result: "the result",
+  source: "where the tool comes from",
+};
+
+/** What has changed since a decision, in words: "its arguments and a file that its command names". */
+export function describeChanged(changed: readonly string[]): string {
+  const words = changed.map((part) => (Object.hasOwn(CHANGED, part) ? CHANGED[part] : undefined));
+  const known = words.filter((word) => word !== undefined);
+  // Of an older or newer version, which has recorded no parts that are known here.
+  if (known.length === 0) return "what was recorded with it";
+  const last = known.at(-1) ?? "";
+  return known.length === 1 ? last : `${known.slice(0, -1).join(", ")} and ${last}`;
+}
+
+/** One line: `Void: its arguments changed (call_1:run:1)`. */
+export function describeVoid({ id, changed }: Omit<DecisionVoid, "timestamp">): string {
+  return `Void: ${describeChanged(changed)} changed (${id})`;
 }
 
 /** The arguments a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */

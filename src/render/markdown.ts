@@ -73,6 +73,8 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [`## Inquiry Escalation on ${time}`, oneLine(describeOutcome(event))];
     case "inquiry_response":
       return [`## Inquiry Response on ${time}`, oneLine(describeOutcome(event))];
+    case "decision_void":
+      return [`## Decision Void on ${time}`, oneLine(describeVoid(event))];
     case "permission_request":
     case "attempt_start":
     case "turn_resume":

@@ -99,6 +99,7 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
       return action(context.callOf.has(event) ? [] : renderPermissionLines(event, context));
     case "turn_start":
     case "permission_request":
+    case "decision_void": // Shown with what was decided.
     case "attempt_start":
     case "turn_resume":
     case "turn_end":

@@ -225,6 +225,7 @@ export class TextView implements TurnView {
         return this.#printLines(this.#calls.decide(event, at));
       case "turn_start":
       case "inquiry_escalation":
+      case "decision_void":
       case "attempt_start":
       case "turn_resume":
       case "turn_end":

@@ -1,0 +1,92 @@
+/**
+ * The subject of a decision: what is decided, as data. Its digest is recorded with the request and with the answer, so
+ * that a yes counts for what was shown and for nothing else.
+ */
+import type { ToolSource } from "../tool/index.ts";
+import { canonicalJson, type Json, type JsonObject, sha256 } from "../util/index.ts";
+import type { ConversationId } from "./conversation-id.ts";
+import type { InquiryRequest, SubjectDigest, ToolResult } from "./event.ts";
+import { inquiryQuestionToJson } from "./inquiry-codec.ts";
+import { blocksToJson } from "./call-codec.ts";
+
+/** How subjects are made of what they describe. Digests of different versions cannot be compared. */
+const SUBJECT_VERSION = 1;
+
+/** A call as it would run right now. */
+export interface CallSubject {
+  readonly conversation: ConversationId;
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly source: ToolSource;
+  /** Exactly as they will run, with defaults applied. */
+  readonly arguments: JsonObject;
+}
+
+/** For a permission to run the call, and for what to do about a call in doubt: both let the same thing run. */
+export function digestCall(call: CallSubject): SubjectDigest {
+  return digest("call", callParts(call));
+}
+
+/** For a question of the call. Its own fields are those on record. */
+export function digestQuestion(
+  call: CallSubject,
+  { question, for: person, state }: Pick<InquiryRequest, "question" | "for" | "state">,
+): SubjectDigest {
+  const { text, context, answer_type, default: suggested } = inquiryQuestionToJson(question);
+  const asked = { text, context, answer_type, default: suggested, for: person };
+  // A server's state is what its answer is about.
+  const { binding = state } = question;
+  return digest("question", { ...callParts(call), question: asked, binding });
+}
+
+/** For the delivery of a result. The call has run, so nothing of it can change any more. */
+export function digestDelivery(
+  { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
+  { content, isError, blocks }: ToolResult,
+): SubjectDigest {
+  const result = { content, is_error: isError, ...blocksToJson({ ...(blocks && { blocks }) }) };
+  return digest("delivery", { call: { conversation, id: toolCallId, tool }, result });
+}
+
+/**
+ * The parts that differ, in alphabetical order. `version` and `digest` stand for all of them: another version has made the
+ * digest, or the Rust original has dropped the parts.
+ */
+export function changedParts(before: SubjectDigest, now: SubjectDigest): readonly string[] {
+  if (before.digest === now.digest) return [];
+  if (before.version !== now.version && before.version !== 0) return ["version"];
+  if (Object.keys(before.parts).length === 0) return ["digest"];
+  const names = new Set([...Object.keys(before.parts), ...Object.keys(now.parts)]);
+  return [...names].filter((name) => before.parts[name] !== now.parts[name]).toSorted();
+}
+
+type Parts = Readonly<Record<string, unknown>>;
+
+function callParts({ conversation, toolCallId, tool, source, ...call }: CallSubject): Parts {
+  const { origin, identity, program, file, definition, folder } = source;
+  return {
+    call: { conversation, id: toolCallId, tool },
+    source: { origin, identity },
+    program,
+    file,
+    definition,
+    folder,
+    arguments: call.arguments,
+  };
+}
+
+const PART_DIGITS = 16;
+
+function digest(kind: string, parts: Parts): SubjectDigest {
+  const present = Object.entries(parts).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value as Json] as const], // Data all the way down.
+  );
+  const subject = { version: SUBJECT_VERSION, kind, ...Object.fromEntries(present) };
+  return {
+    digest: sha256(canonicalJson(subject)),
+    version: SUBJECT_VERSION,
+    parts: Object.fromEntries(
+      present.map(([name, value]) => [name, sha256(canonicalJson(value)).slice(0, PART_DIGITS)]),
+    ),
+  };
+}
