@@ -16,7 +16,7 @@ import {
   type PermissionDecision,
 } from "../conversation/index.ts";
 import type { AttemptRequest, ModelReply, ResultContent } from "../executor/index.ts";
-import type { InquiryBackend } from "../inquiry/index.ts";
+import type { InquiryBackend } from "../answer-model/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Question } from "../tool/index.ts";
 import { type Clock, type Json, truncateBytes } from "../util/index.ts";

@@ -18,7 +18,7 @@ import {
   timestampFromDate,
   type TurnProgress,
 } from "../conversation/index.ts";
-import type { InquiryBackend } from "../inquiry/index.ts";
+import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";

@@ -148,5 +148,6 @@ export {
   timestampFromDate,
   timestampToMilliseconds,
 } from "./timestamp.ts";
+export { estimateTokens, eventTokens, requestTokens } from "./token-estimates.ts";
 export { addUsage, isReported, type Usage, usageIn, usageOf, usageToJson } from "./usage.ts";
 export { isForUserAlone, spokenText, userView, withoutSpoken } from "./user-view.ts";

@@ -18,7 +18,7 @@ import {
   StreamEntry,
 } from "../conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../executor/index.ts";
-import type { InquiryAnswer, InquiryCall } from "../inquiry/index.ts";
+import type { InquiryAnswer, InquiryCall } from "../answer-model/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import {
   FakeClock,

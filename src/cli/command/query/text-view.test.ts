@@ -11,7 +11,7 @@ import {
   toolResult,
 } from "../../../conversation/events.fixture.ts";
 import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
-import type { InquiryUpdate } from "../../../inquiry/index.ts";
+import type { InquiryUpdate } from "../../../answer-model/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
 import { plain } from "../../../render/index.ts";
 import { FakeClock } from "../../../testing/index.ts";
