@@ -26,7 +26,7 @@ export {
   TOOL_CALL_MODES,
   toRule,
 } from "./compaction-settings.ts";
-export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
+export { ConfigError, type ConfigErrorCode, type ConfigIssue } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 export { findSeconds } from "./duration.ts";
