@@ -292,7 +292,7 @@ test("the turn loop handles no inquiry events and asks no inquiry model", () => 
     "src/agent/closing.ts",
     "src/agent/form.ts",
     "src/agent/inquiry.ts",
-    "src/agent/state.ts",
+    "src/agent/memory.ts",
   ]);
 });
 

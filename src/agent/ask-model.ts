@@ -16,7 +16,7 @@ import { explainMisfit, type ModelPrompt, type Question, withoutOther } from "..
 import { type Json, messageOf } from "../util/index.ts";
 import type { CallableTool } from "./ports.ts";
 import type { AssistantTarget } from "./route.ts";
-import type { TurnContext } from "./state.ts";
+import type { TurnContext } from "./context.ts";
 
 /** A question for a model. */
 export interface ModelQuestion {

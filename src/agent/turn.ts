@@ -38,7 +38,7 @@ import {
   readEnd,
 } from "./data.ts";
 import { canBeContinued, type Interruption, Interrupts } from "./interrupts.ts";
-import { PromptQueue } from "./prompts.ts";
+import { PromptQueue } from "./prompt-queue.ts";
 import {
   type AnswerSource,
   type InterruptMenu,
@@ -48,13 +48,9 @@ import {
   type Toolbox,
 } from "./ports.ts";
 import type { Assistant } from "./reply.ts";
-import {
-  createJournal,
-  type DetachedDenial,
-  lastTurn,
-  type TurnContext,
-  TurnState,
-} from "./state.ts";
+import { type DetachedDenial, TurnState } from "./memory.ts";
+import { createJournal, lastTurn } from "./journal.ts";
+import type { TurnContext } from "./context.ts";
 import { type CompactionSetup, ContextWindow } from "./window.ts";
 
 /** Everything a turn needs. */
