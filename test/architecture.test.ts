@@ -131,9 +131,7 @@ const LIBRARY = [
 ];
 
 /** On the way of a question from a local tool to a person and back. */
-const MAX_FILES_FOR_A_QUESTION = 12;
-const MAX_LINES = 400;
-const MAX_TEST_LINES = 600;
+const MAX_FILES_FOR_A_QUESTION = 16;
 
 interface SourceFile {
   readonly name: string;
@@ -164,6 +162,11 @@ describe("imports", () => {
         .map((target) => `${name} imports ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  test("never lead back to where they started, not even those of types", () => {
+    const cyclic = findCircles(new Map(files.map(({ name, imports }) => [posix(name), imports])));
+    expect(cyclic).toEqual([]);
   });
 
   test("from Node are absent in tool and conversation", () => {
@@ -209,22 +212,6 @@ describe("imports", () => {
 });
 
 describe("files", () => {
-  test("are short enough to hold one concept", () => {
-    const long = files
-      .filter(({ name, text }) => {
-        const max = name.endsWith(".test.ts") ? MAX_TEST_LINES : MAX_LINES;
-        return text.split("\n").length > max;
-      })
-      .map(({ name }) => name);
-    expect(long).toEqual([]);
-  });
-
-  test("are few, and not too small", () => {
-    const lengths = sources.map(({ text }) => text.split("\n").length).toSorted((a, b) => a - b);
-    expect(lengths.length).toBeLessThan(500);
-    expect(lengths[lengths.length >> 1]).toBeGreaterThan(80);
-  });
-
   test("have descriptive names in kebab case", () => {
     const banned = /(^|-)(utils?|helpers?|common|manager|misc)(\.|-|$)/;
     const wrong = files
@@ -250,7 +237,7 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most twelve files, listed in order in docs/architecture.md", () => {
+test("a question passes through at most sixteen files, listed in order in docs/architecture.md", () => {
   // The program's first lines say which files count. util does not: nothing in it is specific to jp.
   const program = path.join(import.meta.dirname, "support", "question-path-program.ts");
   const output = execFileSync(process.execPath, [program, temporaryFolder()], { encoding: "utf8" });
@@ -338,6 +325,20 @@ function readSource(name: string): SourceFile {
     path.posix.join(path.posix.dirname(posix(name)), target),
   );
   return { name, folder: folderOf(posix(name)), text, imports };
+}
+
+/** One line for each import that closes a circle, with the files on the way around. */
+function findCircles(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, way: readonly string[]) => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+    if (way.includes(file) || done.has(file)) return;
+    for (const target of imports.get(file) ?? []) visit(target, [...way, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
 }
 
 /** The folder directly below src; empty for src/index.ts itself. */

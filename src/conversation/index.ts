@@ -62,7 +62,7 @@ export {
   inquiryQuestionToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
-export { deadlineOf, type InquiryPair, isOverdue, withEscalation } from "./open-question.ts";
+export { deadlineOf, isOverdue, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
   type AnswerEvent,
@@ -94,6 +94,7 @@ export {
 } from "./turn-progress.ts";
 export {
   findRequest,
+  type InquiryPair,
   isReplaced,
   lastTurnOf,
   type Pair,
@@ -149,5 +150,7 @@ export {
   timestampToMilliseconds,
 } from "./timestamp.ts";
 export { estimateTokens, eventTokens, requestTokens } from "./token-estimates.ts";
-export { addUsage, isReported, type Usage, usageIn, usageOf, usageToJson } from "./usage.ts";
+export { usageIn, usageOf } from "./recorded-usage.ts";
+export { addUsage, isReported, type Usage } from "./usage.ts";
+export { usageToJson } from "./usage-codec.ts";
 export { isForUserAlone, spokenText, userView, withoutSpoken } from "./user-view.ts";

@@ -13,7 +13,6 @@ import type {
   ToolCallRequest,
   ToolCallResponse,
 } from "./event.ts";
-import type { InquiryPair } from "./open-question.ts";
 
 /** The events of one turn. */
 export interface RecordedTurn {
@@ -112,6 +111,12 @@ export interface Pair<Request, Response> {
   readonly request: Request;
   /** Absent if the request is still open. */
   readonly response?: Response;
+}
+
+/** A question with what has become of it. */
+export interface InquiryPair extends Pair<InquiryRequest, InquiryResponse> {
+  /** Set if a model was asked first, and left it to a person. */
+  readonly escalation?: InquiryEscalation;
 }
 
 /** All requests of a turn with their responses. */

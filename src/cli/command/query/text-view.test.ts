@@ -17,7 +17,7 @@ import { plain } from "../../../render/index.ts";
 import { FakeClock } from "../../../testing/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { TextView, type TextViewOptions } from "./text-view.ts";
-import { viewSettings } from "./view.ts";
+import { viewSettings } from "./view-settings.ts";
 
 type Style = Parameters<typeof viewSettings>[0];
 
