@@ -10,7 +10,7 @@ import {
   timestampFromDate,
   type ToolCallRequest,
 } from "../src/conversation/index.ts";
-import { createInquiryBackend } from "../src/inquiry/index.ts";
+import { createInquiryBackend } from "../src/answer-model/index.ts";
 import { collectReply, type Model, type ToolSchema, type Usage } from "../src/provider/index.ts";
 import { openProviders } from "../src/runtime/index.ts";
 import { booleanQuestion } from "../src/tool/index.ts";

@@ -12,7 +12,7 @@ import {
   parseConversationId,
   turnsOf,
 } from "../src/conversation/index.ts";
-import { createInquiryBackend } from "../src/inquiry/index.ts";
+import { createInquiryBackend } from "../src/answer-model/index.ts";
 import { renderMarkdown } from "../src/render/index.ts";
 import { ScriptedModel } from "../src/testing/index.ts";
 import { booleanQuestion } from "../src/tool/index.ts";

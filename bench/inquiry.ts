@@ -6,7 +6,7 @@ import {
   createInquiryBackend,
   type InquiryBackend,
   type InquiryCall,
-} from "../src/inquiry/index.ts";
+} from "../src/answer-model/index.ts";
 import { ScriptedModel } from "../src/testing/index.ts";
 import { booleanQuestion } from "../src/tool/index.ts";
 import { systemClock } from "../src/util/index.ts";

@@ -14,22 +14,33 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   tool: ["util"],
   config: ["util", "tool"],
   conversation: ["util", "tool"],
-  "json-schema": ["util", "config"],
+  "json-schema": ["util"],
+  files: ["util"],
   storage: ["util", "process", "conversation"],
   render: ["util", "tool", "conversation"],
   "serve-tool": ["util", "tool"],
   mcp: ["util", "process", "tool", "config"],
   provider: ["util", "json-schema", "tool", "conversation"],
-  inquiry: ["util", "tool", "config", "conversation", "provider"],
-  executor: ["util", "process", "json-schema", "tool", "config", "mcp"],
-  attachment: ["util", "process", "config", "conversation", "mcp", "executor"],
+  "answer-model": ["util", "tool", "config", "conversation", "provider"],
+  executor: ["util", "process", "json-schema", "files", "tool", "config", "mcp"],
+  attachment: ["util", "process", "files", "config", "conversation", "mcp"],
   "ai-sdk": ["util", "tool", "executor"],
   trust: ["util", "tool", "config", "storage"],
   notify: ["util", "process", "config", "render"],
-  agent: ["util", "tool", "config", "conversation", "storage", "provider", "executor", "inquiry"],
+  agent: [
+    "util",
+    "tool",
+    "config",
+    "conversation",
+    "storage",
+    "provider",
+    "executor",
+    "answer-model",
+  ],
   runtime: [
     "util",
     "process",
+    "files",
     "tool",
     "config",
     "conversation",
@@ -37,8 +48,19 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "provider",
     "mcp",
     "executor",
-    "inquiry",
+    "answer-model",
     "agent",
+  ],
+  replay: [
+    "util",
+    "tool",
+    "conversation",
+    "storage",
+    "provider",
+    "executor",
+    "answer-model",
+    "agent",
+    "runtime",
   ],
   "serve-mcp": [
     "util",
@@ -49,7 +71,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "render",
     "provider",
     "executor",
-    "inquiry",
+    "answer-model",
     "agent",
     "runtime",
   ],
@@ -66,12 +88,13 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "render",
     "provider",
     "executor",
-    "inquiry",
+    "answer-model",
     "agent",
     "trust",
     "notify",
     "attachment",
     "runtime",
+    "replay",
     "serve-mcp",
     "desk",
     "terminal",
@@ -86,7 +109,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "render",
     "provider",
     "executor",
-    "inquiry",
+    "answer-model",
     "agent",
   ],
 };
@@ -101,16 +124,14 @@ const LIBRARY = [
   "render",
   "provider",
   "executor",
-  "inquiry",
+  "answer-model",
   "attachment",
   "agent",
   "runtime",
 ];
 
 /** On the way of a question from a local tool to a person and back. */
-const MAX_FILES_FOR_A_QUESTION = 12;
-const MAX_LINES = 400;
-const MAX_TEST_LINES = 600;
+const MAX_FILES_FOR_A_QUESTION = 16;
 
 interface SourceFile {
   readonly name: string;
@@ -141,6 +162,11 @@ describe("imports", () => {
         .map((target) => `${name} imports ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  test("never lead back to where they started, not even those of types", () => {
+    const cyclic = findCircles(new Map(files.map(({ name, imports }) => [posix(name), imports])));
+    expect(cyclic).toEqual([]);
   });
 
   test("from Node are absent in tool and conversation", () => {
@@ -186,22 +212,6 @@ describe("imports", () => {
 });
 
 describe("files", () => {
-  test("are short enough to hold one concept", () => {
-    const long = files
-      .filter(({ name, text }) => {
-        const max = name.endsWith(".test.ts") ? MAX_TEST_LINES : MAX_LINES;
-        return text.split("\n").length > max;
-      })
-      .map(({ name }) => name);
-    expect(long).toEqual([]);
-  });
-
-  test("are few, and not too small", () => {
-    const lengths = sources.map(({ text }) => text.split("\n").length).toSorted((a, b) => a - b);
-    expect(lengths.length).toBeLessThan(500);
-    expect(lengths[lengths.length >> 1]).toBeGreaterThan(80);
-  });
-
   test("have descriptive names in kebab case", () => {
     const banned = /(^|-)(utils?|helpers?|common|manager|misc)(\.|-|$)/;
     const wrong = files
@@ -227,7 +237,7 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most twelve files, listed in order in docs/architecture.md", () => {
+test("a question passes through at most sixteen files, listed in order in docs/architecture.md", () => {
   // The program's first lines say which files count. util does not: nothing in it is specific to jp.
   const program = path.join(import.meta.dirname, "support", "question-path-program.ts");
   const output = execFileSync(process.execPath, [program, temporaryFolder()], { encoding: "utf8" });
@@ -269,7 +279,7 @@ test("the turn loop handles no inquiry events and asks no inquiry model", () => 
     "src/agent/closing.ts",
     "src/agent/form.ts",
     "src/agent/inquiry.ts",
-    "src/agent/state.ts",
+    "src/agent/memory.ts",
   ]);
 });
 
@@ -315,6 +325,20 @@ function readSource(name: string): SourceFile {
     path.posix.join(path.posix.dirname(posix(name)), target),
   );
   return { name, folder: folderOf(posix(name)), text, imports };
+}
+
+/** One line for each import that closes a circle, with the files on the way around. */
+function findCircles(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, way: readonly string[]) => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+    if (way.includes(file) || done.has(file)) return;
+    for (const target of imports.get(file) ?? []) visit(target, [...way, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
 }
 
 /** The folder directly below src; empty for src/index.ts itself. */

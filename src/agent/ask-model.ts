@@ -11,12 +11,12 @@ import {
   type Usage,
 } from "../conversation/index.ts";
 import type { ModelReply } from "../executor/index.ts";
-import type { InquiryAnswer } from "../inquiry/index.ts";
+import type { InquiryAnswer } from "../answer-model/index.ts";
 import { explainMisfit, type ModelPrompt, type Question, withoutOther } from "../tool/index.ts";
 import { type Json, messageOf } from "../util/index.ts";
 import type { CallableTool } from "./ports.ts";
 import type { AssistantTarget } from "./route.ts";
-import type { TurnContext } from "./state.ts";
+import type { TurnContext } from "./context.ts";
 
 /** A question for a model. */
 export interface ModelQuestion {

@@ -15,7 +15,7 @@ import type { NeedsInput } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import type { CallResult } from "./delivery.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
-import type { AskedQuestion } from "./route.ts";
+import type { AskedQuestion } from "./asked-question.ts";
 import {
   INPUT_CANCELLED,
   questionCancelled,
@@ -24,7 +24,9 @@ import {
   tooManyAnswers,
 } from "./model-texts.ts";
 import type { PendingCall } from "./permission.ts";
-import { CallBudget, GivenAnswers, type TurnContext } from "./state.ts";
+import { CallBudget } from "./budget.ts";
+import { GivenAnswers } from "./given-answers.ts";
+import type { TurnContext } from "./context.ts";
 
 /** A call that may run. Its arguments are the permitted ones, which a person may have edited. */
 export interface PermittedCall extends PendingCall {

@@ -5,7 +5,7 @@ import { type NamedExecutor, ToolTurn, type ToolTurnOptions } from "./tool-turn.
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
 import { defineTool, type Question, textQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import { TurnState } from "./state.ts";
+import { TurnState } from "./memory.ts";
 
 const EXHAUSTED = { outcome: "cancelled", reason: "attempts_exhausted" };
 

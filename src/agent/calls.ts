@@ -28,7 +28,7 @@ import {
   settingsOfMissing,
 } from "./delivery.ts";
 import { closeQuestions } from "./closing.ts";
-import { abortBy, stopCause, type StopCause } from "./interrupts.ts";
+import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
 import {
   EXECUTION_CANCELLED,
   OUTCOME_UNKNOWN,
@@ -40,7 +40,8 @@ import {
 } from "./model-texts.ts";
 import { decidePermission, type PendingCall } from "./permission.ts";
 import type { CallableTool } from "./ports.ts";
-import { lastTurn, type TurnContext } from "./state.ts";
+import { lastTurn } from "./journal.ts";
+import type { TurnContext } from "./context.ts";
 import { attemptCall, type AttemptsResult } from "./attempts.ts";
 
 /** What became of a call: a result to record, or nothing yet. */

@@ -15,7 +15,7 @@ import {
 } from "../conversation/index.ts";
 import { type Clock, JpError } from "../util/index.ts";
 import { toInquiryRequest } from "./form.ts";
-import type { StopCause } from "./interrupts.ts";
+import type { StopCause } from "./stop-cause.ts";
 import {
   INTERRUPTED_AFTER_ANSWER,
   INTERRUPTED_AFTER_DELIVERY,
@@ -27,7 +27,7 @@ import {
   REJECTED_AT_QUESTION,
   rejectedBeforeRun,
 } from "./model-texts.ts";
-import type { TurnContext } from "./state.ts";
+import type { TurnContext } from "./context.ts";
 
 /** The events that close what a turn has left open, so that it cannot be continued. None if it is complete. */
 export function closeTurn(

@@ -8,7 +8,7 @@ import type {
 } from "../conversation/index.ts";
 import { type Question, selectQuestion } from "../tool/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
-import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
+import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 import {
   DELIVERY_CANCELLED,
   DELIVERY_SKIPPED,
@@ -39,8 +39,8 @@ import type {
   PromptRequest,
   PromptResult,
 } from "./ports.ts";
-import { aboutCall, personOf } from "./prompts.ts";
-import { type TurnContext, withoutAnswer } from "./state.ts";
+import { aboutCall, personOf, withoutAnswer } from "./prompts.ts";
+import type { TurnContext } from "./context.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {

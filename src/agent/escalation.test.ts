@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { closed } from "../conversation/events.fixture.ts";
 import { pendingOf, readTurnProgress } from "../conversation/index.ts";
-import type { InquiryAnswer } from "../inquiry/index.ts";
+import type { InquiryAnswer } from "../answer-model/index.ts";
 import type { ScriptedAnswers } from "../testing/index.ts";
 import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";

@@ -17,11 +17,12 @@ import {
   type RecordedQuestion,
   type Unanswered,
 } from "./inquiry.ts";
-import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
+import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 import type { CallableTool, FormResult, Prompter } from "./ports.ts";
 import { isUserOf } from "./prompts.ts";
-import type { AskedQuestion } from "./route.ts";
-import type { GivenAnswer, TurnContext } from "./state.ts";
+import type { AskedQuestion } from "./asked-question.ts";
+import type { GivenAnswer } from "./given-answers.ts";
+import type { TurnContext } from "./context.ts";
 
 /** The answers in the order of the questions, or why one of them has none. */
 export type QuestionsResult =

@@ -34,17 +34,13 @@ export {
   type ToolOrigin,
   type TurnUpdate,
 } from "./ports.ts";
-export { CLOSING_MS, defaultLabel, guardPrompter, PromptQueue } from "./prompts.ts";
+export { CLOSING_MS, defaultLabel, guardPrompter, noPrompter } from "./prompts.ts";
+export { PromptQueue } from "./prompt-queue.ts";
 export type { Assistant } from "./reply.ts";
 export { type Overdue, settleOverdue } from "./route.ts";
-export {
-  createJournal,
-  type DetachedDenial,
-  lastTurn,
-  noPrompter,
-  type TurnContext,
-  TurnState,
-} from "./state.ts";
+export { type DetachedDenial, TurnState } from "./memory.ts";
+export { createJournal, lastTurn } from "./journal.ts";
+export type { TurnContext } from "./context.ts";
 export { Turn, type TurnEnd, type TurnMessage, type TurnSetup } from "./turn.ts";
 export { RERUN_ANSWERS, rerunDecision, rerunQuestion } from "./delivery.ts";
 export {

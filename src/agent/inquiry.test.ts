@@ -3,7 +3,7 @@ import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
 import { toolCall } from "../conversation/events.fixture.ts";
 import type { InquiryId } from "../conversation/index.ts";
-import type { InquiryFailure } from "../inquiry/index.ts";
+import type { InquiryFailure } from "../answer-model/index.ts";
 import {
   booleanQuestion,
   type Question,

@@ -17,7 +17,7 @@ import { explainMisfit, isOther } from "../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
 import { Deadline } from "./deadline.ts";
-import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
+import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 import {
   INPUT_CANCELLED,
   inquiryFailed,
@@ -27,14 +27,10 @@ import {
 } from "./model-texts.ts";
 import type { AnsweredPrompt, NoAnswerReason, PromptRequest, PromptResult } from "./ports.ts";
 import { canRemember, isFromOther, personOf, questionRequest } from "./prompts.ts";
-import { type AskedQuestion, type Route, routeQuestion } from "./route.ts";
-import {
-  declineOf,
-  type GivenAnswer,
-  type RecordedAnswer,
-  type TurnContext,
-  withDeclines,
-} from "./state.ts";
+import { type Route, routeQuestion } from "./route.ts";
+import type { AskedQuestion } from "./asked-question.ts";
+import { declineOf, type GivenAnswer, type RecordedAnswer, withDeclines } from "./given-answers.ts";
+import type { TurnContext } from "./context.ts";
 import type { WaitingItem } from "./waiting.ts";
 
 /** A question that can be answered, here or elsewhere. */

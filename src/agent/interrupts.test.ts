@@ -2,9 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { settle, until } from "./model-turn.fixture.ts";
 import { type PrompterScript, ScriptedPrompter } from "../testing/index.ts";
-import { abortBy, type Interruption, Interrupts, promptCause, stopCause } from "./interrupts.ts";
+import { type Interruption, Interrupts } from "./interrupts.ts";
+import { abortBy, promptCause, stopCause } from "./stop-cause.ts";
 import type { InterruptChoice } from "./ports.ts";
-import { PromptQueue } from "./prompts.ts";
+import { PromptQueue } from "./prompt-queue.ts";
 
 const NEVER = new Promise<never>(() => undefined);
 const { signal: untilDone } = new AbortController();

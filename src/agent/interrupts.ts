@@ -3,9 +3,8 @@
  * Without a menu Ctrl-C may not come from a person, because CI systems send the same signal, so it interrupts
  * the work without blaming the user.
  */
-import type { KnownCancellationReason } from "../conversation/index.ts";
-import type { InterruptChoice, InterruptMenu, NoAnswer } from "./ports.ts";
-import type { PromptQueue } from "./prompts.ts";
+import type { InterruptChoice, InterruptMenu } from "./ports.ts";
+import type { PromptQueue } from "./prompt-queue.ts";
 
 /** Why work stopped early: a person chose so, or something else interrupted it. */
 export type Interruption =
@@ -145,32 +144,4 @@ class Work implements InterruptibleWork {
 /** Quitting is not a decision about the calls: they stay open on record. */
 export function canBeContinued({ type }: Interruption): boolean {
   return type === "leave" || type === "interrupted";
-}
-
-/** Who stopped something: the user, or anything else, such as a signal or a client that disconnected. */
-export type StopCause = Extract<KnownCancellationReason, "user" | "interrupted">;
-
-/**
- * The abort reason for a stop by the user. It is an `AbortError`, like the default reason, because
- * providers report any other reason as a failed request.
- */
-class StoppedByUser extends DOMException {
-  constructor() {
-    super("Stopped by the user.", "AbortError");
-  }
-}
-
-export function abortBy(cause: StopCause, controller: AbortController): void {
-  if (cause === "user") controller.abort(new StoppedByUser());
-  else controller.abort();
-}
-
-export function stopCause({ reason }: AbortSignal): StopCause {
-  return reason instanceof StoppedByUser ? "user" : "interrupted";
-}
-
-/** Who closed a prompt. An aborted signal decides, because many prompters report every end alike. */
-export function promptCause({ type }: Pick<NoAnswer, "type">, signal: AbortSignal): StopCause {
-  if (signal.aborted) return stopCause(signal);
-  return type === "cancelled" ? "user" : "interrupted";
 }

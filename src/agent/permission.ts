@@ -17,7 +17,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
-import { promptCause, stopCause, type StopCause } from "./interrupts.ts";
+import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 import {
   NO_ANSWER_IN_TIME,
   noOneToPermit,
@@ -35,8 +35,8 @@ import type {
   PermissionResult,
   PromptBase,
 } from "./ports.ts";
-import { aboutCall, personOf } from "./prompts.ts";
-import { type TurnContext, withoutAnswer } from "./state.ts";
+import { aboutCall, personOf, withoutAnswer } from "./prompts.ts";
+import type { TurnContext } from "./context.ts";
 import type { WaitingItem } from "./waiting.ts";
 
 /** A call, as far as it has come. */

@@ -10,7 +10,7 @@ import type {
   ToolResult,
 } from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
-import type { InquiryUpdate } from "../inquiry/index.ts";
+import type { InquiryUpdate } from "../answer-model/index.ts";
 import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
 import type { InquiryQuestion, InquirySource, Question } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";

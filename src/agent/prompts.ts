@@ -1,6 +1,5 @@
 /**
- * Prompts: what a person is asked with, and who answers. They open one at a time, and always close, whatever the
- * program's own prompter does.
+ * Prompts: what a person is asked with, and who answers. They always close, whatever the program's own prompter does.
  */
 import type { ToolSettings } from "../config/index.ts";
 import {
@@ -12,8 +11,7 @@ import {
   isSameName,
   withEscalation,
 } from "../conversation/index.ts";
-import { abortable, type Clock, isJsonObject } from "../util/index.ts";
-import { abortBy } from "./interrupts.ts";
+import { type Clock, isJsonObject } from "../util/index.ts";
 import { warnOnce } from "./observer.ts";
 import type {
   FormResult,
@@ -24,53 +22,8 @@ import type {
   Prompter,
   PromptRequest,
 } from "./ports.ts";
-import type { AskedQuestion } from "./route.ts";
-import type { TurnContext } from "./state.ts";
-
-/** Opens prompts one at a time, first come, first served. */
-export class PromptQueue {
-  #last: Promise<void> = Promise.resolve();
-  #open: AbortController | undefined;
-
-  /**
-   * Waits for its turn, then runs the action. Returns undefined if aborted while waiting. The signal
-   * that the action gets is also aborted by `cancelOpen`.
-   */
-  async run<Value>(
-    action: (signal: AbortSignal) => Promise<Value>,
-    signal: AbortSignal,
-  ): Promise<Value | undefined> {
-    const before = this.#last;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#last = promise;
-    try {
-      await abortable(before, signal).catch(() => undefined);
-      return signal.aborted ? undefined : await this.#show(action, signal);
-    } finally {
-      void before.then(resolve); // Giving up early must not let the next one overtake those before.
-    }
-  }
-
-  /** Cancels the open prompt on behalf of the user. Returns false if none is open. */
-  cancelOpen(): boolean {
-    if (this.#open === undefined) return false;
-    abortBy("user", this.#open);
-    return true;
-  }
-
-  async #show<Value>(
-    action: (signal: AbortSignal) => Promise<Value>,
-    signal: AbortSignal,
-  ): Promise<Value> {
-    const open = new AbortController();
-    this.#open = open;
-    try {
-      return await action(AbortSignal.any([signal, open.signal]));
-    } finally {
-      this.#open = undefined;
-    }
-  }
-}
+import type { AskedQuestion } from "./asked-question.ts";
+import type { TurnContext } from "./context.ts";
 
 /** The person whom the prompter asks. The result of a prompt may say who that was. */
 export function personOf(
@@ -89,6 +42,16 @@ export function canReach(
 ): boolean {
   if (name === undefined || isUserOf({ userName }, name)) return true;
   return prompter.canReach?.(name) === true;
+}
+
+/** What becomes of something that a person would decide. `detached` is what the config says if none can. */
+export function withoutAnswer<Mode extends string>(
+  { answers, prompter }: Pick<TurnContext, "answers" | "prompter">,
+  { progress }: { readonly progress: CallProgress },
+  detached: Mode,
+): Mode | "ask" | "defer" {
+  if (answers?.isComplete === true) return "defer";
+  return prompter.canAsk(progress.request.id) ? "ask" : detached;
 }
 
 /** Whether the answer is from someone who may not answer, which the program is told. */
@@ -308,4 +271,17 @@ function withResults(form: FormResult): FormResult {
   if (!isJsonObject(given) || form.type !== "answered") return form;
   if (!Array.isArray(given["results"])) throw new Error("the prompter returned no results");
   return { ...form, results: form.results.map((result) => known(result, ["answered"])) };
+}
+
+/** A prompter for non-interactive runs. `canAsk` is false, so nothing else is called. */
+export const noPrompter: Prompter = {
+  channel: "none",
+  canAsk: () => false,
+  ask: rejectPrompt,
+  askPermission: rejectPrompt,
+  askDelivery: rejectPrompt,
+};
+
+async function rejectPrompt(): Promise<never> {
+  throw new Error("no prompter is available");
 }

@@ -8,19 +8,12 @@ import {
   type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
-  type InquiryPair,
   isSameName,
   type KnownCancellationReason,
   mayAnswer,
 } from "../conversation/index.ts";
-import {
-  answerFits,
-  type InquirySource,
-  type ModelPrompt,
-  type Question,
-  withoutOther,
-} from "../tool/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import { answerFits, type Question, withoutOther } from "../tool/index.ts";
+import type { Json } from "../util/index.ts";
 import {
   configuredAnswerInvalid,
   givenAnswerInvalid,
@@ -31,33 +24,11 @@ import {
   PERSON_UNAVAILABLE,
   timedOut,
 } from "./model-texts.ts";
-import type { CallableTool, Given, GivenBy, GivenReply } from "./ports.ts";
+import type { Given, GivenBy, GivenReply } from "./ports.ts";
 import { canReach } from "./prompts.ts";
-import type { CallBudget, RememberedAnswer, TurnContext } from "./state.ts";
-
-/** A question of a call. */
-export interface AskedQuestion {
-  readonly toolCallId: string;
-  readonly tool: CallableTool;
-  /** What the call runs with. */
-  readonly arguments: JsonObject;
-  readonly question: Question;
-  readonly source: InquirySource;
-  /** How many times in a row this call has had it answered without a person. */
-  readonly automaticAnswers: number;
-  /** The budget of the call. */
-  readonly budget: CallBudget;
-  /** A prompt for a model, which sees only this and nothing of the conversation. */
-  readonly prompt?: ModelPrompt;
-  /** Also aborted when the tool withdraws the question. */
-  readonly signal: AbortSignal;
-  /** Aborted when the tool withdraws the question. */
-  readonly withdrawn?: AbortSignal;
-  readonly state?: string;
-  readonly isBound?: boolean;
-  /** Set if an earlier process has recorded it. */
-  readonly recorded?: InquiryPair;
-}
+import type { AskedQuestion } from "./asked-question.ts";
+import type { TurnContext } from "./context.ts";
+import type { RememberedAnswer } from "./memory.ts";
 
 export interface RouteInput {
   /** With the configured `exclusive` applied. */

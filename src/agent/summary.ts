@@ -9,8 +9,8 @@ import {
   type SummaryRule,
   timestampFromDate,
   turnsOf,
+  estimateTokens,
 } from "../conversation/index.ts";
-import { estimateTokens } from "../inquiry/index.ts";
 import {
   collectReply,
   type Model,

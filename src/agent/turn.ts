@@ -18,7 +18,7 @@ import {
   timestampFromDate,
   type TurnProgress,
 } from "../conversation/index.ts";
-import type { InquiryBackend } from "../inquiry/index.ts";
+import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Clock, JsonObject } from "../util/index.ts";
@@ -38,7 +38,7 @@ import {
   readEnd,
 } from "./data.ts";
 import { canBeContinued, type Interruption, Interrupts } from "./interrupts.ts";
-import { PromptQueue } from "./prompts.ts";
+import { PromptQueue } from "./prompt-queue.ts";
 import {
   type AnswerSource,
   type InterruptMenu,
@@ -48,13 +48,9 @@ import {
   type Toolbox,
 } from "./ports.ts";
 import type { Assistant } from "./reply.ts";
-import {
-  createJournal,
-  type DetachedDenial,
-  lastTurn,
-  type TurnContext,
-  TurnState,
-} from "./state.ts";
+import { type DetachedDenial, TurnState } from "./memory.ts";
+import { createJournal, lastTurn } from "./journal.ts";
+import type { TurnContext } from "./context.ts";
 import { type CompactionSetup, ContextWindow } from "./window.ts";
 
 /** Everything a turn needs. */

@@ -21,8 +21,9 @@ import {
   projectRange,
   StreamEntry,
   trimLastTurn,
+  eventTokens,
+  requestTokens,
 } from "../conversation/index.ts";
-import { eventTokens, requestTokens } from "../inquiry/index.ts";
 import { type EndReason, type Model, ProviderError } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import { type Clock, isJpError, messageOf } from "../util/index.ts";

@@ -1,5 +1,5 @@
 /** Tells text from images, PDFs and other files by their first bytes, whatever their names say. */
-import { decodeUtf8 } from "../executor/index.ts";
+import { decodeUtf8 } from "../files/index.ts";
 import { bytesToBase64 } from "../util/index.ts";
 import type { MessageFile } from "../conversation/index.ts";
 

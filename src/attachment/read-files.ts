@@ -15,7 +15,7 @@ import {
   type ResolvedPath,
   resolvePath,
   walkFiles,
-} from "../executor/index.ts";
+} from "../files/index.ts";
 import { formatSize, systemErrorCode } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 

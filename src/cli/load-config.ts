@@ -8,12 +8,11 @@ import {
   type Layer,
   loadLayers,
   type PartialConfig,
-  pathToText,
   type ToolDirective,
 } from "../config/index.ts";
+import { pathToText, isJpError } from "../util/index.ts";
 import { type Machine, shippedConfig } from "../runtime/index.ts";
 import type { Conversation, UserEnvironment, Workspace } from "../storage/index.ts";
-import { isJpError } from "../util/index.ts";
 import { type CommandContext, warn, warnOnce } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";

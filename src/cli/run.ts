@@ -2,11 +2,10 @@
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import type { CommanderError } from "commander";
-import { neutralize, shellWord, wrapProse } from "../render/index.ts";
-import { columnsOf, controllingTerminal } from "../terminal/index.ts";
-import { isJpError, JpError } from "../util/index.ts";
+import { shellWord } from "../render/index.ts";
+import { controllingTerminal } from "../terminal/index.ts";
+import { JpError } from "../util/index.ts";
 import type { GlobalOptions } from "./context.ts";
-import { ExitStatus } from "./exit-status.ts";
 import {
   canOpenSession,
   hasPipedInput,
@@ -15,6 +14,7 @@ import {
   isTerminal,
   writeOut,
 } from "./host.ts";
+import { isCommanderError, reportError } from "./report-error.ts";
 
 /** Runs the command line of this process and sets its exit status. */
 export async function runInProcess(version: string): Promise<void> {
@@ -68,12 +68,6 @@ async function suggestQuery(
   stderr.write(`To ask the assistant: jp query ${shellWord(args.join(" "))}\n`);
 }
 
-/** By its code, so that commander need not be loaded. The bundle shortens the names of classes. */
-function isCommanderError(error: unknown): error is CommanderError {
-  if (!(error instanceof Error && "code" in error)) return false;
-  return typeof error.code === "string" && error.code.startsWith("commander.");
-}
-
 function processHost(version: string): Host {
   return {
     version,
@@ -123,28 +117,4 @@ function currentFolder(): string {
       hint: "Change to another one and try again.",
     });
   }
-}
-
-/** Prints the error, unless the command or commander already did, and returns the exit status. */
-export function reportError(error: unknown, host: Host): number {
-  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof ExitStatus) {
-    if (error.cause !== undefined) reportError(error.cause, host);
-    return error.status;
-  }
-  const print = (text: string) => {
-    const { stderr } = host;
-    stderr.write(`${wrapProse(neutralize(text), columnsOf(stderr)).join("\n")}\n`);
-  };
-  const wantsStack = host.environment.variables["JP_DEBUG"] === "1";
-  const stack = error instanceof Error ? (error.stack ?? "") : "";
-  if (!isJpError(error)) {
-    print(`Unexpected error: ${String(error)}`);
-    print(wantsStack ? stack : "Set JP_DEBUG=1 for a stack trace.");
-    return 1;
-  }
-  const { code, message, hint } = error;
-  print(hint === undefined ? `jp: ${message}` : `jp: ${message}\n${hint}`);
-  if (wantsStack) print(stack);
-  return code === "usage" ? 2 : 1;
 }

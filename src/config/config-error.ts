@@ -1,5 +1,5 @@
 /** Errors in a config: what is wrong, where, and what was probably meant. */
-import { JpError, type JpErrorOptions } from "../util/index.ts";
+import { JpError, type JpErrorOptions, pathToText } from "../util/index.ts";
 
 /** One thing that is wrong with a config. */
 export interface ConfigIssue {
@@ -48,11 +48,6 @@ export function invalidConfigError(lines: readonly string[]): ConfigError {
 
 export function describeIssue(where: string, { path, message }: ConfigIssue): string {
   return path.length === 0 ? `${where}: ${message}` : `${where}: ${pathToText(path)}: ${message}`;
-}
-
-/** Keys joined by dots. Keys with dots or special characters are quoted, so the result is one line. */
-export function pathToText(path: readonly string[]): string {
-  return path.map((key) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join(".");
 }
 
 /** What a parser of TOML or YAML reports. Lines and columns count from 1. */

@@ -21,12 +21,11 @@ export {
 export {
   type CompactionRuleSettings,
   type CompactionSettings,
-  parseTurnBound,
   resolveCompaction,
-  TOOL_CALL_MODES,
   toRule,
 } from "./compaction-settings.ts";
-export { ConfigError, type ConfigErrorCode, type ConfigIssue, pathToText } from "./config-error.ts";
+export { parseTurnBound, TOOL_CALL_MODES } from "./compaction-notation.ts";
+export { ConfigError, type ConfigErrorCode, type ConfigIssue } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 export { findSeconds } from "./duration.ts";
@@ -80,7 +79,8 @@ export {
   type RecordedConfig,
 } from "./recorded-config.ts";
 export type { CommandConfig } from "./schema/command.ts";
-export { configJsonSchema, type PartialConfig } from "./schema/config-schema.ts";
+export { type PartialConfig } from "./schema/config-schema.ts";
+export { configJsonSchema } from "./config-json-schema.ts";
 export type {
   ParameterConfig,
   PartialToolConfig,

@@ -8,8 +8,8 @@ import {
   type ConfigIssue,
   describeIssue,
   invalidConfigError,
-  pathToText,
 } from "./config-error.ts";
+import { pathToText } from "../util/index.ts";
 import {
   type ConfigFile,
   EXTENSIONS,

@@ -1,7 +1,12 @@
 /** Finds the model parameters of a config that jp passes through to a provider without knowing them. */
 import type * as v from "valibot";
-import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
-import { pathToText } from "./config-error.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  pathToText,
+} from "../util/index.ts";
 import { configToJson } from "./layers.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import { findBehaviour } from "./schema/node.ts";

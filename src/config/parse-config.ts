@@ -1,7 +1,7 @@
 /** Parses unknown JSON into a layer of config, and reports everything that is wrong with it. */
 import * as v from "valibot";
-import { findClosest, isJsonObject, isTooDeep } from "../util/index.ts";
-import { configError, type ConfigIssue, pathToText } from "./config-error.ts";
+import { findClosest, isJsonObject, isTooDeep, pathToText } from "../util/index.ts";
+import { configError, type ConfigIssue } from "./config-error.ts";
 import { resolveMcpServers } from "./mcp-settings.ts";
 import { findItem, findWrittenChild, unwrap, writtenTables } from "./schema-node.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";

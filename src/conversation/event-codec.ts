@@ -52,7 +52,7 @@ import {
 } from "./inquiry-codec.ts";
 import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
-import { parseTokenUsage, tokenUsageToJson, USAGE_KEYS } from "./usage.ts";
+import { parseTokenUsage, tokenUsageToJson, USAGE_KEYS } from "./usage-codec.ts";
 
 /** Throws `ShapeError` if the type is unknown or a field is missing or invalid. */
 export function parseEvent(value: unknown): ConversationEvent {

@@ -73,7 +73,7 @@ export {
   inquiryQuestionToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
-export { deadlineOf, type InquiryPair, isOverdue, withEscalation } from "./open-question.ts";
+export { deadlineOf, isOverdue, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
   type AnswerEvent,
@@ -106,6 +106,7 @@ export {
 } from "./turn-progress.ts";
 export {
   findRequest,
+  type InquiryPair,
   isReplaced,
   lastTurnOf,
   type Pair,
@@ -160,5 +161,8 @@ export {
   timestampFromDate,
   timestampToMilliseconds,
 } from "./timestamp.ts";
-export { addUsage, isReported, type Usage, usageIn, usageOf, usageToJson } from "./usage.ts";
+export { estimateTokens, eventTokens, requestTokens } from "./token-estimates.ts";
+export { usageIn, usageOf } from "./recorded-usage.ts";
+export { addUsage, isReported, type Usage } from "./usage.ts";
+export { usageToJson } from "./usage-codec.ts";
 export { isForUserAlone, spokenText, userView, withoutSpoken } from "./user-view.ts";

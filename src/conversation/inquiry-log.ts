@@ -5,8 +5,7 @@
 import type { ShapeError } from "../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent, EventType, InquiryRequest, PermissionDecision } from "./event.ts";
-import type { InquiryPair } from "./open-question.ts";
-import { pairInquiries, TurnCounter } from "./turns.ts";
+import { type InquiryPair, pairInquiries, TurnCounter } from "./turns.ts";
 
 /** A question and its outcome, if it has one. */
 export interface LoggedInquiry extends InquiryPair {

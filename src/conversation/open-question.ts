@@ -1,21 +1,8 @@
 /** A question that waits for its answer: who was asked before, and how long it may wait. */
 import type { InquiryQuestion } from "../tool/index.ts";
-import type {
-  DecisionVoid,
-  InquiryEscalation,
-  InquiryRequest,
-  InquiryResponse,
-} from "./event.ts";
+import type { InquiryEscalation } from "./event.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
-import type { Pair } from "./turns.ts";
-
-/** A question with what has become of it. */
-export interface InquiryPair extends Pair<InquiryRequest, InquiryResponse> {
-  /** Set if a model was asked first, and left it to a person. */
-  readonly escalation?: InquiryEscalation;
-  /** Set if the answer, or the request, no longer counts. */
-  readonly madeVoid?: DecisionVoid;
-}
+import type { InquiryPair } from "./turns.ts";
 
 type OpenQuestion = Omit<InquiryPair, "response">;
 

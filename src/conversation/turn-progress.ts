@@ -17,9 +17,9 @@ import type {
   PermissionRequestEvent,
   ToolCallRequest,
 } from "./event.ts";
-import { deadlineOf, type InquiryPair, withEscalation } from "./open-question.ts";
+import { deadlineOf, withEscalation } from "./open-question.ts";
+import { type InquiryPair, pairInquiries } from "./turns.ts";
 import type { Timestamp } from "./timestamp.ts";
-import { pairInquiries } from "./turns.ts";
 
 /** What is missing from a turn. */
 export interface TurnProgress {

@@ -14,7 +14,6 @@ import type {
   ToolCallRequest,
   ToolCallResponse,
 } from "./event.ts";
-import type { InquiryPair } from "./open-question.ts";
 
 /** The events of one turn. */
 export interface RecordedTurn {
@@ -113,6 +112,14 @@ export interface Pair<Request, Response> {
   readonly request: Request;
   /** Absent if the request is still open. */
   readonly response?: Response;
+}
+
+/** A question with what has become of it. */
+export interface InquiryPair extends Pair<InquiryRequest, InquiryResponse> {
+  /** Set if a model was asked first, and left it to a person. */
+  readonly escalation?: InquiryEscalation;
+  /** Set if the answer, or the request, no longer counts. */
+  readonly madeVoid?: DecisionVoid;
 }
 
 /** All requests of a turn with their responses. */

@@ -1,14 +1,4 @@
-/** What requests to models cost: the JSON form of `token_usage` events, and their sums. */
-import {
-  fieldPath,
-  type JsonObject,
-  mismatch,
-  optionalString,
-  type Shape,
-  stringField,
-} from "../util/index.ts";
-import type { StreamEntry } from "./entry.ts";
-import type { InquiryId, TokenUsage } from "./event.ts";
+/** What requests to models cost. */
 
 /** Token counts. What the provider does not report is absent. */
 export interface Usage {
@@ -25,7 +15,7 @@ export interface Usage {
 }
 
 /** Each count, and its key on disk. */
-const COUNTS = {
+export const USAGE_COUNTS = {
   input: "input",
   cachedInput: "cached_input",
   cacheWrites: "cache_writes",
@@ -34,16 +24,8 @@ const COUNTS = {
   cost: "cost",
 } as const satisfies Record<keyof Usage, string>;
 
-const COUNT_NAMES = Object.keys(COUNTS) as readonly (keyof Usage)[]; // Its own keys.
-
-/** The keys of a `token_usage` event on disk. */
-export const USAGE_KEYS = [
-  "model",
-  "purpose",
-  "inquiry_id",
-  "requests",
-  ...Object.values(COUNTS),
-] as const;
+/** The names of `USAGE_COUNTS`. */
+export const COUNT_NAMES = Object.keys(USAGE_COUNTS) as readonly (keyof Usage)[]; // Its own keys.
 
 /** The sum of two requests. What neither reports is absent. */
 export function addUsage(left: Usage, right: Usage): Usage {
@@ -57,71 +39,4 @@ export function addUsage(left: Usage, right: Usage): Usage {
 /** Whether the provider has reported anything worth recording. */
 export function isReported(usage: Usage): boolean {
   return COUNT_NAMES.some((name) => (usage[name] ?? 0) > 0);
-}
-
-/** The sum of what these events say: of a turn, or of a whole record. */
-export function usageOf(events: Iterable<{ readonly type: string }>): Usage {
-  let sum: Usage = {};
-  for (const event of events) {
-    if (isTokenUsage(event)) sum = addUsage(sum, event.usage);
-  }
-  return sum;
-}
-
-function isTokenUsage(event: { readonly type: string }): event is TokenUsage {
-  return event.type === "token_usage";
-}
-
-/** The usage in entries. Decodes no others. */
-export function usageIn(entries: readonly StreamEntry[]): readonly TokenUsage[] {
-  return entries.flatMap((entry) => {
-    const event = entry.eventType === "token_usage" ? entry.event : undefined;
-    return event?.type === "token_usage" ? [event] : [];
-  });
-}
-
-/** With each count of a request that is there and not 0. */
-export function usageToJson(usage: Usage): JsonObject {
-  const counts = COUNT_NAMES.flatMap((name) => {
-    const count = usage[name] ?? 0;
-    return count === 0 ? [] : [[COUNTS[name], count] as const];
-  });
-  return Object.fromEntries(counts);
-}
-
-export function tokenUsageToJson(event: TokenUsage): JsonObject {
-  const { model, purpose, inquiryId, requests = 1, usage } = event;
-  return {
-    model,
-    purpose,
-    ...(inquiryId !== undefined && { inquiry_id: inquiryId }),
-    ...(requests > 1 && { requests }),
-    ...usageToJson(usage),
-  };
-}
-
-/** Throws `ShapeError`. */
-export function parseTokenUsage(shape: Shape): Omit<TokenUsage, "timestamp"> {
-  const inquiryId = optionalString(shape, "inquiry_id");
-  const requests = optionalCount(shape, "requests");
-  const counts = COUNT_NAMES.flatMap((name) => {
-    const count = optionalCount(shape, COUNTS[name]);
-    return count === undefined ? [] : [[name, count] as const];
-  });
-  return {
-    type: "token_usage",
-    model: stringField(shape, "model"),
-    purpose: stringField(shape, "purpose"),
-    ...(inquiryId !== undefined && { inquiryId: inquiryId as InquiryId }), // Branded where it is read.
-    ...(requests !== undefined && { requests }),
-    usage: Object.fromEntries(counts),
-  };
-}
-
-function optionalCount(shape: Shape, key: string): number | undefined {
-  const count = shape.value[key];
-  if (count == null) return undefined;
-  // Sums of larger numbers would be infinite.
-  if (typeof count === "number" && count >= 0 && count <= Number.MAX_SAFE_INTEGER) return count;
-  throw mismatch(fieldPath(shape, key), "a number", count);
 }

@@ -26,7 +26,8 @@ import {
   listInquiries,
   readConversation,
 } from "./history.ts";
-import { type DeskWorkspace, Inbox, type InboxItem } from "./inbox.ts";
+import { Inbox, type InboxItem } from "./inbox.ts";
+import type { DeskWorkspace } from "./workspace.ts";
 import { findRecorded } from "./recorded.ts";
 import type {
   ConversationJson,

@@ -18,7 +18,7 @@ import {
 } from "../render/index.ts";
 import type { ConversationStore, ConversationSummary, RecordPiece } from "../storage/index.ts";
 import { JpError, type JsonObject, messageOf } from "../util/index.ts";
-import type { DeskWorkspace } from "./inbox.ts";
+import type { DeskWorkspace } from "./workspace.ts";
 import type {
   ConversationJson,
   ConversationPart,

@@ -18,17 +18,11 @@ import {
 } from "../conversation/index.ts";
 import { describeSource, pendingToJson } from "../render/index.ts";
 import { type PendingInquiry, pendingInTurn } from "../runtime/index.ts";
-import type { ConversationStore, PendingTurn } from "../storage/index.ts";
+import type { PendingTurn } from "../storage/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import { conversationToJson, EventCounter } from "./history.ts";
 import type { DeskEvent, PendingJson } from "./port.ts";
-
-/** A workspace whose questions are shown, or any store of conversations under a name of your choice. */
-export interface DeskWorkspace {
-  /** Shown as `workspace`, and used to tell them apart. */
-  readonly root: string;
-  readonly conversations: ConversationStore;
-}
+import type { DeskWorkspace } from "./workspace.ts";
 
 /** Something that waits. */
 export interface InboxItem {

@@ -1,5 +1,5 @@
 export { createDesk, type DeskOptions } from "./desk.ts";
-export type { DeskWorkspace } from "./inbox.ts";
+export type { DeskWorkspace } from "./workspace.ts";
 export { DEFAULT_RIGHTS, looksLike, openPeople, RIGHTS } from "./people.ts";
 export type {
   ConversationJson,

@@ -11,7 +11,7 @@ import {
 } from "../conversation/index.ts";
 import { inquiryToJson } from "../render/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import type { DeskWorkspace } from "./inbox.ts";
+import type { DeskWorkspace } from "./workspace.ts";
 
 /** Something that was asked, as it is on record. */
 export interface RecordedInquiry {

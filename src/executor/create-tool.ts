@@ -1,6 +1,6 @@
 /** Creates a runnable tool from its settings, whatever its source. */
 import type { ToolSettings } from "../config/index.ts";
-import { toParametersSchema } from "../json-schema/index.ts";
+import { toParametersSchema } from "./parameters-schema.ts";
 import type { McpServers } from "../mcp/index.ts";
 import { JpError, type JsonObject } from "../util/index.ts";
 import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";

@@ -3,23 +3,12 @@ export {
   checkArguments,
   checkData,
   explainSchema,
-  toParametersSchema,
 } from "../json-schema/index.ts";
 export { createAskUser } from "./builtin/ask-user.ts";
 export { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
-export { FileError } from "./builtin/fs/file-error.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
-export { decodeUtf8, openFile } from "./builtin/fs/files.ts";
-export { openFolder } from "./builtin/fs/folder.ts";
-export { compileGlob } from "./builtin/fs/ignore-rules.ts";
-export {
-  formatPath,
-  isProtectedName,
-  resolvePath,
-  type ResolvedPath,
-} from "./builtin/fs/resolve-path.ts";
-export { type FoundFile, walkFiles } from "./builtin/fs/walk-files.ts";
+export { toParametersSchema } from "./parameters-schema.ts";
 export { createTellUser } from "./builtin/tell-user.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";
 export { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";

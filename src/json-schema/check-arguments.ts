@@ -4,8 +4,8 @@
  */
 import vm from "node:vm";
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
-import { pathToText } from "../config/index.ts";
 import {
+  pathToText,
   isJsonObject,
   isTooDeep,
   type Json,

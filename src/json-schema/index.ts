@@ -7,5 +7,4 @@ export {
   matchesSchema,
   type SchemaProblem,
 } from "./check-arguments.ts";
-export { toParametersSchema } from "./parameters-schema.ts";
 export { constToEnum, isStrict, toStrictSchema } from "./provider-schema.ts";

@@ -4,9 +4,9 @@ import {
   findUnusable,
   type McpServerSettings,
   parseConfigOrThrow,
-  pathToText,
   resolveMcpServers,
 } from "../config/index.ts";
+import { pathToText } from "../util/index.ts";
 import type { McpContext } from "./mcp-server.ts";
 import { McpServers } from "./mcp-servers.ts";
 import type { ConnectionContext, ResourceContent, Variables } from "./port.ts";

@@ -11,7 +11,7 @@ import {
 import { codeFence } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { describeFiles } from "./files.ts";
-import { describeOutcome, describeSource } from "./inquiry.ts";
+import { describeOutcome, describeSource, describeVoid } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 
 /** A conversation to be written as Markdown. */

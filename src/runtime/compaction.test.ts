@@ -11,7 +11,7 @@ import {
 } from "../testing/index.ts";
 import { booleanQuestion, defineTool } from "../tool/index.ts";
 import { compactConversation, type CompactionOptions, planCompaction } from "./compaction.ts";
-import { replayConversation } from "./replay.ts";
+import { replayConversation } from "../replay/index.ts";
 import { runTurn, type TurnOptions } from "./turn.ts";
 
 const LONG = "many words ".repeat(400); // About 1,500 tokens.

@@ -13,7 +13,8 @@ import {
 } from "../testing/index.ts";
 import { defineTool, type StandardSchema } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { replayConversation, resumeTurn, runTurn, streamTurn, type TurnOptions } from "./index.ts";
+import { resumeTurn, runTurn, streamTurn, type TurnOptions } from "./index.ts";
+import { replayConversation } from "../replay/index.ts";
 
 const clock = new FakeClock();
 

@@ -22,15 +22,11 @@ export {
   pendingInTurn,
   untilAnswered,
 } from "./pending.ts";
-export {
-  offlineToolbox,
-  replayConversation,
-  type ReplayOptions,
-  type ReplayResult,
-} from "./replay.ts";
+export { toModel } from "./model.ts";
 export { openProviders } from "./providers.ts";
 export {
   createTurn,
+  type CreateTurnOptions,
   type ResumeOptions,
   resumeTurn,
   runTurn,

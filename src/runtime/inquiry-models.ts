@@ -5,7 +5,7 @@ import {
   type PartialConfig,
   resolveInquiryAssistant,
 } from "../config/index.ts";
-import type { InquiryBackendOptions } from "../inquiry/index.ts";
+import type { InquiryBackendOptions } from "../answer-model/index.ts";
 import type { Model, Providers } from "../provider/index.ts";
 import { type Surroundings, withSurroundings } from "./surroundings.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../testing/index.ts";
 import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { replayConversation } from "./replay.ts";
+import { replayConversation } from "../replay/index.ts";
 import { answerInquiry, listPending, resumeTurn, runTurn, type TurnOptions } from "./index.ts";
 
 const CALL = { type: "tool_call", id: "call_1", name: "deploy", arguments: {} } as const;

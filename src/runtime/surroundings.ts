@@ -8,7 +8,7 @@ import { arch, platform } from "node:os";
 import path from "node:path";
 import { type AssistantSettings, namesSecretFile } from "../config/index.ts";
 import type { Section } from "../conversation/index.ts";
-import { isProtectedName } from "../executor/index.ts";
+import { isProtectedName } from "../files/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
 import { findGitState, type GitState } from "./git-state.ts";
 

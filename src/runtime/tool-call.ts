@@ -18,7 +18,7 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import { noInquiryBackend } from "../inquiry/index.ts";
+import { noInquiryBackend } from "../answer-model/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 export interface ToolCallOptions extends Pick<

@@ -28,7 +28,7 @@ import {
   type Usage,
   usageOf,
 } from "../conversation/index.ts";
-import { createInquiryBackend, type InquiryBackend } from "../inquiry/index.ts";
+import { createInquiryBackend, type InquiryBackend } from "../answer-model/index.ts";
 import type { LanguageModel, Model, ToolSchema } from "../provider/index.ts";
 import type { McpServerConfigs, McpServers, SharedMcpServers, Variables } from "../mcp/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";

@@ -13,7 +13,7 @@ import type { ReadableStream } from "node:stream/web";
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { findForeignCaller, isSameSecret, listen, messageOf } from "../util/index.ts";
 import { ClientRecord } from "./client-record.ts";
-import { QuestionDesk } from "./desk.ts";
+import { ClientQuestions } from "./client-questions.ts";
 import { createServer, type ServerParts } from "./server.ts";
 import { loadSdk, type Sdk, type ServeSetup } from "./setup.ts";
 
@@ -40,8 +40,8 @@ export async function serveHttp(
   { port: wanted, token }: HttpOptions,
 ): Promise<HttpService> {
   const sdk = await loadSdk();
-  const desk = new QuestionDesk(sdk, setup);
-  const clients = createHandler(sdk, { setup, desk });
+  const questions = new ClientQuestions(sdk, setup);
+  const clients = createHandler(sdk, { setup, questions });
   const open = new Set<Promise<void>>();
   let port = wanted;
   const http = createHttpServer((request, response) => {
@@ -68,7 +68,7 @@ export async function serveHttp(
     close: async () => {
       const closed = once(http, "close");
       http.close();
-      await desk.close();
+      await questions.close();
       await clients.close();
       const done = new AbortController();
       const timeout = setup.clock.sleep(CLOSE_MS, done.signal);
@@ -82,12 +82,12 @@ export async function serveHttp(
 
 interface Served {
   readonly setup: ServeSetup;
-  readonly desk: QuestionDesk;
+  readonly questions: ClientQuestions;
 }
 
 /** Handles clients of both generations, which differ in their requests. */
-function createHandler(sdk: Sdk, { setup, desk }: Served) {
-  const older = new OlderSessions({ sdk, setup, desk });
+function createHandler(sdk: Sdk, { setup, questions }: Served) {
+  const older = new OlderSessions({ sdk, setup, questions });
   // Newer clients have no sessions: for the record, the same name means the same client.
   const records = new Map<string, ClientRecord>();
   const recordOf = ({ name }: { readonly name: string }) => {
@@ -96,7 +96,7 @@ function createHandler(sdk: Sdk, { setup, desk }: Served) {
     return record;
   };
   const newer = sdk.createMcpHandler(
-    ({ era }) => createServer({ sdk, setup, desk, era, recordOf }),
+    ({ era }) => createServer({ sdk, setup, questions, era, recordOf }),
     // A person may take longer than a client waits for the first byte of a response.
     { legacy: "reject", responseMode: "sse" },
   );

@@ -1,31 +1,31 @@
-/** The MCP server of one connection or request: its tools, and the client it talks to. */
+/** The MCP server of one connection or request, and its tools. */
 import type {
   CallToolResult,
-  ClientCapabilities,
   InputRequiredResult,
   Server,
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
 import { checkArguments } from "../executor/index.ts";
-import { jsonLine, oneLine } from "../render/index.ts";
-import { isJpError, isJsonObject, type JsonObject } from "../util/index.ts";
+import { jsonLine } from "../render/index.ts";
+import { isJpError, type JsonObject } from "../util/index.ts";
 import type { ClientRecord } from "./client-record.ts";
-import type { QuestionDesk } from "./desk.ts";
-import { ASK_USER, type InquiryFilter, type Sdk, type ServeSetup } from "./setup.ts";
+import { type Client, clientOf, type Connection } from "./client.ts";
+import type { ClientQuestions } from "./client-questions.ts";
+import { ASK_USER, type InquiryFilter, type ServeSetup } from "./setup.ts";
 
 export interface ServerParts extends Omit<Connection, "server"> {
   readonly setup: ServeSetup;
-  readonly desk: QuestionDesk;
+  readonly questions: ClientQuestions;
   /** Where a client's questions are recorded. */
   readonly recordOf: (client: Client) => ClientRecord;
 }
 
 export function createServer(parts: ServerParts): Server {
-  const { sdk, setup, desk } = parts;
+  const { sdk, setup, questions } = parts;
   const server = new sdk.Server(
     { name: "jp", version: setup.version },
-    { capabilities: { tools: {} }, requestState: desk.requestState },
+    { capabilities: { tools: {} }, requestState: questions.requestState },
   );
   server.setRequestHandler("tools/list", async (_request, { mcpReq }) => ({
     tools: await listTools(setup, mcpReq.signal),
@@ -61,7 +61,7 @@ async function callTool(
   name: string,
   args: JsonObject,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { sdk, setup, desk, context } = called;
+  const { sdk, setup, questions, context } = called;
   if (name === LIST_INQUIRIES.name) return listInquiries(setup, args);
   const isOffered =
     name === ASK_USER && (await setup.tools.find(name, context.mcpReq.signal)) !== undefined;
@@ -69,54 +69,7 @@ async function callTool(
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
   }
   const client = clientOf(called, context);
-  return desk.ask({ client, record: called.recordOf(client), arguments: args, context });
-}
-
-/** `modern`: the protocol since 2026-07-28, where a question is a result and its answer a new request. */
-type Era = "legacy" | "modern";
-
-export interface Client {
-  /** One short line, safe to show. Chosen by the client, and not verified. */
-  readonly name: string;
-  readonly era: Era;
-  /** It can show forms to its user. */
-  readonly hasForms: boolean;
-  /** It does not know titles for options, only `enumNames`. */
-  readonly knowsEnumNamesOnly: boolean;
-}
-
-const MAX_NAME_LENGTH = 60;
-
-interface Connection {
-  readonly sdk: Sdk;
-  readonly server: Server;
-  readonly era: Era;
-}
-
-function clientOf({ sdk, server, era }: Connection, { mcpReq }: ServerContext): Client {
-  const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
-  const info = era === "modern" ? envelope[sdk.CLIENT_INFO_META_KEY] : server.getClientVersion();
-  const capabilities =
-    era === "modern" ? envelope[sdk.CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
-  return {
-    name: nameOf(info),
-    era,
-    hasForms: hasForms(capabilities as ClientCapabilities | undefined), // Checked by the SDK.
-    knowsEnumNamesOnly: server.getNegotiatedProtocolVersion() === "2025-06-18",
-  };
-}
-
-function nameOf(info: unknown): string {
-  const { name } = isJsonObject(info) ? info : {};
-  const line = typeof name === "string" ? oneLine(name) : "";
-  return line === "" ? "unnamed client" : line.slice(0, MAX_NAME_LENGTH).toWellFormed();
-}
-
-/** Forms are the older kind: a client that names no kind supports them. */
-function hasForms(capabilities: ClientCapabilities | undefined): boolean {
-  const { elicitation } = capabilities ?? {};
-  if (elicitation === undefined) return false;
-  return elicitation.form !== undefined || elicitation.url === undefined;
+  return questions.ask({ client, record: called.recordOf(client), arguments: args, context });
 }
 
 const MAX_LIMIT = 1000;

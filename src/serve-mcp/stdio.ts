@@ -1,7 +1,7 @@
 /** Serves the client that started this process, over the standard streams. */
 import type { Readable, Writable } from "node:stream";
 import { ClientRecord } from "./client-record.ts";
-import { QuestionDesk } from "./desk.ts";
+import { ClientQuestions } from "./client-questions.ts";
 import { createServer } from "./server.ts";
 import { loadSdk, type ServeSetup } from "./setup.ts";
 
@@ -17,11 +17,11 @@ export async function serveStdio(
   signal: AbortSignal,
 ): Promise<void> {
   const [sdk, stdio] = await Promise.all([loadSdk(), import("@modelcontextprotocol/server/stdio")]);
-  const desk = new QuestionDesk(sdk, setup);
+  const questions = new ClientQuestions(sdk, setup);
   const record = new ClientRecord(setup);
   const transport = new stdio.StdioServerTransport(input, output);
   const handle = stdio.serveStdio(
-    ({ era }) => createServer({ sdk, setup, desk, era, recordOf: () => record }),
+    ({ era }) => createServer({ sdk, setup, questions, era, recordOf: () => record }),
     { transport, onerror: ({ message }) => setup.onProblem(message) },
   );
   const ended = Promise.withResolvers<void>();
@@ -34,6 +34,6 @@ export async function serveStdio(
   signal.addEventListener("abort", () => ended.resolve(), { once: true });
   if (signal.aborted) ended.resolve();
   await ended.promise;
-  await desk.close();
+  await questions.close();
   await handle.close();
 }

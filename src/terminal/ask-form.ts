@@ -9,7 +9,8 @@ import {
   type ShownQuestion,
   toResult,
 } from "./ask-question.ts";
-import { chooseClosing, type ClosedQuestion, type Dialogue, type NoAnswer } from "./dialogue.ts";
+import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
+import type { ClosedQuestion } from "./question-rows.ts";
 
 /** What the terminal shows of a form. */
 export interface ShownForm {

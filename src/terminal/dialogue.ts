@@ -5,8 +5,9 @@
 import { neutralize } from "../render/index.ts";
 import { isJpError } from "../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
-import type { InputEnding, InputOptions, InputState } from "./input-line.ts";
+import type { InputEnding, InputOptions, InputState } from "./input-state.ts";
 import type { Key } from "./key.ts";
+import type { ClosedQuestion } from "./question-rows.ts";
 
 /** Owns the terminal until it is disposed, except while an editor runs. */
 export interface Dialogue extends Disposable {
@@ -164,14 +165,6 @@ export interface EnteredMessage {
 export interface Entered {
   readonly type: "entered";
   readonly text: string;
-}
-
-/** What stays on the screen of a question that was answered or cancelled. */
-export interface ClosedQuestion {
-  readonly message: string;
-  /** Any text; shortened to fit. */
-  readonly summary: string;
-  readonly isCancelled?: boolean;
 }
 
 /** Shown above each question of a form while it is open, and removed with it. */

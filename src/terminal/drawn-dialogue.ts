@@ -10,7 +10,6 @@ import {
 } from "./context.ts";
 import {
   type Chosen,
-  type ClosedQuestion,
   type Dialogue,
   type DialogueOptions,
   editInEditor,
@@ -26,12 +25,18 @@ import {
   type SelectState,
   type TextRequest,
 } from "./dialogue.ts";
-import { emptyInput, inputLine } from "./input-line.ts";
+import {
+  type ClosedQuestion,
+  closedRows,
+  type SideAction,
+  type SideActions,
+} from "./question-rows.ts";
+import { inputLine } from "./input-line.ts";
+import { emptyInput } from "./input-state.ts";
 import { messageRows } from "./input-view.ts";
 import { helpHidden, keyMenu } from "./key-menu.ts";
 import { canvasOf } from "./live-region.ts";
 import { pager, type PagerEnding, pagerStart, type PagerState } from "./pager.ts";
-import { closedRows, type SideAction, type SideActions } from "./question-rows.ts";
 import { selectList } from "./select-list.ts";
 import { type ShowOptions, type Shown, showWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";

@@ -7,7 +7,7 @@ export {
   showsHyperlinks,
 } from "./output.ts";
 export type { EditText, EnteredMessage, MessageRequest, OpenMessage } from "./dialogue.ts";
-export type { Candidate, Completion, InputState } from "./input-line.ts";
+export type { Candidate, Completion, InputState } from "./input-state.ts";
 export type { MenuRequest } from "./interrupt-menu.ts";
 export type { TextBuffer } from "./text-buffer.ts";
 export { NO_TERMINAL, TerminalPrompter } from "./terminal-prompter.ts";

@@ -1,22 +1,6 @@
 /** Moving in the history of an input line, and searching it. Pure. */
-import type { InputState } from "./input-line.ts";
+import type { InputState, Search } from "./input-state.ts";
 import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
-
-/** Where in the history the line is. */
-export interface HistoryPlace {
-  /** Index of the entry that is shown; undefined for the new message. */
-  readonly position: number | undefined;
-  /** What the user made of entries, and of the new message (`new`), before moving on. */
-  readonly edits: Readonly<Record<string, string>>;
-}
-
-export interface Search {
-  readonly query: string;
-  /** Index of the entry that was found. */
-  readonly found?: number | undefined;
-  /** The line before the search. */
-  readonly before: TextBuffer;
-}
 
 const NEW = "new";
 

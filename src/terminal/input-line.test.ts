@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { emptyInput, inputLine, type InputOptions } from "./input-line.ts";
+import { inputLine } from "./input-line.ts";
+import { emptyInput, type InputOptions } from "./input-state.ts";
 import { breakPastedLines, decodeInput, isKey } from "./key.ts";
 import { TypedWidget } from "./typed-widget.fixture.ts";
 import type { Size } from "./widget.ts";

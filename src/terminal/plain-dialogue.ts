@@ -6,7 +6,6 @@ import { neutralize, oneLine, plain, wrapWords } from "../render/index.ts";
 import { contextLines } from "./context.ts";
 import {
   type Chosen,
-  type ClosedQuestion,
   type Dialogue,
   type DialogueOptions,
   editInEditor,
@@ -22,7 +21,9 @@ import {
   type SelectState,
   type TextRequest,
 } from "./dialogue.ts";
-import { emptyInput, endsInBreak } from "./input-line.ts";
+import type { ClosedQuestion } from "./question-rows.ts";
+import { endsInBreak } from "./input-line.ts";
+import { emptyInput } from "./input-state.ts";
 import {
   type Line,
   type LineTerminal,

@@ -1,7 +1,6 @@
 /** The rows of a question: while it is open, with the hints below it, and after it was answered. */
 import stringWidth from "fast-string-width";
 import { moreLines, oneLine, truncate, wrapWords } from "../render/index.ts";
-import type { ClosedQuestion } from "./dialogue.ts";
 import type { Key } from "./key.ts";
 import { type LaidOutText, layOutText, type TextBuffer } from "./text-buffer.ts";
 import type { Canvas } from "./widget.ts";
@@ -11,6 +10,14 @@ export interface QuestionLine {
   readonly message: string;
   /** Shown after it: keys, a default. */
   readonly suffix?: string;
+}
+
+/** What stays on the screen of a question that was answered or cancelled. */
+export interface ClosedQuestion {
+  readonly message: string;
+  /** Any text; shortened to fit. */
+  readonly summary: string;
+  readonly isCancelled?: boolean;
 }
 
 export interface QuestionRows extends LaidOutText {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { streamOf } from "../conversation/events.fixture.ts";
 import type { InquiryId } from "../conversation/index.ts";
-import type { InquiryCall } from "../inquiry/index.ts";
+import type { InquiryCall } from "../answer-model/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
 import { ScriptedInquiryBackend } from "./scripted-inquiry-backend.ts";
 

@@ -30,6 +30,7 @@ export {
   jsonTypeOf,
   MAX_JSON_DEPTH,
   parseJson,
+  pathToText,
 } from "./json.ts";
 export { canonicalJson, sha256 } from "./digest.ts";
 export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";

@@ -65,3 +65,8 @@ export function findJson(text: string): Json | undefined {
     return undefined;
   }
 }
+
+/** Keys joined by dots. Keys with dots or special characters are quoted, so the result is one line. */
+export function pathToText(path: readonly string[]): string {
+  return path.map((key) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join(".");
+}

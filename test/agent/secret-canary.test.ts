@@ -7,7 +7,7 @@ import path from "node:path";
 import { describe, expect, test, onTestFinished } from "vitest";
 import type { TurnUpdate } from "../../src/agent/index.ts";
 import { createLocalExecutor } from "../../src/executor/index.ts";
-import type { InquiryCall } from "../../src/inquiry/index.ts";
+import type { InquiryCall } from "../../src/answer-model/index.ts";
 import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";

@@ -7,7 +7,7 @@ import {
   resolveInquiryAssistant,
 } from "../../src/config/index.ts";
 import type { ToolCallResponse } from "../../src/conversation/index.ts";
-import { createInquiryBackend } from "../../src/inquiry/index.ts";
+import { createInquiryBackend } from "../../src/answer-model/index.ts";
 import { ProviderError } from "../../src/provider/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";

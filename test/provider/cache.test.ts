@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ConversationEvent, InquiryId } from "../../src/conversation/index.ts";
-import { createInquiryBackend, type InquiryBackendOptions } from "../../src/inquiry/index.ts";
+import { createInquiryBackend, type InquiryBackendOptions } from "../../src/answer-model/index.ts";
 import {
   type CachePolicy,
   type ModelRequest,

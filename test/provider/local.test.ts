@@ -17,7 +17,7 @@ import {
   createInquiryBackend,
   type InquiryAnswer,
   type InquiryCall,
-} from "../../src/inquiry/index.ts";
+} from "../../src/answer-model/index.ts";
 import {
   collectReply,
   type CollectedReply,

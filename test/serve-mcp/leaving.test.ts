@@ -1,7 +1,7 @@
 /** Clients that disconnect, servers that close, and answers that do not match an open question. */
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
-import { PAUSE_TIMEOUT_MS } from "../../src/serve-mcp/desk.ts";
+import { PAUSE_TIMEOUT_MS } from "../../src/serve-mcp/client-questions.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { until } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";

@@ -20,7 +20,7 @@ import {
   type ToolCallRequest,
 } from "../../src/conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../../src/executor/index.ts";
-import type { InquiryAnswer, InquiryCall } from "../../src/inquiry/index.ts";
+import type { InquiryAnswer, InquiryCall } from "../../src/answer-model/index.ts";
 import type { InquiryQuestion } from "../../src/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import type {

@@ -10,7 +10,7 @@ import {
   resolveTools,
 } from "../../src/config/index.ts";
 import { createTool } from "../../src/executor/index.ts";
-import { createInquiryBackend } from "../../src/inquiry/index.ts";
+import { createInquiryBackend } from "../../src/answer-model/index.ts";
 import { McpServers } from "../../src/mcp/index.ts";
 import type { ModelRequest } from "../../src/provider/index.ts";
 import type { ConversationWriter } from "../../src/storage/index.ts";

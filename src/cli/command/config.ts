@@ -13,14 +13,13 @@ import {
   foldLayers,
   parseAssignment,
   parseConfigOrThrow,
-  pathToText,
   setInText,
   splitPath,
   valueAt,
 } from "../../config/index.ts";
+import { pathToText, JpError, isJsonObject, type Json } from "../../util/index.ts";
 import { jsonLine, neutralize } from "../../render/index.ts";
 import { makeFolder, writeDurably } from "../../storage/index.ts";
-import { JpError, isJsonObject, type Json } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";

@@ -4,15 +4,17 @@ import type { McpServers } from "../../mcp/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../render/index.ts";
 import {
   configuredInquiryModels,
-  offlineToolbox,
   openConfiguredServers,
   openProviders,
   openTools,
+  switchServerTools,
+} from "../../runtime/index.ts";
+import {
+  offlineToolbox,
   replayConversation,
   type ReplayOptions,
   type ReplayResult,
-  switchServerTools,
-} from "../../runtime/index.ts";
+} from "../../replay/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { attachToTurn } from "../attachments.ts";
 import type { CommandContext } from "../context.ts";

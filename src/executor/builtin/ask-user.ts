@@ -9,7 +9,7 @@ import {
   type ToolCall,
 } from "../../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
-import { toParametersSchema } from "../../json-schema/index.ts";
+import { toParametersSchema } from "../parameters-schema.ts";
 import { MORE_IDS, readQuestions } from "./ask-user-questions.ts";
 import type { ShippedTool } from "./builtin-executor.ts";
 

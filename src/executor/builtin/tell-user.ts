@@ -3,7 +3,7 @@
  * not have: a script that prints the same blocks, with the same style in its config, does the same.
  */
 import type { ParameterConfig } from "../../config/index.ts";
-import { toParametersSchema } from "../../json-schema/index.ts";
+import { toParametersSchema } from "../parameters-schema.ts";
 import { defineTool } from "../../tool/index.ts";
 import type { ShippedTool } from "./builtin-executor.ts";
 

@@ -1,6 +1,6 @@
 /** Describes a server's tool to a model: its text and parameters, with what the config changes. */
 import type { ParameterConfig, ToolSettings } from "../../config/index.ts";
-import { toParametersSchema } from "../../json-schema/index.ts";
+import { toParametersSchema } from "../parameters-schema.ts";
 import { McpError, type RemoteTool } from "../../mcp/index.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import type { ToolDescription } from "../port.ts";

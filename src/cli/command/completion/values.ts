@@ -20,7 +20,15 @@ import type { Host } from "../../host.ts";
 import { labelText } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
 import { shippedConfig } from "../../../runtime/index.ts";
-import type { Candidate, Position } from "./complete.ts";
+import type { Position } from "./position.ts";
+
+/** Something that could be typed next. */
+export interface Candidate {
+  readonly value: string;
+  readonly description?: string;
+  /** Replaces the typed word, even if it does not start with it. */
+  readonly replacesWord?: boolean;
+}
 
 type Values = (position: Position, context: CommandContext) => Promise<readonly Candidate[]>;
 

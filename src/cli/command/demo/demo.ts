@@ -23,7 +23,8 @@ import { answerPending } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
 import { openCalls, printPending } from "../query/start.ts";
 import { TextView } from "../query/text-view.ts";
-import { type TurnView, viewSettings, withScreen } from "../query/view.ts";
+import { type TurnView, withScreen } from "../query/view.ts";
+import { viewSettings } from "../query/view-settings.ts";
 import { createTourModel, TOUR, TOUR_FILE, TOUR_TEXT, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
 export async function demo({ context }: Call<object>): Promise<void> {

@@ -11,10 +11,10 @@ import {
   loadLayers,
   offeringServers,
   type PartialConfig,
-  pathToText,
   resolveAssistant,
   type ToolSettings,
 } from "../../../config/index.ts";
+import { pathToText, isJpError } from "../../../util/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import {
   type ModelInfo,
@@ -24,7 +24,6 @@ import {
 } from "../../../provider/index.ts";
 import { shellWord } from "../../../render/index.ts";
 import type { Workspace } from "../../../storage/index.ts";
-import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
 import { configPlaces, findWorkspace, machineOf, SCHEMA_FILE } from "../../load-config.ts";

@@ -69,7 +69,8 @@ import {
 } from "./start.ts";
 import { TextView } from "./text-view.ts";
 import { generateTitle } from "./title.ts";
-import { createJsonView, menuWithScreen, type TurnView, viewSettings, withScreen } from "./view.ts";
+import { createJsonView, menuWithScreen, type TurnView, withScreen } from "./view.ts";
+import { viewSettings } from "./view-settings.ts";
 
 export interface QueryFlags
   extends

@@ -11,13 +11,13 @@ import {
   toolResult,
 } from "../../../conversation/events.fixture.ts";
 import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
-import type { InquiryUpdate } from "../../../inquiry/index.ts";
+import type { InquiryUpdate } from "../../../answer-model/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
 import { plain } from "../../../render/index.ts";
 import { FakeClock } from "../../../testing/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { TextView, type TextViewOptions } from "./text-view.ts";
-import { viewSettings } from "./view.ts";
+import { viewSettings } from "./view-settings.ts";
 
 type Style = Parameters<typeof viewSettings>[0];
 

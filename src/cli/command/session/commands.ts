@@ -19,7 +19,7 @@ import { checkName } from "../query/assistant.ts";
 import { listTools } from "../tool/list.ts";
 import { showConversationUsage } from "../usage.ts";
 import type { CompletedCommand } from "./completion.ts";
-import type { Session } from "./loop.ts";
+import type { OpenSession } from "./open-session.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
 
 /** The user leaves the session. */
@@ -36,11 +36,11 @@ export interface SessionCommand {
   readonly usage?: string;
   readonly help: string;
   /** Candidates for what follows the name, as far as they are known without waiting. */
-  readonly values?: (session: Session) => readonly Candidate[];
+  readonly values?: (session: OpenSession) => readonly Candidate[];
   /** The name of a file can follow it. */
   readonly takesFile?: boolean;
   /** Its errors are reported, and the session continues. Returns `LEFT` to end the session. */
-  readonly run: (argument: string, session: Session) => Promise<typeof LEFT | void>;
+  readonly run: (argument: string, session: OpenSession) => Promise<typeof LEFT | void>;
 }
 
 export const COMMANDS: readonly SessionCommand[] = [
@@ -112,7 +112,7 @@ export const COMMANDS: readonly SessionCommand[] = [
 ];
 
 /** For completion in that session. */
-export function completedCommands(session: Session): readonly CompletedCommand[] {
+export function completedCommands(session: OpenSession): readonly CompletedCommand[] {
   return COMMANDS.map(({ values, ...command }) => ({
     ...command,
     ...(values !== undefined && { values: () => values(session) }),
@@ -141,7 +141,7 @@ const PLAIN_KEYS = [
   ...CONTROL_KEYS,
 ];
 
-function help({ context: { output }, isPlain }: Session): void {
+function help({ context: { output }, isPlain }: OpenSession): void {
   const rows = [
     ...COMMANDS.map(({ name, usage = "", help: text }) => [`/${name} ${usage}`.trimEnd(), text]),
     [],
@@ -155,7 +155,7 @@ function help({ context: { output }, isPlain }: Session): void {
   }
 }
 
-async function resume(argument: string, session: Session): Promise<void> {
+async function resume(argument: string, session: OpenSession): Promise<void> {
   const { context } = session;
   const found =
     argument === "" ? await pickConversation(session) : await resolveTarget(context, argument);
@@ -165,13 +165,13 @@ async function resume(argument: string, session: Session): Promise<void> {
 }
 
 /** `jp query --replay`, with words to add, or with `--edit`. */
-async function replay(argument: string, session: Session, isEdited = false): Promise<void> {
+async function replay(argument: string, session: OpenSession, isEdited = false): Promise<void> {
   if (session.conversationId === undefined) throw usageError("There is no message to send again.");
   await session.replay(argument, isEdited);
 }
 
 /** `jp query --fork`. */
-async function fork(argument: string, session: Session): Promise<void> {
+async function fork(argument: string, session: OpenSession): Promise<void> {
   if (session.conversationId === undefined) throw usageError("There is nothing to fork yet.");
   if (!/^\d*$/.test(argument)) throw usageError("Type /fork or /fork <turns>.");
   session.fork = argument === "" ? true : Number(argument);
@@ -181,7 +181,7 @@ async function fork(argument: string, session: Session): Promise<void> {
 }
 
 /** The model is checked before the session uses it. */
-async function changeModel(argument: string, session: Session): Promise<void> {
+async function changeModel(argument: string, session: OpenSession): Promise<void> {
   const { context } = session;
   const { output } = context;
   const { configFlags } = session;
@@ -205,14 +205,14 @@ async function changeModel(argument: string, session: Session): Promise<void> {
   output.notice(`The model is now ${oneLine(id)}.`);
 }
 
-async function confirm(text: string, { prompter, signal }: Session): Promise<boolean> {
+async function confirm(text: string, { prompter, signal }: OpenSession): Promise<boolean> {
   const question = booleanQuestion("confirm", text, { default: false, persistence: "none" });
   const result = await prompter.ask({ inquiryId: "session" as InquiryId, question, signal }); // Not recorded.
   return result.type === "answered" && result.answer === true;
 }
 
 /** Takes effect with the next message. The conversation remembers it from then on. */
-async function toggleTools(argument: string, session: Session): Promise<void> {
+async function toggleTools(argument: string, session: OpenSession): Promise<void> {
   const { context } = session;
   const flags = session.configFlags;
   const [, state, name = ""] = /^(on|off)(?:\s+(\S+))?$/.exec(argument) ?? [];
@@ -227,7 +227,7 @@ async function toggleTools(argument: string, session: Session): Promise<void> {
 }
 
 /** Attaches to the next message. The conversation remembers it from then on. */
-async function attach(argument: string, session: Session): Promise<void> {
+async function attach(argument: string, session: OpenSession): Promise<void> {
   const { context } = session;
   const { output } = context;
   const [, remove, quoted, plain] = /^(rm\s+)?@?(?:"(.+)"|(.*))$/s.exec(argument) ?? [];
@@ -239,14 +239,18 @@ async function attach(argument: string, session: Session): Promise<void> {
   output.notice(oneLine(`Attached to your next message: ${name}`));
 }
 
-async function listAttachedHere({ context, attach: next, configFlags }: Session): Promise<void> {
+async function listAttachedHere({
+  context,
+  attach: next,
+  configFlags,
+}: OpenSession): Promise<void> {
   const uris = await listAttached(configFlags, "text", context);
   for (const name of next) context.output.print(oneLine(`${name} (with your next message)`));
   if (uris.length + next.length === 0)
     context.output.notice("Nothing is attached. To attach something: /attach <path>");
 }
 
-async function detach(name: string, session: Session): Promise<void> {
+async function detach(name: string, session: OpenSession): Promise<void> {
   const { context, conversationId: id } = session;
   if (session.attach.includes(name)) {
     session.attach = session.attach.filter((one) => one !== name);
@@ -257,7 +261,7 @@ async function detach(name: string, session: Session): Promise<void> {
 }
 
 /** Ctrl-C stops a summary, and leaves the session as it is. */
-async function compactHere(argument: string, session: Session): Promise<void> {
+async function compactHere(argument: string, session: OpenSession): Promise<void> {
   const { context, conversationId: id, configFlags } = session;
   if (id === undefined)
     return context.output.notice("Nothing to compact: the conversation is new.");
@@ -273,12 +277,12 @@ async function compactHere(argument: string, session: Session): Promise<void> {
   }
 }
 
-async function cost({ context, conversationId: id, configFlags }: Session): Promise<void> {
+async function cost({ context, conversationId: id, configFlags }: OpenSession): Promise<void> {
   if (id === undefined) return context.output.notice("Nothing spent yet: the conversation is new.");
   await showConversationUsage(id, await effectiveConfig(context, configFlags), context);
 }
 
-async function changeTitle(argument: string, session: Session): Promise<void> {
+async function changeTitle(argument: string, session: OpenSession): Promise<void> {
   const { context, conversationId } = session;
   const { output, workspace } = context;
   if (conversationId === undefined) {

@@ -21,13 +21,14 @@ import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
-import { reportError } from "../../run.ts";
+import { reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
 import { type Message, withMentions } from "../query/message.ts";
 import { type Query, type QueryFlags, runQuery } from "../query/query.ts";
 import { COMMANDS, completedCommands, LEFT, UNDO_COMPACTION } from "./commands.ts";
 import { completeInput } from "./completion.ts";
 import { InputHistory } from "./history.ts";
+import type { OpenSession } from "./open-session.ts";
 import { describeCurrent, findCurrent } from "./picker.ts";
 
 /** What the prompt works with. It is open before this is loaded. */
@@ -92,23 +93,17 @@ const EDIT_DRAWN = "Edit the message. Enter sends it again, Esc goes back.";
 const EDIT_PLAIN = "Add to the message, or send it again. Ctrl-D goes back.";
 const NEW_CONVERSATION = "New conversation. /resume lists earlier ones, /help all commands.";
 
-export class Session implements AsyncDisposable {
+class Session implements OpenSession, AsyncDisposable {
   readonly context: CommandContext;
   readonly prompter: TerminalPrompter;
   readonly isPlain: boolean;
-  /** Ends the session. */
   readonly signal: AbortSignal;
-  /** Undefined until the first message of a new conversation. */
   conversationId: ConversationId | undefined;
-  /** For the next messages; a conversation remembers what they were sent with. */
   model: string | undefined;
   directives: readonly ToolDirective[] = [];
   title: string | undefined;
-  /** What the next message attaches. */
   attach: readonly string[] = [];
-  /** Send the next message to a copy of this many last turns, or of all. */
   fork: number | true | undefined;
-  /** Names for completion. */
   tools: readonly string[] = [];
   models: readonly string[] = [];
   readonly #input: SessionInput;
@@ -179,7 +174,6 @@ export class Session implements AsyncDisposable {
     this.models = Object.keys(config.providers?.llm?.aliases ?? {});
   }
 
-  /** The flags for the config that the next message is sent with. */
   get configFlags(): ConfigFlags {
     const { conversationId: id, directives, model } = this;
     const cfg = model === undefined ? [] : [`assistant.model.id=${model}`];
@@ -193,7 +187,6 @@ export class Session implements AsyncDisposable {
     this.#isIncomplete = false;
   }
 
-  /** Continues that conversation with the next message. */
   async use(summary: WorkspaceSummary): Promise<void> {
     this.#continue(summary);
     this.fork = undefined;
@@ -298,7 +291,6 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** Sends the last message again, with words added to it, or edited first. Throws what `runQuery` throws. */
   async replay(added: string, isEdited = false): Promise<void> {
     await this.#query({
       options: { ...this.#flags(), replay: true },

@@ -5,7 +5,7 @@
  */
 import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../../tool/index.ts";
 import type { Json } from "../../../util/index.ts";
-import { fileChangedError } from "./file-error.ts";
+import { fileChangedError } from "../../../files/index.ts";
 
 export interface Consent {
   /** False if the answer is no. Throws a `FileError` if a yes was given to another change. */

@@ -2,17 +2,8 @@
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import { type Consent, withNote } from "./consent.ts";
-import { FileError } from "./file-error.ts";
-import {
-  type FileSnapshot,
-  findSnapshot,
-  parseText,
-  replaceFile,
-  saveNewFile,
-  toBody,
-  toBytes,
-} from "./files.ts";
-import { resolveTarget } from "./resolve-path.ts";
+import { FileError, parseText, toBody, toBytes, resolveTarget } from "../../../files/index.ts";
+import { type FileSnapshot, findSnapshot, replaceFile, saveNewFile } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 interface CreateFileArguments {

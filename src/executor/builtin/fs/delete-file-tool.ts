@@ -5,9 +5,15 @@ import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import { withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
-import { FileError, fileChangedError, notFoundError, toFileError } from "./file-error.ts";
-import { openFolder } from "./folder.ts";
-import { type FileTarget, resolveTarget } from "./resolve-path.ts";
+import {
+  fileChangedError,
+  FileError,
+  type FileTarget,
+  notFoundError,
+  openFolder,
+  resolveTarget,
+  toFileError,
+} from "../../../files/index.ts";
 import { systemErrorCode } from "../../../util/index.ts";
 
 interface DeleteFileArguments {

@@ -1,8 +1,15 @@
 /** `fs_grep_files`: finds the lines of files that contain a text, or match a regular expression. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { FileError, toFileError } from "./file-error.ts";
-import { MAX_FILE_BYTES, openFile } from "./files.ts";
+import {
+  FileError,
+  toFileError,
+  openFile,
+  resolvePath,
+  type FoundFile,
+  walkFiles,
+} from "../../../files/index.ts";
+import { MAX_FILE_BYTES } from "./save-file.ts";
 import {
   createRegexSearch,
   createTextSearch,
@@ -10,8 +17,6 @@ import {
   type LineSearch,
   splitLines,
 } from "./line-search.ts";
-import { resolvePath } from "./resolve-path.ts";
-import { type FoundFile, walkFiles } from "./walk-files.ts";
 
 interface GrepFilesArguments {
   readonly pattern: string;

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { messageOf } from "../../../util/index.ts";
-import { FileError } from "./file-error.ts";
+import { FileError } from "../../../files/index.ts";
 
 export interface LineMatch {
   /** Both counted from 0. */

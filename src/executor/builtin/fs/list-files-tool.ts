@@ -1,8 +1,7 @@
 /** `fs_list_files`: lists the files below a folder. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { resolvePath } from "./resolve-path.ts";
-import { walkFiles } from "./walk-files.ts";
+import { resolvePath, walkFiles } from "../../../files/index.ts";
 
 interface ListFilesArguments {
   readonly path?: string;

@@ -3,9 +3,15 @@ import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import { withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
-import { FileError, notFoundError } from "./file-error.ts";
-import { findSnapshot, parseText, replaceFile, toBody, toBytes } from "./files.ts";
-import { resolveTarget } from "./resolve-path.ts";
+import {
+  FileError,
+  notFoundError,
+  parseText,
+  toBody,
+  toBytes,
+  resolveTarget,
+} from "../../../files/index.ts";
+import { findSnapshot, replaceFile } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 export interface Pattern {

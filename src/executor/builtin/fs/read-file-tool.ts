@@ -2,10 +2,16 @@
 import type { FileHandle } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { FileError, notFoundError, toFileError } from "./file-error.ts";
-import { decodeUtf8, openFile } from "./files.ts";
-import { openFolder } from "./folder.ts";
-import { resolvePath, toTarget } from "./resolve-path.ts";
+import {
+  FileError,
+  notFoundError,
+  toFileError,
+  decodeUtf8,
+  openFile,
+  openFolder,
+  resolvePath,
+  toTarget,
+} from "../../../files/index.ts";
 
 interface ReadFileArguments {
   readonly path: string;

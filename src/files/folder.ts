@@ -7,7 +7,7 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
 import { FileError } from "./file-error.ts";
-import { systemErrorCode } from "../../../util/index.ts";
+import { systemErrorCode } from "../util/index.ts";
 
 export interface Folder extends AsyncDisposable {
   readonly realPath: string;

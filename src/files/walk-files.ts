@@ -2,9 +2,9 @@
 import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
-import { shouldYield, yieldToEventLoop } from "../../../util/index.ts";
+import { shouldYield, yieldToEventLoop } from "../util/index.ts";
 import { FileError, notFoundError, toFileError } from "./file-error.ts";
-import { openFile } from "./files.ts";
+import { openFile } from "./open-file.ts";
 import { type Folder, openFolder } from "./folder.ts";
 import { type IgnoreRules, parseIgnoreRules } from "./ignore-rules.ts";
 import {

@@ -1,5 +1,4 @@
 export { createInquiryBackend, type InquiryBackendOptions } from "./backend.ts";
-export { estimateTokens, eventTokens, requestTokens } from "./fit-context.ts";
 export {
   type InquiryAnswer,
   type InquiryBackend,

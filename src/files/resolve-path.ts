@@ -5,7 +5,7 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { FileError, toFileError } from "./file-error.ts";
-import { systemErrorCode } from "../../../util/index.ts";
+import { systemErrorCode } from "../util/index.ts";
 
 /** A path inside the root, without links. */
 export interface ResolvedPath {

@@ -18,7 +18,7 @@ import {
   type ElicitReply,
   type Form,
 } from "./elicitation.ts";
-import type { Client } from "./server.ts";
+import type { Client } from "./client.ts";
 import { ASK_USER, type Sdk, type ServeSetup } from "./setup.ts";
 
 export interface AskedCall {
@@ -36,7 +36,8 @@ interface RequestState {
 /** The key of the only question in a result that asks for input. */
 const INPUT = "question";
 
-export class QuestionDesk {
+/** The questions of all clients that are open. */
+export class ClientQuestions {
   readonly #sdk: Sdk;
   readonly #setup: ServeSetup;
   readonly #states: RequestStateCodec<RequestState>;

@@ -11,6 +11,7 @@ import {
   type ThreadParts,
   type Timestamp,
   timestampFromDate,
+  requestTokens,
 } from "../conversation/index.ts";
 import {
   type CollectedReply,
@@ -30,7 +31,6 @@ import {
 } from "../util/index.ts";
 import { type AnswerFormat, correctionMessage, extractAnswer, type Extraction } from "./answer.ts";
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
-import { requestTokens } from "./fit-context.ts";
 import {
   createInquiryThread,
   extendThread,

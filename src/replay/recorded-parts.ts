@@ -9,7 +9,7 @@ import {
 } from "../agent/index.ts";
 import type { ConversationEvent, InquiryRequest, InquiryResponse } from "../conversation/index.ts";
 import type { AttemptResult, Executor } from "../executor/index.ts";
-import type { InquiryAnswer, InquiryBackend } from "../inquiry/index.ts";
+import type { InquiryAnswer, InquiryBackend } from "../answer-model/index.ts";
 import type { EndReason, Model, ModelEvent } from "../provider/index.ts";
 import type { ModelPrompt } from "../tool/index.ts";
 import { untilAborted } from "./replay-order.ts";

@@ -22,7 +22,7 @@ import type {
   PermissionDecision,
 } from "../conversation/index.ts";
 import { booleanQuestion, defineTool } from "../tool/index.ts";
-import { TurnState } from "./state.ts";
+import { TurnState } from "./memory.ts";
 
 const FOR_THE_TURN: Decider = { kind: "user", channel: "tty", scope: "turn" };
 

@@ -20,7 +20,7 @@ import {
 } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
 import { replayConversation } from "./replay.ts";
-import { createTurn } from "./turn.ts";
+import { createTurn } from "../runtime/index.ts";
 
 /** The questions of a tool, attempt by attempt. */
 type Plan = readonly (readonly Question[])[];

@@ -35,9 +35,7 @@ import {
 } from "./recorded-prompter.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
-import type { Tools } from "./tools.ts";
-import { toModel } from "./model.ts";
-import { createTurn, type CreateTurnOptions } from "./turn.ts";
+import { createTurn, type CreateTurnOptions, toModel, type Tools } from "../runtime/index.ts";
 
 type Replaced = "conversation" | "model" | "tools" | "toolConfig" | "toolbox" | "prompter" | "menu";
 

@@ -19,8 +19,9 @@ import {
   eventsOf,
   StreamEntry,
   turnsOf,
+  requestTokens,
 } from "../conversation/index.ts";
-import { fitContext, requestTokens } from "./fit-context.ts";
+import { fitContext } from "./fit-context.ts";
 
 /** A turn with this many tokens. */
 function turn(tokens: number): readonly ConversationEvent[] {

@@ -1,13 +1,13 @@
-import { configToJson } from "../layers.ts";
+import { configToJson } from "./layers.ts";
 import { Validator } from "@cfworker/json-schema";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { verifies } from "../../../test/conformance/manifest.ts";
-import { anyConfig, ofTool, readConfig } from "../any-config.fixture.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
-import { DEFAULTS } from "../defaults.ts";
-import { parseConfig } from "../parse-config.ts";
-import { configJsonSchema } from "./config-schema.ts";
+import { verifies } from "../../test/conformance/manifest.ts";
+import { anyConfig, ofTool, readConfig } from "./any-config.fixture.ts";
+import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { DEFAULTS } from "./defaults.ts";
+import { parseConfig } from "./parse-config.ts";
+import { configJsonSchema } from "./config-json-schema.ts";
 
 let schema: JsonObject;
 let validator: Validator;

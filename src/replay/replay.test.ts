@@ -18,7 +18,7 @@ import {
   StreamEntry,
 } from "../conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../executor/index.ts";
-import type { InquiryAnswer, InquiryCall } from "../inquiry/index.ts";
+import type { InquiryAnswer, InquiryCall } from "../answer-model/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import {
   FakeClock,
@@ -37,9 +37,8 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { answerInquiry, listPending } from "./pending.ts";
+import { answerInquiry, createTurn, listPending } from "../runtime/index.ts";
 import { replayConversation, type ReplayResult } from "./replay.ts";
-import { createTurn } from "./turn.ts";
 
 const MINUTE_MS = 60_000;
 const CLOCK = new FakeClock();

@@ -1,12 +1,19 @@
 /**
- * Reads and writes regular files in folders held open, and converts between their bytes and text.
+ * Reads files to change, and writes them in folders held open, so that there is always the old file or the new one.
  * Links, symbolic or hard, are never used.
  */
-import { constants, type Stats } from "node:fs";
-import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
-import { FileError, fileChangedError, toFileError } from "./file-error.ts";
-import { type Folder, openFolder, openOrCreateFolder } from "./folder.ts";
-import type { FileTarget } from "./resolve-path.ts";
+import type { Stats } from "node:fs";
+import { link, lstat, open, rename, rm } from "node:fs/promises";
+import {
+  FileError,
+  type FileTarget,
+  type Folder,
+  fileChangedError,
+  openFile,
+  openFolder,
+  openOrCreateFolder,
+  toFileError,
+} from "../../../files/index.ts";
 import { systemErrorCode } from "../../../util/index.ts";
 
 /** Files to change or search are held in memory. */
@@ -16,51 +23,6 @@ export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 export interface FileSnapshot {
   readonly bytes: Buffer;
   readonly stats: Pick<Stats, "mode" | "uid" | "gid">;
-}
-
-interface OpenOptions {
-  readonly displayPath: string;
-  /** `write` fails for files you may not write to, even if you could replace them. */
-  readonly access: "read" | "write";
-}
-
-/** Throws a `FileError` for anything but a regular file; system errors pass through. */
-export async function openFile(
-  folder: Folder,
-  name: string,
-  { displayPath, access }: OpenOptions,
-): Promise<FileHandle> {
-  const file = folder.entry(name);
-  const { O_NOFOLLOW: noFollow, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
-  if (noFollow === undefined) assertRegularFile(await lstat(file), displayPath);
-  const mode = access === "write" ? constants.O_RDWR : constants.O_RDONLY;
-  const handle = await open(file, mode | (noFollow ?? 0) | nonBlocking);
-  try {
-    assertRegularFile(await handle.stat(), displayPath);
-    return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
-}
-
-/** Undefined on Windows, which the types do not say. */
-const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
-
-function assertRegularFile(stats: Stats, displayPath: string): void {
-  if (stats.isDirectory()) {
-    throw new FileError(
-      `${displayPath} is a folder, not a file. Use fs_list_files to see what it contains.`,
-    );
-  }
-  if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
-  // There is no way to find the other names of a hard link: they may be outside the root.
-  if (stats.nlink > 1) {
-    throw new FileError(
-      `${displayPath} is a hard link: the file has ${stats.nlink} names, and some may be outside the ` +
-        "workspace. It cannot be read or changed.",
-    );
-  }
 }
 
 /** Reads a file to change; undefined if it does not exist. Throws only `FileError`s. */
@@ -189,52 +151,3 @@ const LINKS_UNSUPPORTED: ReadonlySet<string> = new Set([
   "ENOTSUP",
   "EOPNOTSUPP",
 ]);
-
-/** How a file encodes its text. */
-interface TextFormat {
-  readonly hasBom: boolean;
-  /** Every line ends with CR LF. Files with mixed line endings are left as they are. */
-  readonly isCrlf: boolean;
-}
-
-interface FormattedText {
-  /** Without the byte order mark, and with LF for CR LF if every line has it. */
-  readonly body: string;
-  readonly format: TextFormat;
-}
-
-const BOM = "\uFEFF";
-
-/** Undefined if the bytes are not UTF-8 text. */
-export function parseText(bytes: Uint8Array): FormattedText | undefined {
-  const text = decodeUtf8(bytes);
-  if (text === undefined) return undefined;
-  const isCrlf = text.includes("\r\n") && !/(?<!\r)\n/.test(text);
-  const format = { hasBom: text.startsWith(BOM), isCrlf };
-  return { body: toBody(text, format), format };
-}
-
-/** The inverse of `parseText`, byte for byte. */
-export function toBytes({ body, format }: FormattedText): Buffer {
-  const text = format.isCrlf ? body.replaceAll("\n", "\r\n") : body;
-  return Buffer.from(format.hasBom ? `${BOM}${text}` : text);
-}
-
-/** The body of a text, which keeps the format of its file whatever format a model writes in. */
-export function toBody(text: string, { hasBom, isCrlf }: TextFormat): string {
-  const withoutBom = hasBom && text.startsWith(BOM) ? text.slice(BOM.length) : text;
-  return isCrlf ? withoutBom.replaceAll("\r\n", "\n") : withoutBom;
-}
-
-/** Undefined if the bytes are not UTF-8 text. Keeps a byte order mark. */
-export function decodeUtf8(bytes: Uint8Array, isTruncated = false): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    // `stream` drops a character that was cut in two at the end.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, {
-      stream: isTruncated,
-    });
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,5 @@
 /** Errors of the file tools, worded so that a model can act on them: what failed, why, what to do. */
-import { systemErrorCode } from "../../../util/index.ts";
+import { systemErrorCode } from "../util/index.ts";
 
 /** Its message is a sentence for a model, or for a person. */
 export class FileError extends Error {

@@ -17,11 +17,12 @@ import {
   type Timestamp,
   type ToolCallRequest,
   type ToolCallResponse,
+  requestTokens,
 } from "../conversation/index.ts";
 import type { ModelProperties, ToolSchema } from "../provider/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { type AnswerFormat, answerSchema, questionMessage } from "./answer.ts";
-import { fitContext, requestTokens } from "./fit-context.ts";
+import { fitContext } from "./fit-context.ts";
 import type { InquiryCall } from "./port.ts";
 
 export interface InquiryThread extends Thread {

@@ -1,0 +1,76 @@
+/** What one call has used up of its limits: answers without a person, and bytes on record. */
+import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
+import type { InquiryResponse } from "../conversation/index.ts";
+import type { ResultContent } from "../executor/index.ts";
+import type { Question } from "../tool/index.ts";
+import { truncateBytes } from "../util/index.ts";
+import type { TurnContext } from "./context.ts";
+import type { GivenAnswer } from "./given-answers.ts";
+import { isAutomatic, type TurnState } from "./memory.ts";
+
+/** The config key of a limit that was reached. */
+export type LimitKey = `conversation.limits.${string}`;
+
+/** The model gets at least this much of a result, however little the budget has left. */
+const MIN_RESULT_BYTES = 1024;
+
+/** How many automatic answers and recorded bytes one call has left. */
+export class CallBudget {
+  readonly #limits: CallLimits;
+  readonly #state: TurnState;
+  #answers = 0;
+  #bytes = 0;
+
+  constructor({ limits = DEFAULT_LIMITS, state }: Pick<TurnContext, "limits" | "state">) {
+    this.#limits = limits;
+    this.#state = state;
+  }
+
+  /** What an earlier process has used. The state of the turn has its answers already. */
+  restore(question: Question, response?: InquiryResponse): void {
+    this.#bytes += Buffer.byteLength(JSON.stringify(question));
+    if (response?.outcome === "answered") this.#bytes += bytesOf(response);
+    if (response !== undefined && isAutomatic(response)) this.#answers += 1;
+  }
+
+  /** Counts an answer without a person, before it is given. Returns the limit that forbids it. */
+  countAnswer(): LimitKey | undefined {
+    const { automaticAnswersPerCall, automaticAnswersPerTurn } = this.#limits;
+    if (this.#answers >= automaticAnswersPerCall) {
+      return "conversation.limits.automatic_answers_per_call";
+    }
+    if (!this.#state.countAutomaticAnswer(automaticAnswersPerTurn)) {
+      return "conversation.limits.automatic_answers_per_turn";
+    }
+    this.#answers += 1;
+    return undefined;
+  }
+
+  /** Counts questions, and what is recorded with them, before they are. Returns the limit that forbids it. */
+  countQuestions(questions: readonly Question[], state = ""): LimitKey | undefined {
+    const bytes = this.#bytes + Buffer.byteLength(JSON.stringify(questions) + state);
+    if (bytes > this.#limits.recordBytesPerCall) {
+      return "conversation.limits.record_bytes_per_call";
+    }
+    this.#bytes = bytes;
+    return undefined;
+  }
+
+  /** Answers are counted but never refused: they were asked for. */
+  addAnswer(given: GivenAnswer): void {
+    this.#bytes += bytesOf(given);
+  }
+
+  /** Truncates a result to the bytes that are left. */
+  fitResult({ content, blocks }: ResultContent): ResultContent {
+    const left = Math.max(this.#limits.recordBytesPerCall - this.#bytes, MIN_RESULT_BYTES);
+    const text = truncateBytes(content, left);
+    const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(blocks ?? []));
+    // Without its blocks a result still has its text.
+    return { content: text, ...(blocks !== undefined && bytes <= left && { blocks }) };
+  }
+}
+
+function bytesOf({ answer, note = "" }: Pick<GivenAnswer, "answer" | "note">): number {
+  return Buffer.byteLength(JSON.stringify(answer) + note);
+}

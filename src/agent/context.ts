@@ -1,0 +1,29 @@
+/** What the calls of a turn share. */
+import type { InquiryBackend } from "../answer-model/index.ts";
+import type { CallLimits } from "../config/index.ts";
+import type { ConversationStream } from "../conversation/index.ts";
+import type { Clock } from "../util/index.ts";
+import type { TurnState } from "./memory.ts";
+import type { AnswerSource, Journal, Observer, Prompter, Toolbox } from "./ports.ts";
+import type { PromptQueue } from "./prompt-queue.ts";
+
+/** Everything that the calls of a turn share. */
+export interface TurnContext {
+  readonly journal: Journal;
+  readonly tools: Toolbox;
+  readonly prompter: Prompter;
+  readonly prompts: PromptQueue;
+  readonly answers?: AnswerSource;
+  readonly inquiries: InquiryBackend;
+  readonly state: TurnState;
+  readonly clock: Clock;
+  /** The default limits apply if absent. */
+  readonly limits?: CallLimits;
+  /** What models see of the conversation, apart from compactions; everything if absent. */
+  readonly view?: (stream: ConversationStream) => ConversationStream;
+  readonly observer?: Observer;
+  /** Another process can go on from the record, so that a person may leave things for later. */
+  readonly allowsLater?: boolean;
+  /** The name of the person whom the prompter asks. */
+  readonly userName?: string;
+}

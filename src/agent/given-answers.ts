@@ -1,0 +1,101 @@
+/** The answers that a call gets for its questions, on the way to its next attempt. Secrets live only here. */
+import type { InquiryResponse } from "../conversation/index.ts";
+import type { AttemptRequest, ModelReply } from "../executor/index.ts";
+import type { Question } from "../tool/index.ts";
+import type { Json } from "../util/index.ts";
+import { declinedByModel } from "./model-texts.ts";
+
+/** An answer as the tool that asked gets it. */
+export interface GivenAnswer {
+  readonly answer: Json;
+  readonly note?: string;
+  /** No person gave it. */
+  readonly isAutomatic: boolean;
+  /** Set if a model answered a prompt that the tool wrote for it. */
+  readonly reply?: ModelReply;
+  /** Set if a model said no. */
+  readonly decline?: Decline;
+}
+
+/** A model's no, which the model that made the call should not take for the user's. */
+export interface Decline {
+  /** `provider/name`. */
+  readonly model: string;
+  readonly reason?: string;
+}
+
+export function declineOf(
+  { answerType }: Pick<Question, "answerType">,
+  { answer, answerReason, answeredBy }: AnswerFields,
+): { readonly decline?: Decline } {
+  if (answerType.type !== "boolean" || answer !== false || answeredBy?.kind !== "assistant") {
+    return {};
+  }
+  const { model } = answeredBy;
+  return { decline: { model, ...(answerReason !== undefined && { reason: answerReason }) } };
+}
+
+export type RecordedAnswer = Extract<InquiryResponse, { outcome: "answered" }>;
+type AnswerFields = Pick<RecordedAnswer, "answer" | "answerReason" | "answeredBy">;
+
+/** Adds a note on each question that a model has answered with no. */
+export function withDeclines(
+  content: string,
+  answers: readonly (Pick<GivenAnswer, "decline"> & { readonly question: Question })[],
+): string {
+  const notes = answers.flatMap(({ question, decline }) =>
+    decline === undefined ? [] : [declinedByModel(question, decline.model, decline.reason)],
+  );
+  return [content, ...notes].join("\n\n");
+}
+
+/** The answers that one call has received so far, secrets included. */
+export class GivenAnswers {
+  /** The latest answer for each question id. */
+  readonly #answers = new Map<string, GivenAnswer & { readonly question: Question }>();
+  /** How many times in a row each question was answered without a person. */
+  readonly #automatic = new Map<string, number>();
+
+  add(question: Question, given: GivenAnswer): void {
+    const { id } = question;
+    this.#answers.set(id, { ...given, question });
+    this.#automatic.set(id, given.isAutomatic ? this.automaticAnswers({ id }) + 1 : 0);
+  }
+
+  /** An answer from the record. Secrets are not on it. */
+  restore(question: Question, response: RecordedAnswer): void {
+    const { answer, note, answeredBy } = response;
+    const given = note === undefined ? { answer } : { answer, note };
+    this.add(question, {
+      ...given,
+      isAutomatic: answeredBy?.kind !== "user",
+      ...declineOf(question, response),
+    });
+  }
+
+  /** A result of the tool, with a note on each question that a model has answered with no. */
+  annotate(content: string): string {
+    return withDeclines(content, [...this.#answers.values()]);
+  }
+
+  automaticAnswers({ id }: Pick<Question, "id">): number {
+    return this.#automatic.get(id) ?? 0;
+  }
+
+  toRequest(): Pick<AttemptRequest, "answers" | "secretAnswers" | "notes" | "replies"> {
+    const entries = [...this.#answers];
+    const replies = entries.flatMap(([id, { reply }]) =>
+      reply === undefined ? [] : [[id, reply] as const],
+    );
+    return {
+      answers: Object.fromEntries(entries.map(([id, { answer }]) => [id, answer])),
+      secretAnswers: entries.flatMap(([id, { question }]) =>
+        question.answerType.type === "secret" ? [id] : [],
+      ),
+      notes: Object.fromEntries(
+        entries.flatMap(([id, { note }]) => (note === undefined ? [] : [[id, note]])),
+      ),
+      ...(replies.length > 0 && { replies: Object.fromEntries(replies) }),
+    };
+  }
+}

@@ -1,0 +1,24 @@
+/** The record of a turn: what is written to it, and what of it is the turn's own. */
+import { type ConversationEvent, eventsOf, lastTurnOf } from "../conversation/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
+import type { Journal, Observer } from "./ports.ts";
+
+/** Records to a stored conversation, and reports each event once it is on disk. */
+export function createJournal(conversation: ConversationWriter, observer?: Observer): Journal {
+  return {
+    conversation: conversation.id,
+    get stream() {
+      return conversation.stream;
+    },
+    record: async (...events) => {
+      await conversation.append(...events);
+      for (const event of events) observer?.observe({ type: "event", event });
+    },
+  };
+}
+
+/** The events of the turn that the record ends with. Those before the first `turn_start` form one too. */
+export function lastTurn({ stream }: Pick<Journal, "stream">): readonly ConversationEvent[] {
+  const turn = lastTurnOf(stream.entries);
+  return turn.length > 0 ? turn : [...eventsOf(stream.entries)];
+}

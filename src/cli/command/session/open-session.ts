@@ -1,0 +1,36 @@
+/** A session, as its commands see and change it. */
+import type { ToolDirective } from "../../../config/index.ts";
+import type { ConversationId } from "../../../conversation/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
+import type { TerminalPrompter } from "../../../terminal/index.ts";
+import type { CommandContext } from "../../context.ts";
+import type { ConfigFlags } from "../../load-config.ts";
+
+export interface OpenSession {
+  readonly context: CommandContext;
+  readonly prompter: TerminalPrompter;
+  readonly isPlain: boolean;
+  /** Ends the session. */
+  readonly signal: AbortSignal;
+  /** Undefined until the first message of a new conversation. */
+  readonly conversationId: ConversationId | undefined;
+  /** For the next messages; a conversation remembers what they were sent with. */
+  model: string | undefined;
+  directives: readonly ToolDirective[];
+  title: string | undefined;
+  /** What the next message attaches. */
+  attach: readonly string[];
+  /** Send the next message to a copy of this many last turns, or of all. */
+  fork: number | true | undefined;
+  /** Names for completion. */
+  readonly tools: readonly string[];
+  readonly models: readonly string[];
+  /** The flags for the config that the next message is sent with. */
+  readonly configFlags: ConfigFlags;
+
+  startNew(): void;
+  /** Continues that conversation with the next message. */
+  use(summary: WorkspaceSummary): Promise<void>;
+  /** Sends the last message again, with words added to it, or edited first. Throws what `runQuery` throws. */
+  replay(added: string, isEdited?: boolean): Promise<void>;
+}

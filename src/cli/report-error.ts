@@ -1,0 +1,37 @@
+/** Tells the user of an error, and which exit status it means. */
+import type { CommanderError } from "commander";
+import { neutralize, wrapProse } from "../render/index.ts";
+import { columnsOf } from "../terminal/index.ts";
+import { isJpError } from "../util/index.ts";
+import { ExitStatus } from "./exit-status.ts";
+import type { Host } from "./host.ts";
+
+/** Prints the error, unless the command or commander already did, and returns the exit status. */
+export function reportError(error: unknown, host: Host): number {
+  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof ExitStatus) {
+    if (error.cause !== undefined) reportError(error.cause, host);
+    return error.status;
+  }
+  const print = (text: string) => {
+    const { stderr } = host;
+    stderr.write(`${wrapProse(neutralize(text), columnsOf(stderr)).join("\n")}\n`);
+  };
+  const wantsStack = host.environment.variables["JP_DEBUG"] === "1";
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  if (!isJpError(error)) {
+    print(`Unexpected error: ${String(error)}`);
+    print(wantsStack ? stack : "Set JP_DEBUG=1 for a stack trace.");
+    return 1;
+  }
+  const { code, message, hint } = error;
+  print(hint === undefined ? `jp: ${message}` : `jp: ${message}\n${hint}`);
+  if (wantsStack) print(stack);
+  return code === "usage" ? 2 : 1;
+}
+
+/** By its code, so that commander need not be loaded. The bundle shortens the names of classes. */
+export function isCommanderError(error: unknown): error is CommanderError {
+  if (!(error instanceof Error && "code" in error)) return false;
+  return typeof error.code === "string" && error.code.startsWith("commander.");
+}

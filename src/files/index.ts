@@ -1,0 +1,15 @@
+export { FileError, fileChangedError, notFoundError, toFileError } from "./file-error.ts";
+export { type Folder, openFolder, openOrCreateFolder } from "./folder.ts";
+export { compileGlob } from "./ignore-rules.ts";
+export { openFile } from "./open-file.ts";
+export {
+  type FileTarget,
+  formatPath,
+  isProtectedName,
+  type ResolvedPath,
+  resolvePath,
+  resolveTarget,
+  toTarget,
+} from "./resolve-path.ts";
+export { decodeUtf8, parseText, toBody, toBytes } from "./text.ts";
+export { type FoundFile, walkFiles } from "./walk-files.ts";

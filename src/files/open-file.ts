@@ -1,0 +1,50 @@
+/** Opens regular files in folders held open. Links, symbolic or hard, are never followed. */
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open } from "node:fs/promises";
+import { FileError } from "./file-error.ts";
+import type { Folder } from "./folder.ts";
+
+interface OpenOptions {
+  readonly displayPath: string;
+  /** `write` fails for files you may not write to, even if you could replace them. */
+  readonly access: "read" | "write";
+}
+
+/** Throws a `FileError` for anything but a regular file; system errors pass through. */
+export async function openFile(
+  folder: Folder,
+  name: string,
+  { displayPath, access }: OpenOptions,
+): Promise<FileHandle> {
+  const file = folder.entry(name);
+  const { O_NOFOLLOW: noFollow, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
+  if (noFollow === undefined) assertRegularFile(await lstat(file), displayPath);
+  const mode = access === "write" ? constants.O_RDWR : constants.O_RDONLY;
+  const handle = await open(file, mode | (noFollow ?? 0) | nonBlocking);
+  try {
+    assertRegularFile(await handle.stat(), displayPath);
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Undefined on Windows, which the types do not say. */
+const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
+
+function assertRegularFile(stats: Stats, displayPath: string): void {
+  if (stats.isDirectory()) {
+    throw new FileError(
+      `${displayPath} is a folder, not a file. Use fs_list_files to see what it contains.`,
+    );
+  }
+  if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
+  // There is no way to find the other names of a hard link: they may be outside the root.
+  if (stats.nlink > 1) {
+    throw new FileError(
+      `${displayPath} is a hard link: the file has ${stats.nlink} names, and some may be outside the ` +
+        "workspace. It cannot be read or changed.",
+    );
+  }
+}

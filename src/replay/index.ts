@@ -1,0 +1,6 @@
+export {
+  offlineToolbox,
+  replayConversation,
+  type ReplayOptions,
+  type ReplayResult,
+} from "./replay.ts";

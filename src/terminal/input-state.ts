@@ -1,0 +1,84 @@
+/** The state of an input line, what it works with, and how it ends. */
+import { bufferOf, type TextBuffer } from "./text-buffer.ts";
+
+export interface InputState extends HistoryPlace {
+  readonly buffer: TextBuffer;
+  /** What was deleted last with Ctrl-K, Ctrl-U, Ctrl-W or Ctrl-C: Ctrl-Y inserts it. */
+  readonly deleted: string;
+  readonly search?: Search | undefined;
+  readonly menu?: CompletionMenu | undefined;
+  /** Ctrl-C was pressed on an empty line: again, it leaves. */
+  readonly isLeaving: boolean;
+  /** The line was just cleared with Ctrl-C. */
+  readonly isCleared: boolean;
+  /** Escape was pressed where it leaves: again, it does. */
+  readonly isGoingBack?: boolean;
+}
+
+/** What can complete the word before the cursor. */
+export interface Completion {
+  /** Where the word starts. */
+  readonly from: number;
+  readonly candidates: readonly Candidate[];
+}
+
+export interface Candidate {
+  /** Replaces the word. */
+  readonly text: string;
+  /** Any text. */
+  readonly description?: string;
+  /** More can follow without a space, as after the name of a folder. */
+  readonly isOpenEnded?: boolean;
+}
+
+export interface CompletionMenu extends Completion {
+  readonly active: number;
+  /** The user has chosen it with the arrow keys, so Enter takes it instead of sending the message. */
+  readonly isChosen: boolean;
+}
+
+export interface InputOptions {
+  /** What was sent before, oldest first. It may still be loading when the line is drawn. */
+  readonly history: () => readonly string[];
+  readonly complete: (buffer: TextBuffer) => Completion | undefined;
+  /** Ctrl-X opens it. That may become known only after the line is drawn. */
+  readonly hasEditor: () => boolean;
+  /** A message that starts with a slash can be a command. */
+  readonly hasCommands?: boolean | undefined;
+  /** Escape, pressed twice, leaves the line. */
+  readonly hasWayBack?: boolean | undefined;
+}
+
+export type InputEnding =
+  | { readonly type: "sent"; readonly text: string }
+  /** Ctrl-D, or Ctrl-C twice. */
+  | { readonly type: "left" }
+  | { readonly type: "editor" }
+  | { readonly type: "clear_screen" };
+
+/** Where in the history the line is. */
+export interface HistoryPlace {
+  /** Index of the entry that is shown; undefined for the new message. */
+  readonly position: number | undefined;
+  /** What the user made of entries, and of the new message (`new`), before moving on. */
+  readonly edits: Readonly<Record<string, string>>;
+}
+
+export interface Search {
+  readonly query: string;
+  /** Index of the entry that was found. */
+  readonly found?: number | undefined;
+  /** The line before the search. */
+  readonly before: TextBuffer;
+}
+
+export function emptyInput(text = ""): InputState {
+  return {
+    buffer: bufferOf(text),
+    deleted: "",
+    position: undefined,
+    edits: {},
+    isLeaving: false,
+    isCleared: false,
+  };
+}
