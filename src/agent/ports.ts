@@ -7,20 +7,21 @@ import type {
   ConversationStream,
   Decider,
   InquiryId,
+  Reply,
   ToolResult,
 } from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../answer-model/index.ts";
 import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
-import type { InquiryQuestion, InquirySource, Question } from "../tool/index.ts";
+import type { InquiryQuestion, InquirySource, Question, ToolOrigin } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 /**
  * Reaches a person: on a terminal, a web page, in a chat. jp asks one thing at a time.
  *
- * Every method gets a `signal`. When it is aborted, close the prompt and return anything but an answer: jp knows why
- * it was aborted. An answer that the person has just given still counts. A prompt that stays open is abandoned after
- * two seconds, and what it returns later has no effect. A method throws only if it cannot show its question.
+ * A request has a `signal`. When it is aborted, close the prompt and return anything but an answer: jp knows why it was
+ * aborted. An answer that the person has just given still counts. A prompt that stays open is abandoned after two seconds,
+ * and what it returns later has no effect.
  */
 export interface Prompter {
   /** How the person is reached. Recorded with every answer. */
@@ -32,36 +33,41 @@ export interface Prompter {
    */
   readonly unavailableBecause?: string;
 
+  /** Several questions can be shown together, for review. Otherwise they are asked one by one. */
+  readonly showsForms?: boolean;
+
   /** Whether a person can be asked right now, about this call if one is given. Throwing, or a promise, counts as false. */
   canAsk(toolCallId?: string): boolean;
 
   /** Whether it can ask someone else than the turn's `userName`: see `for`. Counts as false if absent or if it throws. */
   canReach?(name: string): boolean;
 
-  /** Asks a question of a tool or of the assistant. */
+  /** Asks a person to decide. Throws only if it cannot show the request. */
   ask(request: PromptRequest): Promise<PromptResult>;
-
-  /**
-   * Asks several questions together and lets the person review them. A prompter without this method cannot show
-   * forms, and gets the questions one by one.
-   */
-  askForm?(request: FormRequest): Promise<FormResult>;
-
-  /** Asks whether a tool may run. */
-  askPermission(request: PermissionRequest): Promise<PermissionResult>;
-
-  /** Asks whether the model may see a tool's result. */
-  askDelivery(request: DeliveryRequest): Promise<DeliveryResult>;
 }
 
-/** What every request to a person has. */
-export interface PromptBase {
+/** A decision that waits for a person, or several questions in one form. Told apart by `kind`. */
+export type PromptRequest =
+  | QuestionRequest
+  | PermissionRequest
+  | DeliveryRequest
+  | DoubtRequest
+  | FormRequest;
+
+/** The parts that every request to a person has. */
+export interface RequestBase {
   /** Unique in the conversation's turn, and the id under which the record has the request. A form has that of its first question. */
   readonly inquiryId: InquiryId;
   readonly conversation: ConversationId;
   /** The call that the request is about. Not unique: some providers reuse ids within a turn. */
   readonly toolCallId: string;
   readonly tool: string;
+  /** Where the tool comes from. Show it with everything that `acts`. Absent for a result whose tool is gone. */
+  readonly origin?: ToolOrigin;
+  /** The folder that the tool runs in, relative to the workspace. */
+  readonly folder?: string;
+  /** The call's arguments, exactly as it runs with them. */
+  readonly arguments: JsonObject;
   /** Who asks. A permission is asked by the assistant, and a delivery by the tool. */
   readonly source: InquirySource;
   /** Who asks, in words to show: the question's `prompt_label` in the config, the tool's name, or "assistant". */
@@ -70,40 +76,85 @@ export interface PromptBase {
   readonly signal: AbortSignal;
   /** `later` is a possible result: the request can be answered in another process. */
   readonly allowsLater: boolean;
-  /** The name of the only person who may answer. With any other `userName` in its result, the question stays open. */
+  /** The name of the only person who may answer. With any other `userName` in its result, the request stays open. */
   readonly for?: string;
+  /**
+   * A yes makes a tool run or change something. Everything that is decided has to be readable to its end before a yes
+   * counts, and no key that may be pressed by accident may give it.
+   */
+  readonly acts: boolean;
+  /** What has changed since the person decided the same before: codes such as `arguments`, `file`, `definition`. */
+  readonly changed?: readonly string[];
+  /** The digest of what is decided. */
+  readonly digest: string;
 }
 
-/** One question for a person. */
-export interface PromptRequest extends PromptBase {
+/** One thing to decide. `question` is all that a simple prompter has to show, whatever the kind. */
+export interface DecisionRequest extends RequestBase {
   readonly question: InquiryQuestion;
-  /** The tool's id for the question. An answer for the whole turn is kept under it and the tool's name. */
-  readonly questionId: string;
   /** The answer can be given for the whole turn (`isRemembered`). */
   readonly canRemember: boolean;
 }
 
-/** A person's response to a `PromptRequest`. It repeats the id, so that an answer can never reach another question. */
-export type PromptResult = { readonly inquiryId: InquiryId } & (AnsweredPrompt | NoAnswer);
+/** A question of a tool or of the assistant. */
+export interface QuestionRequest extends DecisionRequest {
+  readonly kind: "question";
+  /** The tool's id for the question. */
+  readonly questionId: string;
+}
 
-/** A person answered. */
-export interface AnsweredPrompt {
+/** A call that runs only if a person approves it: the answer is true or false. */
+export interface PermissionRequest extends DecisionRequest {
+  readonly kind: "permission";
+  /** Open the arguments in an editor right away. */
+  readonly isEditing: boolean;
+  /** Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. Absent if they cannot be edited. */
+  readonly check?: (edited: JsonObject) => Promise<string | undefined>;
+}
+
+/** A tool's result that the model sees only if a person approves it: the answer is true or false. */
+export interface DeliveryRequest extends DecisionRequest {
+  readonly kind: "delivery";
+  readonly content: string;
+  readonly isError: boolean;
+  /** Open the result in an editor right away. */
+  readonly isEditing: boolean;
+}
+
+/** A call that may or may not have run: the answer is `run`, `skip`, or its result in the person's words. */
+export interface DoubtRequest extends DecisionRequest {
+  readonly kind: "in_doubt";
+}
+
+/** Several questions of one call, asked together in this order. */
+export interface FormRequest extends RequestBase {
+  readonly kind: "form";
+  readonly fields: readonly QuestionRequest[];
+}
+
+/** A person's response. It repeats the id, so that an answer can never reach another request. */
+export type PromptResult = { readonly inquiryId: InquiryId } & (
+  AnsweredPrompt | AnsweredForm | NoAnswer
+);
+
+/** A person decided. */
+export interface AnsweredPrompt extends Reply {
   readonly type: "answered";
-  readonly answer: Json;
-  /** The person wants the answer reused until the turn ends. Ignored unless `canRemember`. */
-  readonly isRemembered?: boolean;
-  /** A comment that the person added to the answer. */
-  readonly note?: string;
-  /** Who answered, for the record. Replaces the turn's `userName`. */
+  /** Who decided, for the record. Replaces the turn's `userName`. */
   readonly userName?: string;
 }
 
-/** How any prompt can end without an answer. */
+/** A form is answered as a whole, with one result per field, or not at all. */
+export interface AnsweredForm {
+  readonly type: "form";
+  readonly results: readonly PromptResult[];
+  /** Who filled it in, unless the result of a field says otherwise. */
+  readonly userName?: string;
+}
+
+/** The ways in which any prompt can end without an answer. */
 export type NoAnswer =
-  /**
-   * The person decided not to answer. `userName` is recorded with a denied permission or delivery; the record
-   * of a cancelled question names no one.
-   */
+  /** The person decided not to answer. `userName` is recorded with a denied permission or delivery. */
   | { readonly type: "cancelled"; readonly userName?: string }
   /** The prompt ended in any other way, for example because the window closed. The request stays open. */
   | { readonly type: "interrupted" }
@@ -119,72 +170,6 @@ export type NoAnswerReason =
   /** As if `canAsk` had returned false: `detached` applies. */
   | "unavailable";
 
-/** Several questions of one call, asked together in this order. */
-export interface FormRequest extends PromptBase {
-  readonly fields: readonly PromptRequest[];
-}
-
-/** A form is answered as a whole, with one result per field, or not at all. */
-export type FormResult =
-  | {
-      readonly type: "answered";
-      readonly results: readonly PromptResult[];
-      /** Who filled it in, unless the result of a field says otherwise. */
-      readonly userName?: string;
-    }
-  | NoAnswer;
-
-/** Where a tool comes from. */
-export type ToolOrigin =
-  | { readonly type: "builtin" }
-  | { readonly type: "local" }
-  | { readonly type: "mcp"; readonly server: string };
-
-/** A call that runs only if a person approves it. */
-export interface PermissionRequest extends PromptBase {
-  readonly origin: ToolOrigin;
-  readonly arguments: JsonObject;
-  /** Open the arguments in an editor right away. */
-  readonly isEditing: boolean;
-  /** The decision can be for every call to this tool until the turn ends (`isRemembered`). */
-  readonly canRemember: boolean;
-  /** Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. */
-  readonly check: (edited: JsonObject) => Promise<string | undefined>;
-}
-
-/** A person's response to a `PermissionRequest`. */
-export type PermissionResult =
-  | {
-      readonly type: "run";
-      readonly isRemembered?: boolean;
-      /** Set if the person edited them; they have passed `check`. */
-      readonly arguments?: JsonObject;
-      readonly userName?: string;
-    }
-  | {
-      readonly type: "skip";
-      readonly isRemembered?: boolean;
-      /** For the model. */
-      readonly reason?: string;
-      readonly userName?: string;
-    }
-  | NoAnswer;
-
-/** A tool's result that the model sees only if a person approves it. */
-export interface DeliveryRequest extends PromptBase {
-  readonly content: string;
-  readonly isError: boolean;
-  /** Open the result in an editor right away. */
-  readonly isEditing: boolean;
-}
-
-/** A person's response to a `DeliveryRequest`. */
-export type DeliveryResult =
-  /** `content` is set if the person edited it. */
-  | { readonly type: "deliver"; readonly content?: string; readonly userName?: string }
-  | { readonly type: "withhold"; readonly userName?: string }
-  | NoAnswer;
-
 /**
  * Answers that were given before the turn: in a file, in an earlier run, or by a program. They come after what
  * the person has said for the whole turn, and before the config and the person. Methods never throw.
@@ -195,10 +180,16 @@ export interface AnswerSource {
    * `detached` settings are.
    */
   readonly isComplete: boolean;
-  findAnswer(asked: CallToDecide & { readonly question: Question }): Given<GivenReply>;
-  findPermission(asked: CallToDecide): Given<GivenPermission>;
-  findDelivery(asked: CallToDecide & { readonly result: ToolResult }): Given<GivenDelivery>;
+  find(asked: DecisionToGive): Given;
 }
+
+/** Something to decide, for which an answer may have been given. */
+export type DecisionToGive = CallToDecide &
+  (
+    | { readonly kind: "question" | "in_doubt"; readonly question: Question }
+    | { readonly kind: "permission" }
+    | { readonly kind: "delivery"; readonly result: ToolResult }
+  );
 
 /** A call about which something has to be decided. */
 export interface CallToDecide {
@@ -208,32 +199,12 @@ export interface CallToDecide {
   readonly arguments: JsonObject;
 }
 
-/** Undefined if there is no answer. `later`: there is one that cannot be used, so the question stays open. */
-export type Given<Value> = GivenBy<Value> | "later" | undefined;
+/** Undefined if there is no answer. `later`: there is one that cannot be used, so the decision waits. */
+export type Given = GivenReply | "later" | undefined;
 
-/** With who gave it, for the record. */
-export type GivenBy<Value> = Value & { readonly decidedBy: Decider };
-
-/** The answer to a question. It is checked like any other. */
-export interface GivenReply {
-  readonly answer: Json;
-  readonly note?: string;
-}
-
-/** Whether a call may run. */
-export interface GivenPermission {
-  readonly isApproved: boolean;
-  /** Run it with these instead. */
-  readonly arguments?: JsonObject;
-  /** Why not, for the model. */
-  readonly reason?: string;
-}
-
-/** Whether the model may see a result. */
-export interface GivenDelivery {
-  readonly isApproved: boolean;
-  /** Deliver this instead. */
-  readonly content?: string;
+/** With who gave it, for the record. It is checked like any other. */
+export interface GivenReply extends Omit<Reply, "isRemembered"> {
+  readonly decidedBy: Decider;
 }
 
 /** Lets a person choose what to do about interrupted work. The work continues while the menu is open. */

@@ -3,6 +3,7 @@
  * fit. Read from the record alone, so that every process judges alike.
  */
 import { explainMisfit } from "../tool/index.ts";
+import { ACTIONS, type AnswerEvent } from "./decision.ts";
 import type {
   ConversationEvent,
   Decider,
@@ -12,9 +13,6 @@ import type {
 } from "./event.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import { type PendingItem, pendingOf, readTurnProgress } from "./turn-progress.ts";
-
-/** What answers a question, or decides about a call. */
-export type AnswerEvent = InquiryResponse | PermissionDecision;
 
 /**
  * A secret on its way to the tool that asked for it. Printing it, or turning it into JSON, does not show it: only
@@ -109,6 +107,7 @@ export function isAnswer(event: ConversationEvent): event is AnswerEvent {
 
 /** Two answers with the same key in one turn answer the same. */
 export function waitingKey(event: AnswerEvent): string {
+  if (event.type === "inquiry_response") return event.id;
   return event.id ?? JSON.stringify([event.toolCallId, event.action]);
 }
 
@@ -129,8 +128,6 @@ export function deciderOf(event: AnswerEvent): Decider | undefined {
 const SECRET_ELSEWHERE = "a secret can only be answered where the turn runs";
 const NOT_REMEMBERED = "this answer cannot be remembered";
 const NO_NOTE = "this question takes no note";
-
-const ACTIONS = { permission: "run", delivery: "deliver", in_doubt: "rerun" } as const;
 
 function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem): boolean {
   if (event.type === "inquiry_response") return kind === "question" && id === event.id;

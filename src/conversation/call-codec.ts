@@ -5,6 +5,7 @@ import {
   booleanField,
   isJsonArray,
   isJsonObject,
+  type Json,
   type JsonObject,
   objectField,
   oneOf,
@@ -19,6 +20,7 @@ import type {
   InquiryId,
   PermissionDecision,
   PermissionRequestEvent,
+  ToolCallResponse,
   ToolResult,
 } from "./event.ts";
 import { parseDecider, parseDigest, parseSubject } from "./inquiry-codec.ts";
@@ -54,19 +56,29 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
 function parseCause(
   shape: Shape,
   decidedBy: Decider,
-): Pick<PermissionDecision, "cause" | "reason"> {
+): Pick<PermissionDecision, "cause" | "problem" | "reason"> {
   const reason = optionalString(shape, "reason");
   const given = reason === undefined ? {} : { reason };
   const { cause, decision } = shape.value;
   const known = CAUSES.find((each) => each === cause);
-  if (known !== undefined) return { ...given, cause: known };
+  if (known !== undefined) {
+    const problem = optionalString(shape, "problem");
+    return { ...given, cause: known, ...(problem !== undefined && { problem }) };
+  }
   if (decidedBy.kind !== "policy" || decision !== "denied") return given;
   if (reason === EARLIER_TIMEOUT) return { cause: "timed_out" };
   const isDetached = /\.detached\.(run|deliver)$/.test(decidedBy.key);
   return { ...given, cause: isDetached ? "unavailable" : "skipped" };
 }
 
-const CAUSES = ["skipped", "unavailable", "timed_out"] as const satisfies readonly DenialCause[];
+const CAUSES = [
+  "skipped",
+  "unavailable",
+  "timed_out",
+  "closed",
+  "prompt_failed",
+  "subject_unstable",
+] as const satisfies readonly DenialCause[];
 const EARLIER_TIMEOUT = "No one answered in time.";
 
 export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEvent, "timestamp"> {
@@ -121,6 +133,18 @@ function withSize(block: JsonObject): JsonObject {
 
 export function blocksToJson({ blocks }: Pick<ToolResult, "blocks">): JsonObject {
   return blocks === undefined ? {} : { blocks: blocks.map(blockToJson) };
+}
+
+export function parseAdded(value: Json | undefined): Pick<ToolCallResponse, "added"> {
+  if (!isJsonObject(value)) return {};
+  const { before, after } = value;
+  return typeof before === "number" && typeof after === "number"
+    ? { added: { before, after } }
+    : {};
+}
+
+export function addedToJson({ added }: Pick<ToolCallResponse, "added">): JsonObject {
+  return added === undefined ? {} : { added: { ...added } };
 }
 
 export function resultToJson(

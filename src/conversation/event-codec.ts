@@ -20,9 +20,11 @@ import {
   unknownFields,
 } from "../util/index.ts";
 import {
+  addedToJson,
   blocksToJson,
   blocksToPlainJson,
   type Notation,
+  parseAdded,
   parsePermissionDecision,
   parsePermissionRequest,
   parseResult,
@@ -166,6 +168,7 @@ const OUTCOME_KEYS = [
   "answer_reason",
   "answered_by",
   "reason",
+  "problem",
 ];
 
 const SUBJECT_KEYS = [
@@ -175,6 +178,7 @@ const SUBJECT_KEYS = [
   "origin",
   "folder",
   "replaces",
+  "person",
 ];
 
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
@@ -218,19 +222,21 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     }),
   },
   tool_call_response: {
-    keys: knownKeys("id", "content", "is_error", "blocks"),
+    keys: knownKeys("id", "content", "is_error", "blocks", "added"),
     parse: (shape) => ({
       type: "tool_call_response",
       id: stringField(shape, "id"),
       ...parseResult(shape),
+      ...parseAdded(shape.value["added"]),
     }),
     toJson: (event, notation) => ({
       id: event.id,
       content: notation.text(event.content),
       is_error: event.isError,
       ...notation.blocks(event),
+      ...addedToJson(event),
     }),
-    mirror: blocksToJson,
+    mirror: (event) => ({ ...blocksToJson(event), ...addedToJson(event) }),
   },
   inquiry_request: {
     keys: knownKeys(
@@ -250,7 +256,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     mirror: inquiryRequestMirror,
   },
   inquiry_escalation: {
-    keys: knownKeys("id", ...OUTCOME_KEYS, "problem", "deadline"),
+    keys: knownKeys("id", ...OUTCOME_KEYS, "deadline"),
     parse: parseInquiryEscalation,
     toJson: inquiryEscalationToJson,
   },
@@ -318,6 +324,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "decided_by",
       "reason",
       "cause",
+      "problem",
       "digest",
     ),
     parse: parsePermissionDecision,
@@ -332,6 +339,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       decided_by: deciderToJson(event.decidedBy),
       ...(event.reason !== undefined && { reason: event.reason }),
       ...(event.cause !== undefined && { cause: event.cause }),
+      ...(event.problem !== undefined && { problem: event.problem }),
       ...(event.digest !== undefined && { digest: event.digest }),
     }),
   },

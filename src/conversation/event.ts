@@ -81,6 +81,14 @@ export interface ToolCallRequest extends EventBase {
 export interface ToolCallResponse extends EventBase, ToolResult {
   readonly type: "tool_call_response";
   readonly id: string;
+  /** How many characters jp has added before and after the tool's own result. */
+  readonly added?: AddedText;
+}
+
+/** What of a result is jp's own, in characters. */
+export interface AddedText {
+  readonly before: number;
+  readonly after: number;
 }
 
 /** The digest of what is decided, and those of its parts, so that what differs can be named. */
@@ -102,6 +110,8 @@ export interface DecisionSubject {
   readonly folder?: string;
   /** The request whose decision was made void: this asks again. */
   readonly replaces?: InquiryId;
+  /** A person had decided, so that neither a model nor a default may do it now. */
+  readonly isForPerson?: boolean;
 }
 
 /** A tool or the assistant asks a question. */
@@ -131,8 +141,6 @@ export type InquiryEscalation = EventBase & {
   readonly type: "inquiry_escalation";
   /** The id of the request. */
   readonly id: InquiryId;
-  /** Why there is no answer, in words. */
-  readonly problem?: string;
   /** Of the person. Replaces that of the request. */
   readonly deadline?: Timestamp;
 } & InquiryOutcome;
@@ -161,7 +169,12 @@ export type InquiryOutcome =
     }
   /** The tool got the answer, but it is a secret and not in the record. */
   | { readonly outcome: "redacted"; readonly answeredBy?: Decider }
-  | { readonly outcome: "cancelled"; readonly reason: CancellationReason };
+  | {
+      readonly outcome: "cancelled";
+      readonly reason: CancellationReason;
+      /** Details of the reason, in words. */
+      readonly problem?: string;
+    };
 
 /** What a person may decide about a call. */
 export type PermissionAction =
@@ -245,20 +258,28 @@ export interface PermissionDecision extends EventBase {
   readonly decidedBy: Decider;
   /** The person's own words. */
   readonly reason?: string;
-  /** Why a policy denied it. */
+  /** Why it was denied, other than by a person's no. */
   readonly cause?: DenialCause;
+  /** Details of the cause, in words. */
+  readonly problem?: string;
   /** Of the subject that was decided: with the edited arguments, if they were edited. */
   readonly digest?: string;
 }
 
-/** Why a policy denied what a person would have decided. */
+/** Why something was denied, other than by a person's no. */
 export type DenialCause =
   /** The config skips it. */
   | "skipped"
   /** No person could be asked. */
   | "unavailable"
   /** No person answered in time. */
-  | "timed_out";
+  | "timed_out"
+  /** The person closed the prompt. */
+  | "closed"
+  /** The prompt could not be shown. */
+  | "prompt_failed"
+  /** What was to be decided kept changing. */
+  | "subject_unstable";
 
 /** A decision no longer counts, because what was decided has changed since. It is asked again under a new id. */
 export interface DecisionVoid extends EventBase {

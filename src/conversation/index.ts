@@ -17,6 +17,7 @@ export {
   parseConversationId,
 } from "./conversation-id.ts";
 export {
+  type AddedText,
   type CancellationReason,
   type ChatRequest,
   type ChatResponse,
@@ -59,6 +60,20 @@ export {
   recordFiles,
 } from "./message-file.ts";
 export {
+  ACTIONS,
+  type AnswerEvent,
+  type CallDecisionKind,
+  type Decidable,
+  type DecisionKind,
+  explainReply,
+  isActing,
+  questionAbout,
+  type Reply,
+  type ReplyOrCancel,
+  replyToEvent,
+  RERUN_ANSWERS,
+} from "./decision.ts";
+export {
   type CallSubject,
   changedParts,
   digestCall,
@@ -76,7 +91,6 @@ export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { deadlineOf, isOverdue, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
-  type AnswerEvent,
   type AnswerProblem,
   deciderOf,
   findAnswerTo,
@@ -94,7 +108,6 @@ export {
   type CallProgress,
   changedSince,
   describeOpenTurn,
-  isActing,
   newCall,
   type OpenTurnState,
   type PendingItem,

@@ -109,6 +109,7 @@ export function parseSubject(shape: Shape): DecisionSubject {
     ...(isJsonObject(origin) && parseOrigin(origin)),
     ...(folder !== undefined && { folder }),
     ...(replaces !== undefined && { replaces: replaces as InquiryId }), // Branded where it is read.
+    ...(value["person"] === true && { isForPerson: true }),
   };
 }
 
@@ -132,9 +133,10 @@ function parseOrigin(raw: JsonObject): Pick<DecisionSubject, "origin"> {
 }
 
 export function subjectToJson(event: DecisionSubject): JsonObject {
-  const { subject, origin, folder, replaces } = event;
+  const { subject, origin, folder, replaces, isForPerson } = event;
   return {
     ...(replaces !== undefined && { replaces }),
+    ...(isForPerson === true && { person: true }),
     ...(origin !== undefined && { origin: { ...origin } }),
     ...(folder !== undefined && { folder }),
     ...(subject !== undefined && {
@@ -163,21 +165,18 @@ function parseDeadline({ value }: Shape): { readonly deadline?: Timestamp } {
 }
 
 export function parseInquiryEscalation(shape: Shape): Omit<InquiryEscalation, "timestamp"> {
-  const problem = optionalString(shape, "problem");
   return {
     type: "inquiry_escalation",
     id: stringField(shape, "id") as InquiryId, // Branded where it is read.
-    ...(problem !== undefined && { problem }),
     ...parseDeadline(shape),
     ...parseOutcome(shape),
   };
 }
 
 export function inquiryEscalationToJson(event: InquiryEscalation): JsonObject {
-  const { problem, deadline } = event;
+  const { deadline } = event;
   return {
     ...outcomeToJson(event),
-    ...(problem !== undefined && { problem }),
     ...(deadline !== undefined && { deadline }),
   };
 }
@@ -238,7 +237,10 @@ export function inquiryResponseMirror(event: InquiryResponse): JsonObject {
 }
 
 function outcomeDetails(event: InquiryOutcome): JsonObject {
-  if (event.outcome === "cancelled") return { reason: cancellationTag(event.reason) };
+  if (event.outcome === "cancelled") {
+    const { reason, problem } = event;
+    return { reason: cancellationTag(reason), ...(problem !== undefined && { problem }) };
+  }
   return {
     ...(event.outcome === "answered" && answerDetails(event)),
     ...(event.answeredBy !== undefined && { answered_by: deciderToJson(event.answeredBy) }),
@@ -264,7 +266,10 @@ function parseOutcome(shape: Shape): InquiryOutcome {
   }
   const isFlat = value["outcome"] === undefined && value["answer"] !== undefined;
   const outcome = isFlat ? "answered" : parseOutcomeTag(shape);
-  if (outcome === "cancelled") return { outcome, reason: parseReason(shape) };
+  if (outcome === "cancelled") {
+    const problem = optionalString(shape, "problem");
+    return { outcome, reason: parseReason(shape), ...(problem !== undefined && { problem }) };
+  }
   const answeredBy =
     value["answered_by"] == null
       ? {}

@@ -3,6 +3,7 @@
  * its process has died are continued from the same reading.
  */
 import type { JsonObject } from "../util/index.ts";
+import { type CallDecisionKind, type DecisionKind, isActing } from "./decision.ts";
 import type {
   AttemptStart,
   ConversationEvent,
@@ -59,6 +60,8 @@ export interface CallProgress {
 export interface PermissionProgress {
   readonly request?: PermissionRequestEvent;
   readonly decision?: PermissionDecision;
+  /** Set if that no longer counts, and it has not been asked again yet. */
+  readonly madeVoid?: DecisionVoid;
 }
 
 /** A call that has just been made. */
@@ -69,7 +72,7 @@ export function newCall(request: ToolCallRequest): CallProgress {
 
 /** Something that waits for a person. */
 export interface PendingItem {
-  readonly kind: "question" | "permission" | "delivery" | "in_doubt";
+  readonly kind: DecisionKind;
   /** Unique among what waits in the turn. */
   readonly id: InquiryId;
   readonly tool: string;
@@ -160,11 +163,6 @@ export function pendingOf(
   });
 }
 
-/** Whether a yes to the question makes the tool do something. What the assistant itself asks is only a question. */
-export function isActing({ question, source }: Pick<InquiryRequest, "question" | "source">): boolean {
-  return question.acts === true || (question.exclusive && source.source !== "assistant");
-}
-
 /** Undefined if it is asked for the first time. */
 export function changedSince(
   { voids }: Pick<CallProgress, "voids">,
@@ -174,7 +172,7 @@ export function changedSince(
 }
 
 function pendingPermission(
-  kind: "permission" | "delivery" | "in_doubt",
+  kind: CallDecisionKind,
   call: CallProgress,
   { request, decision }: PermissionProgress = {},
 ): readonly PendingItem[] {
@@ -408,7 +406,7 @@ function findPermission(
     } else if (event.type === "permission_decision" && event.action === action) {
       progress = { ...progress, decision: event };
     } else if (event.type === "decision_void" && event.id === progress?.request?.id) {
-      progress = undefined;
+      progress = { madeVoid: event };
     }
   }
   return progress;

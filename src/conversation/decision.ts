@@ -1,0 +1,169 @@
+/**
+ * The four kinds of decisions, as data: how each is put as a question, and how what someone says becomes an event. A
+ * prompt, a command line, the desk and a file of answers all go through here, so that the record has one form.
+ */
+import {
+  explainMisfit,
+  type InquiryQuestion,
+  isOther,
+  type Question,
+  selectQuestion,
+} from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
+import type {
+  Decider,
+  InquiryId,
+  InquiryOutcome,
+  InquiryRequest,
+  InquiryResponse,
+  PermissionAction,
+  PermissionDecision,
+  ToolResult,
+} from "./event.ts";
+import type { Timestamp } from "./timestamp.ts";
+
+/** Whatever waits for someone: a question, whether a call may run, who sees its result, a call that may have run. */
+export type DecisionKind = "question" | CallDecisionKind;
+
+/** A decision about a call itself. */
+export type CallDecisionKind = "permission" | "delivery" | "in_doubt";
+
+/** As the record calls them. */
+export const ACTIONS = {
+  permission: "run",
+  delivery: "deliver",
+  in_doubt: "rerun",
+} as const satisfies Record<CallDecisionKind, PermissionAction>;
+
+/** The words of whoever decides, wherever they come from: a prompt, a command line, the desk. */
+export interface Reply {
+  /** True or false for a permission or a delivery; `run`, `skip` or a result for a call in doubt. */
+  readonly answer: Json;
+  /** The answer holds until the turn ends. */
+  readonly isRemembered?: boolean;
+  /** A comment on the answer, if the question takes one, or the reason for a no. */
+  readonly note?: string;
+  /** For a permission: run the call with these instead. */
+  readonly arguments?: JsonObject;
+  /** For a delivery: show the model this instead. */
+  readonly content?: string;
+}
+
+/** A reply, or that there will be none: a question is cancelled, and anything else denied. */
+export type ReplyOrCancel = Reply | { readonly isCancelled: true };
+
+/** A decision as far as its answer depends on it. */
+export interface Decidable {
+  readonly kind: DecisionKind;
+  readonly id: InquiryId;
+  readonly tool: string;
+  readonly toolCallId: string;
+  readonly question: InquiryQuestion;
+  /** Of the subject. */
+  readonly digest: string | undefined;
+  /** For a delivery: the result that waits. */
+  readonly result?: ToolResult | undefined;
+}
+
+/** What answers a question, or decides about a call. */
+export type AnswerEvent = InquiryResponse | PermissionDecision;
+
+/** The options for a call in doubt. Any other text is the result. */
+export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
+
+/** A decision about a call, put as a question. */
+export function questionAbout(kind: CallDecisionKind, tool: string): Question {
+  const base = { exclusive: true, persistence: "none", acts: kind !== "delivery" } as const;
+  if (kind === "in_doubt") {
+    const text = `${tool} was cut off while it was running, and may or may not have finished. What now?`;
+    return selectQuestion("rerun", text, {
+      options: [
+        { value: RERUN_ANSWERS.rerun, description: "run it again" },
+        { value: RERUN_ANSWERS.skip, description: "continue without it" },
+      ],
+      allowsOther: true,
+      ...base,
+    });
+  }
+  const text = kind === "delivery" ? `Show the model the result of ${tool}?` : `Run ${tool}?`;
+  return { id: ACTIONS[kind], text, answerType: { type: "boolean" }, ...base };
+}
+
+/** Why a reply cannot be used. Undefined if it can. */
+export function explainReply({ question }: Pick<Decidable, "question">, reply: ReplyOrCancel) {
+  return "isCancelled" in reply ? undefined : explainMisfit(question.answerType, reply.answer);
+}
+
+/** The event that records a reply. */
+export function replyToEvent(
+  decidable: Decidable,
+  reply: ReplyOrCancel,
+  { by, at }: { readonly by: Decider; readonly at: Timestamp },
+): AnswerEvent {
+  const { kind, id, tool, toolCallId, digest } = decidable;
+  const digested = digest === undefined ? {} : { digest };
+  const isKept = by.kind === "user" && "answer" in reply && reply.isRemembered === true;
+  const decidedBy: Decider = isKept ? { ...by, scope: "turn" } : by;
+  if (kind === "question") {
+    const outcome = toOutcome(decidable, reply, decidedBy);
+    return { type: "inquiry_response", timestamp: at, id, ...digested, ...outcome };
+  }
+  const about = { id, toolCallId, tool, action: ACTIONS[kind], decidedBy };
+  const decision = toDecision(kind, decidable, reply);
+  return { type: "permission_decision", timestamp: at, ...about, ...decision, ...digested };
+}
+
+/** The record never has a secret, but that it was given. */
+function toOutcome(
+  { question }: Decidable,
+  reply: ReplyOrCancel,
+  answeredBy: Decider,
+): InquiryOutcome {
+  if ("isCancelled" in reply) return { outcome: "cancelled", reason: "user" };
+  const { answerType } = question;
+  if (answerType.type === "secret") return { outcome: "redacted", answeredBy };
+  const { answer, note = "" } = reply;
+  const isOwn = answerType.type === "select" && isOther(answerType, answer);
+  return {
+    outcome: "answered",
+    answer,
+    ...(note !== "" && { note }),
+    ...(isOwn && { isOther: true }),
+    answeredBy,
+  };
+}
+
+type Decided = Pick<
+  PermissionDecision,
+  "decision" | "reason" | "cause" | "arguments" | "result"
+>;
+
+function toDecision(
+  kind: CallDecisionKind,
+  { result }: Decidable,
+  reply: ReplyOrCancel,
+): Decided {
+  if ("isCancelled" in reply) return { decision: "denied", cause: "closed" };
+  const { answer, note = "", content, arguments: edited } = reply;
+  if (kind === "in_doubt") {
+    return rerunDecision(typeof answer === "string" ? answer : JSON.stringify(answer));
+  }
+  const reason = note === "" ? {} : { reason: note };
+  if (answer !== true) return { decision: "denied", ...reason };
+  if (edited !== undefined) return { decision: "edited", ...reason, arguments: edited };
+  const isEdited = content !== undefined && content !== result?.content;
+  if (!isEdited) return { decision: "approved", ...reason };
+  return { decision: "edited", ...reason, result: { isError: result?.isError ?? false, content } };
+}
+
+/** What an answer about a call in doubt decides. */
+function rerunDecision(answer: string): Decided {
+  if (answer === RERUN_ANSWERS.rerun) return { decision: "approved" };
+  if (answer === RERUN_ANSWERS.skip) return { decision: "denied" };
+  return { decision: "edited", result: { content: answer, isError: false } };
+}
+
+/** Whether a yes to the question makes the tool do something. What the assistant itself asks is only a question. */
+export function isActing({ question, source }: Pick<InquiryRequest, "question" | "source">): boolean {
+  return question.acts === true || (question.exclusive && source.source !== "assistant");
+}
