@@ -1,29 +1,27 @@
 /**
  * What a turn remembers. All of it can be rebuilt from the events of the turn, except what it waits for.
  */
-import type {
-  ConversationEvent,
-  Decider,
-  InquiryId,
-  InquiryRequest,
-  InquiryResponse,
-  PermissionDecision,
+import {
+  type AnswerEvent,
+  type ConversationEvent,
+  deciderOf,
+  type InquiryId,
+  type InquiryRequest,
+  isAnswer,
+  type PermissionAction,
+  permissionId,
+  type PermissionRequestEvent,
 } from "../conversation/index.ts";
 import type { Json } from "../util/index.ts";
 import { WaitingList } from "./waiting.ts";
 
+/** An answer that a person gave for the whole turn: to a question, or whether a tool may run. */
 export interface RememberedAnswer {
   readonly answer: Json;
   /** The inquiry in which the person gave it. */
-  readonly from: InquiryId;
+  readonly from: string;
   /** Who gave it, if they have a name. */
   readonly name?: string;
-}
-
-export interface RememberedPermission {
-  readonly isApproved: boolean;
-  /** The call for which the person gave it. */
-  readonly from: string;
 }
 
 /** Something that was denied only because no person could be asked. */
@@ -32,11 +30,17 @@ export interface DetachedDenial {
   readonly what: "permission" | "question" | "delivery";
 }
 
+type Requested = InquiryRequest | PermissionRequestEvent;
+
+/** The part of a request that says what an answer to it may cover. */
+type Covered =
+  | Pick<InquiryRequest, "type" | "question" | "questionId" | "subject" | "origin">
+  | Pick<PermissionRequestEvent, "type" | "action" | "subject" | "origin">;
+
 /** The inquiry ids of a turn, and the answers and permissions that a person gave for all of it. */
 export class TurnState {
   readonly #inquiryIds = new Set<InquiryId>();
   readonly #answers = new Map<string, RememberedAnswer>();
-  readonly #permissions = new Map<string, RememberedPermission>();
   readonly #denials = new Map<string, DetachedDenial>();
   readonly waiting = new WaitingList();
   #automaticAnswers = 0;
@@ -45,49 +49,61 @@ export class TurnState {
   static fromEvents(events: Iterable<ConversationEvent>): TurnState {
     const state = new TurnState();
     const toolOf = new Map<string, string>();
-    const requests = new Map<string, InquiryRequest>();
+    const requests = new Map<string, Requested>();
     for (const event of events) {
       if (event.type === "tool_call_request") toolOf.set(event.id, event.name);
-      if (event.type === "permission_request") state.#inquiryIds.add(event.id);
-      if (event.type === "inquiry_request") {
+      if (event.type === "inquiry_request" || event.type === "permission_request") {
         state.#inquiryIds.add(event.id);
         requests.set(event.id, event);
       }
-      if (event.type === "inquiry_response") {
-        if (isAutomatic(event)) state.#automaticAnswers += 1;
-        const { source, toolCallId = "", questionId } = requests.get(event.id) ?? {};
-        // Two calls may share an id, so the source is the better witness if it names the tool.
-        const tool = source?.source === "tool" ? source.name : toolOf.get(toolCallId);
-        if (tool !== undefined && questionId !== undefined) {
-          state.rememberAnswer(tool, questionId, event);
-        }
-      }
-      if (event.type === "permission_decision") state.rememberPermission(event);
+      if (!isAnswer(event)) continue;
+      if (isAutomatic(event)) state.#automaticAnswers += 1;
+      const request = event.id === undefined ? undefined : requests.get(event.id);
+      if (request === undefined) continue;
+      const tool = toolIn(request) ?? toolOf.get(request.toolCallId ?? "");
+      if (tool !== undefined) state.remember(tool, request, event);
     }
     return state;
   }
 
   /** Call and question ids may contain dots, so a count per question could produce the same id twice. */
   nextInquiryId(toolCallId: string, questionId: string): InquiryId {
-    for (let attempt = 1; ; attempt += 1) {
-      const id = mintInquiryId(toolCallId, questionId, attempt);
+    // Branded where it is created. Opaque to everyone else.
+    return this.#nextId((count) => `${toolCallId}.${questionId}.${count}` as InquiryId);
+  }
+
+  /** For a request about the call itself. Questions have ids of another form, so that each are counted from 1. */
+  nextPermissionId(toolCallId: string, action: PermissionAction): InquiryId {
+    return this.#nextId((count) => permissionId(toolCallId, action, count));
+  }
+
+  #nextId(mint: (count: number) => InquiryId): InquiryId {
+    for (let count = 1; ; count += 1) {
+      const id = mint(count);
       if (this.#inquiryIds.has(id)) continue;
       this.#inquiryIds.add(id);
       return id;
     }
   }
 
-  findAnswer(tool: string, questionId: string): RememberedAnswer | undefined {
-    return this.#answers.get(key(tool, questionId));
+  /** Undefined unless a person has answered the same before, for the whole turn. */
+  find(tool: string, request: Covered): RememberedAnswer | undefined {
+    const key = memoryKey(tool, request);
+    return key === undefined ? undefined : this.#answers.get(key);
   }
 
-  /** Takes any recorded response, and keeps it only if a person gave it for the whole turn. */
-  rememberAnswer(tool: string, questionId: string, response: InquiryResponse): void {
-    if (response.outcome !== "answered" || !isForTurn(response.answeredBy)) return;
-    const { answer, id: from, answeredBy } = response;
-    const named =
-      answeredBy?.kind === "user" && answeredBy.name !== undefined ? { name: answeredBy.name } : {};
-    this.#answers.set(key(tool, questionId), { answer, from, ...named });
+  /** Takes any recorded answer, and keeps it only if a person gave it for the whole turn. */
+  remember(tool: string, request: Requested, event: AnswerEvent): void {
+    const by = deciderOf(event);
+    const key = memoryKey(tool, request);
+    if (by?.kind !== "user" || by.scope !== "turn" || key === undefined) return;
+    const { id: from } = request;
+    const named = by.name === undefined ? {} : { name: by.name };
+    if (event.type === "permission_decision") {
+      this.#answers.set(key, { answer: event.decision !== "denied", from, ...named });
+    } else if (event.outcome === "answered") {
+      this.#answers.set(key, { answer: event.answer, from, ...named });
+    }
   }
 
   /** Counts an answer without a person, before it is given. Returns false if `max` is reached. */
@@ -103,36 +119,41 @@ export class TurnState {
   }
 
   addDenial(denial: DetachedDenial): void {
-    this.#denials.set(key(denial.tool, denial.what), denial);
-  }
-
-  findPermission(tool: string): RememberedPermission | undefined {
-    return this.#permissions.get(tool);
-  }
-
-  /** Takes any recorded decision, and keeps it only if a person made it for the whole turn. */
-  rememberPermission({ tool, toolCallId, action, ...event }: PermissionDecision): void {
-    if (action !== "run" || !isForTurn(event.decidedBy)) return;
-    const isApproved = event.decision !== "denied";
-    this.#permissions.set(tool, { isApproved, from: toolCallId });
+    this.#denials.set(JSON.stringify([denial.tool, denial.what]), denial);
   }
 }
 
-/** The only place that creates inquiry ids. Treat them as opaque. */
-function mintInquiryId(toolCallId: string, questionId: string, attempt: number): InquiryId {
-  return `${toolCallId}.${questionId}.${attempt}` as InquiryId; // Branded where it is created.
+/** Two calls may share an id, so what the request says is the better witness. */
+function toolIn(request: Requested): string | undefined {
+  if (request.type === "permission_request") return request.tool;
+  return request.source.source === "tool" ? request.source.name : undefined;
 }
 
-/** Whether no person gave the answer. */
-export function isAutomatic(response: InquiryResponse): boolean {
-  return response.outcome !== "cancelled" && response.answeredBy?.kind !== "user";
+/** The parts of a subject that say which tool it is. */
+const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
+
+/**
+ * What an answer for the whole turn covers: the same tool from the same source, and of its questions those that the prompt
+ * named, or those with the same words. Undefined if nothing else is covered.
+ */
+function memoryKey(tool: string, request: Covered): string | undefined {
+  const { subject, origin } = request;
+  if (subject === undefined) return undefined;
+  const source = TOOL_PARTS.map((part) => subject.parts[part] ?? "");
+  if (request.type === "permission_request") {
+    return request.action === "run" ? JSON.stringify(["run", tool, source]) : undefined;
+  }
+  const { questionId, question } = request;
+  const { rememberAs, text } = question;
+  if (rememberAs === undefined) return JSON.stringify(["text", tool, source, questionId, text]);
+  // The tools that ship with jp share what they say a yes covers.
+  return origin?.type === "builtin"
+    ? JSON.stringify(["shared", rememberAs])
+    : JSON.stringify(["label", tool, source, questionId, rememberAs]);
 }
 
-function isForTurn(decider: Decider | undefined): boolean {
-  return decider?.kind === "user" && decider.scope === "turn";
-}
-
-/** Names may contain any separator, so a pair is joined as JSON. */
-function key(first: string, second: string): string {
-  return JSON.stringify([first, second]);
+/** Whether no person gave the answer to a question. */
+export function isAutomatic(event: AnswerEvent): boolean {
+  if (event.type !== "inquiry_response" || event.outcome === "cancelled") return false;
+  return event.answeredBy?.kind !== "user";
 }

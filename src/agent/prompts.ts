@@ -1,29 +1,33 @@
 /**
  * Prompts: what a person is asked with, and who answers. They always close, whatever the program's own prompter does.
  */
-import type { ToolSettings } from "../config/index.ts";
 import {
-  type CallProgress,
   type Decider,
   explainPerson,
   type InquiryEscalation,
   type InquiryRequest,
+  isActing,
   isSameName,
+  type PermissionRequestEvent,
+  questionAbout,
   withEscalation,
 } from "../conversation/index.ts";
-import { type Clock, isJsonObject } from "../util/index.ts";
+import { checkArguments } from "../executor/index.ts";
+import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
+import { assertNever, type Clock, isJsonObject, type JsonObject } from "../util/index.ts";
+import { type Asked, toolCallIdOf } from "./asked.ts";
+import type { TurnContext } from "./context.ts";
 import { warnOnce } from "./observer.ts";
 import type {
-  FormResult,
   AnsweredPrompt,
+  FormRequest,
   NoAnswer,
   NoAnswerReason,
-  PromptBase,
   Prompter,
   PromptRequest,
+  PromptResult,
+  RequestBase,
 } from "./ports.ts";
-import type { AskedQuestion } from "./asked-question.ts";
-import type { TurnContext } from "./context.ts";
 
 /** The person whom the prompter asks. The result of a prompt may say who that was. */
 export function personOf(
@@ -44,25 +48,15 @@ export function canReach(
   return prompter.canReach?.(name) === true;
 }
 
-/** What becomes of something that a person would decide. `detached` is what the config says if none can. */
-export function withoutAnswer<Mode extends string>(
-  { answers, prompter }: Pick<TurnContext, "answers" | "prompter">,
-  { progress }: { readonly progress: CallProgress },
-  detached: Mode,
-): Mode | "ask" | "defer" {
-  if (answers?.isComplete === true) return "defer";
-  return prompter.canAsk(progress.request.id) ? "ask" : detached;
-}
-
 /** Whether the answer is from someone who may not answer, which the program is told. */
 export function isFromOther(
   context: Pick<TurnContext, "prompter" | "userName">,
-  request: InquiryRequest,
+  request: Pick<RequestBase, "inquiryId" | "for">,
   answered: AnsweredPrompt,
 ): boolean {
   const why = explainPerson(request.for, personOf(context, answered).name);
   if (why === undefined) return false;
-  warnOnce(`An answer to ${request.id} was ignored`)(why);
+  warnOnce(`An answer to ${request.inquiryId} was ignored`)(why);
   return true;
 }
 
@@ -74,66 +68,90 @@ export function isUserOf(
   return userName !== undefined && name !== undefined && isSameName(userName, name);
 }
 
-/** What every request to a person has. */
-function promptBase(
+/** A decision as it was recorded, and as it is shown. */
+export interface ShownDecision {
+  readonly request: InquiryRequest | PermissionRequestEvent;
+  readonly escalation: InquiryEscalation | undefined;
+  readonly changed: readonly string[] | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The request that a prompter gets. */
+export function promptRequest(
   { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
-  asked: Omit<PromptBase, "conversation" | "allowsLater" | "label">,
-): PromptBase {
-  const label = defaultLabel(asked);
-  return { ...asked, label, conversation: journal.conversation, allowsLater };
+  asked: Asked,
+  { request, escalation, changed, signal }: ShownDecision,
+): Exclude<PromptRequest, FormRequest> {
+  const { name: tool } = asked.tool.settings;
+  const source = sourceOf(asked);
+  const { origin, folder, subject } = request;
+  const base = {
+    inquiryId: request.id,
+    conversation: journal.conversation,
+    toolCallId: toolCallIdOf(asked),
+    tool,
+    ...(origin !== undefined && { origin }),
+    ...(folder !== undefined && { folder }),
+    arguments: asked.arguments,
+    source,
+    label: defaultLabel({ source, tool }),
+    signal,
+    allowsLater,
+    acts: request.type === "inquiry_request" ? isActing(request) : asked.kind !== "delivery",
+    ...(changed !== undefined && { changed }),
+    digest: subject?.digest ?? "",
+  };
+  if (asked.kind === "question") {
+    const { question } = asked;
+    const { promptLabel: label = base.label } = asked.tool.settings.questions.get(question.id) ?? {};
+    const person = request.type === "inquiry_request" ? request.for : undefined;
+    return {
+      ...base,
+      kind: asked.kind,
+      label,
+      question: escalation === undefined ? question : withEscalation(question, escalation),
+      questionId: question.id,
+      canRemember: canRemember(question),
+      ...(person !== undefined && { for: person }),
+    };
+  }
+  const question = questionAbout(asked.kind, tool);
+  switch (asked.kind) {
+    case "in_doubt":
+      return { ...base, kind: asked.kind, question, canRemember: false };
+    case "delivery": {
+      const { content, isError } = asked.result;
+      const isEditing = asked.tool.settings.result === "edit";
+      const shown = { question, canRemember: false, content, isError, isEditing };
+      return { ...base, kind: asked.kind, ...shown };
+    }
+    case "permission": {
+      const { settings, description } = asked.tool;
+      const check = async (edited: JsonObject) => {
+        const checked = await checkArguments(description, edited);
+        return checked.ok ? undefined : checked.message;
+      };
+      const shown = { question, canRemember: settings.run === "ask", check };
+      return { ...base, kind: asked.kind, ...shown, isEditing: settings.run === "edit" };
+    }
+    default:
+      return assertNever(asked);
+  }
 }
 
-/** A request about a call itself. Unlike a question's, its source is not recorded. */
-export function aboutCall(
-  context: TurnContext,
-  { progress, tool }: AskedCall,
-  {
-    by,
-    ...asked
-  }: Pick<PromptBase, "inquiryId" | "signal"> & { readonly by: "assistant" | "tool" },
-): PromptBase {
-  const { name } = tool.settings;
-  const source = by === "tool" ? { source: by, name } : { source: by };
-  return promptBase(context, { ...asked, toolCallId: progress.request.id, tool: name, source });
-}
-
-interface AskedCall {
-  readonly progress: Pick<CallProgress, "request">;
-  readonly tool: { readonly settings: Pick<ToolSettings, "name"> };
+function sourceOf(asked: Asked): InquirySource {
+  if (asked.kind === "question") return asked.source;
+  if (asked.kind === "permission") return { source: "assistant" };
+  return { source: "tool", name: asked.tool.settings.name };
 }
 
 /** Who asks, if the config does not say. */
-export function defaultLabel({ source, tool }: Pick<PromptBase, "source" | "tool">): string {
+export function defaultLabel({ source, tool }: Pick<RequestBase, "source" | "tool">): string {
   return source.source === "assistant" ? "assistant" : tool;
 }
 
-/** A recorded question, as a prompter shows it. */
-export function questionRequest(
-  context: TurnContext,
-  { question, tool, source, toolCallId }: AskedQuestion,
-  { request, signal, escalation }: AskedAs,
-): PromptRequest {
-  const { name, questions } = tool.settings;
-  const { id: inquiryId, for: person } = request;
-  const base = promptBase(context, { inquiryId, signal, toolCallId, tool: name, source });
-  const { promptLabel: label = base.label } = questions.get(question.id) ?? {};
-  return {
-    ...base,
-    label,
-    question: escalation === undefined ? question : withEscalation(question, escalation),
-    questionId: question.id,
-    canRemember: canRemember(question),
-    ...(person !== undefined && { for: person }),
-  };
-}
-
-interface AskedAs extends Pick<PromptBase, "signal"> {
-  readonly request: InquiryRequest;
-  readonly escalation: InquiryEscalation | undefined;
-}
-
 /** A secret is never remembered. */
-export function canRemember({ persistence, answerType }: AskedQuestion["question"]): boolean {
+export function canRemember({ persistence, answerType }: InquiryQuestion): boolean {
   return persistence === "turn" && answerType.type !== "secret";
 }
 
@@ -145,8 +163,7 @@ export const CLOSING_MS = 2000;
  * `interrupted`, and what it returns later is ignored. Its `canAsk` and `canReach` never throw.
  */
 export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
-  const { unavailableBecause } = prompter;
-  const askForm = prompter.askForm?.bind(prompter);
+  const { unavailableBecause, showsForms } = prompter;
   const reach = prompter.canReach?.bind(prompter);
   const warn = warnOnce("The prompter's canAsk failed");
   const warnOfReach = warnOnce("The prompter's canReach failed");
@@ -161,48 +178,36 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
       return false;
     }
   };
-  const close = <Result extends { readonly type: string }>(
-    { signal }: PromptBase,
-    decisions: readonly Result["type"][],
-    ask: () => Promise<Result>,
-  ) => untilClosed(ask, decisions, { signal, clock });
   return {
     get channel() {
       return prompter.channel;
     },
     ...(unavailableBecause !== undefined && { unavailableBecause }),
+    ...(showsForms !== undefined && { showsForms }),
     canAsk: (toolCallId) => isTrue(() => prompter.canAsk(toolCallId), warn),
     ...(reach !== undefined && {
       canReach: (name) => isTrue(() => reach(name), warnOfReach),
     }),
-    ask: async (request) => {
-      const result = await close(request, ["answered"], () => prompter.ask(request));
-      return result ?? { ...INTERRUPTED, inquiryId: request.inquiryId };
-    },
-    ...(askForm !== undefined && {
-      askForm: async (request) =>
-        (await close(request, ["answered"], async () => withResults(await askForm(request)))) ??
-        INTERRUPTED,
-    }),
-    askPermission: async (request) =>
-      (await close(request, ["run", "skip"], () => prompter.askPermission(request))) ?? INTERRUPTED,
-    askDelivery: async (request) =>
-      (await close(request, ["deliver", "withhold"], () => prompter.askDelivery(request))) ??
-      INTERRUPTED,
+    ask: async (request) =>
+      (await untilClosed(prompter, request, clock)) ?? {
+        ...INTERRUPTED,
+        inquiryId: request.inquiryId,
+      },
   };
 }
 
 const INTERRUPTED: NoAnswer = { type: "interrupted" };
 
 /**
- * Undefined if the prompt was closed from outside without a decision, however it reports that. `decisions` are
- * the types of results that are one. Throws what the prompt throws otherwise.
+ * Undefined if the prompt was closed from outside without a decision, however it reports that. Throws what the prompt
+ * throws otherwise.
  */
-async function untilClosed<Result extends { readonly type: string }>(
-  ask: () => Promise<Result>,
-  decisions: readonly string[],
-  { signal, clock }: Pick<PromptBase, "signal"> & { readonly clock: Clock },
-): Promise<Result | undefined> {
+async function untilClosed(
+  prompter: Prompter,
+  request: PromptRequest,
+  clock: Clock,
+): Promise<PromptResult | undefined> {
+  const { signal } = request;
   const settled = new AbortController();
   const abandoned = Promise.withResolvers<undefined>();
   const abandon = () => abandoned.resolve(undefined);
@@ -212,10 +217,10 @@ async function untilClosed<Result extends { readonly type: string }>(
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    const result = await Promise.race([ask(), abandoned.promise]);
+    const result = await Promise.race([prompter.ask(request), abandoned.promise]);
     if (result === undefined && signal.aborted) return undefined;
-    const given = known(result, decisions);
-    const isOpen = !decisions.includes(given.type) && given.type !== "later";
+    const given = knownResult(request, result);
+    const isOpen = !isDecided(given) && given.type !== "later";
     return signal.aborted && isOpen ? undefined : given;
   } catch (error) {
     if (signal.aborted) return undefined;
@@ -226,31 +231,48 @@ async function untilClosed<Result extends { readonly type: string }>(
   }
 }
 
-const NO_ANSWER: readonly NoAnswer["type"][] = ["cancelled", "interrupted", "later", "unanswered"];
+/** Some prompters report that they were closed as a no, which is not the person's decision then. */
+function isDecided(result: PromptResult): boolean {
+  return result.type === "answered" || result.type === "form";
+}
+
+const TYPES: readonly PromptResult["type"][] = [
+  "answered",
+  "form",
+  "cancelled",
+  "interrupted",
+  "later",
+  "unanswered",
+];
 const REASONS: readonly NoAnswerReason[] = ["timed_out", "unavailable"];
 
 /** Programs without types may return anything, which must not pass for a decision, nor spoil the record. */
-function known<Result extends { readonly type: string }>(
-  result: Result | undefined,
-  types: readonly string[],
-): Result {
-  const given: unknown = result;
-  if (result === undefined || typeof given !== "object" || given === null || !("type" in given)) {
+function knownResult(request: PromptRequest, given: unknown): PromptResult {
+  if (!isJsonObject(given) || !("type" in given)) {
     throw new Error("the prompter returned no result");
   }
-  const { type } = result;
-  if (!types.includes(type) && !NO_ANSWER.some((each) => each === type)) {
-    throw new Error(`the prompter returned a result of an unknown type: ${JSON.stringify(type)}`);
+  const type = TYPES.find((each) => each === given["type"]);
+  if (type === undefined || (type === "answered" && request.kind === "form")) {
+    throw new Error(
+      `the prompter returned a result of an unknown type: ${JSON.stringify(given["type"])}`,
+    );
   }
-  if (type === "unanswered" && !REASONS.some((each) => "reason" in given && each === given.reason))
+  if (type === "unanswered" && !REASONS.some((each) => each === given["reason"])) {
     throw new Error("the prompter returned an unknown reason for having no answer");
-  return withKnownFields(result);
+  }
+  const result = withKnownFields(given) as unknown as PromptResult; // Its fields have been checked.
+  if (result.type !== "form") return result;
+  if (request.kind !== "form") throw new Error("the prompter returned a form for one question");
+  if (!Array.isArray(result.results)) throw new Error("the prompter returned no results");
+  const [first] = request.fields;
+  if (first === undefined) return result;
+  return { ...result, results: result.results.map((each) => knownResult(first, each)) };
 }
 
 const TEXTS = new Set(["inquiryId", "userName", "note", "reason", "content"]);
 
 /** Without optional fields that are `null`, as JSON from a web page may have them. */
-function withKnownFields<Result extends object>(result: Result): Result {
+function withKnownFields(result: JsonObject): JsonObject {
   const fields = Object.entries(result).filter(
     ([key, value]) => key === "answer" || (value !== undefined && value !== null),
   );
@@ -262,26 +284,14 @@ function withKnownFields<Result extends object>(result: Result): Result {
       throw new Error("the prompter returned arguments that are not an object");
     }
   }
-  return Object.fromEntries(fields) as Result; // Its required fields are never null.
-}
-
-/** A form whose fields have known results too. */
-function withResults(form: FormResult): FormResult {
-  const given: unknown = form;
-  if (!isJsonObject(given) || form.type !== "answered") return form;
-  if (!Array.isArray(given["results"])) throw new Error("the prompter returned no results");
-  return { ...form, results: form.results.map((result) => known(result, ["answered"])) };
+  return Object.fromEntries(fields);
 }
 
 /** A prompter for non-interactive runs. `canAsk` is false, so nothing else is called. */
 export const noPrompter: Prompter = {
   channel: "none",
   canAsk: () => false,
-  ask: rejectPrompt,
-  askPermission: rejectPrompt,
-  askDelivery: rejectPrompt,
+  ask: async () => {
+    throw new Error("no prompter is available");
+  },
 };
-
-async function rejectPrompt(): Promise<never> {
-  throw new Error("no prompter is available");
-}

@@ -1,19 +1,20 @@
 /**
- * Who answers a question. One pure function decides (`decideRoute`); the caller records the question before, and
- * checks and records the answer after.
+ * Routes a decision: who makes it, or what. One pure function does (`decideRoute`), for all four kinds. The caller records
+ * the request before, and checks and records the answer after.
  */
 import type { QuestionTarget, ToolSettings } from "../config/index.ts";
 import {
   type Decider,
+  type DenialCause,
   type InquiryEscalation,
-  type InquiryId,
   type InquiryOutcome,
   isSameName,
   type KnownCancellationReason,
   mayAnswer,
+  questionAbout,
 } from "../conversation/index.ts";
 import { answerFits, type Question, withoutOther } from "../tool/index.ts";
-import type { Json } from "../util/index.ts";
+import { assertNever, type Json } from "../util/index.ts";
 import {
   configuredAnswerInvalid,
   givenAnswerInvalid,
@@ -24,13 +25,28 @@ import {
   PERSON_UNAVAILABLE,
   timedOut,
 } from "./model-texts.ts";
-import type { Given, GivenBy, GivenReply } from "./ports.ts";
+import type { DecisionToGive, Given, GivenReply } from "./ports.ts";
 import { canReach } from "./prompts.ts";
-import type { AskedQuestion } from "./asked-question.ts";
+import { type Asked, toolCallIdOf } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { RememberedAnswer } from "./memory.ts";
 
-export interface RouteInput {
+/** What the route of a decision depends on. */
+export type RouteInput = QuestionRouteInput | CallRouteInput;
+
+interface AnyRouteInput {
+  /** Takes an answer that was given before the turn. Called only if nothing remembered applies. */
+  readonly takeGiven?: (() => Given) | undefined;
+  /** Only what was given before the turn answers in place of a person. */
+  readonly isGivenOnly?: boolean | undefined;
+  /** Whether a person can be asked; if there is a name, that person. */
+  readonly canAsk: boolean;
+  /** The deadline has passed. */
+  readonly isOverdue?: boolean | undefined;
+}
+
+export interface QuestionRouteInput extends AnyRouteInput {
+  readonly kind?: "question";
   /** With the configured `exclusive` applied. */
   readonly question: Question;
   /** A prompt for a model: no person is asked, and the `detached` settings do not apply. */
@@ -41,27 +57,45 @@ export interface RouteInput {
   readonly settings: Pick<ToolSettings, "name" | "questions" | "detached">;
   /** An answer that a person gave earlier, for the whole turn. */
   readonly remembered: RememberedAnswer | undefined;
-  /** Takes an answer that was given before the turn. Called only if nothing remembered applies. */
-  readonly takeGiven?: () => Given<GivenReply>;
-  /** Only what was given before the turn answers in place of a person. */
-  readonly isGivenOnly?: boolean;
   /** The name of the only person who may answer. */
   readonly for?: string | undefined;
-  /** Whether a person can be asked; if there is a name, that person. */
-  readonly canAsk: boolean;
-  /** Why not, for the model. */
+  /** A person had answered, so that neither a model nor a default may. */
+  readonly isForPerson?: boolean | undefined;
+  /** Why no one can be asked, for the model. */
   readonly unavailableBecause?: string | undefined;
   /** Set if a model was asked, and left the question to a person. */
   readonly escalation?: InquiryEscalation | undefined;
-  /** The deadline has passed. */
-  readonly isOverdue?: boolean;
 }
+
+/** For a decision about a call itself. */
+export type CallRouteInput = AnyRouteInput &
+  (
+    | {
+        readonly kind: "permission" | "in_doubt";
+        readonly settings: Pick<ToolSettings, "name" | "run" | "detached">;
+        /** A decision of a person for the whole turn. */
+        readonly remembered?: RememberedAnswer | undefined;
+      }
+    | {
+        readonly kind: "delivery";
+        readonly settings: Pick<ToolSettings, "name" | "result" | "detached">;
+      }
+  );
 
 export type AssistantTarget = Extract<QuestionTarget, { type: "assistant" }>;
 
 export type Route =
-  | { readonly type: "remembered"; readonly answer: Json; readonly from: InquiryId }
-  | ({ readonly type: "given" } & GivenBy<GivenReply>)
+  | { readonly type: "remembered"; readonly answer: Json; readonly from: string }
+  | ({ readonly type: "given" } & GivenReply)
+  /** A setting of the tool decides about the call. */
+  | {
+      readonly type: "policy";
+      readonly isApproved: boolean;
+      /** Below `conversation.tools.<name>`. */
+      readonly key: PolicyKey;
+      /** Set if it is denied. */
+      readonly cause?: DenialCause;
+    }
   | { readonly type: "configured"; readonly answer: Json; readonly key: string }
   | { readonly type: "default"; readonly answer: Json }
   | { readonly type: "person" }
@@ -84,7 +118,11 @@ export type Route =
       readonly reason: KnownCancellationReason;
       /** For the model, as the result of the call. */
       readonly message: string;
+      /** Why, in words, if the reason alone does not say it. */
+      readonly problem?: string;
     };
+
+export type PolicyKey = "run" | "result" | "detached.run" | "detached.deliver";
 
 /** A tool that ignores its answer and asks again is stopped after this many. */
 const MAX_AUTOMATIC_ANSWERS = 3;
@@ -93,37 +131,109 @@ const MAX_AUTOMATIC_ANSWERS = 3;
 const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 
 /** For whom it is, and what has come of asking so far. */
-interface SoFar extends Pick<RouteInput, "for" | "escalation" | "isOverdue"> {
+export interface SoFar {
+  readonly for?: string | undefined;
+  readonly escalation?: InquiryEscalation | undefined;
+  readonly isForPerson?: boolean | undefined;
+  readonly isOverdue?: boolean | undefined;
   /** The prompter has found that it cannot reach anyone. */
-  readonly isUnavailable?: boolean;
+  readonly isUnavailable?: boolean | undefined;
 }
 
-/** Who answers it now. That may change while it waits. */
-export function routeQuestion(
-  context: Pick<TurnContext, "answers" | "state" | "prompter" | "userName">,
-  { question, tool, toolCallId, prompt, arguments: args, automaticAnswers }: AskedQuestion,
+/** Who decides it now. That may change while it waits. */
+export function routeOf(
+  context: Pick<TurnContext, "answers" | "prompter" | "userName">,
+  asked: Asked,
+  remembered: RememberedAnswer | undefined,
   { isUnavailable = false, ...soFar }: SoFar,
 ): Route {
-  const { answers, state, prompter } = context;
-  const { settings } = tool;
-  const asked = { tool: settings.name, toolCallId, arguments: args, question };
-  return decideRoute({
-    question,
-    isModelPrompt: prompt !== undefined,
-    automaticAnswers,
-    settings,
-    remembered: state.findAnswer(settings.name, question.id),
-    ...(answers !== undefined && {
-      takeGiven: () => answers.findAnswer(asked),
-      isGivenOnly: answers.isComplete,
-    }),
+  const { answers, prompter } = context;
+  const toolCallId = toolCallIdOf(asked);
+  const common = {
+    takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked)),
+    isGivenOnly: answers?.isComplete,
     canAsk: !isUnavailable && prompter.canAsk(toolCallId) && canReach(context, soFar.for),
-    unavailableBecause: prompter.unavailableBecause,
-    ...soFar,
-  });
+    isOverdue: soFar.isOverdue,
+  };
+  if (asked.kind === "question") {
+    const { question, prompt, automaticAnswers, tool } = asked;
+    return decideRoute({
+      ...common,
+      ...soFar,
+      question,
+      isModelPrompt: prompt !== undefined,
+      automaticAnswers,
+      settings: tool.settings,
+      remembered,
+      unavailableBecause: prompter.unavailableBecause,
+    });
+  }
+  if (asked.kind === "delivery") {
+    return decideRoute({ ...common, kind: asked.kind, settings: asked.tool.settings });
+  }
+  const { kind, tool } = asked;
+  return decideRoute({ ...common, kind, settings: tool.settings, remembered });
+}
+
+/** As an `AnswerSource` is told of it. */
+function toGive(asked: Asked): DecisionToGive {
+  const { name: tool } = asked.tool.settings;
+  const about = { tool, toolCallId: toolCallIdOf(asked), arguments: asked.arguments };
+  switch (asked.kind) {
+    case "question":
+      return { ...about, kind: asked.kind, question: asked.question };
+    case "in_doubt":
+      return { ...about, kind: asked.kind, question: questionAbout(asked.kind, tool) };
+    case "delivery":
+      return { ...about, kind: asked.kind, result: asked.result };
+    case "permission":
+      return { ...about, kind: asked.kind };
+    default:
+      return assertNever(asked);
+  }
 }
 
 export function decideRoute(input: RouteInput): Route {
+  return input.kind === undefined || input.kind === "question"
+    ? routeQuestion(input)
+    : routeCall(input);
+}
+
+/** A policy decides where the config leaves nothing to ask, and where there is no one to ask. */
+function routeCall(input: CallRouteInput): Route {
+  const settled = settledByConfig(input);
+  if (settled !== undefined) return settled;
+  if (input.kind === "permission" && input.remembered !== undefined) {
+    const { answer, from } = input.remembered;
+    return { type: "remembered", answer, from };
+  }
+  const given = input.takeGiven?.();
+  if (given === "later") return { type: "deferred" };
+  if (given !== undefined) return { type: "given", ...given };
+  const key = input.kind === "delivery" ? "result" : "run";
+  if (input.isOverdue === true) return { type: "policy", isApproved: false, key, cause: "timed_out" };
+  if (input.isGivenOnly === true) return { type: "deferred" };
+  if (input.canAsk) return { type: "person" };
+  const { detached } = input.settings;
+  const mode = input.kind === "delivery" ? detached.deliver : detached.run;
+  if (mode === "defer") return { type: "deferred" };
+  const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
+  // To run a call again that may have run already takes a person.
+  const isApproved = mode !== "deny" && input.kind !== "in_doubt";
+  return isApproved
+    ? { type: "policy", isApproved, key: policy }
+    : { type: "policy", isApproved, key: policy, cause: "unavailable" };
+}
+
+function settledByConfig(input: CallRouteInput): Route | undefined {
+  const key = input.kind === "delivery" ? "result" : "run";
+  const mode = input.kind === "delivery" ? input.settings.result : input.settings.run;
+  if (mode === "skip") return { type: "policy", isApproved: false, key, cause: "skipped" };
+  const isUnattended = mode === "unattended" && input.kind !== "in_doubt";
+  return isUnattended ? { type: "policy", isApproved: true, key } : undefined;
+}
+
+function routeQuestion(input: QuestionRouteInput): Route {
   const { question, isModelPrompt = false, settings, remembered, canAsk } = input;
   const { takeGiven, isGivenOnly = false } = input;
   const { name: tool } = settings;
@@ -137,7 +247,8 @@ export function decideRoute(input: RouteInput): Route {
   const target = targetFor(input, wanted);
   const isSecret = question.answerType.type === "secret";
   const isForOne = input.for !== undefined && isUser(target);
-  const requiresPerson = isSecret || question.exclusive || isForOne;
+  const requiresPerson =
+    isSecret || question.exclusive || isForOne || input.isForPerson === true;
 
   if (remembered !== undefined && canReuse(input, remembered)) {
     return { type: "remembered", answer: remembered.answer, from: remembered.from };
@@ -168,14 +279,14 @@ export function decideRoute(input: RouteInput): Route {
 
 /** The record says for whom a question is, whatever the config says by now. */
 function targetFor(
-  { for: name }: Pick<RouteInput, "for">,
+  { for: name }: Pick<QuestionRouteInput, "for">,
   target: QuestionTarget = { type: "user" },
 ): QuestionTarget {
   if (name === undefined || isSameName(target.user ?? "", name)) return target;
   return { type: "user", user: name };
 }
 
-function canReuse(input: RouteInput, { answer, name }: RememberedAnswer): boolean {
+function canReuse(input: QuestionRouteInput, { answer, name }: RememberedAnswer): boolean {
   const { persistence, answerType } = input.question;
   if (answerType.type === "secret" || persistence !== "turn") return false;
   return answerFits(answerType, answer) && mayAnswer(input.for, name);
@@ -189,8 +300,8 @@ function isForModelOnly(target: QuestionTarget): boolean {
   return target.type === "assistant" && target.escalates !== true;
 }
 
-/** Silence is no answer. Only the config can give one for it. */
-function routeOverdue(input: Overdue & Pick<RouteInput, "settings">): Route {
+/** No response is not an answer. Only the config can give one for it. */
+function routeOverdue(input: Overdue & Pick<QuestionRouteInput, "settings">): Route {
   const outcome = settleOverdue(input);
   if (outcome === undefined) return { type: "escalated" };
   if (outcome.outcome === "answered") return { type: "default", answer: outcome.answer };
@@ -198,18 +309,22 @@ function routeOverdue(input: Overdue & Pick<RouteInput, "settings">): Route {
 }
 
 /** A question whose deadline has passed. Without settings, it is refused. */
-export interface Overdue extends Pick<RouteInput, "question" | "isModelPrompt" | "escalation"> {
+export interface Overdue extends Pick<
+  QuestionRouteInput,
+  "question" | "isModelPrompt" | "escalation" | "isForPerson"
+> {
   readonly settings?: Pick<ToolSettings, "questions">;
 }
 
 /** How it ends. Undefined if a person is asked instead of the model that was too slow. */
 export function settleOverdue(overdue: Overdue): OverdueOutcome | undefined {
-  const { question, settings, escalation, isModelPrompt = false } = overdue;
+  const { question, settings, escalation, isModelPrompt = false, isForPerson = false } = overdue;
   const { onTimeout = "deny", target } = settings?.questions.get(question.id) ?? {};
   const { default: suggested, answerType } = question;
   const isForModel = target?.type === "assistant" && escalation === undefined && !isModelPrompt;
   if (onTimeout === "escalate" && isForModel) return undefined;
-  return onTimeout === "default" && answerType.type !== "secret" && isUsable(question, suggested)
+  const isDefault = onTimeout === "default" && answerType.type !== "secret" && !isForPerson;
+  return isDefault && isUsable(question, suggested)
     ? { outcome: "answered", answer: suggested, answeredBy: { kind: "default" } }
     : { outcome: "cancelled", reason: "timed_out" };
 }
@@ -221,7 +336,7 @@ function isUsable(question: Question, suggested: Json | undefined): suggested is
 }
 
 /** A person gave it, so it may be in their own words where the question allows that. */
-function useGiven(input: RouteInput, given: GivenBy<GivenReply>): Route {
+function useGiven(input: QuestionRouteInput, given: GivenReply): Route {
   const { question, settings } = input;
   const { decidedBy: by } = given;
   if (by.kind === "user" && !mayAnswer(input.for, by.name)) return { type: "deferred" };
@@ -240,7 +355,7 @@ function useConfigured(tool: string, question: Question, answer: Json): Route {
 }
 
 /** For a question meant for a person in a non-interactive run. */
-function routeDetached(input: RouteInput): Route {
+function routeDetached(input: QuestionRouteInput): Route {
   const { question, settings, escalation } = input;
   const mode = settings.detached.tool;
   // To ask a model again until one says yes would make the first one pointless.
@@ -256,7 +371,7 @@ function routeDetached(input: RouteInput): Route {
 /** A model can only be upheld in what it may say by itself: no. */
 function uphold(
   question: Question,
-  { name }: RouteInput["settings"],
+  { name }: QuestionRouteInput["settings"],
   escalation: InquiryEscalation,
 ): Route {
   if (escalation.outcome === "answered" && escalation.answeredBy !== undefined) {
@@ -266,11 +381,12 @@ function uphold(
   if (escalation.outcome === "cancelled" && escalation.reason === "timed_out") {
     return { type: "refused", reason: "timed_out", message: timedOut(name) };
   }
-  const message = inquiryFailed(name, question, escalation.problem ?? "");
-  return { type: "refused", reason: "backend_error", message };
+  const { problem = "" } = escalation.outcome === "cancelled" ? escalation : {};
+  const message = inquiryFailed(name, question, problem);
+  return { type: "refused", reason: "backend_error", message, problem };
 }
 
-function refuseDetached({ settings, unavailableBecause, for: name }: RouteInput): Route {
+function refuseDetached({ settings, unavailableBecause, for: name }: QuestionRouteInput): Route {
   const why = name === undefined ? unavailableBecause : PERSON_UNAVAILABLE;
   const message = noOneToAsk(settings.name, why);
   return { type: "refused", reason: "no_prompt_backend", message };

@@ -1,0 +1,74 @@
+/** What is asked about a call, with everything that is known of it before it is decided. */
+import type { ToolSettings } from "../config/index.ts";
+import type { CallProgress, InquiryId, InquiryPair, ToolResult } from "../conversation/index.ts";
+import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import type { CallBudget } from "./budget.ts";
+import type { CallableTool } from "./ports.ts";
+
+/** Something that has to be decided about a call. */
+export type Asked = AskedQuestion | AskedCall;
+
+export function toolCallIdOf(asked: Asked): string {
+  return asked.kind === "question" ? asked.toolCallId : asked.progress.request.id;
+}
+
+/** A call, as far as it has come. */
+export interface OpenCall {
+  readonly progress: CallProgress;
+  readonly tool: CallableTool;
+  /** Checked, with defaults filled in. */
+  readonly arguments: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+/** A decision about a call itself. */
+export type AskedCall =
+  | (OpenCall & { readonly kind: "permission" | "in_doubt" })
+  | (Omit<OpenCall, "tool"> & {
+      readonly kind: "delivery";
+      readonly tool: DeliveringTool;
+      readonly result: ToolResult;
+    });
+
+/** A result outlives its tool, which may be gone by now. */
+export interface DeliveringTool extends Partial<Pick<CallableTool, "describeSource">> {
+  readonly settings: Pick<ToolSettings, "name" | "result" | "detached">;
+}
+
+/** A question of a call. */
+export interface AskedQuestion {
+  readonly kind: "question";
+  readonly toolCallId: string;
+  readonly tool: CallableTool;
+  /** What the call runs with. */
+  readonly arguments: JsonObject;
+  readonly question: Question;
+  readonly source: InquirySource;
+  /** How many times in a row this call has had it answered without a person. */
+  readonly automaticAnswers: number;
+  /** The budget of the call. */
+  readonly budget: CallBudget;
+  /** A prompt for a model, which sees only this and nothing of the conversation. */
+  readonly prompt?: ModelPrompt;
+  /** Also aborted when the tool withdraws the question. */
+  readonly signal: AbortSignal;
+  /** Aborted when the tool withdraws the question. */
+  readonly withdrawn?: AbortSignal;
+  readonly state?: string;
+  readonly isBound?: boolean;
+  /** Set if an earlier process has recorded it. */
+  readonly recorded?: InquiryPair;
+  /** The request whose answer no longer counts: this asks again. */
+  readonly replaces?: Replaced;
+}
+
+/** An answer that no longer counts. */
+export interface Replaced {
+  readonly id: InquiryId;
+  readonly changed: readonly string[];
+  /** A person gave it, so that neither a model nor a default may give the next one. */
+  readonly isForPerson: boolean;
+  /** The event that says so is on record. */
+  readonly isRecorded: boolean;
+}

@@ -1,0 +1,746 @@
+/**
+ * Decisions: whatever waits for someone. One state machine for all four kinds, whose differences are in `KINDS`.
+ *
+ *   described ─► recorded ─► routed ─┬─► remembered, given beforehand, configured, default ─► checked ─► recorded
+ *      ▲             (policy: unasked)├─► model ─► escalated ─┐
+ *      │                  ▲          ├─► person ◄────────────┘   elsewhere: whoever answers first
+ *      │                  └──────────┴─── expired, unavailable
+ *      └── void: what was decided has changed          deferred: it waits on the record
+ *
+ * An answer is claimed (`WaitingItem`) before it is recorded, so that only one counts, wherever it comes from.
+ */
+import {
+  ACTIONS,
+  type AnswerEvent,
+  type AttemptStart,
+  type CallDecisionKind,
+  changedParts,
+  type Decider,
+  type DecisionSubject,
+  type DecisionVoid,
+  type DenialCause,
+  digestQuestion,
+  explainReply,
+  type InquiryEscalation,
+  type InquiryId,
+  type InquiryOutcome,
+  type InquiryRequest,
+  type InquiryResponse,
+  type KnownCancellationReason,
+  type PermissionDecision,
+  type PermissionRequestEvent,
+  questionAbout,
+  type Reply,
+  type ReplyOrCancel,
+  replyToEvent,
+  type SubjectDigest,
+  timestampFromDate,
+  type Timestamp,
+} from "../conversation/index.ts";
+import { checkArguments, type ModelReply } from "../executor/index.ts";
+import { explainMisfit, type Question, type ToolSource } from "../tool/index.ts";
+import { assertNever, type Json, messageOf } from "../util/index.ts";
+import { askModel } from "./ask-model.ts";
+import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
+import type { TurnContext } from "./context.ts";
+import { Deadline } from "./deadline.ts";
+import {
+  inquiryFailed,
+  INPUT_CANCELLED,
+  INTERRUPTED_AT_QUESTION,
+  promptFailed,
+  tooManyAnswers,
+} from "./model-texts.ts";
+import type {
+  AnsweredPrompt,
+  NoAnswerReason,
+  PromptRequest,
+  PromptResult,
+  QuestionRequest,
+} from "./ports.ts";
+import { canRemember, isFromOther, personOf, promptRequest } from "./prompts.ts";
+import { type PolicyKey, type Route, routeOf } from "./route.ts";
+import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
+import { describeCall, describeDecision } from "./subject.ts";
+import type { WaitingItem } from "./waiting.ts";
+
+/** How a decision ended, or that it has not. */
+export type Decided =
+  | DecidedHere
+  /** It stays open on the record, for another process. */
+  | { readonly type: "pending" }
+  /** The call was stopped first. */
+  | { readonly type: "stopped" };
+
+/** It has ended: here, elsewhere, or in an earlier process. */
+export interface DecidedHere {
+  readonly type: "decided";
+  readonly event: AnswerEvent;
+  /** What policy decides unasked is recorded with what follows from it. */
+  readonly isRecorded: boolean;
+  /** The answer, if it is a secret. */
+  readonly secret?: { readonly answer: Json; readonly note?: string };
+  /** Set if a model answered a prompt that the tool wrote for it. */
+  readonly reply?: ModelReply;
+  /** What the model is told, if the record alone does not say it. */
+  readonly message?: string;
+}
+
+/** Something has changed who decides, so it has to be routed again. */
+interface Rerouted {
+  readonly type: "rerouted";
+}
+
+export const PENDING = { type: "pending" } as const satisfies Decided;
+const STOPPED = { type: "stopped" } as const satisfies Decided;
+const REROUTED = { type: "rerouted" } as const satisfies Rerouted;
+
+type Request = InquiryRequest | PermissionRequestEvent;
+
+/** What the questions of one attempt have in common: the last answer lets the tool run again. */
+export interface Round {
+  /** How many of them have no answer. */
+  open: number;
+  /** The start of the next attempt is on record. */
+  isStarted: boolean;
+  /** Whether every decision that the next attempt relies on still counts, this one included. Never throws. */
+  isCurrent(request: InquiryRequest, response: InquiryResponse): Promise<boolean>;
+}
+
+/** What differs between the kinds of decisions about a call. */
+const KINDS = {
+  permission: { denial: "permission", promptName: "Permission" },
+  delivery: { denial: "delivery", promptName: "Delivery" },
+  in_doubt: { denial: undefined, promptName: "Permission" },
+} as const satisfies Record<
+  CallDecisionKind,
+  {
+    /** What is reported as denied if there was no one to ask. */
+    readonly denial: "permission" | "delivery" | undefined;
+    readonly promptName: "Permission" | "Delivery";
+  }
+>;
+
+/** Decides about a call: asks if need be, and waits. */
+export async function decideCall(context: TurnContext, asked: AskedCall): Promise<Decided> {
+  const { subject, source } = await describeDecision(context, asked);
+  using decision = new Decision(context, asked, { subject, ...shownSource(source) });
+  const decided = await decision.decide();
+  return decision.settle(decided);
+}
+
+function shownSource(source: ToolSource | undefined): Pick<DecisionSubject, "origin" | "folder"> {
+  const { origin, folder } = source ?? {};
+  return { ...(origin !== undefined && { origin }), ...(folder !== undefined && { folder }) };
+}
+
+/** Records questions before anything is decided about them, unless an earlier process has. Dispose of them afterwards. */
+export async function openQuestions(
+  context: TurnContext,
+  questions: readonly AskedQuestion[],
+  round: Round,
+): Promise<readonly Decision[]> {
+  const [first] = questions;
+  if (first === undefined) return [];
+  const { clock, journal, state } = context;
+  const timestamp = timestampFromDate(clock.now());
+  const call = await describeCall(context, first);
+  const opened = questions.map((asked) => {
+    const { recorded } = asked;
+    const own = toRequest(context, asked, timestamp);
+    const subject = digestQuestion(call, own);
+    const shown = { subject, ...shownSource(call.source) };
+    const isSame = recorded !== undefined && recorded.request.subject?.digest === subject.digest;
+    if (isSame) return { asked, shown, request: recorded.request, events: [] };
+    const replaced = asked.replaces ?? replacedBy(asked, subject);
+    const request: InquiryRequest = {
+      ...own,
+      id: state.nextInquiryId(asked.toolCallId, asked.question.id),
+      ...shown,
+      ...(replaced !== undefined && { replaces: replaced.id }),
+      ...(replaced?.isForPerson === true && { isForPerson: true }),
+    };
+    const isVoid = replaced !== undefined && !replaced.isRecorded;
+    const events = isVoid ? [voidEvent(replaced, timestamp), request] : [request];
+    return { asked, shown, request, events, changed: replaced?.changed };
+  });
+  const decisions = opened.map(
+    ({ asked, shown, request, changed }) =>
+      new Decision(context, asked, { ...shown, request, changed, round }),
+  );
+  const events = opened.flatMap((each) => each.events);
+  if (events.length > 0) await journal.record(...events);
+  return decisions;
+}
+
+/** What waits on record is about something else than what would be asked now. */
+function replacedBy({ recorded }: AskedQuestion, subject: SubjectDigest): AskedQuestion["replaces"] {
+  if (recorded === undefined) return undefined;
+  const { id, isForPerson = false } = recorded.request;
+  const changed = changesSince(recorded.request.subject, subject);
+  return { id, changed, isForPerson, isRecorded: false };
+}
+
+/** Older versions recorded no digest, so that nothing can be said about what has changed. */
+export function changesSince(
+  before: SubjectDigest | undefined,
+  now: SubjectDigest,
+): readonly string[] {
+  return before === undefined ? ["digest"] : changedParts(before, now);
+}
+
+export function voidEvent(
+  { id, changed }: Pick<DecisionVoid, "id" | "changed">,
+  timestamp: Timestamp,
+): DecisionVoid {
+  return { type: "decision_void", timestamp, id, changed };
+}
+
+/** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */
+function toRequest(
+  { clock }: TurnContext,
+  { question, tool, source, toolCallId, state, isBound, recorded }: AskedQuestion,
+  timestamp: Timestamp,
+): Omit<InquiryRequest, "id"> {
+  const { id: questionId, ...asked } = question;
+  const { deadlineMs, target } = tool.settings.questions.get(questionId) ?? {};
+  const person = recorded === undefined ? target?.user : recorded.request.for;
+  const now = clock.now().getTime();
+  return {
+    type: "inquiry_request",
+    timestamp,
+    source,
+    question: asked,
+    toolCallId,
+    questionId,
+    ...(state !== undefined && { state }),
+    ...(isBound === true && { isBound }),
+    ...(deadlineMs !== undefined && { deadline: timestampFromDate(new Date(now + deadlineMs)) }),
+    ...(person !== undefined && { for: person }),
+  };
+}
+
+interface OpenedDecision extends DecisionSubject {
+  readonly subject: SubjectDigest;
+  /** Of a question: it is on record. */
+  readonly request?: InquiryRequest;
+  readonly changed?: readonly string[] | undefined;
+  readonly round?: Round;
+}
+
+/** One decision, from its request to its end. */
+export class Decision implements Disposable {
+  readonly #context: TurnContext;
+  readonly #asked: Asked;
+  readonly #opened: OpenedDecision;
+  #request: Request | undefined;
+  #item: WaitingItem | undefined;
+  #changed: readonly string[] | undefined;
+  #deadline: Deadline | undefined;
+  #escalation: InquiryEscalation | undefined;
+  /** Set if the prompter said that no one will answer. */
+  #noAnswer: NoAnswerReason | undefined;
+
+  constructor(context: TurnContext, asked: Asked, opened: OpenedDecision) {
+    this.#context = context;
+    this.#asked = asked;
+    this.#opened = opened;
+    this.#changed = opened.changed;
+    const { request } = opened;
+    if (request === undefined || asked.kind !== "question") return;
+    this.#open(request);
+    this.#escalation = asked.recorded?.request === request ? asked.recorded.escalation : undefined;
+    const { deadline, timestamp } = this.#escalation ?? request;
+    if (deadline !== undefined) this.#deadline = new Deadline(context.clock, deadline, timestamp);
+  }
+
+  /** It no longer waits here. */
+  [Symbol.dispose](): void {
+    this.#deadline?.stop();
+    this.#item?.[Symbol.dispose]();
+  }
+
+  /** The id on record. Empty before it is recorded. */
+  get id(): string {
+    return this.#request?.id ?? "";
+  }
+
+  /** The name of the only person who may answer. */
+  get for(): string | undefined {
+    return this.#request?.type === "inquiry_request" ? this.#request.for : undefined;
+  }
+
+  /** Aborted when it must not wait here any longer, for whatever reason. */
+  get signal(): AbortSignal {
+    const { signal } = this.#asked;
+    const others = [this.#item?.signal, this.#deadline?.signal].filter((each) => each !== undefined);
+    return AbortSignal.any([signal, ...others]);
+  }
+
+  /** It was answered elsewhere, or not in time. In both cases its route is another one now. */
+  get hasChanged(): boolean {
+    return this.#item?.signal.aborted === true || this.#deadline?.signal.aborted === true;
+  }
+
+  /** Routes it and gets it decided. */
+  async decide(): Promise<Decided> {
+    const { signal } = this.#asked;
+    for (;;) {
+      if (signal.aborted) return this.cancel(stopCause(signal));
+      const decided = await this.follow(this.route());
+      if (decided.type !== "rerouted") return decided;
+    }
+  }
+
+  /** To be called once it no longer waits: an answer from elsewhere may have come after it was left for later. */
+  async settle(decided: Decided): Promise<Decided> {
+    return decided.type === "decided" || this.#item?.elsewhere === undefined
+      ? decided
+      : this.#endElsewhere(this.#item);
+  }
+
+  route(): Route {
+    if (this.#item?.elsewhere !== undefined) return { type: "elsewhere" };
+    const request = this.#request ?? this.#unrecorded();
+    const { name } = this.#asked.tool.settings;
+    return routeOf(this.#context, this.#asked, this.#context.state.find(name, request), {
+      for: this.for,
+      isForPerson: request.type === "inquiry_request" ? request.isForPerson : undefined,
+      escalation: this.#escalation,
+      isOverdue: this.#noAnswer === "timed_out" || this.#deadline?.signal.aborted === true,
+      isUnavailable: this.#noAnswer === "unavailable",
+    });
+  }
+
+  /** No person will answer, so that it takes another route. */
+  giveUp(reason: NoAnswerReason): void {
+    this.#noAnswer = reason;
+  }
+
+  /** Gets it decided by this route. Whatever asks someone is on record before. */
+  async follow(route: Route): Promise<Decided | Rerouted> {
+    if (route.type === "policy") return this.#decideByPolicy(route);
+    await this.#ensureRecorded();
+    switch (route.type) {
+      case "elsewhere":
+        return this.#item === undefined ? PENDING : this.#endElsewhere(this.#item);
+      case "person":
+        return this.#askPerson();
+      case "deferred":
+        return PENDING;
+      case "refused":
+        if (route.reason === "no_prompt_backend") this.#addDenial("question");
+        return this.#refuseBy(route);
+      case "escalated":
+        return this.#escalate({ outcome: "cancelled", reason: "timed_out" });
+      case "upheld":
+        // It was counted when the model was asked.
+        return this.#answer({ answer: false }, route.answeredBy, { why: route.answerReason });
+      case "given":
+        return this.#answerUncounted(route) ?? this.#answer(route, route.decidedBy);
+      case "remembered": {
+        const by: Decider = { kind: "remembered", from: route.from };
+        return this.#answerUncounted(route) ?? this.#answer({ answer: route.answer }, by);
+      }
+      case "configured": {
+        const by: Decider = { kind: "config", key: route.key };
+        return this.#answerUncounted(route) ?? this.#answer({ answer: route.answer }, by);
+      }
+      case "default":
+        return (
+          this.#answerUncounted(route) ?? this.#answer({ answer: route.answer }, { kind: "default" })
+        );
+      case "model":
+        return this.#answerUncounted(route) ?? this.#askModel(route);
+      default:
+        return assertNever(route);
+    }
+  }
+
+  /** Ends a question without an answer. `message` is for the model. */
+  async refuse(
+    reason: KnownCancellationReason,
+    message: string,
+    problem?: string,
+  ): Promise<Decided> {
+    const detail = problem === undefined || problem === "" ? {} : { problem };
+    return this.#endQuestion({ outcome: "cancelled", reason, ...detail }, { message });
+  }
+
+  /**
+   * Ends it because the call or the prompt was stopped. A question ends only by its tool or a person; anything else that
+   * is interrupted waits for another process.
+   */
+  async cancel(cause: StopCause): Promise<Decided> {
+    if (this.#item?.elsewhere !== undefined) return this.#endElsewhere(this.#item);
+    const asked = this.#asked;
+    if (asked.kind !== "question") {
+      if (asked.signal.aborted) return STOPPED;
+      return cause === "interrupted" ? PENDING : this.#decideBy({ isCancelled: true }, this.#person());
+    }
+    const isWithdrawn = asked.withdrawn?.aborted === true && asked.signal.aborted;
+    if (cause === "interrupted" && !isWithdrawn) return PENDING;
+    return this.#endQuestion({ outcome: "cancelled", reason: cause }, {});
+  }
+
+  /** The request for a prompter. */
+  toPrompt(signal: AbortSignal): Exclude<PromptRequest, { kind: "form" }> {
+    const request = this.#request;
+    if (request === undefined) throw new Error("it is not on record");
+    const [escalation, changed] = [this.#escalation, this.#changed];
+    return promptRequest(this.#context, this.#asked, { request, escalation, changed, signal });
+  }
+
+  /** The same for a field of a form. */
+  toField(signal: AbortSignal): QuestionRequest {
+    const prompt = this.toPrompt(signal);
+    if (prompt.kind !== "question") throw new Error("it is not a question");
+    return prompt;
+  }
+
+  /** Checks and records what a prompter returned. `signal` is the one that the prompter got. */
+  async accept(result: PromptResult, signal: AbortSignal): Promise<Decided | Rerouted> {
+    if (result.inquiryId !== this.id) return this.failPrompt("the answer is for another question");
+    if (this.#item?.elsewhere !== undefined) return this.#endElsewhere(this.#item);
+    if (result.type === "later") return PENDING;
+    if (result.type === "unanswered" && !signal.aborted) {
+      this.giveUp(result.reason);
+      return REROUTED;
+    }
+    if (result.type === "form") return this.failPrompt("the answer is for a form");
+    if (result.type !== "answered") {
+      const cause = promptCause(result, signal);
+      const isNamed = cause === "user" && result.type === "cancelled";
+      if (this.#asked.kind === "question" || !isNamed || this.#asked.signal.aborted) {
+        return this.cancel(cause);
+      }
+      return this.#decideBy({ isCancelled: true }, personOf(this.#context, result));
+    }
+    return this.#acceptAnswer(result, signal);
+  }
+
+  async failPrompt(message: string): Promise<Decided> {
+    const { kind } = this.#asked;
+    if (kind === "question") {
+      return this.refuse("backend_error", promptFailed("Question", message), message);
+    }
+    return this.#decideByPolicy({
+      isApproved: false,
+      key: kind === "delivery" ? "result" : "run",
+      cause: "prompt_failed",
+      problem: message,
+    });
+  }
+
+  #person(): Decider {
+    return personOf(this.#context);
+  }
+
+  async #askPerson(): Promise<Decided | Rerouted> {
+    const decided = await this.#context.prompts.run(
+      // While this waited, the person may have decided the same for the whole turn. Other routes are followed
+      // outside the queue, so that no prompt waits for them.
+      async (signal) => (this.route().type === "person" ? this.#prompt(signal) : REROUTED),
+      this.signal,
+    );
+    return decided ?? this.#closed();
+  }
+
+  async #prompt(signal: AbortSignal): Promise<Decided | Rerouted> {
+    let result: PromptResult;
+    try {
+      result = await this.#context.prompter.ask(this.toPrompt(signal));
+    } catch (error) {
+      return this.failPrompt(messageOf(error));
+    }
+    const isClosed = result.type !== "answered";
+    if (isClosed && this.hasChanged) return REROUTED;
+    return this.accept(result, signal);
+  }
+
+  /** Its `signal` was aborted. */
+  async #closed(): Promise<Decided | Rerouted> {
+    return this.hasChanged ? REROUTED : this.cancel(stopCause(this.#asked.signal));
+  }
+
+  /** Remembers the answer only if that is allowed, and never remembers a secret. */
+  async #acceptAnswer(result: AnsweredPrompt, signal: AbortSignal): Promise<Decided> {
+    const asked = this.#asked;
+    const prompt = this.toPrompt(signal);
+    if (isFromOther(this.#context, prompt, result)) return PENDING;
+    const misfit = explainMisfit(prompt.question.answerType, result.answer);
+    if (misfit !== undefined) return this.failPrompt(misfit);
+    // Some prompters report that they were closed as a no. That is not the person's decision.
+    const isNo = asked.kind !== "question" && result.answer === false;
+    if (isNo && signal.aborted) return this.cancel(stopCause(signal));
+    const isRemembered = result.isRemembered === true && prompt.canRemember;
+    return this.#answer({ ...result, isRemembered }, personOf(this.#context, result));
+  }
+
+  async #askModel(route: Extract<Route, { type: "model" }>): Promise<Decided | Rerouted> {
+    const asked = this.#asked;
+    if (asked.kind !== "question") throw new Error("only questions go to a model");
+    const inquiryId = this.id as InquiryId; // It is on record.
+    const result = await askModel(this.#context, {
+      ...asked,
+      ...route,
+      inquiryId,
+      signal: this.signal,
+    });
+    switch (result.type) {
+      case "answered": {
+        const { answer, answeredBy, answerReason: why, reply } = result;
+        return this.#answer({ answer }, answeredBy, { why, reply });
+      }
+      case "escalated":
+        return this.#escalate(result.outcome);
+      case "failed": {
+        const { problem } = result;
+        const content = inquiryFailed(asked.tool.settings.name, asked.question, problem);
+        return this.refuse("backend_error", content, problem);
+      }
+      case "cancelled":
+        return this.#closed();
+      default:
+        return assertNever(result);
+    }
+  }
+
+  /** Leaves the question to a person, with what the model made of it on record. */
+  async #escalate(outcome: InquiryOutcome): Promise<Rerouted> {
+    const asked = this.#asked;
+    if (asked.kind !== "question" || this.#item?.elsewhere !== undefined) return REROUTED;
+    const { onTimeout } = asked.tool.settings.questions.get(asked.question.id) ?? {};
+    // It was the model's alone. Otherwise one deadline is for both of them.
+    if (onTimeout === "escalate") {
+      this.#deadline?.stop();
+      this.#deadline = undefined;
+    }
+    const escalation: InquiryEscalation = {
+      type: "inquiry_escalation",
+      timestamp: this.#now(),
+      id: this.id as InquiryId, // It is on record.
+      ...outcome,
+      ...(this.#deadline !== undefined && { deadline: this.#deadline.at }),
+    };
+    await this.#context.journal.record(escalation);
+    this.#escalation = escalation;
+    return REROUTED;
+  }
+
+  /** Counts an answer to a question without a person. Returns how it ends if there were too many. */
+  #answerUncounted(route: Route): Promise<Decided> | undefined {
+    const asked = this.#asked;
+    if (asked.kind !== "question" || route.type === "upheld") return undefined;
+    const limit = asked.budget.countAnswer();
+    if (limit === undefined) return undefined;
+    const { name } = asked.tool.settings;
+    return this.refuse("attempts_exhausted", tooManyAnswers(name, limit));
+  }
+
+  #refuseBy({ reason, message, problem }: Extract<Route, { type: "refused" }>): Promise<Decided> {
+    return this.refuse(reason, message, problem);
+  }
+
+  /** Takes a reply that fits. Arguments that were edited are checked first, and make a subject of their own. */
+  async #answer(
+    reply: Reply,
+    by: Decider,
+    { why, reply: modelReply }: { readonly why?: string | undefined; readonly reply?: ModelReply | undefined } = {},
+  ): Promise<Decided> {
+    const asked = this.#asked;
+    if (asked.kind !== "question") return this.#decideBy(reply, by);
+    const { allowsNote = false, answerType } = asked.question;
+    const { note = "", answer } = reply;
+    const given = { answer, isRemembered: reply.isRemembered ?? false, ...(allowsNote && { note }) };
+    const live = {
+      ...(answerType.type === "secret" && { secret: { answer, ...(allowsNote && note !== "" && { note }) } }),
+      ...(modelReply !== undefined && { reply: modelReply }),
+    };
+    const event = replyToEvent(this.#decidable(), given, { by, at: this.#now() });
+    if (event.type !== "inquiry_response") throw new Error("a question has another response");
+    const isReasoned = why !== undefined && event.outcome === "answered";
+    return this.#end(isReasoned ? { ...event, answerReason: why } : event, live);
+  }
+
+  #endQuestion(outcome: InquiryOutcome, live: Partial<DecidedHere>): Promise<Decided> {
+    const response = { type: "inquiry_response" as const, timestamp: this.#now() };
+    return this.#end({ ...response, id: this.id as InquiryId, ...outcome }, live); // It is on record.
+  }
+
+  /** A reply to a decision about a call. */
+  async #decideBy(reply: ReplyOrCancel, by: Decider): Promise<Decided> {
+    const asked = this.#asked;
+    const edited = "arguments" in reply ? reply.arguments : undefined;
+    if (asked.kind !== "permission" || edited === undefined) {
+      return this.#end(replyToEvent(this.#decidable(), reply, { by, at: this.#now() }));
+    }
+    const checked = await checkArguments(asked.tool.description, edited);
+    if (!checked.ok) {
+      const problem = checked.message;
+      return this.#decideByPolicy({ isApproved: false, key: "run", cause: "prompt_failed", problem });
+    }
+    const { arguments: args } = checked;
+    const { subject } = await describeDecision(this.#context, { ...asked, arguments: args });
+    const decidable = { ...this.#decidable(), digest: subject.digest };
+    return this.#end(replyToEvent(decidable, { ...reply, arguments: args }, { by, at: this.#now() }));
+  }
+
+  async #decideByPolicy({
+    isApproved,
+    key,
+    cause,
+    problem,
+  }: {
+    readonly isApproved: boolean;
+    readonly key: PolicyKey;
+    readonly cause?: DenialCause;
+    readonly problem?: string;
+  }): Promise<Decided> {
+    const asked = this.#asked;
+    if (asked.kind === "question") throw new Error("questions have no policy");
+    const { name: tool } = asked.tool.settings;
+    const { denial } = KINDS[asked.kind];
+    if (cause === "unavailable" && denial !== undefined) this.#addDenial(denial);
+    const event: PermissionDecision = {
+      type: "permission_decision",
+      timestamp: this.#now(),
+      ...(this.#request !== undefined && { id: this.#request.id }),
+      toolCallId: asked.progress.request.id,
+      tool,
+      action: ACTIONS[asked.kind],
+      decision: isApproved ? "approved" : "denied",
+      decidedBy: { kind: "policy", key: `conversation.tools.${tool}.${key}` },
+      ...(cause !== undefined && { cause }),
+      ...(problem !== undefined && { problem }),
+      digest: this.#opened.subject.digest,
+    };
+    const waits = this.#request ?? this.#waiting();
+    if (waits !== undefined) {
+      await this.#ensureRecorded();
+      return this.#end({ ...event, id: waits.id });
+    }
+    return { type: "decided", event, isRecorded: false };
+  }
+
+  #addDenial(what: "question" | "permission" | "delivery"): void {
+    this.#context.state.addDenial({ tool: this.#asked.tool.settings.name, what });
+  }
+
+  #now(): Timestamp {
+    return timestampFromDate(this.#context.clock.now());
+  }
+
+  #decidable() {
+    const asked = this.#asked;
+    const { name: tool } = asked.tool.settings;
+    return {
+      kind: asked.kind,
+      id: this.id as InquiryId, // It is on record.
+      tool,
+      toolCallId: asked.kind === "question" ? asked.toolCallId : asked.progress.request.id,
+      question: asked.kind === "question" ? asked.question : questionAbout(asked.kind, tool),
+      digest: this.#opened.subject.digest,
+      result: asked.kind === "delivery" ? asked.result : undefined,
+    };
+  }
+
+  /** The request of an earlier process that still waits, of a decision about a call. */
+  #waiting(): PermissionRequestEvent | undefined {
+    const asked = this.#asked;
+    if (asked.kind === "question") return undefined;
+    const { request, decision } = asked.progress.permissions[ACTIONS[asked.kind]] ?? {};
+    return decision === undefined ? request : undefined;
+  }
+
+  #unrecorded(): Omit<PermissionRequestEvent, "id" | "timestamp"> {
+    const asked = this.#asked;
+    if (asked.kind === "question") throw new Error("the question is not on record");
+    const { subject, origin, folder } = this.#opened;
+    return {
+      type: "permission_request",
+      toolCallId: asked.progress.request.id,
+      tool: asked.tool.settings.name,
+      action: ACTIONS[asked.kind],
+      ...(asked.kind === "delivery" ? { result: asked.result } : { arguments: asked.arguments }),
+      subject,
+      ...(origin !== undefined && { origin }),
+      ...(folder !== undefined && { folder }),
+    };
+  }
+
+  /** Before someone is asked about a call. What an earlier process has asked counts if it is about the same. */
+  async #ensureRecorded(): Promise<void> {
+    const asked = this.#asked;
+    if (this.#request !== undefined || asked.kind === "question") return;
+    const { journal, state } = this.#context;
+    const { subject } = this.#opened;
+    const waiting = this.#waiting();
+    if (waiting !== undefined && waiting.subject?.digest === subject.digest) {
+      this.#open(waiting);
+      return;
+    }
+    const timestamp = this.#now();
+    const action = ACTIONS[asked.kind];
+    const { madeVoid } = asked.progress.permissions[action] ?? {};
+    const replaced =
+      waiting === undefined
+        ? madeVoid
+        : voidEvent({ id: waiting.id, changed: changesSince(waiting.subject, subject) }, timestamp);
+    const request: PermissionRequestEvent = {
+      ...this.#unrecorded(),
+      timestamp,
+      id: state.nextPermissionId(asked.progress.request.id, action),
+      ...(replaced !== undefined && { replaces: replaced.id }),
+    };
+    this.#changed = replaced?.changed;
+    // Before it is on record: from then on it may be answered elsewhere.
+    this.#open(request);
+    const events = waiting === undefined || replaced === undefined ? [request] : [replaced, request];
+    await journal.record(...events);
+  }
+
+  #open(request: Request): void {
+    this.#request = request;
+    this.#item = this.#context.state.waiting.open(request.id);
+  }
+
+  /** Records how it ended here, unless it was answered elsewhere before. */
+  async #end(event: AnswerEvent, live: Partial<DecidedHere> = {}): Promise<Decided> {
+    if (this.#item?.takeHere() === false) return this.#endElsewhere(this.#item);
+    await this.#context.journal.record(event, ...(await this.#startAfter(event)));
+    this.#remember(event);
+    return { ...live, type: "decided", event, isRecorded: true };
+  }
+
+  /** The answer from elsewhere is on record already. */
+  async #endElsewhere(item: WaitingItem): Promise<Decided> {
+    const event = await item.elsewhere;
+    if (event === undefined) return PENDING;
+    const start = await this.#startAfter(event);
+    if (start.length > 0) await this.#context.journal.record(...start);
+    this.#remember(event);
+    const secret = item.secret?.reveal();
+    return { type: "decided", event, isRecorded: true, ...(secret !== undefined && { secret }) };
+  }
+
+  /** The last answer of a round lets the tool run again, which is recorded in the same write. */
+  async #startAfter(event: AnswerEvent): Promise<readonly AttemptStart[]> {
+    const { round } = this.#opened;
+    const [asked, request] = [this.#asked, this.#request];
+    if (round === undefined || asked.kind !== "question") return [];
+    if (event.type !== "inquiry_response" || event.outcome === "cancelled") return [];
+    if (request?.type !== "inquiry_request") return [];
+    round.open -= 1;
+    const isCurrent = await round.isCurrent(request, event);
+    if (round.open > 0 || !isCurrent) return [];
+    round.isStarted = true;
+    return [{ type: "attempt_start", timestamp: this.#now(), toolCallId: asked.toolCallId }];
+  }
+
+  #remember(event: AnswerEvent): void {
+    const request = this.#request;
+    const { name } = this.#asked.tool.settings;
+    if (request !== undefined) this.#context.state.remember(name, request, event);
+  }
+}

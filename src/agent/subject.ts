@@ -1,0 +1,42 @@
+/** Describes what a call would do right now, so that it can be compared with what was decided. */
+import {
+  type CallSubject,
+  digestCall,
+  digestDelivery,
+  type SubjectDigest,
+} from "../conversation/index.ts";
+import type { ToolSource } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import type { AskedCall } from "./asked.ts";
+import type { TurnContext } from "./context.ts";
+import type { CallableTool } from "./ports.ts";
+
+/** Reads the tool's files again, each time. */
+export async function describeCall(
+  { journal }: Pick<TurnContext, "journal">,
+  call: {
+    readonly toolCallId: string;
+    readonly tool: CallableTool;
+    readonly arguments: JsonObject;
+  },
+): Promise<CallSubject> {
+  const { toolCallId, tool, arguments: args } = call;
+  const { name } = tool.settings;
+  const source = await tool.describeSource();
+  return { conversation: journal.conversation, toolCallId, tool: name, source, arguments: args };
+}
+
+/** The digest of what is decided about a call, and where its tool comes from, unless it is gone. */
+export async function describeDecision(
+  context: Pick<TurnContext, "journal">,
+  asked: Omit<AskedCall, "signal">,
+): Promise<{ readonly subject: SubjectDigest; readonly source: ToolSource | undefined }> {
+  const { id: toolCallId, name: tool } = asked.progress.request;
+  if (asked.kind === "delivery") {
+    const call = { conversation: context.journal.conversation, toolCallId, tool };
+    const subject = digestDelivery(call, asked.result);
+    return { subject, source: await asked.tool.describeSource?.() };
+  }
+  const call = await describeCall(context, { ...asked, toolCallId });
+  return { subject: digestCall(call), source: call.source };
+}
