@@ -28,6 +28,7 @@ export type {
   TurnEnd,
   TurnUpdate,
 } from "./agent/index.ts";
+export type { InquiryUpdate } from "./answer-model/index.ts";
 export {
   AttachmentError,
   type AttachmentErrorCode,

@@ -27,7 +27,7 @@ const READERS: Readonly<Record<string, string>> = {
   "conversation.start_local": "src/cli/command/query/conversation.ts",
   "conversation.default_id": "src/cli/command/query/conversation.ts",
   "conversation.max_cycles": "src/cli/command/query/query.ts",
-  style: "src/cli/command/query/view.ts",
+  style: "src/cli/command/query/view-settings.ts",
   "style.lock_wait": "src/cli/command/query/conversation.ts",
   "style.prompt": "src/cli/host.ts",
   "style.notification": "src/cli/prompter.ts",
