@@ -127,7 +127,7 @@ describe("the documentation mentions only", () => {
   test("existing commands", async () => {
     const mistakes: string[] = [];
     for (const document of documents) {
-      for (const code of codeWordsOf(document).filter((word) => /^jp [^…|]+$/.test(word))) {
+      for (const code of codeWordsOf(document).filter((word) => /^jp [^…|>]+$/.test(word))) {
         const mistake = await findMistake(splitWords(code) ?? []);
         if (mistake === undefined || mistake.includes("missing required argument")) continue;
         mistakes.push(`${document.name}: ${code}: ${mistake}`);
@@ -284,7 +284,7 @@ describe("the documentation", () => {
   });
 
   test("describes the architecture on one page, with every folder in its picture", () => {
-    const { text: page, blocks } = readDocument("docs/architecture.md");
+    const { text: page, blocks } = readDocument("docs/project/architecture.md");
     // These are described below the picture.
     const shown = `${blocks[0]?.code} serve-tool ai-sdk testing`;
     expect(page.split("\n").length).toBeLessThanOrEqual(150);

@@ -1,4 +1,4 @@
-/** Generates docs/conformance.md from the manifest and the tests. Run it as a program to write the file. */
+/** Generates docs/project/conformance.md from the manifest and the tests. Run it as a program to write the file. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -7,7 +7,7 @@ import { requirements } from "./manifest.ts";
 import type { Requirement } from "./requirement.ts";
 
 const root = path.dirname(path.dirname(import.meta.dirname));
-export const documentFile = path.join(root, "docs", "conformance.md");
+export const documentFile = path.join(root, "docs", "project", "conformance.md");
 
 export function renderDocument(): string {
   const citations = findCitations(root);
@@ -31,7 +31,7 @@ export function renderDocument(): string {
 
 function renderRequirement(requirement: Requirement, tests: readonly string[] = []): string {
   const { id, source, text, state, deviation } = requirement;
-  const links = tests.map((file) => `[${file}](../${file})`).join(", ");
+  const links = tests.map((file) => `[${file}](../../${file})`).join(", ");
   const lines = [
     `- **${id}** (${source}). ${text}`,
     ...(deviation === undefined ? [] : [`  _Deviation:_ ${deviation}`]),

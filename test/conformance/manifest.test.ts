@@ -20,6 +20,6 @@ test("no test cites a requirement that is only planned, or that does not exist",
   expect([...cited.keys()].filter((id) => !met.has(id))).toEqual([]);
 });
 
-test("docs/conformance.md says what the manifest and the tests say", () => {
+test("docs/project/conformance.md says what the manifest and the tests say", () => {
   expect(readFileSync(documentFile, "utf8")).toBe(renderDocument());
 });

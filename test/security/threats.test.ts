@@ -23,6 +23,6 @@ test("every citation names a known threat and is inside a test", () => {
   expect(wrong).toEqual([]);
 });
 
-test("docs/threat-model.md is up to date", () => {
+test("docs/project/threat-model.md is up to date", () => {
   expect(readFileSync(documentFile, "utf8")).toBe(renderDocument());
 });
