@@ -229,7 +229,7 @@ describe("several calls", () => {
     );
   });
 
-  test("that wait reuse an answer for the turn given meanwhile, unless they are of other tools", async () => {
+  test("reuse an answer that a person gives for the turn while they wait, unless they are of other tools", async () => {
     verifies(
       "082/record/remembered-answer",
       "082/remember/answers-keyed-by-tool-and-question",

@@ -94,7 +94,7 @@ describe("a person who is asked about a result", () => {
     ["lets the model see an empty result", { type: "deliver", content: "" }, "edited", ""],
     ["withholds it", { type: "withhold" }, "denied", "Result delivery skipped by user."],
     ["cancels the question", { type: "cancelled" }, "denied", "Result delivery cancelled."],
-  ])("%s", async (_, delivery, made, content) => {
+  ])("decides what the model sees: %s", async (_, delivery, made, content) => {
     verifies("082/permission/is-not-an-inquiry");
     const script = { deliveries: [delivery] };
     expect(await callWith({ config: { result: "ask" }, script })).toEqual({
@@ -167,7 +167,7 @@ describe("a tool without a result, because its question got no answer", () => {
   );
 
   test.each(["ask", "edit", "skip"])(
-    "does not hide from the model that it must not try again, with `result` = `%s`",
+    "tells the model not to try again, whatever `result` says: %s",
     async (result) => {
       verifies("083/exclusive/no-retry-flag");
       const tool = questioner("read", secretQuestion("q", "?"));

@@ -148,7 +148,7 @@ describe("a person who is asked", () => {
       { decision: "denied", decidedBy: USER },
       ["Tool skipped by user.", false],
     ],
-  ])("%s", async (_, answer, decided, toolResponse) => {
+  ])("decides whether the call runs: %s", async (_, answer, decided, toolResponse) => {
     counters("T-TERM-10");
     verifies("082/permission/is-not-an-inquiry", "082/remember/permission-only-on-request");
     const { turn, ...result } = await callWith("ask", { script: { permissions: [answer] } });
@@ -217,7 +217,7 @@ describe("a decision for the rest of the turn", () => {
     ["yes", "run", "approved", '{"path":"call_3","mode":"append"}'],
     ["no", "skip", "denied", "Tool skipped by user (remembered)."],
   ] as const)(
-    "of %s holds for calls that wait for their turn, and for later cycles",
+    "holds for calls that wait for their turn, and for later cycles: %s",
     async (_, type, made, content) => {
       verifies("082/remember/permissions-keyed-by-tool");
       const permissions = [{ type, isRemembered: true }];
@@ -290,7 +290,7 @@ test("a permission and the start are recorded before the tool runs", async () =>
 });
 
 test.each(["interrupted", "later"] as const)(
-  "a prompt that ends with `%s` is not a decision: the call waits and does not run",
+  "a prompt that ends without an answer is not a decision, so the call waits and does not run: %s",
   async (type) => {
     counters("T-PROV-8");
     const end = await callWith("ask", { script: { permissions: [{ type }] } });

@@ -86,7 +86,7 @@ describe("a file", () => {
   });
 
   test.each(["notes.md", "docs/config", ".env/", ".env/.", "file:///.env%2F"])(
-    "that may hold secrets is not attached under a name that looks harmless: %s",
+    "is not attached under a name that looks harmless if it may hold secrets: %s",
     async (uri) => {
       counters("T-WORK-4");
       const root = folderWith({ ".env": "KEY=x", ".aws/config": "key" });

@@ -106,7 +106,7 @@ describe("in a message", () => {
     "link.txt",
     "~/.netrc",
     "~/.ssh/x",
-  ])("@%s is set apart, because it may hold passwords", (written) => {
+  ])("a file that may hold passwords is set apart: @%s", (written) => {
     counters("T-ATT-3");
     const place = createPlace();
     writeFileSync(path.join(place.cwd, ".env"), "KEY=1");

@@ -71,7 +71,7 @@ describe("a page", () => {
     ],
     ["redirects to a file", "/file", /not a page/],
     ["redirects in a circle", "/circle", /redirects more than 5 times/],
-  ])("that %s is refused", async (_does, path, problem) => {
+  ])("is refused if it misbehaves: it %s", async (_does, path, problem) => {
     counters("T-ATT-4");
     await using server = await serve((asked, response) => {
       const targets: Readonly<Record<string, string>> = {

@@ -105,7 +105,7 @@ describe("a syntax error", () => {
     ["c.json", SECRET],
     ["c.json", `{"answer": "\\u${SECRET}"}`],
     ["c.json", `{"answer": "${SECRET}`],
-  ])("in %s does not quote an answer in the file: %j", async (name, text) => {
+  ])("does not quote an answer in the file: %s with %j", async (name, text) => {
     counters("T-PATH-5");
     const error: unknown = await readConfigFile(place(name, text)).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: "config_unreadable" });

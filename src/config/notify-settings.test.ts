@@ -78,7 +78,7 @@ describe("notifications", () => {
     "https://user:password@hooks.example",
     "file:///etc/passwd",
     "hooks.example",
-  ])("do not go to %s, where others could read them", (url) => {
+  ])("do not go where others could read them: %s", (url) => {
     counters("T-NOTE-2");
     expect(() => resolve({ webhook: { url } })).toThrow("expected");
   });

@@ -207,7 +207,7 @@ describe("reading is lenient where records differ", () => {
     expect(JSON.stringify(eventToJson(parseEvent(JSON.parse(text))))).toBe(text);
   });
 
-  test("answers in old tool calls are kept beside the arguments without decoding them", () => {
+  test("the answers in old tool calls are kept beside the arguments without decoding them", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/not-mixed-into-arguments");
     verifies("028/tool-answers/strings-not-recoded");
     const call = {
@@ -229,7 +229,7 @@ describe("reading is lenient where records differ", () => {
     ]);
   });
 
-  test("answers in old tool calls are written back unchanged", () => {
+  test("the answers in old tool calls are written back unchanged", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/strings-not-recoded");
     const json = {
       ...eventToJson(toolCall("call_1")),

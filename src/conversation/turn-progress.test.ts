@@ -79,7 +79,7 @@ describe("what a turn needs next", () => {
     ["nothing, after its end", "done", [chatRequest("Hi"), toolCall("a"), turnEnd("discarded")]],
     ["nothing, if no one has asked a model", "done", [toolCall("a"), toolResult("a")]],
     ["nothing, if it is empty", "done", []],
-  ])("is %s", (_, next, events) => {
+  ])("is read from what is missing: %s", (_, next, events) => {
     verifies("023/detect/by-what-is-missing");
     expect(readTurnProgress([turnStart(), ...events]).next).toBe(next);
   });

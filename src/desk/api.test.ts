@@ -212,7 +212,7 @@ describe("people", () => {
     ["Olga", 409],
     ["", 400],
     ["a\u202Eb", 400],
-  ])("cannot be called %j", async (name, status) => {
+  ])("cannot have a name that is taken or misleading: %j", async (name, status) => {
     counters("T-DESK-7");
     const { post } = await start(["see", "administer"]);
     expect((await post("/people", { name, rights: ["see"] }))[0]).toBe(status);

@@ -131,7 +131,7 @@ describe("a client", () => {
     expect(client.ids).toEqual([]);
   });
 
-  test("with a session gets events until it logs out", async () => {
+  test("gets events through its session until it logs out", async () => {
     counters("T-DESK-6");
     const { served } = await start();
     const { cookie, csrf } = await served.login();
@@ -145,7 +145,7 @@ describe("a client", () => {
     expect([client.ids, served.desk.listeners]).toEqual([[1], 0]);
   });
 
-  test("who is removed gets nothing more", async () => {
+  test("gets nothing more once its person is removed", async () => {
     counters("T-DESK-6");
     const { served, listen } = await start();
     const client = await listen();
@@ -155,7 +155,7 @@ describe("a client", () => {
     expect(client.text).toBe("retry: 2000\n\n");
   });
 
-  test("who is removed is disconnected even if nothing happens", async () => {
+  test("is disconnected once its person is removed, even if nothing happens", async () => {
     counters("T-DESK-6");
     const { served, listen } = await start();
     const client = await listen();
@@ -165,7 +165,7 @@ describe("a client", () => {
     expect(served.desk.listeners).toBe(0);
   });
 
-  test("beyond the limit is told to come back later", async () => {
+  test("is told to come back later if there are too many", async () => {
     counters("T-DESK-5");
     const { listen } = await start({ limits: { streams: 1 } });
     await listen();

@@ -49,7 +49,7 @@ describe("a token", () => {
     expect(await findByToken(people, token)).toBeUndefined();
   });
 
-  test("of someone who was removed does not work for a new person of that name", async () => {
+  test("does not work for a new person with the name of someone who was removed", async () => {
     counters("T-DESK-6");
     const { people } = open();
     const token = await people.add("ada", ["see"]);
@@ -102,7 +102,7 @@ describe("a name", () => {
     ["stra\u00dfe", "STRASSE"],
     ["Ada Lovelace", "Ada  Lovelace"],
     ["Ada Lovelace", "Ada\u00a0Lovelace"],
-  ])("%j is taken by %j", async (first, second) => {
+  ])("is taken if another name only looks different: %j by %j", async (first, second) => {
     counters("T-DESK-7");
     const { people } = open();
     await people.add(first, ["see"]);

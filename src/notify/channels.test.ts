@@ -188,7 +188,7 @@ describe("a webhook", () => {
   test.each([
     ["an error", 500, {}],
     ["a redirection, which jp does not follow", 307, { location: "/elsewhere" }],
-  ])("that answers with %s has failed", async (_name, status, headers) => {
+  ])("has failed if the answer is not a success: %s", async (_name, status, headers) => {
     counters("T-NOTE-2");
     const { received, host } = await receiver(status, headers);
     expect(await failureOf(open(webhook(host)).send(message(), running))).toEqual(
@@ -321,7 +321,7 @@ describe("an e-mail", () => {
     expect(mails.map(({ user }) => user)).toEqual([undefined]);
   });
 
-  test("that is refused says why, without the password", async () => {
+  test("says why if it is refused, without the password", async () => {
     counters("T-NOTE-2");
     const { mails, port } = await mailServer({
       onAuth: ({ password }, _session, done) => done(new Error(`Not with ${password}`)),

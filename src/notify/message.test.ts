@@ -60,7 +60,7 @@ describe("a message", () => {
     expect(composeMessage(items, OPTIONS).text.length).toBeLessThan(2000);
   });
 
-  test("without content has only the number of questions and a link to the inbox", () => {
+  test("has only the number of questions and a link to the inbox without content", () => {
     counters("T-NOTE-2");
     expect(composeMessage([waitingItem()], { ...OPTIONS, content: "none" })).toEqual({
       id: expect.any(String),
@@ -84,7 +84,7 @@ describe("a message", () => {
   });
 
   test.each(["none", "title", "question"] as const)(
-    "with the content %j never has arguments, context, defaults or folders",
+    "never has arguments, context, defaults or folders: content %j",
     (content) => {
       counters("T-NOTE-2");
       const sent = JSON.stringify(composeMessage([waitingItem()], { ...OPTIONS, content }));

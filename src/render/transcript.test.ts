@@ -163,7 +163,7 @@ describe("a question on the screen", () => {
     ["a secret answer", closed("call_1.go.1", { outcome: "redacted" }), "<redacted>"],
     ["no answer, and why", cancelled("call_1.go.1", "user"), "cancelled (user)"],
     ["a reason nobody knows", cancelled("call_1.go.1", { unknown: "x" }), "cancelled (x)"],
-  ])("takes one line with %s", (_what, response, end) => {
+  ])("takes one line with its end: %s", (_what, response, end) => {
     verifies("082/render/terminal-view-skips-inquiries");
     verifies("082/reader/every-reader-handles-all-outcomes");
     expect(body([inquiry("call_1.go.1"), response])).toEqual([
@@ -258,7 +258,7 @@ describe("a call on the screen", () => {
     expect(lines.every((line) => stringWidth(line) <= 80)).toBe(true);
   });
 
-  test("whose arguments were edited is shown as it ran and as it was requested", () => {
+  test("is shown as it ran and as it was requested if its arguments were edited", () => {
     counters("T-TERM-10");
     const edited = { decision: "edited", arguments: { where: "test" } } as const;
     expect(

@@ -67,7 +67,7 @@ test("answers in order and keeps the requests", async () => {
   ]);
 });
 
-test("answers a secret from its list like any other question", async () => {
+test("the scripted prompter answers a secret from its list like any other question", async () => {
   verifies("082/secret/prompter-double-answers-normally");
   const prompter = new ScriptedPrompter({ answers: [{ answer: "hunter2" }] });
   const request = { ...question("a"), question: secretQuestion("a", "Password?") };

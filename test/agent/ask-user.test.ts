@@ -121,7 +121,7 @@ describe("a call of ask_user", () => {
     });
   });
 
-  test("records the question", async () => {
+  test("records the question as the assistant's, with its policy", async () => {
     verifies("083/ask-user/recorded-as-the-assistants", "083/ask-user/policy-set-by-the-author");
     const args = { ...SURE, context: "First,\nsecond.", default: true };
     const turn = await start({ script: { answers: [{ answer: false }] } });
@@ -167,7 +167,7 @@ describe("a call of ask_user", () => {
     ]).toEqual([2, [USER, USER]]);
   });
 
-  test("with invalid arguments asks nothing, and tells the model what to change", async () => {
+  test("asks nothing if its arguments are invalid, and tells the model what to change", async () => {
     verifies(
       "083/ask-user/errors-tell-the-model-what-to-change",
       "083/ask-user/select-without-options-is-an-error",

@@ -171,7 +171,7 @@ describe.each<[string, JsonObject, string, object]>([
     "not asked for",
     { kind: "config" },
   ],
-])("a secret %s", (_, config, answer, answeredBy) => {
+])("a secret (%s)", (_, config, answer, answeredBy) => {
   test("reaches the tool on its standard input, and appears nowhere else", async () => {
     counters("T-SEC-1");
     verifies(
@@ -236,7 +236,7 @@ describe("a failed secret", () => {
     expect(placesWithSecret(scene)).toEqual([]);
   });
 
-  test("that the tool expects on its command line is not in the error", async () => {
+  test("is not in the error if the tool expects it on its command line", async () => {
     counters("T-SEC-9");
     const scene = await setScene({}, CANARY);
     const [response] = await scene.turn.run(toolCall("a", "leaky"));

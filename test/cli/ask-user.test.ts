@@ -164,7 +164,7 @@ describe("a question on a terminal", () => {
       ["Assistant", "✔ Sure? yes · note: but hurry"],
       { answer_type: "boolean", answer: true, note: "but hurry" },
     ],
-  ])("accepts %s", async (_, args, steps, seen, result) => {
+  ])("accepts every type of answer: %s", async (_, args, steps, seen, result) => {
     verifies(
       "083/ask-user/called-like-any-tool",
       "083/ask-user/shown-as-inline-prompt",
@@ -426,7 +426,7 @@ describe("without a terminal", () => {
     });
   });
 
-  test("--non-interactive has the same effect on a terminal", async () => {
+  test("the flag --non-interactive has the same effect on a terminal", async () => {
     verifies("083/scope/no-non-interactive-flag");
     await using server = await ModelServer.start([asking(SURE), "Then not."]);
     const project = queryProject({ server });

@@ -178,7 +178,7 @@ describe("records", () => {
     expect(found).toHaveLength(3);
   });
 
-  test("that the Rust version cannot open, because they ask for a secret, are listed", async () => {
+  test("are listed if the Rust version cannot open them, because they ask for a secret", async () => {
     counters("T-COMPAT-2");
     const project = await projectWith();
     const secret = question(11, "a.key.1", { answer_type: { type: "secret" } });

@@ -455,7 +455,7 @@ describe("an incomplete turn", () => {
     ]);
   });
 
-  test("without a terminal refuses a new message, and changes nothing", async () => {
+  test("refuses a new message without a terminal, and changes nothing", async () => {
     verifies("023/prompt/error-without-a-terminal");
     await using server = await ModelServer.start([calling([ASKER])]);
     const project = await waiting(server, [ASKER]);
@@ -518,7 +518,7 @@ describe("an incomplete turn on a terminal", () => {
     ["y", 1],
     ["n", 0],
   ])(
-    "of someone else is continued only if the user has seen it and said so: %s",
+    "is continued only if the user has seen it and said so, if it is someone else's: %s",
     async (key, runs) => {
       counters("T-WORK-15");
       await using server = await ModelServer.start([calling([CAREFUL]), "Done."]);
@@ -541,7 +541,7 @@ describe("an incomplete turn on a terminal", () => {
     },
   );
 
-  test("of someone else is shown with all that it permits, now and later", async () => {
+  test("is shown with all that it permits, now and later, if it is someone else's", async () => {
     counters("T-WORK-15");
     const scope = { decided_by: { kind: "user", channel: "terminal", scope: "turn" } };
     const project = queryProject({ tools: [CAREFUL], config: 'assistant.model.id = "llamacpp/x"' });

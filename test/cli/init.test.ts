@@ -270,7 +270,7 @@ describe("on a terminal", () => {
   test.each([
     ["yes", "y", false],
     ["no", "n", true],
-  ])("%s does what the question says for each tool", async (_answer, key, isRun) => {
+  ])("the answer does what the question says for each tool: %s", async (_answer, key, isRun) => {
     counters("T-FILE-6");
     const paths = { path: "a.txt" };
     const calls = [

@@ -32,7 +32,7 @@ describe("a secret", () => {
     ];
   }
 
-  test("from the config reaches only the tool", async () => {
+  test("reaches only the tool if it is from the config", async () => {
     verifies("082/secret/configured-answer-redacted", "082/secret/value-nowhere-in-the-record");
     await using server = await calling(["asker"]);
     const project = queryProject({ server, tools: [SECRET_TOOL] });

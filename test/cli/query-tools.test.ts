@@ -68,7 +68,7 @@ describe("a tool", () => {
     ]);
   });
 
-  test("that needs permission is denied by policy without a terminal", async () => {
+  test("is denied by policy without a terminal if it needs permission", async () => {
     verifies("082/permission/is-not-an-inquiry");
     counters("T-RUN-4");
     await using server = await calling(["touch"]);
@@ -344,7 +344,7 @@ describe("the exit status without a terminal", () => {
       status: 0,
       denied: [],
     },
-  ])("is $what", async ({ tools, status, denied }) => {
+  ])("says whether something was denied: $what", async ({ tools, status, denied }) => {
     counters("T-RUN-4");
     await using server = await calling(tools.map(({ name }) => name));
     const project = queryProject({ server, tools });
@@ -381,7 +381,7 @@ describe("a configured answer", () => {
     expect(stderr).toContain("  ? asker asks: Go on? → no (config: ");
   });
 
-  test("that does not fit fails the call, and the error names the setting", async () => {
+  test("fails the call if it does not fit, and the error names the setting", async () => {
     verifies("083/configured/misfit-fails-the-call", "083/configured/error-names-the-setting");
     verifies("083/configured/misfit-recorded", "083/configured/validated-before-use");
     await using server = await calling(["asker"]);
@@ -552,7 +552,7 @@ describe("the inquiry model", () => {
     ]);
   });
 
-  test("that gives no valid answer fails the call after two corrections", async () => {
+  test("fails the call after two corrections if it gives no valid answer", async () => {
     verifies("028/coordinator/failure-ends-the-call-with-an-error", "028/goal/answers-are-typed");
     verifies("082/cancel/unusable-answer-is-backend-error");
     await using server = await calling(["asker"], () => '{"answer":"maybe"}');
@@ -574,7 +574,7 @@ describe("the inquiry model", () => {
   test.each([
     ["an exclusive question", { exclusive: true }],
     ["a secret", { answer_type: { type: "secret" } }],
-  ])("is never asked %s, even if the config says so", async (_, question) => {
+  ])("is never asked what is for a person, even if the config says so: %s", async (_, question) => {
     verifies("083/exclusive/assistant-target-fails-the-call");
     verifies("083/exclusive/assistant-target-error-text", "082/secret/assistant-target-is-refused");
     verifies("083/exclusive/assistant-target-recorded", "082/secret/guard-shared-with-exclusive");

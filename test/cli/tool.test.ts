@@ -248,7 +248,7 @@ describe("a question on a terminal", () => {
     expect({ status, last: shown.at(-1) }).toEqual({ status: 0, last: got });
   });
 
-  test("of type secret does not show the answer", async () => {
+  test("does not show the answer if its type is secret", async () => {
     verifies(
       "082/secret/no-echo-at-the-prompt",
       "082/secret/local-tool-declares-it-in-its-output",

@@ -180,7 +180,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
     expect(answersOf(await call.enter({ open_url: isAccepted }))).toEqual([{ a: response }]);
   });
 
-  test("for a secret is refused, and the model gets the reason", async () => {
+  test("is refused if it asks for a secret, and the model gets the reason", async () => {
     counters("T-SEC-3");
     const call = begin({ a: form("Sign in.", { user: {}, pass: { format: "password" } }) });
     const asked = await call.ask();

@@ -272,9 +272,9 @@ describe("a question to the inquiry model", () => {
     ["openrouter", "openai/gpt-5"],
   ] as const;
 
-  describe.each(cases)("of %s (%s)", (provider, modelName) => {
+  describe.each(cases)("a question to the inquiry model (%s, %s)", (provider, modelName) => {
     test.each(["stable", "bound"] as const)(
-      "shares its prefix, byte for byte, with the conversation's request, with a %s schema",
+      "shares its prefix, byte for byte, with the conversation's request: %s schema",
       async (schemaMode) => {
         counters("T-INQ-1");
         verifies("028/goal/shared-prefix");
@@ -289,9 +289,7 @@ describe("a question to the inquiry model", () => {
       },
     );
 
-    const exception =
-      provider === "ollama" ? ", except in the last, where calls are forbidden" : "";
-    test(`keeps the tools in every request${exception}`, async () => {
+    test("keeps the tools in every request, unless a provider cannot forbid calls otherwise", async () => {
       counters("T-INQ-1");
       const { main, sent } = await bodies(provider, { modelName });
       const own = JSON.stringify(unmarked(main["tools"] ?? null));
@@ -375,7 +373,7 @@ describe("a question to the inquiry model", () => {
   });
 
   test.each(PROVIDER_NAMES)(
-    "that %s answers with a tool call fails, and nothing runs",
+    "fails if the model answers with a tool call, and nothing runs: %s",
     async (provider) => {
       counters("T-INQ-2");
       const reply = {

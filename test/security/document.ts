@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { type Citation, findCitations } from "./citations.ts";
+import { type Citation, citeTests, findCitations } from "../support/citations.ts";
 import { areas, type Threat } from "./threats.ts";
 
 const root = path.dirname(path.dirname(import.meta.dirname));
@@ -39,7 +39,7 @@ const OUT_OF_SCOPE = `## Out of scope
 - **Windows**, which jp does not support.`;
 
 export function renderDocument(): string {
-  const citations = findCitations(root);
+  const citations = findCitations("counters");
   const sections = areas.map(({ title, threats }) =>
     [
       `## ${title}`,
@@ -53,12 +53,7 @@ export function renderDocument(): string {
 }
 
 function renderThreat({ id, threat, defence }: Threat, tests: readonly Citation[]): string {
-  const files = Map.groupBy(tests, ({ file }) => file);
-  const shown = [...files].map(([file, cited]) => {
-    const titles = [...new Set(cited.map(({ title }) => `“${cell(title)}”`))];
-    return `[${path.basename(file)}](../../${file}): ${titles.join(", ")}`;
-  });
-  return `| ${[id, cell(threat), cell(defence), shown.join("; ")].join(" | ")} |`;
+  return `| ${[id, threat, defence, citeTests(tests)].map(cell).join(" | ")} |`;
 }
 
 function cell(text: string): string {

@@ -42,7 +42,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("with another Host header is refused, even with the token", async () => {
+  test("is refused with another Host header, even with the token", async () => {
     counters("T-RUN-3");
     const served = await Served.start();
     const { port } = new URL(served.service.url);

@@ -45,7 +45,7 @@ async function untilClosed(served: Served): Promise<void> {
 }
 
 describe("an open question", () => {
-  test.each(ERAS)("of a client %s is closed when the server closes", async (_, era) => {
+  test.each(ERAS)("is closed when the server closes (a client %s)", async (_, era) => {
     counters("T-PROV-8");
     const served = await Served.start();
     const user = waitingUser();

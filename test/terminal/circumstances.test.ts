@@ -69,7 +69,7 @@ describe("a question", () => {
         { name: "Ctrl-D", key: "\u0004" },
       ].map((one) => ({ type, ...one })),
     ),
-  )("of type $type is cancelled by $name", async ({ type, key }) => {
+  )("is cancelled by every key that cancels: $type, $name", async ({ type, key }) => {
     verifies("082/prompt/cancellation-carries-the-id");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", key]);
@@ -103,7 +103,7 @@ describe("a question", () => {
     ]);
   });
 
-  test.each(TYPES)("of type %s is interrupted when the terminal closes", async (type) => {
+  test.each(TYPES)("is interrupted when the terminal closes: type %s", async (type) => {
     counters("T-PROV-8");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", ""]);

@@ -39,7 +39,7 @@ async function statusRow(screen: PromptScreen): Promise<string> {
 }
 
 describe("a question longer than the screen", () => {
-  test.each(TYPES)("of type %s shows its start, and no key answers it", async (type) => {
+  test.each(TYPES)("shows its start, and no key answers it: type %s", async (type) => {
     counters("T-TERM-7");
     const screen = open(QUESTIONS[type]);
     const before = await statusRow(screen);
@@ -169,7 +169,7 @@ describe("the arguments of a call", () => {
   });
 
   test.each([false, true])(
-    "that are too long must be read first, even when editing (%j)",
+    "must be read first if they are too long, even when editing (%j)",
     async (isEditing) => {
       counters("T-TERM-7");
       const screen = permission({ command: `${"ls; ".repeat(400)}rm -rf /` }, isEditing);

@@ -28,7 +28,7 @@ function asking(source?: "assistant") {
   });
 }
 
-describe("a builtin tool that asks", () => {
+describe("a builtin tool", () => {
   test("asks as the tool, under its name in the config", async () => {
     verifies(
       "082/source/builtin-default-is-the-tool",
