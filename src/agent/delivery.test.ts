@@ -69,16 +69,19 @@ describe("without asking a person", () => {
     ["defaults", "approved", "content"],
     ["deny", "denied", "Result delivery skipped by configuration."],
     [undefined, "approved", "content"],
-  ])("in a non-interactive run `detached.deliver` = `%s` decides", async (mode, made, content) => {
-    for (const result of ["ask", "edit"]) {
-      const detached = mode === undefined ? {} : { deliver: mode };
-      expect(await callWith({ config: { result, detached }, isInteractive: false })).toEqual({
-        result: [content, false],
-        decisions: [[made, { kind: "policy", key: "conversation.tools.read.detached.deliver" }]],
-        asked: [],
-      });
-    }
-  });
+  ])(
+    "the config decides in a non-interactive run: `detached.deliver` = `%s`",
+    async (mode, made, content) => {
+      for (const result of ["ask", "edit"]) {
+        const detached = mode === undefined ? {} : { deliver: mode };
+        expect(await callWith({ config: { result, detached }, isInteractive: false })).toEqual({
+          result: [content, false],
+          decisions: [[made, { kind: "policy", key: "conversation.tools.read.detached.deliver" }]],
+          asked: [],
+        });
+      }
+    },
+  );
 });
 
 describe("a person who is asked about a result", () => {

@@ -85,23 +85,28 @@ describe("without asking a person", () => {
     ["defaults", "denied", undefined],
     ["deny", "denied", undefined],
     [undefined, "denied", undefined],
-  ])("in a non-interactive run `detached.run` = `%s` decides", async (mode, made, toolResponse) => {
-    const refusal =
-      "Tool 'write' needs the user's permission to run, but this run is non-interactive. Do not " +
-      "retry this tool call in this turn; continue without it or explain what is missing.";
-    for (const run of ["ask", "edit"]) {
-      const detached = mode === undefined ? {} : { run: mode };
-      const config = { write: { run, detached } };
-      const turn = await start({ config, isInteractive: false });
-      const response = await turn.call("write", { path: "a" });
-      const decidedBy = { kind: "policy", key: "conversation.tools.write.detached.run" };
-      expect({ ...resultOf(turn), toolResponse: [response?.content, response?.isError] }).toEqual({
-        decisions: [decision({ decision: made, decidedBy })],
-        asked: 0,
-        toolResponse: toolResponse ?? [refusal, true],
-      });
-    }
-  });
+  ])(
+    "the config decides in a non-interactive run: `detached.run` = `%s`",
+    async (mode, made, toolResponse) => {
+      const refusal =
+        "Tool 'write' needs the user's permission to run, but this run is non-interactive. Do not " +
+        "retry this tool call in this turn; continue without it or explain what is missing.";
+      for (const run of ["ask", "edit"]) {
+        const detached = mode === undefined ? {} : { run: mode };
+        const config = { write: { run, detached } };
+        const turn = await start({ config, isInteractive: false });
+        const response = await turn.call("write", { path: "a" });
+        const decidedBy = { kind: "policy", key: "conversation.tools.write.detached.run" };
+        expect({ ...resultOf(turn), toolResponse: [response?.content, response?.isError] }).toEqual(
+          {
+            decisions: [decision({ decision: made, decidedBy })],
+            asked: 0,
+            toolResponse: toolResponse ?? [refusal, true],
+          },
+        );
+      }
+    },
+  );
 });
 
 describe("a person who is asked", () => {
@@ -156,7 +161,7 @@ describe("a person who is asked", () => {
     expect(turn.recorded("inquiry_request")).toEqual([]);
   });
 
-  test("who returns invalid arguments permits nothing, and nothing runs", async () => {
+  test("permits nothing by returning invalid arguments, and nothing runs", async () => {
     const edited = { path: 5 };
     const turn = await start({ config: { write: { run: "ask" } } });
     const askPermission = async (): Promise<PermissionResult> => ({

@@ -64,8 +64,8 @@ test.each(["jp://jp-c17013123456?select=a:-1", "jp-c17013123456"])(
   },
 );
 
-describe("a file outside the workspace is copied", () => {
-  test("with its name, but not its path", async () => {
+describe("a file outside the workspace", () => {
+  test("is copied with its name, but not its path", async () => {
     const { home } = createPlace();
     expect(await readOutsideFile(path.join(home, "notes.txt"))).toEqual({
       mediaType: "text/plain",
@@ -74,7 +74,7 @@ describe("a file outside the workspace is copied", () => {
     });
   });
 
-  test("unless it is a folder", async () => {
+  test("is not copied if it is a folder", async () => {
     await expect(readOutsideFile(createPlace().home)).rejects.toThrow(/it is a folder/);
   });
 });

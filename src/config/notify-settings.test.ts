@@ -68,7 +68,7 @@ describe("notifications", () => {
     [{ command: { args: ["x"] } }, "notify.command.program"],
     [{ email: { to: ["ada@example.org"] } }, "notify.email.from, notify.email.to"],
     [{ email: { server: "mx.example.org" } }, "notify.email.from, notify.email.to"],
-  ])("that are only half configured, %j, say what to set", (notify, keys) => {
+  ])("say what to set if they are only half configured: %j", (notify, keys) => {
     expect(() => resolve(notify)).toThrow(`The config is incomplete: set ${keys}`);
   });
 

@@ -104,7 +104,7 @@ describe("the end", () => {
     expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(streamOf(...opening, delta, delta)));
   });
 
-  test("of an empty turn in the middle is kept", () => {
+  test("is kept if it is that of an empty turn in the middle", () => {
     const stream = streamOf(...opening, turnStart(), turnStart(), chatRequest("Bye"));
     expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(stream));
   });
@@ -138,7 +138,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("of two calls with the same id, the first keeps the result", () => {
+  test("the first of two calls with the same id keeps the result", () => {
     const [one, two] = [toolCall("c", "first"), toolCall("c", "second")];
     const [turn] = turnsOf(sanitize(streamOf(...opening, one, two, toolResult("c"))).entries);
     expect(pairToolCalls(turn?.events ?? [])).toStrictEqual({

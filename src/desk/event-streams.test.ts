@@ -86,7 +86,7 @@ describe("a client", () => {
     await served.desk.untilListeners(0);
   });
 
-  test("that comes back gets what it missed", async () => {
+  test("gets what it missed when it comes back", async () => {
     const { served, listen } = await start();
     for (let n = 1; n <= 4; n += 1) served.desk.publish({ n });
     const client = await listen({ "last-event-id": "2" });
@@ -105,7 +105,7 @@ describe("a client", () => {
   });
 
   test.each(["x", "-1", "1.5", "1e3", "99999999999999999999"])(
-    "with the last event %s is refused",
+    "is refused if its last event is not valid: %s",
     async (id) => {
       const { listen } = await start();
       expect((await listen({ "last-event-id": id })).status).toBe(400);
@@ -198,7 +198,7 @@ describe("a client that does not read", () => {
     await once(socket, "close");
   });
 
-  test("but then comes back gets everything, however much it missed", async () => {
+  test("gets everything when it comes back, however much it missed", async () => {
     const { served, listen } = await start({ limits: { bufferedBytes: 4000 } });
     for (let n = 1; n <= 50; n += 1)
       served.desk.publish({ text: "x".repeat(n === 7 ? 5000 : 300) });

@@ -98,10 +98,13 @@ describe("a request", () => {
     expect((await served.send(path, { headers }, "")).status).toBe(404);
   });
 
-  test.each(["/%", "/%c3%28", "http://evil.example/", "*"])("for %s is not valid", async (path) => {
-    const served = await ServedDesk.start();
-    expect((await served.send(path, {}, "")).status).toBe(400);
-  });
+  test.each(["/%", "/%c3%28", "http://evil.example/", "*"])(
+    "is not valid with a malformed path: %s",
+    async (path) => {
+      const served = await ServedDesk.start();
+      expect((await served.send(path, {}, "")).status).toBe(400);
+    },
+  );
 
   test.each([
     ["a%2Fb", "a/b"],
@@ -117,7 +120,7 @@ describe("a request", () => {
     ["__proto__", "__proto__"],
     [":inquiry", ":inquiry"],
     ["*", "*"],
-  ])("for the question %s is for the one with the id %j", async (sent, id) => {
+  ])("finds the question with the id in its path: %s is %j", async (sent, id) => {
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada"));
     served.desk.findInquiry = async (ref) => ({ id: ref.id });
@@ -254,7 +257,7 @@ describe("a body", () => {
     },
   );
 
-  test("of a delivery may have a megabyte of content", async () => {
+  test("may have a megabyte of content for a delivery", async () => {
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada"));
     const content = "x".repeat(1 << 20);
@@ -299,7 +302,7 @@ describe("a response", () => {
     ["an error", new Error("ENOENT: /home/olga/secret")],
     ["something else that is thrown", "ENOENT: /home/olga/secret"],
   ])(
-    "to %s of the desk does not say more than that, and the owner is told",
+    "does not say more about an error of the desk, and the owner is told: %s",
     async (_title, thrown) => {
       const served = await ServedDesk.start();
       const headers = bearer(await served.addPerson("ada"));
@@ -315,7 +318,7 @@ describe("a response", () => {
 });
 
 describe("over HTTPS", () => {
-  test("with a certificate, the cookie is sent only there", async () => {
+  test("the cookie is sent only over HTTPS with a certificate", async () => {
     const served = await ServedDesk.start({ tls: TLS });
     const { origin, port } = new URL(served.service.url);
     expect(origin).toBe(`https://127.0.0.1:${port}`);
@@ -334,7 +337,7 @@ describe("over HTTPS", () => {
     ]);
   });
 
-  test("of a proxy, its address is accepted, and the cookie is sent only there", async () => {
+  test("the address of a proxy is accepted, and the cookie is sent only there", async () => {
     const port = await freePort();
     const url = "https://desk.example.org";
     const served = await ServedDesk.start({ origin: url, port });
@@ -353,7 +356,7 @@ describe("over HTTPS", () => {
     );
   });
 
-  test("on all addresses, only names that were given are accepted", async () => {
+  test("no name is accepted on all addresses unless it was given", async () => {
     const served = await ServedDesk.start({ host: "0.0.0.0", hosts: ["box.lan", "192.0.2.7"] });
     expect(served.service.url).toBe(`http://box.lan:${served.port}`);
     const hosts = ["box.lan", "192.0.2.7", "localhost", "0.0.0.0", "other.lan"];

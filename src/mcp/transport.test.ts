@@ -22,7 +22,7 @@ describe("a body over HTTP", () => {
     expect(taken()).toBeLessThan(MAX_MESSAGE_BYTES + 8 * piece.length);
   });
 
-  test.each(["\n\n", "\r\n\r\n", "\r\r"])("of many events has no limit: %j", async (end) => {
+  test.each(["\n\n", "\r\n\r\n", "\r\r"])("has no limit for many events: %j", async (end) => {
     const { response, failures } = endless(EVENTS, `data: ${MEBIBYTE}${end}`, 40);
     expect((await response.text()).length).toBeGreaterThan(MAX_MESSAGE_BYTES);
     expect(failures).toEqual([]);

@@ -75,7 +75,7 @@ describe("a message", () => {
     });
   });
 
-  test("without the address of a desk has no links", () => {
+  test("has no links without the address of a desk", () => {
     const message = composeMessage([waitingItem()], { ...OPTIONS, link: undefined });
     expect([message.link, message.text]).toEqual([
       undefined,
@@ -93,7 +93,7 @@ describe("a message", () => {
     },
   );
 
-  test("of several questions counts them, and links to the inbox and to each", () => {
+  test("counts several questions, and links to the inbox and to each", () => {
     const items = [
       waitingItem(),
       waitingItem({ id: "b", kind: "permission", title: "" }),

@@ -38,7 +38,7 @@ test.each(["", ":", ".", ":.:bin"])(
 );
 
 test.skipIf(process.platform === "win32")(
-  "without a PATH, the system's own folders are searched",
+  "the system's own folders are searched without a PATH",
   () => {
     expect(findProgram("sh")).toMatch(/^\/.*\/sh$/);
   },

@@ -145,7 +145,7 @@ describe("a value", () => {
   });
 
   test.each([oneLine, neutralize])(
-    "that is such a path is shown unchanged in a message",
+    "is shown unchanged in a message if it is such a path",
     (show) => {
       expect(show(String.raw`C:\Users\x\.jp: no such file`)).toBe(
         String.raw`C:\Users\x\.jp: no such file`,

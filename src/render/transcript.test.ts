@@ -135,7 +135,7 @@ describe("a turn on the screen", () => {
     expect([body(events), body(events, { showsReasoning: false })]).toEqual([["│ Hm.", ""], []]);
   });
 
-  test("without events is only its rule", () => {
+  test("is only its rule without events", () => {
     expect(transcript([], { width: 20 })).toEqual(["── turn 1 ──────────"]);
   });
 
@@ -183,11 +183,11 @@ describe("a question on the screen", () => {
     );
   });
 
-  test("that is unanswered says so", () => {
+  test("says so if it is unanswered", () => {
     expect(body([inquiry("call_1.go.1")])).toEqual(["? a_tool asks: Go on? → unanswered", ""]);
   });
 
-  test("that a model left to a person says what the model made of it", () => {
+  test("says what the model made of it if a model left it to a person", () => {
     const escalation = {
       ...closed("call_1.go.1", {
         outcome: "answered",
@@ -204,7 +204,7 @@ describe("a question on the screen", () => {
     ]);
   });
 
-  test("in older records, which do not name the call, is shown on its own", () => {
+  test("is shown on its own in older records, which do not name the call", () => {
     const text = "Apply this patch?\n\n-old\n+new";
     const events = [toolCall("call_1"), inquiry("call_1.go", { text }), answered("call_1.go")];
     expect(body(events)).toEqual(["… a_tool()", "? a_tool asks: Apply this patch? … → yes", ""]);

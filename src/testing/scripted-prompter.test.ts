@@ -140,13 +140,13 @@ describe("a form", () => {
     ]);
   });
 
-  test("that is aborted beforehand uses up no answer", async () => {
+  test("uses up no answer if it is aborted beforehand", async () => {
     const prompter = new ScriptedPrompter({ forms: [] });
     const result = await prompter.askForm(form(AbortSignal.abort()));
     expect([result, prompter.forms]).toEqual([{ type: "interrupted" }, []]);
   });
 
-  test("with a wrong number of answers is an error of the script", async () => {
+  test("is an error of the script with a wrong number of answers", async () => {
     const prompter = new ScriptedPrompter({ forms: [[{ answer: "one" }]] });
     const refused = prompter.askForm(form());
     await expect(refused).rejects.toThrow("The script has 1 answers for a form of 2 fields.");

@@ -50,7 +50,7 @@ test("a tool asks several questions at once with `more`, in their order", () => 
   });
 });
 
-test.each([[[]], [null]])("with %j for `more`, only one question is asked", (more) => {
+test.each([[[]], [null]])("only one question is asked if `more` is empty: %j", (more) => {
   const question = { id: "ok", text: "Go on?", answer_type: "Boolean" };
   expect(parseOutcome({ type: "needs_input", question, more })).toStrictEqual({
     type: "needs_input",

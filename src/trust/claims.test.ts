@@ -580,7 +580,7 @@ test("the description and style of a tool that the workspace brings do not chang
   expect(decorated).toEqual(plain);
 });
 
-test("without its claims a config falls back to the user's own", () => {
+test("a config without its claims falls back to the user's own", () => {
   const own = user({ conversation: tools({ make: LOCAL }) });
   const foreign = workspace({
     conversation: tools({ make: { command: "rm" }, more: LOCAL, read: { run: "ask" } }),

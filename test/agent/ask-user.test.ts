@@ -182,7 +182,7 @@ describe("a call of ask_user", () => {
     });
   });
 
-  test("that the user cancels returns that, and is not an error", async () => {
+  test("returns that the user cancelled, and is not an error", async () => {
     const script = { answers: [{ isCancelled: true as const }] };
     expect(await ask(SURE, { script })).toMatchObject({
       ends: [{ outcome: "cancelled", reason: "user" }],
@@ -190,7 +190,7 @@ describe("a call of ask_user", () => {
     });
   });
 
-  test("with `more` asks several questions and returns the answers in order", async () => {
+  test("asks several questions with `more`, and returns the answers in order", async () => {
     const answers = [{ answer: true }, { answer: "neither" }, { answer: "because" }];
     const args = { ...SURE, more: [SELECT, { question: "Why?" }] };
     expect(await ask(args, { script: { answers } })).toMatchObject({

@@ -190,7 +190,7 @@ describe("stopping", () => {
     expect(slow.starts).toBe(0);
   });
 
-  test("with a message reaches the model even if the tool was not found yet", async () => {
+  test("reaches the model with its message even if the tool was not found yet", async () => {
     const turn = await ToolTurn.start({ tools: [] });
     const tools = { ...turn.parts.tools, find: neverFind };
     turn.parts = { ...turn.parts, tools };

@@ -217,7 +217,7 @@ describe("a pattern", () => {
     );
   });
 
-  test("that is not a valid regular expression is a usage error", async () => {
+  test("is a usage error if it is not a valid regular expression", async () => {
     const project = new Project();
     expect(await project.jp("conversation", "grep", "--regex", "fine", "[")).toEqual({
       status: 2,

@@ -70,7 +70,7 @@ const WHICH = "Which model should answer?";
 const ASK = "Ask before commands and MCP tools run?";
 
 describe("a new workspace", () => {
-  test("without prompts has an ID and a config with all choices open", async () => {
+  test("has an ID and a config with all choices open if jp cannot ask", async () => {
     const here = await machine();
     const { project } = here;
     const made = await init(here);
@@ -99,7 +99,7 @@ describe("a new workspace", () => {
     });
   });
 
-  test("without prompts lists the models found, commented out", async () => {
+  test("lists the models found, commented out, if jp cannot ask", async () => {
     await using server = await ModelServer.start([], ["qwen3", "evil\u001b[2J\nname", "small"]);
     const here = await machine(server);
     const { status, stderr } = await init(here);

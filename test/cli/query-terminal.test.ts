@@ -198,7 +198,7 @@ describe("tool calls on a terminal", () => {
     ]);
   });
 
-  test("that run are listed with the time since they started, even after others end", async () => {
+  test("are listed with the time since they started, even after others end", async () => {
     await using server = await ModelServer.start([calls("slow", "quick"), "Done."]);
     const tools = [waitingFor("slow", "end-slow"), waitingFor("quick", "end-quick")];
     const project = queryProject({ server, tools });

@@ -47,7 +47,7 @@ const WAIT_FOR_ANOTHER = `(() => {
 })()`;
 
 describe("a tool", () => {
-  test("that needs no permission runs, and the model gets its result", async () => {
+  test("runs without asking if it needs no permission, and the model gets its result", async () => {
     await using server = await calling(["greet"]);
     const project = queryProject({ server, tools: [{ name: "greet", program: "'hi\\nthere'" }] });
     const { status, stdout, stderr } = await query(project, ["one"]);
@@ -134,7 +134,7 @@ describe("a tool", () => {
       "denied",
     ],
   ])(
-    "that asks before delivery has its result %s without a terminal",
+    "has its result decided by policy without a terminal if it asks before delivery: %s",
     async (_, more, content, decision) => {
       await using server = await calling(["greet"]);
       const settings = `run = "unattended"\nresult = "ask"\n${more}`;
@@ -155,7 +155,7 @@ describe("a tool", () => {
     },
   );
 
-  test("that fails, is unknown or gets invalid arguments is an error for the model", async () => {
+  test("is an error for the model if it fails, is unknown or gets invalid arguments", async () => {
     await using server = await ModelServer.start([
       {
         calls: [
@@ -180,7 +180,7 @@ describe("a tool", () => {
     expect(stderr.match(/^✗ .*\(/gm)).toEqual(["✗ nothing(", "✗ broken(", "✗ broken("]);
   });
 
-  test("that is slow keeps its place: the model gets results in the order of the calls", async () => {
+  test("keeps its place if it is slow: the model gets results in the order of the calls", async () => {
     await using server = await calling(["slow", "quick"]);
     const project = queryProject({
       server,
@@ -397,7 +397,7 @@ describe("a configured answer", () => {
     ]);
   });
 
-  test("that the tool ignores is not repeated forever", async () => {
+  test("is not repeated forever if the tool ignores it", async () => {
     await using server = await calling(["deaf"]);
     const question = { ...GO_ON, answer_type: { type: "text" } };
     const deaf = { type: "needs_input", question };

@@ -240,7 +240,7 @@ describe("a question on a terminal", () => {
     { type: '{"type":"text"}', more: ',"default":"as ever"', keys: "\r", got: 'got "as ever"' },
     { type: '{"type":"secret"}', keys: "hunter2\r", got: 'got "hunter2"' },
     { type: '{"type":"select","options":["a","b","c"]}', keys: "\u001b[B\r", got: 'got "b"' },
-  ])("of type $type is answered by $keys", async ({ type, more, keys, got }) => {
+  ])("is answered by the keys of its type: $type, $keys", async ({ type, more, keys, got }) => {
     const screen = new Screen(asking(type, more), ["tool", "run", "asker"]);
     await screen.until("What then?");
     screen.type(keys);

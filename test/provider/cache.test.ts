@@ -80,7 +80,7 @@ test("the long cache policy means one hour", async () => {
   );
 });
 
-test("without a cache policy nothing is marked", async () => {
+test("nothing is marked without a cache policy", async () => {
   expect(marksIn(await bodySentTo("anthropic", requestWith("off")))).toEqual([]);
 });
 
@@ -327,7 +327,7 @@ describe("a question to the inquiry model", () => {
     const chat = provider === "ollama" ? "/api/chat" : "/v1/chat/completions";
     const reply = { text: '{"answer": true}' };
 
-    test("in a short conversation is the only request, and the assistant speaks before it", async () => {
+    test("is the only request in a short conversation, and the assistant speaks before it", async () => {
       const { sent, paths } = await bodies(provider, { reply });
       expect([paths, lastMessages(sent[0], 4)]).toEqual([
         [chat],
@@ -340,7 +340,7 @@ describe("a question to the inquiry model", () => {
       ]);
     });
 
-    test("in a long conversation is in the result of the paused call, if the model sees results", async () => {
+    test("is in the result of the paused call in a long conversation, if the model sees results", async () => {
       const { main, sent, paths } = await bodies(provider, {
         reply,
         earlier: [chatRequest("x".repeat(6000)), message("Long.")],

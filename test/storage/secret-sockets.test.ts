@@ -117,7 +117,7 @@ test("a socket has a short path, even if the folder for temporary files has a lo
   expect([length < 104, await answer(), offered]).toEqual([true, RECORDED, ["s3cret"]]);
 });
 
-test("of two questions that wait at once, either can be answered first", async () => {
+test("either of two questions that wait at once can be answered first", async () => {
   const { folder, writer, listener, listening, answer, offered } = await waiting();
   using second = await writer.onSecret?.(listener);
   const count = readdirSync(folder).length;

@@ -275,7 +275,7 @@ describe("the interrupt menu", () => {
       "✔ Interrupted continue",
     ],
     [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted quit"],
-  ])("offers %j", async (choices, menu, key, result, line) => {
+  ])("offers what can be done about the work: %j", async (choices, menu, key, result, line) => {
     const screen = interrupt(choices);
     await screen.answer([menu, key]);
     expect([await screen.result(), screen.lines]).toEqual([result, [line]]);

@@ -73,7 +73,7 @@ describe("a plain-text question", () => {
     },
   );
 
-  test.each(TYPES)("of type %s writes no control characters", async (answerType) => {
+  test.each(TYPES)("writes no control characters: type %s", async (answerType) => {
     const screen = open({ ...QUESTIONS[answerType], context: "@@ -1 +1 @@\n-old\n+new" });
     await screen.answerLines(answerType === "boolean" ? "y\r" : "1\r");
     const { bytes } = await screen.end();

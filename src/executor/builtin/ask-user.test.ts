@@ -406,7 +406,7 @@ describe("the description", () => {
       "to ask related questions together",
       "Ask related questions together in one call, with `more`",
     ],
-  ])("%s", (_, words) => {
+  ])("tells the model what else to do: %s", (_, words) => {
     expect(tool.description).toContain(words);
   });
 });

@@ -103,7 +103,7 @@ describe("cancelling", () => {
     expect(await attempt).toEqual({ type: "cancelled" });
   });
 
-  test("before it starts prevents it from running", async () => {
+  test("prevents a tool from running if it comes before the start", async () => {
     let isRun = false;
     const tool = defineTool({
       name: "x",
