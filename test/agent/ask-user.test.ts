@@ -222,7 +222,7 @@ describe("a call of ask_user", () => {
 
 describe("in a non-interactive run", () => {
   test.each(["auto", "defaults", "deny"])(
-    "a call is refused and no answer is invented, whatever `detached` says: %s",
+    "a call of ask_user is refused in a non-interactive run and no answer is invented, whatever `detached` says: %s",
     async (detached) => {
       verifies("083/ask-user/question-is-exclusive", "083/ask-user/policy-set-by-the-author");
       const config = { detached };

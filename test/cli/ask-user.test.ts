@@ -401,7 +401,7 @@ describe("without a terminal", () => {
     "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
     "in this turn; continue without user input or explain what information is missing.";
 
-  test("the model gets an error, and neither a default nor a model answers", async () => {
+  test("the model gets an error without a terminal, and neither a default nor a model answers", async () => {
     verifies("083/ask-user/question-is-exclusive");
     await using server = await ModelServer.start([asking({ ...SURE, default: true }), "Then not."]);
     const project = queryProject({ server });

@@ -359,7 +359,7 @@ describe("while a question is open", () => {
     ["Escape", ["\u001b"]],
     ["Ctrl-D", ["\u0004"]],
   ])(
-    "any key that cancels cancels only that question, and the screen says so once: %s",
+    "each key that cancels a question cancels only that question, and the screen says so once: %s",
     async (_, [key = "", next]) => {
       verifies("082/cancel/prompt-cancelled-is-user", "082/prompt/cancellation-carries-the-id");
       verifies("082/record/non-answer-is-cancelled", "082/reason/user-tag");
@@ -472,25 +472,28 @@ describe("while a question is open", () => {
     ["a question", ASKER, /^\? Go on\?/m],
     ["a permission", { ...ECHO, settings: 'run = "ask"' }, /^\? Run /m],
     ["a result", { ...ECHO, settings: 'run = "unattended"\nresult = "ask"' }, /^\? Deliver /m],
-  ] as const)("SIGTERM leaves it open, and rejects nothing: %s", async (_, tool, shown) => {
-    counters("T-PROV-8");
-    await using server = await ModelServer.start([{ calls: [{ name: tool.name }] }]);
-    const project = queryProject({ server, tools: [tool] });
-    const screen = new Screen(project, ["q", "x"]);
-    await shows(screen, shown);
-    screen.signal("SIGTERM");
-    const { status, lines } = await screen.end();
-    const record = recordOf(project);
-    expect([status, lines.at(-1), story(record).slice(1)]).toEqual([
-      130,
-      LEFT,
-      [`call: ${tool.name}`],
-    ]);
-    const named = ["permission_decision", "inquiry_response"].flatMap((type) =>
-      entriesOf(record, type).filter((entry) => JSON.stringify(entry).includes('"user"')),
-    );
-    expect(named).toEqual([]);
-  });
+  ] as const)(
+    "SIGTERM leaves an open prompt undecided, and rejects nothing: %s",
+    async (_, tool, shown) => {
+      counters("T-PROV-8");
+      await using server = await ModelServer.start([{ calls: [{ name: tool.name }] }]);
+      const project = queryProject({ server, tools: [tool] });
+      const screen = new Screen(project, ["q", "x"]);
+      await shows(screen, shown);
+      screen.signal("SIGTERM");
+      const { status, lines } = await screen.end();
+      const record = recordOf(project);
+      expect([status, lines.at(-1), story(record).slice(1)]).toEqual([
+        130,
+        LEFT,
+        [`call: ${tool.name}`],
+      ]);
+      const named = ["permission_decision", "inquiry_response"].flatMap((type) =>
+        entriesOf(record, type).filter((entry) => JSON.stringify(entry).includes('"user"')),
+      );
+      expect(named).toEqual([]);
+    },
+  );
 
   test("a window that closes leaves the question and the calls open, and no process behind", async () => {
     counters("T-PROV-8");

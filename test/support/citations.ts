@@ -13,7 +13,7 @@ export interface Citation {
 }
 
 /** A title that starts with one of these has its own subject. Any other continues the title of its `describe`. */
-const OWN_SUBJECT = /^(?:[A-Z]|(?:an?|any|both|each|every|it|its|jp|no|nothing|one|the|two)\b)/;
+const OWN_SUBJECT = /^(?:[A-Z]|(?:an?|any|both|each|every|jp|no|nothing|one|the|two)\b)/;
 
 /** The value that a `test.each` adds to a sentence: after a colon, or in parentheses. */
 const VALUE = /(?: \([^()]*[%$][^()]*\)|: [^:(]*[%$].*)$/;
@@ -96,7 +96,7 @@ export function citeTests(citations: readonly Citation[]): string {
 }
 
 const FRAGMENT_START =
-  /^(?:about|after|and|as|at|because|before|beyond|but|by|during|for|from|if|in|into|of|on|or|over|since|than|that|through|to|under|unless|until|when|where|which|while|who|whose|with|within|without)\b/i;
+  /^(?:about|after|and|as|at|because|before|beyond|but|by|during|for|from|if|in|into|it|its|of|on|or|over|since|so|than|that|then|through|to|under|unless|until|when|where|which|while|who|whose|with|within|without)\b/i;
 
 /** Common verbs, and any word that ends in s, which may be one. */
 const VERB =

@@ -34,8 +34,8 @@ const FORM = {
   more: [{ question: "Where?", ...SELECT }, { question: "Why?" }],
 };
 
-describe("without answers", () => {
-  test("it asks its question, named `answer`", async () => {
+describe("ask_user without answers", () => {
+  test("asks its question, named `answer`", async () => {
     verifies(
       "083/ask-user/first-entry-asks",
       "083/ask-user/one-question-named-answer",
@@ -63,7 +63,7 @@ describe("without answers", () => {
     });
   });
 
-  test("it asks the questions of `more` together with it, in order", async () => {
+  test("asks the questions of `more` together with it, in order", async () => {
     expect(await run(FORM, { answers: {} })).toMatchObject({
       type: "needs_input",
       question: { id: "answer", text: "Go on?" },
@@ -74,7 +74,7 @@ describe("without answers", () => {
     });
   });
 
-  test("it rejects an invalid question and says what to correct", async () => {
+  test("rejects an invalid question and says what to correct", async () => {
     verifies("083/ask-user/errors-tell-the-model-what-to-change");
     expect(await run({ question: "" }, { answers: {} })).toStrictEqual({
       type: "error",
@@ -84,7 +84,7 @@ describe("without answers", () => {
     });
   });
 
-  test("it asks again only for the answers that are missing", async () => {
+  test("asks again only for the answers that are missing", async () => {
     const outcome = await run(FORM, { answers: { answer: true, answer_3: "because" } });
     expect(outcome).toMatchObject({ type: "needs_input", question: { id: "answer_2" } });
     expect(outcome).not.toHaveProperty("more");
@@ -98,7 +98,7 @@ describe("without answers", () => {
   });
 });
 
-describe("a call with an answer", () => {
+describe("a call of ask_user with an answer", () => {
   test.each([true, false])("succeeds with the boolean that was given: %s", async (given) => {
     verifies("083/ask-user/second-entry-succeeds", "083/ask-user/boolean-result");
     expect(await answer({ answer_type: "boolean" }, given)).toStrictEqual(
@@ -213,7 +213,7 @@ describe("an answer of the wrong type", () => {
   });
 });
 
-test("its questions come from the assistant, whatever name config gives the tool", () => {
+test("the questions of ask_user come from the assistant, whatever name config gives the tool", () => {
   verifies("083/ask-user/recorded-as-the-assistants");
   expect([tool.inquirySource("ask_user"), tool.inquirySource("ask")]).toEqual([
     { source: "assistant" },
@@ -221,7 +221,7 @@ test("its questions come from the assistant, whatever name config gives the tool
   ]);
 });
 
-test("it is on by default, needs no permission and is hidden from the display", () => {
+test("the ask_user tool is on by default, needs no permission and is hidden from the display", () => {
   verifies(
     "083/config/source-is-builtin",
     "083/config/enabled-by-default",
@@ -260,7 +260,7 @@ const QUESTION = {
   strict: { type: "boolean" },
 };
 
-describe("the schema", () => {
+describe("the schema of ask_user", () => {
   test("offers all parameters and requires only the question", () => {
     verifies(
       "083/ask-user/parameter-question",
@@ -375,7 +375,7 @@ describe("the schema", () => {
 });
 
 /** Each of these prevents a known failure of assistants that may ask questions. */
-describe("the description", () => {
+describe("the description of ask_user", () => {
   test.each([
     [
       "to ask only for what the user alone knows",
@@ -411,7 +411,7 @@ describe("the description", () => {
   });
 });
 
-test("there is no summary, so the whole description is sent with every request", () => {
+test("the ask_user tool has no summary, so its whole description is sent with every request", () => {
   verifies("083/config/description-reaches-the-model");
   expect([config.description, config.summary]).toEqual([tool.description, undefined]);
 });

@@ -365,7 +365,7 @@ test.each([
   ]);
 });
 
-test("a question about a file behind a link names both", async () => {
+test("a question about a file behind a link names the link and the file", async () => {
   counters("T-FILE-4");
   const { root } = scene();
   symlinkSync("folder", path.join(root, "docs"));
