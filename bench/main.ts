@@ -30,7 +30,7 @@ Measure jp, and print each result next to its goal.
   --store          Save the results as the new baseline
   --format <name>  Print a text (default), json or markdown table
   --show           Print the stored results of earlier runs instead of measuring
-  --write-docs     Write the stored results to docs/performance.md
+  --write-docs     Write the stored results to docs/project/performance.md
   --peers          Install and measure other packages (needs the network)
   --cache <model>  Ask a real model questions in a turn, and print what its server reads again:
                    provider/name, at --url (default: the provider's), with --tokens of conversation
@@ -56,7 +56,7 @@ const standard: readonly Bench[] = [
 const load: readonly Bench[] = [print, desk, ...heavy];
 const ROWS = [...standard, ...load].flatMap(({ rows }) => rows);
 const RESULTS = path.join(import.meta.dirname, "results", "latest.json");
-const DOCUMENT = path.join(import.meta.dirname, "..", "docs", "performance.md");
+const DOCUMENT = path.join(import.meta.dirname, "..", "docs", "project", "performance.md");
 const FORMATS = ["text", "json", "markdown"];
 
 const { values: flags } = parseArgs({

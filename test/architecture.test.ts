@@ -237,15 +237,16 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most sixteen files, listed in order in docs/architecture.md", () => {
+test("a question passes through at most sixteen files, listed in order in docs/project/architecture.md", () => {
   // The program's first lines say which files count. util does not: nothing in it is specific to jp.
   const program = path.join(import.meta.dirname, "support", "question-path-program.ts");
   const output = execFileSync(process.execPath, [program, temporaryFolder()], { encoding: "utf8" });
   const measured = (JSON.parse(output) as readonly string[])
     .filter((file) => folderOf(file) !== "util")
     .map((file) => file.replace(/^src\//, ""));
-  const [, section = ""] =
-    readDocument("docs/architecture.md").text.split("## Follow one question");
+  const [, section = ""] = readDocument("docs/project/architecture.md").text.split(
+    "## Follow one question",
+  );
   const [list = ""] = section.split("\n## ");
   const named = [...list.matchAll(/^\d+\. `(?<file>[^`]+)`/gm)].map(
     ({ groups }) => groups?.["file"],

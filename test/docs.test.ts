@@ -127,7 +127,7 @@ describe("the documentation mentions only", () => {
   test("existing commands", async () => {
     const mistakes: string[] = [];
     for (const document of documents) {
-      for (const code of codeWordsOf(document).filter((word) => /^jp [^…|]+$/.test(word))) {
+      for (const code of codeWordsOf(document).filter((word) => /^jp [^…|>]+$/.test(word))) {
         const mistake = await findMistake(splitWords(code) ?? []);
         if (mistake === undefined || mistake.includes("missing required argument")) continue;
         mistakes.push(`${document.name}: ${code}: ${mistake}`);
@@ -179,14 +179,7 @@ describe("the README", () => {
       if (body.messages.at(-1)?.role === "tool") return "It is deployed.";
       return { calls: [{ name: "deploy", arguments: { where: "test" } }] };
     });
-    const project = new Project();
-    const [config] = blocksOf([readme], "toml");
-    const [script] = blocksOf([readme], "bash");
-    writeFileSync(path.join(project.root, "deploy.sh"), script?.code ?? "");
-    writeFileSync(
-      path.join(project.root, ".jp", "config.toml"),
-      `${server.config}\n${config?.code}\nrun = "unattended"`,
-    );
+    const project = deployProject(server, 'run = "unattended"');
     const answer = "conversation.tools.deploy.questions.sure.answer:=false";
     const byHand = await project.jp(
       "tool",
@@ -212,6 +205,39 @@ describe("the README", () => {
     });
   });
 });
+
+test("the first examples about questions, permissions and continuing print what the pages say", async () => {
+  await using server = await ModelServer.start((body) =>
+    body.messages.at(-1)?.role === "tool"
+      ? "Done."
+      : { calls: [{ name: "deploy", arguments: { where: "test" } }] },
+  );
+  const project = deployProject(server);
+  const pages = ["questions", "permissions", "continuing"].map((name) =>
+    readDocument(`docs/${name}.md`),
+  );
+  for (const page of pages) {
+    const [example] = blocksOf([page], "sh");
+    const [output] = blocksOf([page], "text");
+    const [[, ...words] = []] = commandsIn(example?.code ?? "");
+    const { stdout, stderr } = await project.jp(...words);
+    const shown = `${stdout}${stderr}`.replaceAll(/call_\d+_1/g, "call_1");
+    expect(shown).toContain(output?.code ?? "?");
+  }
+});
+
+/** A workspace with the deploy tool of the README. */
+function deployProject(server: ModelServer, settings = ""): Project {
+  const project = new Project();
+  const [config] = blocksOf([readme], "toml");
+  const [script] = blocksOf([readme], "bash");
+  writeFileSync(path.join(project.root, "deploy.sh"), script?.code ?? "");
+  writeFileSync(
+    path.join(project.root, ".jp", "config.toml"),
+    `${server.config}\n${config?.code}\n${settings}`,
+  );
+  return project;
+}
 
 test("the example MCP server asks before it overwrites", async () => {
   const project = new Project();
@@ -284,7 +310,7 @@ describe("the documentation", () => {
   });
 
   test("describes the architecture on one page, with every folder in its picture", () => {
-    const { text: page, blocks } = readDocument("docs/architecture.md");
+    const { text: page, blocks } = readDocument("docs/project/architecture.md");
     // These are described below the picture.
     const shown = `${blocks[0]?.code} serve-tool ai-sdk testing`;
     expect(page.split("\n").length).toBeLessThanOrEqual(150);

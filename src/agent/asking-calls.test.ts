@@ -153,7 +153,7 @@ describe("a tool that ignores its answer", () => {
   test.each([
     ["the config", { a: { answer: "1" } }],
     ["a model", { a: { target: "assistant" } }],
-  ])("is answered three times by %s and then ends in an error", async (_, config) => {
+  ])("ends in an error after three automatic answers: %s", async (_, config) => {
     verifies("082/record/configured-answer");
     const { ends, attempts, content, isError } = await insist(four, config);
     expect({ ends, attempts: attempts.length, content, isError }).toEqual({

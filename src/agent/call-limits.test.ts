@@ -39,7 +39,7 @@ describe("a tool that asks forever, each time with a new id", () => {
   test.each<[string, JsonObject, Partial<ToolTurnOptions>]>([
     ["a model", {}, { answers: () => ({ type: "answered", answer: "go on", model: "test/m" }) }],
     ["defaults", { detached: "defaults" }, {}],
-  ])("is stopped after enough answers from %s", async (_who, config, options) => {
+  ])("is stopped after enough automatic answers: %s", async (_who, config, options) => {
     counters("T-RUN-5");
     const turn = await start({ automaticAnswersPerCall: 7 }, { ...options, config: { x: config } });
     const response = await turn.call("x");

@@ -229,7 +229,7 @@ describe("several calls", () => {
     );
   });
 
-  test("that wait reuse an answer for the turn given meanwhile, unless they are of other tools", async () => {
+  test("reuse an answer that a person gives for the turn while they wait, unless they are of other tools", async () => {
     verifies(
       "082/record/remembered-answer",
       "082/remember/answers-keyed-by-tool-and-question",
@@ -253,7 +253,7 @@ describe("several calls", () => {
     });
   });
 
-  test("that wait until the person has left go to a model, and block no one else", async () => {
+  test("go to a model if they wait until the person has left, and block no one else", async () => {
     const turn = await ToolTurn.start({
       tools: [asker],
       script: {
@@ -299,7 +299,7 @@ test("a call with unreadable arguments does not run, and no permission is asked"
 });
 
 describe("a call of an unavailable tool", () => {
-  test("with an unknown name ends in an error that says so", async () => {
+  test("ends in an error that says so if its name is unknown", async () => {
     const turn = await ToolTurn.start({ tools: [] });
     expect(await turn.call("gone")).toMatchObject({
       content:

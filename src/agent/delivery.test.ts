@@ -69,16 +69,19 @@ describe("without asking a person", () => {
     ["defaults", "approved", "content"],
     ["deny", "denied", "Result delivery skipped by configuration."],
     [undefined, "approved", "content"],
-  ])("in a non-interactive run `detached.deliver` = `%s` decides", async (mode, made, content) => {
-    for (const result of ["ask", "edit"]) {
-      const detached = mode === undefined ? {} : { deliver: mode };
-      expect(await callWith({ config: { result, detached }, isInteractive: false })).toEqual({
-        result: [content, false],
-        decisions: [[made, { kind: "policy", key: "conversation.tools.read.detached.deliver" }]],
-        asked: [],
-      });
-    }
-  });
+  ])(
+    "the config decides in a non-interactive run: `detached.deliver` = `%s`",
+    async (mode, made, content) => {
+      for (const result of ["ask", "edit"]) {
+        const detached = mode === undefined ? {} : { deliver: mode };
+        expect(await callWith({ config: { result, detached }, isInteractive: false })).toEqual({
+          result: [content, false],
+          decisions: [[made, { kind: "policy", key: "conversation.tools.read.detached.deliver" }]],
+          asked: [],
+        });
+      }
+    },
+  );
 });
 
 describe("a person who is asked about a result", () => {
@@ -94,7 +97,7 @@ describe("a person who is asked about a result", () => {
     ["lets the model see an empty result", { type: "deliver", content: "" }, "edited", ""],
     ["withholds it", { type: "withhold" }, "denied", "Result delivery skipped by user."],
     ["cancels the question", { type: "cancelled" }, "denied", "Result delivery cancelled."],
-  ])("%s", async (_, delivery, made, content) => {
+  ])("decides what the model sees: %s", async (_, delivery, made, content) => {
     verifies("082/permission/is-not-an-inquiry");
     const script = { deliveries: [delivery] };
     expect(await callWith({ config: { result: "ask" }, script })).toEqual({
@@ -167,7 +170,7 @@ describe("a tool without a result, because its question got no answer", () => {
   );
 
   test.each(["ask", "edit", "skip"])(
-    "does not hide from the model that it must not try again, with `result` = `%s`",
+    "tells the model not to try again, whatever `result` says: %s",
     async (result) => {
       verifies("083/exclusive/no-retry-flag");
       const tool = questioner("read", secretQuestion("q", "?"));

@@ -73,7 +73,7 @@ const secondary = (problem: string) =>
 
 describe("a person who is asked", () => {
   test.each(["interrupted", "later"] as const)(
-    "and does not answer leaves the question open: the prompt ends with `%s`",
+    "leaves the question open by not answering: the prompt ends with `%s`",
     async (type) => {
       counters("T-PROV-8");
       const prompter = prompterThat(async ({ inquiryId }) => ({ type, inquiryId }));
@@ -85,7 +85,7 @@ describe("a person who is asked", () => {
     },
   );
 
-  test("and cancels ends the call with the reason `user`", async () => {
+  test("ends the call with the reason `user` by cancelling", async () => {
     verifies(
       "082/cancel/prompt-cancelled-is-user",
       "082/prompt/cancellation-carries-the-id",
@@ -121,17 +121,20 @@ describe("a person who is asked", () => {
       'expected one of "a", "b"',
     ],
     ["a secret", secretQuestion("q", "?"), ["hunter2"], "expected text, got array"],
-  ])("for %s and returns another type fails the call", async (_, question, answer, problem) => {
-    expect(await failureOf({ question, script: { answers: [{ answer }] } })).toEqual({
-      requests: ["call_1.q.1"],
-      responses: cancelledBy("backend_error"),
-      result: [`Question prompt failed: ${problem}`, true],
-      asked: [1, 0],
-    });
-  });
+  ])(
+    "fails the call if the prompt returns another type: %s",
+    async (_, question, answer, problem) => {
+      expect(await failureOf({ question, script: { answers: [{ answer }] } })).toEqual({
+        requests: ["call_1.q.1"],
+        responses: cancelledBy("backend_error"),
+        result: [`Question prompt failed: ${problem}`, true],
+        asked: [1, 0],
+      });
+    },
+  );
 
   test.each(["answered", "cancelled"] as const)(
-    "who has %s another question does not affect this one",
+    "does not affect this question by answering another: %s",
     async (type) => {
       verifies("082/prompt/answer-carries-the-id");
       const prompter = prompterThat(async () => {
@@ -204,7 +207,7 @@ describe("a model that is asked", () => {
   const config = { target: "assistant" };
 
   test.each<InquiryFailure>(["provider", "missing_data", "invalid_answer", "other"])(
-    "and fails with `%s` ends the call with an error",
+    "ends the call with an error if it fails: %s",
     async (kind) => {
       verifies(
         "082/cancel/provider-failure-is-backend-error",
@@ -225,7 +228,7 @@ describe("a model that is asked", () => {
     },
   );
 
-  test("and is cancelled without the user leaves the question open", async () => {
+  test("leaves the question open if it is cancelled without the user", async () => {
     expect(await failureOf({ config, answers: () => ({ type: "cancelled" }) })).toEqual({
       requests: ["call_1.q.1"],
       responses: [],
@@ -234,7 +237,7 @@ describe("a model that is asked", () => {
     });
   });
 
-  test("and returns another type fails the call", async () => {
+  test("fails the call by returning another type", async () => {
     verifies("082/cancel/unusable-answer-is-backend-error", "028/goal/answers-are-typed");
     expect(await failureOf({ config, answers: { "call_1.q.1": "true" } })).toEqual({
       requests: ["call_1.q.1"],
@@ -244,7 +247,7 @@ describe("a model that is asked", () => {
     });
   });
 
-  test("and throws, against its contract, leaves no open question in the record", async () => {
+  test("leaves no open question in the record by throwing, against its contract", async () => {
     verifies("082/record/non-answer-is-cancelled");
     const setting = { config, answers: () => Promise.reject(new Error("a bug")) };
     expect(await failureOf(setting)).toEqual({
@@ -352,7 +355,7 @@ describe("a question that cannot be routed as configured", () => {
   const refused = { responses: cancelledBy("no_prompt_backend"), result: [NO_TERMINAL, true] };
 
   test.each(forPeople)(
-    "%s is refused in a non-interactive run, whatever `detached` says",
+    "is refused in a non-interactive run, whatever `detached` says: %s",
     async (_, question) => {
       verifies(
         "082/secret/nobody-there-is-refused",
@@ -368,7 +371,7 @@ describe("a question that cannot be routed as configured", () => {
   );
 
   test.each(forPeople)(
-    "%s is refused with target `assistant`, whether a person is available or not",
+    "is refused with target `assistant`, whether a person is available or not: %s",
     async (_, question) => {
       verifies(
         "082/secret/assistant-target-is-refused",
@@ -392,7 +395,7 @@ describe("a question that cannot be routed as configured", () => {
     ["yes or no", SURE, "yes"],
     ["secret", secretQuestion("q", "?"), { token: "hunter2" }],
     ["choice", selectQuestion("q", "?", { options: ["a"] }), "b"],
-  ])("%s with a configured answer of another type is refused", async (_, question, answer) => {
+  ])("is refused with a configured answer of another type: %s", async (_, question, answer) => {
     verifies(
       "083/configured/misfit-fails-the-call",
       "083/configured/misfit-recorded",
@@ -407,7 +410,7 @@ describe("a question that cannot be routed as configured", () => {
     });
   });
 
-  test("of any type is refused in a non-interactive run without a default", async () => {
+  test("is refused in a non-interactive run without a default, whatever its type", async () => {
     const detached = { tool: "defaults" };
     const misfit = booleanQuestion("q", "?", { default: "yes" });
     const failures = [
@@ -420,7 +423,7 @@ describe("a question that cannot be routed as configured", () => {
   });
 });
 
-describe("an answer is recorded with who gave it", () => {
+describe("an answer", () => {
   test.each<[string, Setting, JsonObject]>([
     [
       "a person",
@@ -466,7 +469,7 @@ describe("an answer is recorded with who gave it", () => {
       },
       { answer: false, answeredBy: { kind: "default" } },
     ],
-  ])("%s", async (_, setting, expected) => {
+  ])("is recorded with who gave it: %s", async (_, setting, expected) => {
     verifies(
       "082/record/pair-for-every-question",
       "082/record/prompt-answer",
@@ -487,7 +490,7 @@ describe("an answer is recorded with who gave it", () => {
     expect(response?.content).toBe(JSON.stringify([expected["answer"]]));
   });
 
-  test("memory, with the inquiry in which the person answered", async () => {
+  test("is recorded as remembered, with the inquiry in which the person answered", async () => {
     verifies("082/record/remembered-answer");
     const turn = await ToolTurn.start({
       tools: [questioner("x", selectQuestion("q", "?", { options: ["a", "b"] }))],
@@ -504,7 +507,7 @@ describe("an answer is recorded with who gave it", () => {
     expect([second?.content, turn.prompter.questions.length]).toEqual(['["b"]', 1]);
   });
 
-  test("a secret, without its value and never remembered", async () => {
+  test("a secret is recorded without its value, and never remembered", async () => {
     verifies("082/secret/prompt-answer-redacted", "082/secret/not-remembered");
     const question = secretQuestion("q", "?");
     const { turn, response } = await ask({
@@ -525,7 +528,7 @@ describe("an answer is recorded with who gave it", () => {
     ]);
   });
 
-  test("a secret from the config, without its value", async () => {
+  test("a secret from the config is recorded without its value", async () => {
     verifies("082/secret/configured-answer-redacted", "082/secret/every-answered-path-redacts");
     const question = secretQuestion("q", "?");
     const { turn, response } = await ask({ question, config: { answer: "hunter2" } });

@@ -306,7 +306,7 @@ describe("an inquiry model", () => {
   test.each<[InterruptChoice, string, string]>([
     [{ type: "reply", message: "Rather the other one" }, TOLD, "done"],
     [{ type: "stop" }, "Stopped.", "stopped"],
-  ])("is cancelled at once by %o", async (choice, content, type) => {
+  ])("is cancelled at once on an interrupt: %o", async (choice, content, type) => {
     verifies("082/cancel/signal-is-user");
     const { turn, end } = await interruptInquiry(choice);
     expect((await end).type).toBe(type);

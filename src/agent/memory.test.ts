@@ -130,7 +130,7 @@ describe("the id of an inquiry", () => {
 });
 
 describe("an answer", () => {
-  test("that a person gave for the turn is found by tool and question, whichever call asked", () => {
+  test("is found by tool and question if a person gave it for the turn, whichever call asked", () => {
     verifies(
       "082/remember/answers-keyed-by-tool-and-question",
       "082/id/not-the-key-of-remembered-answers",
@@ -161,7 +161,7 @@ describe("an answer", () => {
     expect(state.findAnswer("tool", "sure")).toEqual({ answer: false, from: "b.sure.1" });
   });
 
-  test("that no person gave, that is a secret, or that is for one question only is not kept", () => {
+  test("is not kept if no person gave it, if it is a secret, or if it is for one question only", () => {
     verifies("082/remember/never-a-non-answer", "082/secret/not-remembered");
     const outcomes: readonly InquiryOutcome[] = [
       { outcome: "cancelled", reason: "user" },
@@ -212,7 +212,7 @@ describe("a permission", () => {
     expect(found).toEqual(decisions.map(() => [undefined, undefined]));
   });
 
-  test("and an answer are kept apart, whatever the question's id is", () => {
+  test("is kept apart from answers, whatever the question's id is", () => {
     verifies("082/remember/permissions-kept-apart");
     const answers = new TurnState();
     const permissions = new TurnState();

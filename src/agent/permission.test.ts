@@ -85,23 +85,28 @@ describe("without asking a person", () => {
     ["defaults", "denied", undefined],
     ["deny", "denied", undefined],
     [undefined, "denied", undefined],
-  ])("in a non-interactive run `detached.run` = `%s` decides", async (mode, made, toolResponse) => {
-    const refusal =
-      "Tool 'write' needs the user's permission to run, but this run is non-interactive. Do not " +
-      "retry this tool call in this turn; continue without it or explain what is missing.";
-    for (const run of ["ask", "edit"]) {
-      const detached = mode === undefined ? {} : { run: mode };
-      const config = { write: { run, detached } };
-      const turn = await start({ config, isInteractive: false });
-      const response = await turn.call("write", { path: "a" });
-      const decidedBy = { kind: "policy", key: "conversation.tools.write.detached.run" };
-      expect({ ...resultOf(turn), toolResponse: [response?.content, response?.isError] }).toEqual({
-        decisions: [decision({ decision: made, decidedBy })],
-        asked: 0,
-        toolResponse: toolResponse ?? [refusal, true],
-      });
-    }
-  });
+  ])(
+    "the config decides in a non-interactive run: `detached.run` = `%s`",
+    async (mode, made, toolResponse) => {
+      const refusal =
+        "Tool 'write' needs the user's permission to run, but this run is non-interactive. Do not " +
+        "retry this tool call in this turn; continue without it or explain what is missing.";
+      for (const run of ["ask", "edit"]) {
+        const detached = mode === undefined ? {} : { run: mode };
+        const config = { write: { run, detached } };
+        const turn = await start({ config, isInteractive: false });
+        const response = await turn.call("write", { path: "a" });
+        const decidedBy = { kind: "policy", key: "conversation.tools.write.detached.run" };
+        expect({ ...resultOf(turn), toolResponse: [response?.content, response?.isError] }).toEqual(
+          {
+            decisions: [decision({ decision: made, decidedBy })],
+            asked: 0,
+            toolResponse: toolResponse ?? [refusal, true],
+          },
+        );
+      }
+    },
+  );
 });
 
 describe("a person who is asked", () => {
@@ -148,7 +153,7 @@ describe("a person who is asked", () => {
       { decision: "denied", decidedBy: USER },
       ["Tool skipped by user.", false],
     ],
-  ])("%s", async (_, answer, decided, toolResponse) => {
+  ])("decides whether the call runs: %s", async (_, answer, decided, toolResponse) => {
     counters("T-TERM-10");
     verifies("082/permission/is-not-an-inquiry", "082/remember/permission-only-on-request");
     const { turn, ...result } = await callWith("ask", { script: { permissions: [answer] } });
@@ -156,7 +161,7 @@ describe("a person who is asked", () => {
     expect(turn.recorded("inquiry_request")).toEqual([]);
   });
 
-  test("who returns invalid arguments permits nothing, and nothing runs", async () => {
+  test("permits nothing by returning invalid arguments, and nothing runs", async () => {
     const edited = { path: 5 };
     const turn = await start({ config: { write: { run: "ask" } } });
     const askPermission = async (): Promise<PermissionResult> => ({
@@ -217,7 +222,7 @@ describe("a decision for the rest of the turn", () => {
     ["yes", "run", "approved", '{"path":"call_3","mode":"append"}'],
     ["no", "skip", "denied", "Tool skipped by user (remembered)."],
   ] as const)(
-    "of %s holds for calls that wait for their turn, and for later cycles",
+    "holds for calls that wait for their turn, and for later cycles: %s",
     async (_, type, made, content) => {
       verifies("082/remember/permissions-keyed-by-tool");
       const permissions = [{ type, isRemembered: true }];
@@ -290,7 +295,7 @@ test("a permission and the start are recorded before the tool runs", async () =>
 });
 
 test.each(["interrupted", "later"] as const)(
-  "a prompt that ends with `%s` is not a decision: the call waits and does not run",
+  "a prompt that ends without an answer is not a decision, so the call waits and does not run: %s",
   async (type) => {
     counters("T-PROV-8");
     const end = await callWith("ask", { script: { permissions: [{ type }] } });

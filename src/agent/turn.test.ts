@@ -296,7 +296,7 @@ describe("inquiries", () => {
     ).toEqual([]);
   });
 
-  test("of all cycles go to one inquiry model, and do not count as cycles", async () => {
+  test("go to one inquiry model in all cycles, and do not count as cycles", async () => {
     verifies("028/backend/one-backend-serves-the-turn", "028/goal/invisible-to-the-turn-loop");
     const { asked, ...asking } = await cyclesOf("nosy");
     expect([asked, asking]).toEqual([
@@ -305,7 +305,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("of calls with the same id are counted within a turn, and a new turn starts over", async () => {
+  test("are counted within a turn if their calls share an id, and a new turn starts over", async () => {
     verifies(
       "082/id/three-segments",
       "082/id/first-attempt-is-one",

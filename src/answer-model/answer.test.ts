@@ -93,7 +93,7 @@ test.each<[AnswerType, object]>([
   [select("a", "b"), { type: "string", enum: ["a", "b"] }],
   [select("a", 1, null), { enum: ["a", 1, null] }],
   [select("a", "b", "a"), { type: "string", enum: ["a", "b"] }],
-])("an answer of type %j has a schema", (answerType, answer) => {
+])("every type of answer has a schema: %j", (answerType, answer) => {
   verifies(
     "028/schema/object-with-required-answer",
     "028/schema/boolean",
@@ -197,7 +197,7 @@ test.each([
   '```json\n{"answer": true}\n```',
   '```\n{"answer": true}\n```\n',
   'Here it is:\n\n```JSON\r\n{\r\n"answer": true\r\n}\r\n```\r\nDone.',
-])("an answer is found in %j", (reply) => {
+])("an answer is found in a reply: %j", (reply) => {
   verifies("028/backend/answer-extracted-and-validated");
   expect(extractAnswer(reply, BOOLEAN)).toEqual({ type: "answer", answer: true });
 });

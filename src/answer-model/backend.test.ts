@@ -376,8 +376,8 @@ describe("a failing request", () => {
   });
 });
 
-describe("no model is asked", () => {
-  test("for a secret", async () => {
+describe("questions that no model can answer", () => {
+  test("no model is asked for a secret", async () => {
     verifies("082/secret/never-asked-of-the-model");
     const { answer, model } = await ask([YES], { call: { question: secretQuestion("k", "Key?") } });
     expect([answer, model.requests]).toEqual([
@@ -386,7 +386,7 @@ describe("no model is asked", () => {
     ]);
   });
 
-  test("to choose from no options", async () => {
+  test("no model is asked to choose from no options", async () => {
     const question = selectQuestion("none", "Which?", { options: [] });
     const { answer, model } = await ask([YES], { call: { question } });
     expect([answer, model.requests]).toEqual([
@@ -396,7 +396,7 @@ describe("no model is asked", () => {
   });
 });
 
-describe("abort", () => {
+describe("an abort", () => {
   const deaf: Model = {
     id: "test/deaf",
     stream: () => ({
@@ -404,7 +404,7 @@ describe("abort", () => {
     }),
   };
 
-  test("beforehand asks no model", async () => {
+  test("asks no model if it comes beforehand", async () => {
     verifies("028/backend/cancellation-stops-it");
     const { answer, model } = await ask([YES], { call: { signal: AbortSignal.abort() } });
     expect([answer, model.requests]).toEqual([{ type: "cancelled" }, []]);
@@ -417,7 +417,7 @@ describe("abort", () => {
     ["while a wrong reply is corrected", ["no", [{ type: "hang" }]], {}],
     ["in the delay before a retry", [[{ type: "error", error: provider("overloaded", true) }]], {}],
     ["of a model that ignores the signal", [], { model: () => Promise.resolve(deaf) }],
-  ])("%s ends the inquiry at once", async (_name, replies, options) => {
+  ])("ends the inquiry at once: %s", async (_name, replies, options) => {
     verifies("028/backend/cancellation-stops-it");
     const abort = new AbortController();
     const asked = ask(replies, { call: { signal: abort.signal }, options });
@@ -427,7 +427,7 @@ describe("abort", () => {
     expect([answer, clock.sleepers]).toEqual([{ type: "cancelled" }, 0]);
   });
 
-  test("at the end of the reply still counts", async () => {
+  test("still counts at the end of the reply", async () => {
     const abort = new AbortController();
     const last: Model = {
       id: "test/last",
@@ -441,7 +441,7 @@ describe("abort", () => {
     expect(answer).toEqual({ type: "cancelled" });
   });
 
-  test("of one inquiry does not affect the others", async () => {
+  test("does not affect other inquiries", async () => {
     const abort = new AbortController();
     const first = ask([[{ type: "hang" }]], { call: { signal: abort.signal } });
     const second = ask([YES]);

@@ -56,7 +56,7 @@ describe("the part shared with the main conversation", () => {
     ["all calls, if the first one asks", "a", ["b", "c"], 6],
     ["the results before the missing one", "c", ["b", "a"], 8],
     ["the result before the first missing one, not those after it", "c", ["a"], 7],
-  ])("is %s", (_name, asking, ended, length) => {
+  ])("ends at the first result that is missing: %s", (_name, asking, ended, length) => {
     verifies("028/goal/shared-prefix");
     const results = ended.map((id) => toolResult(id, `of ${id}`));
     const rest = calls.filter(({ id }) => !ended.includes(id)).map(({ id }) => toolResult(id));
@@ -287,7 +287,7 @@ test("an unknown call is not closed", () => {
   ]);
 });
 
-test("afterwards every call of the last turn has a response", () => {
+test("every call of the last turn has a response afterwards", () => {
   verifies("028/snapshot/calls-well-formed");
   fc.assert(
     fc.property(anyDamagedStream, (stream) => {

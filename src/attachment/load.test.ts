@@ -77,7 +77,7 @@ describe("a file", () => {
     await expect(load(root, [uri])).rejects.toThrow(problem);
   });
 
-  test("that may hold secrets is attached if it is named, with a note", async () => {
+  test("is attached with a note if it is named, even if it may hold secrets", async () => {
     const { sources, notes } = await load(folderWith({ ".env": "KEY=1" }), ["file:///.env"]);
     expect([sources, notes]).toEqual([
       [".env"],
@@ -86,7 +86,7 @@ describe("a file", () => {
   });
 
   test.each(["notes.md", "docs/config", ".env/", ".env/.", "file:///.env%2F"])(
-    "that may hold secrets is not attached under a name that looks harmless: %s",
+    "is not attached under a name that looks harmless if it may hold secrets: %s",
     async (uri) => {
       counters("T-WORK-4");
       const root = folderWith({ ".env": "KEY=x", ".aws/config": "key" });
@@ -98,7 +98,7 @@ describe("a file", () => {
     },
   );
 
-  test("that is too large is refused with its size", async () => {
+  test("is refused with its size if it is too large", async () => {
     const root = folderWith({ "big.txt": "x".repeat(11_000_000) });
     await expect(load(root, ["file:///big.txt"])).rejects.toThrow(/big\.txt: it is 11 MB/);
   });
@@ -141,7 +141,7 @@ describe("folders and patterns", () => {
     [["file:///.github"], [".github/ci.yml"]],
     [["file:///.*/*.yml"], [".github/ci.yml"]],
     [["file:///src/b.ts", "file:///src/*.ts"], ["src/b.ts"]],
-  ])("%j attach what is neither hidden, ignored nor excluded", async (uris, expected) => {
+  ])("attach what is neither hidden, ignored nor excluded: %j", async (uris, expected) => {
     const { sources } = await load(folderWith(TREE), uris);
     expect(sources).toEqual(expected);
   });
@@ -155,7 +155,7 @@ describe("folders and patterns", () => {
     ]);
   });
 
-  test("without a file are an error", async () => {
+  test("are an error without a file", async () => {
     const root = folderWith({ "empty/.keep": "" });
     await expect(load(root, ["file:///empty"])).rejects.toThrow(
       /empty: the folder contains no files/,
@@ -163,7 +163,7 @@ describe("folders and patterns", () => {
     await expect(load(root, ["file:///*.md"])).rejects.toThrow(/\*\.md: no file matches it/);
   });
 
-  test("with too many files are an error", async () => {
+  test("are an error with too many files", async () => {
     const files = Array.from({ length: 1001 }, (_none, index) => [`many/${index}`, ""] as const);
     const root = folderWith(Object.fromEntries(files));
     await expect(load(root, ["file:///many"])).rejects.toThrow(
@@ -171,7 +171,7 @@ describe("folders and patterns", () => {
     );
   });
 
-  test("with too many bytes are an error before all of them are in memory", async () => {
+  test("are an error with too many bytes, before all of them are in memory", async () => {
     const large = Buffer.alloc(9_000_000, "x");
     const root = folderWith({ "a/1": large, "a/2": large, "a/3": large, "a/4": large });
     await expect(load(root, ["a"])).rejects.toThrow(

@@ -64,8 +64,8 @@ test.each(["jp://jp-c17013123456?select=a:-1", "jp-c17013123456"])(
   },
 );
 
-describe("a file outside the workspace is copied", () => {
-  test("with its name, but not its path", async () => {
+describe("a file outside the workspace", () => {
+  test("is copied with its name, but not its path", async () => {
     const { home } = createPlace();
     expect(await readOutsideFile(path.join(home, "notes.txt"))).toEqual({
       mediaType: "text/plain",
@@ -74,7 +74,7 @@ describe("a file outside the workspace is copied", () => {
     });
   });
 
-  test("unless it is a folder", async () => {
+  test("is not copied if it is a folder", async () => {
     await expect(readOutsideFile(createPlace().home)).rejects.toThrow(/it is a folder/);
   });
 });
@@ -106,7 +106,7 @@ describe("in a message", () => {
     "link.txt",
     "~/.netrc",
     "~/.ssh/x",
-  ])("@%s is set apart, because it may hold passwords", (written) => {
+  ])("a file that may hold passwords is set apart: @%s", (written) => {
     counters("T-ATT-3");
     const place = createPlace();
     writeFileSync(path.join(place.cwd, ".env"), "KEY=1");

@@ -71,7 +71,7 @@ describe("a page", () => {
     ],
     ["redirects to a file", "/file", /not a page/],
     ["redirects in a circle", "/circle", /redirects more than 5 times/],
-  ])("that %s is refused", async (_does, path, problem) => {
+  ])("is refused if it misbehaves: it %s", async (_does, path, problem) => {
     counters("T-ATT-4");
     await using server = await serve((asked, response) => {
       const targets: Readonly<Record<string, string>> = {
@@ -87,7 +87,7 @@ describe("a page", () => {
     await expect(readPage(server.url + path, signal)).rejects.toThrow(problem);
   });
 
-  test("that cannot be reached is named with the reason", async () => {
+  test("is named with the reason if it cannot be reached", async () => {
     await using server = await serve(() => undefined);
     await server[Symbol.asyncDispose]();
     await expect(readPage(`${server.url}/x`, signal)).rejects.toThrow(
@@ -154,7 +154,7 @@ describe("HTML as text", () => {
     "<script>x",
     "&#0; &#xfffffff; &nope;",
     "<",
-  ])("of broken markup is text: %j", (html) => {
+  ])("is text even if the markup is broken: %j", (html) => {
     expect(htmlToText(html).length).toBeLessThanOrEqual(html.length);
   });
 

@@ -28,7 +28,7 @@ describe("a config file", () => {
     ["c.yaml", "# nothing yet\n"],
     ["c.yaml", "---\n"],
     ["c.yml", "null"],
-  ])("%s may be empty: %j", async (name, text) => {
+  ])("may be empty: %s with %j", async (name, text) => {
     expect(plain((await readConfigFile(place(name, text))).value)).toEqual({});
   });
 
@@ -36,7 +36,7 @@ describe("a config file", () => {
     ["c.toml", '[assistant]\nname = "jp"\n'],
     ["c.json", '{"assistant": {"name": "jp"}}'],
     ["c.yaml", "assistant: {name: jp}\n"],
-  ])("%s may start with a byte order mark and have Windows line endings", async (name, text) => {
+  ])("may start with a byte order mark and have Windows line endings: %s", async (name, text) => {
     const read = await readConfigFile(place(name, `\uFEFF${text.replaceAll("\n", "\r\n")}`));
     expect(plain(read.value)).toEqual({ assistant: { name: "jp" } });
   });
@@ -47,7 +47,7 @@ describe("a config file", () => {
     ["c.json", JSON.stringify({ $schema: "./s.json", ...NAME })],
     ["c.yaml", "$schema: ./s.json\nassistant: {name: jp}\nlist: [1, true]\n"],
     ["c.yml", "# yaml-language-server: $schema=./s.json\nassistant: {name: jp}\nlist: [1, true]\n"],
-  ])("%s may name its schema, which is not part of the config", async (name, text) => {
+  ])("may name its schema, which is not part of the config: %s", async (name, text) => {
     expect(plain((await readConfigFile(place(name, text))).value)).toEqual(NAME);
   });
 
@@ -56,7 +56,7 @@ describe("a config file", () => {
     expect(plain(value)).toEqual({ $schema: { run: "ask" } });
   });
 
-  test("in TOML holds dates as text, because config is JSON", async () => {
+  test("holds dates as text in TOML, because config is JSON", async () => {
     const file = place(
       "c.toml",
       "day = 1979-05-27\ntime = 07:32:00\nlist = [{ at = 1979-05-27T07:32:00Z }]\n",
@@ -73,7 +73,7 @@ describe("a syntax error", () => {
     ["c.json", '{\n  "a": 1,\n}', /line 3|3:1/],
     ["c.yaml", "a: 1\n b: 2\n", /2:/],
     ["c.yaml", "a: 1\na: 2\n", /2:/],
-  ])("in %s is reported with file and position: %j", async (name, text, where) => {
+  ])("is reported with file and position: %s with %j", async (name, text, where) => {
     const file = place(name, text);
     const error: unknown = await readConfigFile(file).catch((cause: unknown) => cause);
     expect(error).toMatchObject({
@@ -105,7 +105,7 @@ describe("a syntax error", () => {
     ["c.json", SECRET],
     ["c.json", `{"answer": "\\u${SECRET}"}`],
     ["c.json", `{"answer": "${SECRET}`],
-  ])("in %s does not quote an answer in the file: %j", async (name, text) => {
+  ])("does not quote an answer in the file: %s with %j", async (name, text) => {
     counters("T-PATH-5");
     const error: unknown = await readConfigFile(place(name, text)).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: "config_unreadable" });

@@ -68,7 +68,7 @@ describe("notifications", () => {
     [{ command: { args: ["x"] } }, "notify.command.program"],
     [{ email: { to: ["ada@example.org"] } }, "notify.email.from, notify.email.to"],
     [{ email: { server: "mx.example.org" } }, "notify.email.from, notify.email.to"],
-  ])("that are only half configured, %j, say what to set", (notify, keys) => {
+  ])("say what to set if they are only half configured: %j", (notify, keys) => {
     expect(() => resolve(notify)).toThrow(`The config is incomplete: set ${keys}`);
   });
 
@@ -78,7 +78,7 @@ describe("notifications", () => {
     "https://user:password@hooks.example",
     "file:///etc/passwd",
     "hooks.example",
-  ])("do not go to %s, where others could read them", (url) => {
+  ])("do not go where others could read them: %s", (url) => {
     counters("T-NOTE-2");
     expect(() => resolve({ webhook: { url } })).toThrow("expected");
   });

@@ -161,7 +161,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       `{${head("chat_response")},"reasoning":"","later":"x",` +
         '"metadata":{"signature":"YzJsbg==","cached":true}}',
     ],
-  ])("%s", (_, event, json) => {
+  ])("an event is written in its own form: %s", (_, event, json) => {
     expect(JSON.stringify(eventToJson(event))).toBe(json);
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
@@ -207,7 +207,7 @@ describe("reading is lenient where records differ", () => {
     expect(JSON.stringify(eventToJson(parseEvent(JSON.parse(text))))).toBe(text);
   });
 
-  test("answers in old tool calls are kept beside the arguments without decoding them", () => {
+  test("the answers in old tool calls are kept beside the arguments without decoding them", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/not-mixed-into-arguments");
     verifies("028/tool-answers/strings-not-recoded");
     const call = {
@@ -229,7 +229,7 @@ describe("reading is lenient where records differ", () => {
     ]);
   });
 
-  test("answers in old tool calls are written back unchanged", () => {
+  test("the answers in old tool calls are written back unchanged", () => {
     verifies("028/tool-answers/old-field-ignored", "028/tool-answers/strings-not-recoded");
     const json = {
       ...eventToJson(toolCall("call_1")),
@@ -297,7 +297,7 @@ describe("reading is lenient where records differ", () => {
       { ...message(""), content: { type: "structured", data: null } },
     ],
     ["metadata that is no object is none", { type: "turn_start", metadata: "x" }, turnStart()],
-  ])("%s", (_, json, event) => {
+  ])("a record of another version is read: %s", (_, json, event) => {
     expect(parseEvent({ timestamp: at(0), ...json })).toStrictEqual(event);
   });
 
@@ -376,10 +376,13 @@ describe("reading is strict about required fields", () => {
       "decided_by",
       "expected an object, got nothing",
     ],
-  ])("%s is rejected, and the error names the field", (_, json, path, problem) => {
-    const value = typeof json === "object" ? { timestamp: at(0), ...json } : json;
-    expect(() => parseEvent(value)).toThrow(new ShapeError(path, problem));
-  });
+  ])(
+    "an event without a required field is rejected, and the error names the field: %s",
+    (_, json, path, problem) => {
+      const value = typeof json === "object" ? { timestamp: at(0), ...json } : json;
+      expect(() => parseEvent(value)).toThrow(new ShapeError(path, problem));
+    },
+  );
 });
 
 test("a stored inquiry has the source, the question and the answer type", () => {

@@ -35,14 +35,14 @@ const response = (fields: JsonObject): JsonObject => ({
 });
 
 describe("a response is written with its outcome", () => {
-  test("an answer", () => {
+  test("an answer is written with its value", () => {
     verifies("082/response/answered-form", "082/response/new-writes-are-tagged");
     const json = `{${head},"outcome":"answered","id":"c.ok.1","answer":true}`;
     expect(JSON.stringify(eventToJson(answered("c.ok.1")))).toBe(json);
     expect(parseEvent(JSON.parse(json))).toStrictEqual(answered("c.ok.1"));
   });
 
-  test("an answer and who gave it", () => {
+  test("an answer is written with who gave it", () => {
     verifies("082/response/answered-form", "082/response/new-writes-are-tagged");
     const event = closed("c.ok.1", {
       outcome: "answered",
@@ -57,7 +57,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("a free-text answer with a note", () => {
+  test("a free-text answer is written with its note", () => {
     const event = closed("c.ok.1", {
       outcome: "answered",
       answer: "neither",
@@ -73,7 +73,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("a model's answer with its reason, which the original keeps too", () => {
+  test("a model's answer is written with its reason, which the original keeps too", () => {
     const answeredBy = { kind: "assistant", model: "test/judge" } as const;
     const event = closed("c.ok.1", {
       outcome: "answered",
@@ -89,7 +89,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(savedByOriginal([eventToJson(event)])[0])).toStrictEqual(event);
   });
 
-  test("a redacted answer", () => {
+  test("a redacted answer is written without its value", () => {
     verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
     const json = `{${head},"outcome":"redacted","id":"c.key.1","answer":null,${mirror({ outcome: "redacted" })}}`;
     const event = closed("c.key.1", { outcome: "redacted" });
@@ -97,7 +97,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("a redacted answer and who gave it", () => {
+  test("a redacted answer is written with who gave it", () => {
     verifies("082/response/redacted-form", "082/response/new-writes-are-tagged");
     const event = closed("c.key.1", {
       outcome: "redacted",
@@ -111,7 +111,7 @@ describe("a response is written with its outcome", () => {
     expect(parseEvent(JSON.parse(json))).toStrictEqual(event);
   });
 
-  test("a cancellation and its reason", () => {
+  test("a cancellation is written with its reason", () => {
     verifies("082/response/cancelled-form", "082/response/new-writes-are-tagged");
     const forms = (["user", "backend_error"] as const).map((reason) =>
       JSON.stringify(eventToJson(cancelled("c.ok.1", reason))),
@@ -176,7 +176,7 @@ describe("a cancellation reason", () => {
     expect(events).toStrictEqual([cancelled("c.ok.1", "user"), cancelled("c.ok.1", "user")]);
   });
 
-  test("of another version is kept as text and written back unchanged", () => {
+  test("is kept as text and written back unchanged if it is of another version", () => {
     verifies(
       "082/reason/unknown-tag-survives-verbatim",
       "082/reason/unknown-tag-does-not-fail-the-load",
@@ -194,7 +194,7 @@ describe("a cancellation reason", () => {
   });
 
   test.each(["", "User", "toString", "__proto__", "user ", "größe"])(
-    'of another version is kept exactly: "%s"',
+    'is kept exactly if it is of another version: "%s"',
     (tag) => {
       verifies("082/reason/unknown-tag-survives-verbatim");
       const event = parseEvent(response({ outcome: "cancelled", reason: tag }));
@@ -214,7 +214,7 @@ describe("a cancellation reason", () => {
 });
 
 describe("a response without an outcome, as in old records", () => {
-  test.each([true, false, "", { nested: [1] }])("is an answer: %j", (answer) => {
+  test.each([true, false, "", { nested: [1] }])("is read as an answer: %j", (answer) => {
     verifies("082/response/legacy-flat-form-is-answered", "082/response/no-migration-step");
     expect(parseEvent(response({ answer }))).toStrictEqual(answered("c.ok.1", answer));
   });
@@ -229,13 +229,13 @@ describe("a response without an outcome, as in old records", () => {
 });
 
 describe("a response has exactly one outcome", () => {
-  test("a redacted one has no answer, even if the file has one", () => {
+  test("a redacted response has no answer, even if the file has one", () => {
     verifies("082/response/redacted-yields-no-answer", "082/response/exactly-one-outcome");
     const event = parseEvent(response({ outcome: "redacted", answer: "hunter2", reason: "user" }));
     expect(event).toStrictEqual(closed("c.ok.1", { outcome: "redacted" }));
   });
 
-  test("a redacted one is written without answer and reason, even if it was read with both", () => {
+  test("a redacted response is written without answer and reason, even if it was read with both", () => {
     verifies("082/response/redacted-form", "082/response/redacted-yields-no-answer");
     const event = parseEvent(response({ outcome: "redacted", answer: "hunter2", reason: "user" }));
     expect(JSON.stringify(eventToJson(event))).toBe(
@@ -243,7 +243,7 @@ describe("a response has exactly one outcome", () => {
     );
   });
 
-  test("fields of two outcomes never occur together, in types or after reading", () => {
+  test("the fields of two outcomes never occur together, in types or after reading", () => {
     verifies("082/response/exactly-one-outcome");
     const impossible: readonly InquiryOutcome[] = [
       // @ts-expect-error A cancelled inquiry has no answer.
@@ -305,7 +305,7 @@ describe("a response has exactly one outcome", () => {
       "reason",
       "expected a string, got number",
     ],
-  ])("one with %s is rejected", (_, fields, path, problem) => {
+  ])("a response with the wrong fields is rejected: %s", (_, fields, path, problem) => {
     verifies("082/response/unrecognisable-is-an-error");
     expect(() => parseEvent(response(fields))).toThrow(new ShapeError(path, problem));
   });
@@ -403,7 +403,7 @@ describe("a request", () => {
     ['{"source":"assistant"}', { source: "assistant" }],
     ['{"source":"user"}', { source: "user" }],
     ['{"source":"other","name":"plugin"}', { source: "other", name: "plugin" }],
-  ])("says who asks: %s", (json, source) => {
+  ])("says who asks the question: %s", (json, source) => {
     verifies("005/event/request-names-source-and-question");
     const event = { ...inquiry("c.ok.1"), source };
     const written = eventToJson(event);
@@ -423,7 +423,7 @@ describe("a request", () => {
     expect([event, eventToJson(event)]).toStrictEqual([inquiry("c.ok"), json]);
   });
 
-  test("with an unknown kind of source is still a request", () => {
+  test("is still a request if the kind of its source is unknown", () => {
     const json = { ...eventToJson(inquiry("c.ok")), source: { source: "cron", job: 7 } };
     expect(parseEvent(json)).toStrictEqual({
       ...inquiry("c.ok"),
@@ -446,7 +446,7 @@ describe("a request", () => {
       "question.answer_type",
       "expected an object, got nothing",
     ],
-  ])("with %s is rejected", (_, fields, path, problem) => {
+  ])("is rejected if a field is wrong: %s", (_, fields, path, problem) => {
     const json = { ...eventToJson(inquiry("c.ok.1")), ...fields };
     expect(() => parseEvent(json)).toThrow(new ShapeError(path, problem));
   });
@@ -463,7 +463,7 @@ const read = (question: JsonObject): unknown => {
 };
 
 describe("a recorded question", () => {
-  test("of the three older types has the same fields as before", () => {
+  test("has the same fields as before if its type is one of the three older ones", () => {
     verifies(
       "082/question/other-types-unchanged-on-disk",
       "083/record/default-question-keeps-its-old-form",
@@ -481,7 +481,7 @@ describe("a recorded question", () => {
     ]);
   });
 
-  test("for a secret has the answer type `secret`", () => {
+  test("has the answer type `secret` if it asks for a secret", () => {
     verifies("082/question/secret-stored-as-its-own-type");
     const { id: _id, ...question } = secretQuestion("key", "Which key?");
     const json = '{"text":"Which key?","answer_type":{"type":"secret"}}';
@@ -526,7 +526,7 @@ describe("a recorded question", () => {
     expect([stored(open), read(JSON.parse(json) as JsonObject)]).toStrictEqual([json, open]);
   });
 
-  test("without these fields gets their defaults", () => {
+  test("gets the defaults of these fields if it has none of them", () => {
     verifies("083/record/legacy-question-gets-the-defaults");
     expect(read({ text: "Go on?", answer_type: { type: "boolean" } })).toStrictEqual(questionOf());
   });

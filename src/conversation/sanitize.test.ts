@@ -104,7 +104,7 @@ describe("the end", () => {
     expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(streamOf(...opening, delta, delta)));
   });
 
-  test("of an empty turn in the middle is kept", () => {
+  test("is kept if it is that of an empty turn in the middle", () => {
     const stream = streamOf(...opening, turnStart(), turnStart(), chatRequest("Bye"));
     expect(rawOf(sanitize(stream))).toStrictEqual(rawOf(stream));
   });
@@ -138,7 +138,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("of two calls with the same id, the first keeps the result", () => {
+  test("the first of two calls with the same id keeps the result", () => {
     const [one, two] = [toolCall("c", "first"), toolCall("c", "second")];
     const [turn] = turnsOf(sanitize(streamOf(...opening, one, two, toolResult("c"))).entries);
     expect(pairToolCalls(turn?.events ?? [])).toStrictEqual({
@@ -152,7 +152,7 @@ describe("tool calls", () => {
 });
 
 describe("inquiries", () => {
-  test("an open one is cancelled, with the time it was asked", () => {
+  test("an open inquiry is cancelled, with the time it was asked", () => {
     verifies("082/sanitize/works-turn-by-turn");
     const request = { ...inquiry("c.ok.1"), timestamp: at(4) };
     const stream = streamOf(...opening, toolCall("c"), request, toolResult("c"));
@@ -165,7 +165,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("an open one is closed in its own turn even if a later turn has a pair with its id", () => {
+  test("an open inquiry is closed in its own turn even if a later turn has a pair with its id", () => {
     verifies("082/sanitize/orphan-repaired-in-own-turn", "082/sanitize/works-turn-by-turn");
     const orphan = inquiry("c.ok.1", { text: "turn 1?" });
     const request = inquiry("c.ok.1", { text: "turn 2?" });
@@ -176,7 +176,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("an open one is closed in its own turn even if an earlier turn has a pair with its id", () => {
+  test("an open inquiry is closed in its own turn even if an earlier turn has a pair with its id", () => {
     verifies("082/sanitize/works-turn-by-turn");
     const request = inquiry("c.ok.1", { text: "turn 1?" });
     const orphan = inquiry("c.ok.1", { text: "turn 2?" });
@@ -202,7 +202,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("asked twice with the same id and answered once, the first keeps the answer", () => {
+  test("the first of two inquiries with the same id keeps the only answer", () => {
     verifies("082/sanitize/duplicate-legacy-ids-keep-the-matched-pair");
     const [first, second] = [inquiry("c.ok", { text: "1?" }), inquiry("c.ok", { text: "2?" })];
     const paired = {
@@ -217,7 +217,7 @@ describe("inquiries", () => {
     ]);
   });
 
-  test("asked twice with the same id before one answer, the first keeps the answer", () => {
+  test("the first of two inquiries with the same id keeps an answer that follows both", () => {
     verifies("082/sanitize/duplicate-legacy-ids-keep-the-matched-pair");
     const [first, second] = [inquiry("c.ok", { text: "1?" }), inquiry("c.ok", { text: "2?" })];
     expect(inquiriesIn(streamOf(...opening, first, second, answered("c.ok")))).toStrictEqual([
@@ -285,7 +285,7 @@ describe("for any stream", () => {
     );
   });
 
-  test("pairs of the record stay pairs", () => {
+  test("every pair of the record stays a pair", () => {
     verifies("082/sanitize/duplicate-legacy-ids-keep-the-matched-pair");
     fc.assert(
       fc.property(anyDamagedStream, (stream) => {
@@ -302,7 +302,7 @@ describe("for any stream", () => {
     );
   });
 
-  test("entries keep their order, and added ones have a known reason", () => {
+  test("the entries keep their order, and added ones have a known reason", () => {
     verifies("082/reason/unknown-tag-never-originates-here");
     fc.assert(
       fc.property(anyDamagedStream, (stream) => {

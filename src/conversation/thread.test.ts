@@ -115,7 +115,7 @@ describe("the events of a thread", () => {
     expect(interrupted).toStrictEqual(plain);
   });
 
-  test("include provider metadata but no config", () => {
+  test("have provider metadata but no config", () => {
     verifies("005/thread/events-keep-their-config");
     const signed = { ...reasoning("Hm"), metadata: { anthropic_thinking_signature: "signed" } };
     const written = [setTo("anthropic/claude"), signed, message("Hello"), setTo("openai/gpt")];

@@ -79,13 +79,13 @@ describe("what a turn needs next", () => {
     ["nothing, after its end", "done", [chatRequest("Hi"), toolCall("a"), turnEnd("discarded")]],
     ["nothing, if no one has asked a model", "done", [toolCall("a"), toolResult("a")]],
     ["nothing, if it is empty", "done", []],
-  ])("is %s", (_, next, events) => {
+  ])("is read from what is missing: %s", (_, next, events) => {
     verifies("023/detect/by-what-is-missing");
     expect(readTurnProgress([turnStart(), ...events]).next).toBe(next);
   });
 });
 
-describe("a call is in doubt", () => {
+describe("a call", () => {
   test.each<[string, readonly ConversationEvent[]]>([
     ["once it has started", [attemptStart("a")]],
     [
@@ -99,17 +99,17 @@ describe("a call is in doubt", () => {
     ["while a person is asked about it", [attemptStart("a"), permissionRequest("a", "rerun")]],
     ["if an older version let it run", [OLDER_START]],
     ["if an older version gave it its answer", [permission("a"), asks("a.q.1"), answered("a.q.1")]],
-  ])("%s", (_, events) => {
+  ])("is in doubt if its tool may have run: %s", (_, events) => {
     expect(progressOf(...events).isInDoubt).toBe(true);
   });
 
-  test("with each call that shares its id", () => {
+  test("is in doubt with each call that shares its id", () => {
     const { calls } = readTurnProgress([toolCall("a"), toolCall("a"), attemptStart("a")]);
     expect(calls.map(({ isInDoubt }) => isInDoubt)).toEqual([true, true]);
   });
 });
 
-describe("a call is not in doubt", () => {
+describe("a call", () => {
   test.each<[string, readonly ConversationEvent[]]>([
     ["before it has started", [permissionRequest("a"), permission("a")]],
     ["while its question is open", [attemptStart("a"), asks("a.q.1")]],
@@ -119,7 +119,7 @@ describe("a call is not in doubt", () => {
     ],
     ["once its result waits", [attemptStart("a"), waiting]],
     ["if its question was open in an older version", [permission("a"), asks("a.q.1")]],
-  ])("%s", (_, events) => {
+  ])("is not in doubt if its tool cannot be running: %s", (_, events) => {
     expect(progressOf(...events).isInDoubt).toBe(false);
   });
 });
@@ -177,7 +177,7 @@ describe("what waits for a person", () => {
       [permissionRequest("b"), attemptStart("b"), asks("b.q.1")],
       [],
     ],
-  ])("is %s", (_, events, pending) => {
+  ])("is read from the events of the turn: %s", (_, events, pending) => {
     expect(pendingAfter(...events)).toEqual(pending);
   });
 });

@@ -116,7 +116,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("pairs of concurrent tool calls may interleave", () => {
+  test("the pairs of concurrent tool calls may interleave", () => {
     verifies("005/pairing/interleaved-pairs-match-by-id");
     const one = inquiry("call_1.ok.1");
     const two = inquiry("call_2.ok.1");
@@ -132,7 +132,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("ids in the old and the new form pair alike", () => {
+  test("an id in the old form pairs like one in the new form", () => {
     verifies("082/pairing/legacy-two-segment-ids");
     const old = inquiry("call_1.ok");
     const recent = inquiry("call_1.ok.1");
@@ -147,7 +147,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("ids are compared as a whole, never by segment", () => {
+  test("an id is compared as a whole, never by segment", () => {
     verifies("082/pairing/ids-are-opaque-to-readers");
     const requests = ["a.b.1", "a.b.01", "A.b.1", "a", "", "no segments at all"].map((id) =>
       inquiry(id),
@@ -163,7 +163,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("requests that share an id are closed in the order in which they were made", () => {
+  test("two requests that share an id are closed in the order in which they were made", () => {
     verifies("082/pairing/colliding-legacy-ids-pair-by-order");
     const requests = ["first", "second", "third"].map((text) => inquiry("c.ok", { text }));
     const responses = ["1", "2"].map((answer) => answered("c.ok", answer));
@@ -206,7 +206,7 @@ describe("inquiries", () => {
     });
   });
 
-  test("pairs never span turns", () => {
+  test("a pair never spans two turns", () => {
     verifies("082/pairing/never-across-turns", "082/pairing/request-and-response-share-the-id");
     const request = inquiry("c.ok.1");
     const response = answered("c.ok.1");

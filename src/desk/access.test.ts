@@ -22,7 +22,7 @@ describe("without a token or a session", () => {
     "POST /conversations/jp-c1/resume",
     "GET /events",
     "POST /logout",
-  ])("%s is refused", async (route) => {
+  ])("a request is refused: %s", async (route) => {
     const served = await ServedDesk.start();
     const [method = "", address = ""] = route.split(" ");
     const { status, headers, json } = await served.send(address, { method });
@@ -52,7 +52,7 @@ describe("a token", () => {
   });
 
   test.each(["Bearer x", "Bearer ", "x", "Basic eDp5", "Bearer jpd_a b"])(
-    "that is wrong is refused and audited: %j",
+    "is refused and audited if it is wrong: %j",
     async (authorization) => {
       const served = await ServedDesk.start();
       await served.addPerson("ada");
@@ -80,7 +80,7 @@ describe("a token", () => {
     expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([401, 401]);
   });
 
-  test("without the right to see shows nothing", async () => {
+  test("shows nothing without the right to see", async () => {
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada", ["answer"]));
     const paths = ["/inquiries", QUESTION_PATH, "/conversations", "/events"];
@@ -88,7 +88,7 @@ describe("a token", () => {
     expect(sent.map(({ status }) => status)).toEqual(paths.map(() => 403));
   });
 
-  test("too many wrong ones are no longer looked at or audited, but a valid one is accepted", async () => {
+  test("no more wrong tokens are looked at or audited once there were too many, but a valid one is accepted", async () => {
     counters("T-DESK-5");
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada"));
@@ -118,7 +118,7 @@ describe("a one-time login", () => {
     expect(served.audit).toMatchObject([{ what: "login", name: OWNER.name, client: "127.0.0.1" }]);
   });
 
-  test("works once", async () => {
+  test("can be used only once", async () => {
     counters("T-DESK-6");
     const served = await ServedDesk.start();
     const body = { login: served.service.createLogin() };
@@ -224,7 +224,7 @@ describe("a session", () => {
     expect((await me(`${own.cookie}; other=1; ${own.cookie}`)).json).toMatchObject(OWNER);
   });
 
-  test("that is invented is refused", async () => {
+  test("is refused if it is invented", async () => {
     const served = await ServedDesk.start();
     const names = [`jp_desk_${served.port}=x`, `jp_desk_${served.port}=`, "", "=", ";;="];
     const sent = names.map((cookie) => served.send("/me", { headers: { cookie } }));

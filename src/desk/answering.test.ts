@@ -74,7 +74,7 @@ test("an answer to what was asked before is not used for a later question with t
   expect(await send("answer", { answer: true, asked_at: LATER })).toBe(200);
 });
 
-test("where several workspaces have a conversation, one has to be named unless only one waits", async () => {
+test("a conversation that several workspaces have needs a workspace in the answer, unless it waits in only one", async () => {
   counters("T-DESK-9");
   const clock = new FakeClock();
   const stores = [new MemoryConversationStore(clock), new MemoryConversationStore(clock)] as const;

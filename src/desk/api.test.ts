@@ -67,7 +67,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("after another gets 409, and who was faster", async () => {
+  test("gets 409 after another, and who was faster", async () => {
     const { served, post } = await start();
     const by = { kind: "user", channel: "terminal", name: "bob" };
     served.desk.answeredBy = by;
@@ -77,7 +77,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("that does not fit gets 422, and why", async () => {
+  test("gets 422 if it does not fit, and why", async () => {
     const { post } = await start();
     expect(await post(path, { answer: "maybe" })).toEqual([
       422,
@@ -85,13 +85,13 @@ describe("an answer", () => {
     ]);
   });
 
-  test("of someone who may not gets 403", async () => {
+  test("gets 403 from someone who may not answer", async () => {
     const { post } = await start(["see"]);
     expect(await post(path, { answer: true })).toEqual([403, refusal("forbidden", "You may not.")]);
   });
 
   test.each(["/conversations/jp-c1/inquiries/x/answer", "/conversations/x/inquiries/x/answer"])(
-    "to %s gets 404",
+    "gets 404 if the question is unknown: %s",
     async (unknown) => {
       const { post } = await start();
       expect(await post(unknown, { answer: true })).toEqual([404, refusal("not_found")]);
@@ -128,7 +128,7 @@ describe("lists", () => {
     "limit=",
     "nothing=1",
     "text=a&text=b",
-  ])("refuse %s", async (query) => {
+  ])("refuse parameters that are not valid: %s", async (query) => {
     const { get } = await start();
     expect(await get(`/inquiries?${query}`)).toEqual([400, refusal("invalid_request")]);
     expect(await get(`/conversations?${query}`)).toEqual([400, refusal("invalid_request")]);
@@ -212,7 +212,7 @@ describe("people", () => {
     ["Olga", 409],
     ["", 400],
     ["a\u202Eb", 400],
-  ])("cannot be called %j", async (name, status) => {
+  ])("cannot have a name that is taken or misleading: %j", async (name, status) => {
     counters("T-DESK-7");
     const { post } = await start(["see", "administer"]);
     expect((await post("/people", { name, rights: ["see"] }))[0]).toBe(status);

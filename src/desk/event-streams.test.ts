@@ -86,7 +86,7 @@ describe("a client", () => {
     await served.desk.untilListeners(0);
   });
 
-  test("that comes back gets what it missed", async () => {
+  test("gets what it missed when it comes back", async () => {
     const { served, listen } = await start();
     for (let n = 1; n <= 4; n += 1) served.desk.publish({ n });
     const client = await listen({ "last-event-id": "2" });
@@ -105,7 +105,7 @@ describe("a client", () => {
   });
 
   test.each(["x", "-1", "1.5", "1e3", "99999999999999999999"])(
-    "with the last event %s is refused",
+    "is refused if its last event is not valid: %s",
     async (id) => {
       const { listen } = await start();
       expect((await listen({ "last-event-id": id })).status).toBe(400);
@@ -131,7 +131,7 @@ describe("a client", () => {
     expect(client.ids).toEqual([]);
   });
 
-  test("with a session gets events until it logs out", async () => {
+  test("gets events through its session until it logs out", async () => {
     counters("T-DESK-6");
     const { served } = await start();
     const { cookie, csrf } = await served.login();
@@ -145,7 +145,7 @@ describe("a client", () => {
     expect([client.ids, served.desk.listeners]).toEqual([[1], 0]);
   });
 
-  test("who is removed gets nothing more", async () => {
+  test("gets nothing more once its person is removed", async () => {
     counters("T-DESK-6");
     const { served, listen } = await start();
     const client = await listen();
@@ -155,7 +155,7 @@ describe("a client", () => {
     expect(client.text).toBe("retry: 2000\n\n");
   });
 
-  test("who is removed is disconnected even if nothing happens", async () => {
+  test("is disconnected once its person is removed, even if nothing happens", async () => {
     counters("T-DESK-6");
     const { served, listen } = await start();
     const client = await listen();
@@ -165,7 +165,7 @@ describe("a client", () => {
     expect(served.desk.listeners).toBe(0);
   });
 
-  test("beyond the limit is told to come back later", async () => {
+  test("is told to come back later if there are too many", async () => {
     counters("T-DESK-5");
     const { listen } = await start({ limits: { streams: 1 } });
     await listen();
@@ -198,7 +198,7 @@ describe("a client that does not read", () => {
     await once(socket, "close");
   });
 
-  test("but then comes back gets everything, however much it missed", async () => {
+  test("gets everything when it comes back, however much it missed", async () => {
     const { served, listen } = await start({ limits: { bufferedBytes: 4000 } });
     for (let n = 1; n <= 50; n += 1)
       served.desk.publish({ text: "x".repeat(n === 7 ? 5000 : 300) });

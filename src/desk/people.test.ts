@@ -26,7 +26,7 @@ describe("a token", () => {
     expect(await people.list()).toHaveLength(2);
   });
 
-  test.each(["", "jpd_", "x"])("that is unknown belongs to no one: %j", async (token) => {
+  test.each(["", "jpd_", "x"])("belongs to no one if it is unknown: %j", async (token) => {
     const { people } = open();
     expect(await findByToken(people, token)).toBeUndefined();
     await people.add("ada", ["see"]);
@@ -49,7 +49,7 @@ describe("a token", () => {
     expect(await findByToken(people, token)).toBeUndefined();
   });
 
-  test("of someone who was removed does not work for a new person of that name", async () => {
+  test("does not work for a new person with the name of someone who was removed", async () => {
     counters("T-DESK-6");
     const { people } = open();
     const token = await people.add("ada", ["see"]);
@@ -102,7 +102,7 @@ describe("a name", () => {
     ["stra\u00dfe", "STRASSE"],
     ["Ada Lovelace", "Ada  Lovelace"],
     ["Ada Lovelace", "Ada\u00a0Lovelace"],
-  ])("%j is taken by %j", async (first, second) => {
+  ])("is taken if another name only looks different: %j by %j", async (first, second) => {
     counters("T-DESK-7");
     const { people } = open();
     await people.add(first, ["see"]);
@@ -127,7 +127,7 @@ test("changes by several processes at the same time are all kept", async () => {
   expect((await people.list()).map(({ name }) => name).toSorted()).toEqual(names);
 });
 
-test("of two who look alike in a file from elsewhere, the one of that name is removed", async () => {
+test("the person of that name is removed if two in a file from elsewhere look alike", async () => {
   const { people, file } = open();
   await people.add("ada", ["see"]);
   const text = readFileSync(file, "utf8");

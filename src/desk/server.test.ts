@@ -21,7 +21,7 @@ async function sendRaw({ port }: ServedDesk, text: string): Promise<string> {
 }
 
 describe("a request", () => {
-  test("with another Host header is refused, even with a token: DNS rebinding", async () => {
+  test("is refused with another Host header, even with a token: DNS rebinding", async () => {
     counters("T-DESK-1");
     const served = await ServedDesk.start();
     const token = bearer(await served.addPerson("ada"));
@@ -35,7 +35,7 @@ describe("a request", () => {
     expect((await served.send("/", { headers: { host: "evil.example" } }, "")).status).toBe(403);
   });
 
-  test("from a page of another site is refused before its token is looked at", async () => {
+  test("is refused from a page of another site before its token is looked at", async () => {
     counters("T-DESK-1");
     const served = await ServedDesk.start();
     const token = bearer(await served.addPerson("ada"));
@@ -91,17 +91,20 @@ describe("a request", () => {
     "/API/v1/me",
     "/constructor",
     "/__proto__",
-  ])("for %s finds nothing: no file but those of the page is served", async (path) => {
+  ])("finds no file but those of the page: %s", async (path) => {
     counters("T-DESK-4");
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada"));
     expect((await served.send(path, { headers }, "")).status).toBe(404);
   });
 
-  test.each(["/%", "/%c3%28", "http://evil.example/", "*"])("for %s is not valid", async (path) => {
-    const served = await ServedDesk.start();
-    expect((await served.send(path, {}, "")).status).toBe(400);
-  });
+  test.each(["/%", "/%c3%28", "http://evil.example/", "*"])(
+    "is not valid with a malformed path: %s",
+    async (path) => {
+      const served = await ServedDesk.start();
+      expect((await served.send(path, {}, "")).status).toBe(400);
+    },
+  );
 
   test.each([
     ["a%2Fb", "a/b"],
@@ -117,7 +120,7 @@ describe("a request", () => {
     ["__proto__", "__proto__"],
     [":inquiry", ":inquiry"],
     ["*", "*"],
-  ])("for the question %s is for the one with the id %j", async (sent, id) => {
+  ])("finds the question with the id in its path: %s is %j", async (sent, id) => {
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada"));
     served.desk.findInquiry = async (ref) => ({ id: ref.id });
@@ -147,7 +150,7 @@ describe("a request", () => {
     expect(served.desk.calls).toEqual([]);
   });
 
-  test("that is sent too slowly loses its connection", async () => {
+  test("loses its connection if it is sent too slowly", async () => {
     counters("T-DESK-5");
     const served = await ServedDesk.start({ limits: { headersMs: 30, requestMs: 60 } });
     const headers = await sendRaw(served, "GET / HTTP/1.1\r\nHost: ");
@@ -162,7 +165,7 @@ describe("a request", () => {
     expect(served.problems).toEqual([]);
   });
 
-  test("that is sent before the last one was answered closes the connection: responses do not pile up", async () => {
+  test("closes the connection if it is sent before the last one was answered: responses do not pile up", async () => {
     counters("T-DESK-5");
     const served = await ServedDesk.start();
     const request = `GET / HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\n\r\n`;
@@ -170,7 +173,7 @@ describe("a request", () => {
     expect(received.split("HTTP/1.1").length).toBeLessThanOrEqual(2);
   });
 
-  test("whose connection stands still loses it", async () => {
+  test("loses its connection if that stands still", async () => {
     counters("T-DESK-5");
     const served = await ServedDesk.start({ limits: { idleMs: 50 } });
     const token = await served.addPerson("ada");
@@ -181,7 +184,7 @@ describe("a request", () => {
     expect(received).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  test("beyond the number of connections is not served", async () => {
+  test("is not served beyond the number of connections", async () => {
     counters("T-DESK-5");
     const served = await ServedDesk.start({ limits: { connections: 1 } });
     const first = connect(served.port, "127.0.0.1");
@@ -208,7 +211,7 @@ describe("a body", () => {
     ["too many levels", 400, `{"answer":${"[".repeat(20_000)}${"]".repeat(20_000)}}`],
     ["a long note", 413, JSON.stringify({ answer: true, note: "x".repeat(64 << 10) })],
     ["long content", 413, JSON.stringify({ answer: true, content: "x".repeat(2 << 20) })],
-  ])("with %s is refused with %i", async (_title, expected, body) => {
+  ])("is refused if it is malformed or too large: %s with %i", async (_title, expected, body) => {
     counters("T-DESK-5");
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada"));
@@ -217,7 +220,7 @@ describe("a body", () => {
     expect(json).toMatchObject({ error: { message: expect.any(String) as unknown } });
   });
 
-  test("that says it is far too large is refused before it is sent", async () => {
+  test("is refused before it is sent if it says that it is far too large", async () => {
     counters("T-DESK-5");
     const served = await ServedDesk.start();
     const token = await served.addPerson("ada");
@@ -229,7 +232,7 @@ describe("a body", () => {
     expect(received).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  test("in chunks is read, up to the same size", async () => {
+  test("is read in chunks, up to the same size", async () => {
     counters("T-DESK-5");
     const served = await ServedDesk.start();
     const headers = {
@@ -243,7 +246,7 @@ describe("a body", () => {
   });
 
   test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])(
-    "of type %j is refused: forms of other sites can send it",
+    "is refused if forms of other sites can send its type: %j",
     async (type) => {
       counters("T-DESK-2");
       const served = await ServedDesk.start();
@@ -254,7 +257,7 @@ describe("a body", () => {
     },
   );
 
-  test("of a delivery may have a megabyte of content", async () => {
+  test("may have a megabyte of content for a delivery", async () => {
     const served = await ServedDesk.start();
     const headers = bearer(await served.addPerson("ada"));
     const content = "x".repeat(1 << 20);
@@ -266,7 +269,7 @@ describe("a body", () => {
 
 describe("a response", () => {
   test.each(["/", "/app.js", "/api/v1/me", "/api/v1/openapi.json", "/nothing"])(
-    "to %s lets no other site use it, and runs no script but the page's own",
+    "lets no other site use it, and runs no script but the page's own: %s",
     async (path) => {
       counters("T-DESK-3");
       const served = await ServedDesk.start();
@@ -299,7 +302,7 @@ describe("a response", () => {
     ["an error", new Error("ENOENT: /home/olga/secret")],
     ["something else that is thrown", "ENOENT: /home/olga/secret"],
   ])(
-    "to %s of the desk does not say more than that, and the owner is told",
+    "does not say more about an error of the desk, and the owner is told: %s",
     async (_title, thrown) => {
       const served = await ServedDesk.start();
       const headers = bearer(await served.addPerson("ada"));
@@ -315,7 +318,7 @@ describe("a response", () => {
 });
 
 describe("over HTTPS", () => {
-  test("with a certificate, the cookie is sent only there", async () => {
+  test("the cookie is sent only over HTTPS with a certificate", async () => {
     const served = await ServedDesk.start({ tls: TLS });
     const { origin, port } = new URL(served.service.url);
     expect(origin).toBe(`https://127.0.0.1:${port}`);
@@ -334,7 +337,7 @@ describe("over HTTPS", () => {
     ]);
   });
 
-  test("of a proxy, its address is accepted, and the cookie is sent only there", async () => {
+  test("the address of a proxy is accepted, and the cookie is sent only there", async () => {
     const port = await freePort();
     const url = "https://desk.example.org";
     const served = await ServedDesk.start({ origin: url, port });
@@ -353,7 +356,7 @@ describe("over HTTPS", () => {
     );
   });
 
-  test("on all addresses, only names that were given are accepted", async () => {
+  test("no name is accepted on all addresses unless it was given", async () => {
     const served = await ServedDesk.start({ host: "0.0.0.0", hosts: ["box.lan", "192.0.2.7"] });
     expect(served.service.url).toBe(`http://box.lan:${served.port}`);
     const hosts = ["box.lan", "192.0.2.7", "localhost", "0.0.0.0", "other.lan"];

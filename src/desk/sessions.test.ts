@@ -48,7 +48,7 @@ describe.each([
     expect([await sessions.find("a"), await sessions.find("b")]).toEqual([undefined, session("b")]);
   });
 
-  test("logging in over and over ends only one's own oldest session", async () => {
+  test("each new login beyond the limit ends only one's own oldest session", async () => {
     counters("T-DESK-5");
     const sessions = create();
     await sessions.start(session("owner", { usedAt: START - HOUR }));
@@ -60,7 +60,7 @@ describe.each([
   });
 });
 
-test("the file is private and has no secrets", async () => {
+test("the file of sessions is private and has no secrets", async () => {
   counters("T-DESK-8");
   const { file, folder, openAgain } = open();
   await openAgain().start(session("a"));
@@ -141,7 +141,7 @@ test("a use that cannot be stored is a problem, but not an error", async () => {
   expect(problems).toEqual([expect.stringContaining(`Cannot write ${file}.lock`)]);
 });
 
-describe("no one is logged in, and a problem is reported once, if the file", () => {
+describe("a file of sessions that is damaged or open to others", () => {
   const STORED = JSON.stringify({
     sessions: [{ key_sha256: "a", who: OWNER, started_at: "2026-01-02", used_at: "2026-01-02" }],
   });
@@ -166,7 +166,7 @@ describe("no one is logged in, and a problem is reported once, if the file", () 
       : []),
   ];
 
-  test.each(cases)("%s", async (_title, spoil) => {
+  test.each(cases)("is not used, which is reported once: it %s", async (_title, spoil) => {
     counters("T-DESK-8");
     const { file, problems, openAgain } = open();
     const sessions = openAgain();

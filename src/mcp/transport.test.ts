@@ -14,7 +14,7 @@ describe("a body over HTTP", () => {
     ["of an event of many lines", EVENTS, `data: ${MEBIBYTE}\n`],
     ["of an event whose lines end in two characters", EVENTS, `data: ${MEBIBYTE}\r\n`],
     ["that only looks like events", "application/json; x=text/event-stream", `${MEBIBYTE}\n\n`],
-  ])("%s is read up to the limit, and no further", async (_, type, piece) => {
+  ])("is read up to the limit, and no further: %s", async (_, type, piece) => {
     counters("T-MCP-2");
     const { response, taken, failures } = endless(type, piece);
     await expect(response.text()).rejects.toThrow(TOO_LONG);
@@ -22,7 +22,7 @@ describe("a body over HTTP", () => {
     expect(taken()).toBeLessThan(MAX_MESSAGE_BYTES + 8 * piece.length);
   });
 
-  test.each(["\n\n", "\r\n\r\n", "\r\r"])("of many events has no limit: %j", async (end) => {
+  test.each(["\n\n", "\r\n\r\n", "\r\r"])("has no limit for many events: %j", async (end) => {
     const { response, failures } = endless(EVENTS, `data: ${MEBIBYTE}${end}`, 40);
     expect((await response.text()).length).toBeGreaterThan(MAX_MESSAGE_BYTES);
     expect(failures).toEqual([]);

@@ -92,7 +92,7 @@ describe("a command", () => {
     ]);
   });
 
-  test("that fails says how, with the first line of its errors", async () => {
+  test("says how it failed, with the first line of its errors", async () => {
     const file = path.join(temporaryFolder(), "got.json");
     const failing = program(file, `console.error("no display\\nmore"); process.exitCode = 7;`);
     expect(await failureOf(open(failing).send(message(), running))).toEqual(
@@ -100,7 +100,7 @@ describe("a command", () => {
     );
   });
 
-  test("that does not exist is not worth another attempt", async () => {
+  test("is not worth another attempt if it does not exist", async () => {
     const missing: ChannelSettings = { type: "command", program: "/no/such/program", args: [] };
     const failure = await failureOf(open(missing).send(message(), running));
     expect([failure, failure instanceof PermanentError]).toEqual([
@@ -188,7 +188,7 @@ describe("a webhook", () => {
   test.each([
     ["an error", 500, {}],
     ["a redirection, which jp does not follow", 307, { location: "/elsewhere" }],
-  ])("that answers with %s has failed", async (_name, status, headers) => {
+  ])("has failed if the answer is not a success: %s", async (_name, status, headers) => {
     counters("T-NOTE-2");
     const { received, host } = await receiver(status, headers);
     expect(await failureOf(open(webhook(host)).send(message(), running))).toEqual(
@@ -197,7 +197,7 @@ describe("a webhook", () => {
     expect(received.length).toBe(1);
   });
 
-  test("that cannot be reached has failed, and the error shows only its host", async () => {
+  test("has failed if it cannot be reached, and the error shows only its host", async () => {
     const { host, server } = await receiver();
     await new Promise((resolve) => server.close(resolve));
     expect(await failureOf(open(webhook(host)).send(message(), running))).toEqual(
@@ -217,7 +217,7 @@ describe("a webhook", () => {
       { JP_WEBHOOK_SECRET: "a sentence that is long enough, but no key" },
       "JP_WEBHOOK_SECRET is not a webhook secret: expected whsec_ and 24 to 64 bytes in Base64.",
     ],
-  ])("with %s sends nothing", async (_name, variables, problem) => {
+  ])("sends nothing if its settings are not usable: %s", async (_name, variables, problem) => {
     const { received, host } = await receiver();
     const failure = await failureOf(open(webhook(host), variables).send(message(), running));
     expect([failure, failure instanceof PermanentError, received]).toEqual([
@@ -321,7 +321,7 @@ describe("an e-mail", () => {
     expect(mails.map(({ user }) => user)).toEqual([undefined]);
   });
 
-  test("that is refused says why, without the password", async () => {
+  test("says why if it is refused, without the password", async () => {
     counters("T-NOTE-2");
     const { mails, port } = await mailServer({
       onAuth: ({ password }, _session, done) => done(new Error(`Not with ${password}`)),
@@ -330,7 +330,7 @@ describe("an e-mail", () => {
     expect([String(failure).includes("Not with [redacted]"), mails]).toEqual([true, []]);
   });
 
-  test("that is refused for one recipient is not sent to the others again", async () => {
+  test("is not sent again to the others if one recipient is refused", async () => {
     const { mails, port } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
         done(address.startsWith("bob") ? new Error("Unknown") : null),

@@ -60,7 +60,7 @@ describe("a message", () => {
     expect(composeMessage(items, OPTIONS).text.length).toBeLessThan(2000);
   });
 
-  test("without content has only the number of questions and a link to the inbox", () => {
+  test("has only the number of questions and a link to the inbox without content", () => {
     counters("T-NOTE-2");
     expect(composeMessage([waitingItem()], { ...OPTIONS, content: "none" })).toEqual({
       id: expect.any(String),
@@ -75,7 +75,7 @@ describe("a message", () => {
     });
   });
 
-  test("without the address of a desk has no links", () => {
+  test("has no links without the address of a desk", () => {
     const message = composeMessage([waitingItem()], { ...OPTIONS, link: undefined });
     expect([message.link, message.text]).toEqual([
       undefined,
@@ -84,7 +84,7 @@ describe("a message", () => {
   });
 
   test.each(["none", "title", "question"] as const)(
-    "with the content %j never has arguments, context, defaults or folders",
+    "never has arguments, context, defaults or folders: content %j",
     (content) => {
       counters("T-NOTE-2");
       const sent = JSON.stringify(composeMessage([waitingItem()], { ...OPTIONS, content }));
@@ -93,7 +93,7 @@ describe("a message", () => {
     },
   );
 
-  test("of several questions counts them, and links to the inbox and to each", () => {
+  test("counts several questions, and links to the inbox and to each", () => {
     const items = [
       waitingItem(),
       waitingItem({ id: "b", kind: "permission", title: "" }),

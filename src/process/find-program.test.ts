@@ -29,13 +29,16 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test.each(["", ":", ".", ":.:bin"])("nothing is found with %j for PATH", (search) => {
-  counters("T-PROG-1");
-  expect(findProgram("sh", search)).toBeUndefined();
-});
+test.each(["", ":", ".", ":.:bin"])(
+  "no program is found in a PATH without absolute folders: %j",
+  (search) => {
+    counters("T-PROG-1");
+    expect(findProgram("sh", search)).toBeUndefined();
+  },
+);
 
 test.skipIf(process.platform === "win32")(
-  "without a PATH, the system's own folders are searched",
+  "the system's own folders are searched without a PATH",
   () => {
     expect(findProgram("sh")).toMatch(/^\/.*\/sh$/);
   },

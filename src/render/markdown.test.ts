@@ -131,7 +131,7 @@ describe("the outcome of a question in Markdown", () => {
     );
   });
 
-  test.each(REASONS)("is the tag of the reason %s if it was cancelled", (reason) => {
+  test.each(REASONS)("is the tag of its reason if it was cancelled: %s", (reason) => {
     verifies("082/markdown/cancelled-line", "082/reader/every-reader-handles-all-outcomes");
     expect(markdown(cancelled("a", reason))).toBe(
       section("Inquiry Response", `Cancelled (${reason})`),

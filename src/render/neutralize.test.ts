@@ -61,7 +61,7 @@ describe("neutralizing", () => {
     ["joiners at the end of an emoji, and in a row", "👩\u200d 👩\u200d\u200d💻 ب\u200c\u200c"],
     ["variants of what has none", "a\ufe0f1\ufe0fb\ufe01\u{e0100}"],
     ["rows of variants, in which messages hide", "😀\ufe0f\ufe0f\u{e0101}葛\u{e0100}\u{e0101}"],
-  ])("shows %s", (_what, text) => {
+  ])("shows characters that would be invisible: %s", (_what, text) => {
     counters("T-TERM-8");
     const shown = neutralize(text).replaceAll(/<U\+[0-9A-F]+>/g, "");
     const kept = /\p{ExtPict}(?:\u200d|\ufe0f)|ب\u200c|葛\u{e0100}/gu;
@@ -145,7 +145,7 @@ describe("a value", () => {
   });
 
   test.each([oneLine, neutralize])(
-    "that is such a path is shown unchanged in a message",
+    "is shown unchanged in a message if it is such a path",
     (show) => {
       expect(show(String.raw`C:\Users\x\.jp: no such file`)).toBe(
         String.raw`C:\Users\x\.jp: no such file`,

@@ -135,7 +135,7 @@ describe("a turn on the screen", () => {
     expect([body(events), body(events, { showsReasoning: false })]).toEqual([["│ Hm.", ""], []]);
   });
 
-  test("without events is only its rule", () => {
+  test("is only its rule without events", () => {
     expect(transcript([], { width: 20 })).toEqual(["── turn 1 ──────────"]);
   });
 
@@ -163,7 +163,7 @@ describe("a question on the screen", () => {
     ["a secret answer", closed("call_1.go.1", { outcome: "redacted" }), "<redacted>"],
     ["no answer, and why", cancelled("call_1.go.1", "user"), "cancelled (user)"],
     ["a reason nobody knows", cancelled("call_1.go.1", { unknown: "x" }), "cancelled (x)"],
-  ])("takes one line with %s", (_what, response, end) => {
+  ])("takes one line with its end: %s", (_what, response, end) => {
     verifies("082/render/terminal-view-skips-inquiries");
     verifies("082/reader/every-reader-handles-all-outcomes");
     expect(body([inquiry("call_1.go.1"), response])).toEqual([
@@ -183,11 +183,11 @@ describe("a question on the screen", () => {
     );
   });
 
-  test("that is unanswered says so", () => {
+  test("says so if it is unanswered", () => {
     expect(body([inquiry("call_1.go.1")])).toEqual(["? a_tool asks: Go on? → unanswered", ""]);
   });
 
-  test("that a model left to a person says what the model made of it", () => {
+  test("says what the model made of it if a model left it to a person", () => {
     const escalation = {
       ...closed("call_1.go.1", {
         outcome: "answered",
@@ -204,7 +204,7 @@ describe("a question on the screen", () => {
     ]);
   });
 
-  test("in older records, which do not name the call, is shown on its own", () => {
+  test("is shown on its own in older records, which do not name the call", () => {
     const text = "Apply this patch?\n\n-old\n+new";
     const events = [toolCall("call_1"), inquiry("call_1.go", { text }), answered("call_1.go")];
     expect(body(events)).toEqual(["… a_tool()", "? a_tool asks: Apply this patch? … → yes", ""]);
@@ -258,7 +258,7 @@ describe("a call on the screen", () => {
     expect(lines.every((line) => stringWidth(line) <= 80)).toBe(true);
   });
 
-  test("whose arguments were edited is shown as it ran and as it was requested", () => {
+  test("is shown as it ran and as it was requested if its arguments were edited", () => {
     counters("T-TERM-10");
     const edited = { decision: "edited", arguments: { where: "test" } } as const;
     expect(

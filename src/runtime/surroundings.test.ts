@@ -182,7 +182,7 @@ describe("AGENTS.md", () => {
   });
 
   test.each([".env", "keys/id_rsa", ".git/config", ".jp/x.toml"])(
-    "is ignored if it is a link to %s",
+    "is ignored if it is a link to a private file: %s",
     (name) => {
       counters("T-WORK-17");
       const root = temporaryFolder();

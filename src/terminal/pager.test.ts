@@ -68,7 +68,7 @@ describe("a text that must be read", () => {
   });
 
   test.each(["y", "n", "Y", "N", "1", "\r", "\n", "q", "v", "\u000f", "\t", "yes\r", "\u001b[B"])(
-    "is not left by %j before its end was shown",
+    "is not left by any key before its end was shown: %j",
     (keys) => {
       counters("T-TERM-7");
       expect(must().type(keys.repeat(5)).ending).toBeUndefined();
@@ -110,24 +110,27 @@ describe("a text that must be read", () => {
   test.each([
     ["wider", 10, 40],
     ["narrower", 40, 7],
-  ])("continues with the first unseen text when the screen gets %s", (_how, before, after) => {
-    counters("T-TERM-7");
-    const words = Array.from({ length: 200 }, (_, index) => `w${index}`);
-    const widget = pager({
-      linesFor: (columns) => wrapWords(words.join(" "), columns),
-      mustRead: true,
-    });
-    const seen = new Set<string>();
-    let state: PagerState = pagerStart;
-    let ending: PagerEnding | undefined;
-    for (let step = 0; ending === undefined; step += 1) {
-      const canvas = { columns: step < 4 ? before : after, rows: 4, paint: plain };
-      const { rows } = widget.view(state, canvas);
-      for (const word of rows.slice(0, 3).join(" ").split(" ")) seen.add(word);
-      const next = widget.update(state, { type: "text", text: " " }, canvas);
-      if (next.type === "wait") state = next.state;
-      else ({ ending } = next);
-    }
-    expect(words.filter((word) => !seen.has(word))).toEqual([]);
-  });
+  ])(
+    "continues with the first unseen text when the screen changes its size: %s",
+    (_how, before, after) => {
+      counters("T-TERM-7");
+      const words = Array.from({ length: 200 }, (_, index) => `w${index}`);
+      const widget = pager({
+        linesFor: (columns) => wrapWords(words.join(" "), columns),
+        mustRead: true,
+      });
+      const seen = new Set<string>();
+      let state: PagerState = pagerStart;
+      let ending: PagerEnding | undefined;
+      for (let step = 0; ending === undefined; step += 1) {
+        const canvas = { columns: step < 4 ? before : after, rows: 4, paint: plain };
+        const { rows } = widget.view(state, canvas);
+        for (const word of rows.slice(0, 3).join(" ").split(" ")) seen.add(word);
+        const next = widget.update(state, { type: "text", text: " " }, canvas);
+        if (next.type === "wait") state = next.state;
+        else ({ ending } = next);
+      }
+      expect(words.filter((word) => !seen.has(word))).toEqual([]);
+    },
+  );
 });

@@ -67,7 +67,7 @@ test("answers in order and keeps the requests", async () => {
   ]);
 });
 
-test("answers a secret from its list like any other question", async () => {
+test("the scripted prompter answers a secret from its list like any other question", async () => {
   verifies("082/secret/prompter-double-answers-normally");
   const prompter = new ScriptedPrompter({ answers: [{ answer: "hunter2" }] });
   const request = { ...question("a"), question: secretQuestion("a", "Password?") };
@@ -140,13 +140,13 @@ describe("a form", () => {
     ]);
   });
 
-  test("that is aborted beforehand uses up no answer", async () => {
+  test("uses up no answer if it is aborted beforehand", async () => {
     const prompter = new ScriptedPrompter({ forms: [] });
     const result = await prompter.askForm(form(AbortSignal.abort()));
     expect([result, prompter.forms]).toEqual([{ type: "interrupted" }, []]);
   });
 
-  test("with a wrong number of answers is an error of the script", async () => {
+  test("is an error of the script with a wrong number of answers", async () => {
     const prompter = new ScriptedPrompter({ forms: [[{ answer: "one" }]] });
     const refused = prompter.askForm(form());
     await expect(refused).rejects.toThrow("The script has 1 answers for a form of 2 fields.");

@@ -99,7 +99,7 @@ test("each side gets only what is addressed to it", () => {
   expect(filesForModel(content)).toEqual([]);
 });
 
-test("if nothing is addressed to the model, it learns only how the call ended", () => {
+test("the model learns only how the call ended if nothing is addressed to it", () => {
   verifies("094/audience/nothing-for-the-model");
   const content = blocks({ type: "text", text: "psst", ...forUser });
   expect([

@@ -50,7 +50,7 @@ test("a tool asks several questions at once with `more`, in their order", () => 
   });
 });
 
-test.each([[[]], [null]])("with %j for `more`, only one question is asked", (more) => {
+test.each([[[]], [null]])("only one question is asked if `more` is empty: %j", (more) => {
   const question = { id: "ok", text: "Go on?", answer_type: "Boolean" };
   expect(parseOutcome({ type: "needs_input", question, more })).toStrictEqual({
     type: "needs_input",
@@ -211,7 +211,7 @@ test.each([
   [{ content: "text" }],
   [{ content: [1, 2] }],
   [{ type: "message", content: [{ type: "text", text: "of another protocol" }] }],
-])("%j is plain text", (value) => {
+])("an output of another shape is plain text: %j", (value) => {
   verifies("058/response/text-otherwise");
   expect(parseOutcome(value)).toBeUndefined();
 });
@@ -269,7 +269,7 @@ test.each([
     { type: "array", items: { type: "string", enum: ["a"] } },
     { type: "select", options: [{ value: "a" }], isMultiple: true },
   ],
-])("the schema %j of a question is the answer type %j", (schema, answerType) => {
+])("the schema of a question becomes its answer type: %j is %j", (schema, answerType) => {
   verifies("058/question/schema");
   const question = { id: "q", text: "Q?", schema };
   expect(parseOutcome({ content: [{ type: "question", question }] })).toMatchObject({

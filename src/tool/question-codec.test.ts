@@ -13,7 +13,7 @@ import {
 } from "./question.ts";
 
 describe("reading", () => {
-  test("all fields of a question are read", () => {
+  test("every field of a question is read", () => {
     verifies("083/question/exclusive-can-be-declared", "083/question/persistence-values");
     const question = parseQuestion({
       id: "env",
@@ -115,7 +115,7 @@ describe("reading", () => {
 });
 
 describe("writing", () => {
-  test("defaults are not written", () => {
+  test("no default is written", () => {
     verifies(
       "083/question/exclusive-written-only-when-true",
       "083/question/persistence-written-only-when-none",
@@ -142,7 +142,7 @@ describe("writing", () => {
     });
   });
 
-  test("constructed questions are written in the tagged notation", () => {
+  test("a constructed question is written in the tagged notation", () => {
     verifies(
       "082/wire/constructors-hide-the-notation",
       "082/wire/secret-constructor",
@@ -187,7 +187,7 @@ describe("writing", () => {
     });
   });
 
-  test("written questions survive a round trip", () => {
+  test("every written question survives a round trip", () => {
     verifies("082/wire/constructors-hide-the-notation");
     const questions = [
       booleanQuestion("q", "?", { context: "c", default: true }),

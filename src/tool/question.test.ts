@@ -9,7 +9,7 @@ import {
 } from "./question.ts";
 import { questionToWire } from "./question-codec.ts";
 
-test("by default anyone may answer a question, and the answer may be remembered for the turn", () => {
+test("anyone may answer a question by default, and the answer may be remembered for the turn", () => {
   verifies("083/question/constructors-use-the-defaults", "082/wire/secret-constructor");
   const questions = [
     booleanQuestion("ok", "Go on?"),

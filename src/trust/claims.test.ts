@@ -163,10 +163,13 @@ test.each<[string, JsonObject, readonly string[]]>([
   ["shown tool calls", { style: { tool_call: { show: true } } }, []],
   ["a short name", { providers: { llm: { aliases: { a: "openai/gpt" } } } }, []],
   ["a model", { assistant: { model: { id: "openai/gpt" } } }, []],
-])("in a workspace's config, %s: %j needs trust: %j", (_name, said, claims) => {
-  counters("T-WORK-4");
-  expect(claimed(workspace(said))).toEqual(claims);
-});
+])(
+  "the claims of a workspace's config are exactly what needs trust: %s: %j claims %j",
+  (_name, said, claims) => {
+    counters("T-WORK-4");
+    expect(claimed(workspace(said))).toEqual(claims);
+  },
+);
 
 describe("attachments in a workspace's config", () => {
   const said = {
@@ -206,7 +209,7 @@ describe("notifications in a workspace's config", () => {
     ["say more", { content: "question" }],
     ["link elsewhere", { link: "https://a.b" }],
     ["wait", { debounce_secs: 3600 }],
-  ])("that %s need trust, and are not used without it", (_name, said) => {
+  ])("need trust, and are not used without it: they %s", (_name, said) => {
     counters("T-NOTE-1");
     const own = { content: "none", webhook: { url: "https://own.example" } };
     const layers = [...BASE, user({ notify: own }), workspace({ notify: said })];
@@ -247,7 +250,7 @@ describe("notifications in a workspace's config", () => {
 test.each<[string, JsonObject]>([
   ["the variable with its key", { api_key_env: "AWS_SECRET_ACCESS_KEY" }],
   ["the variable with its address", { base_url_env: "AWS_SECRET_ACCESS_KEY" }],
-])("beside an address on this machine, %s needs trust", (_name, variable) => {
+])("a variable beside an address on this machine needs trust: %s", (_name, variable) => {
   counters("T-WORK-10");
   const openai = { base_url: "http://127.0.0.1:1/v1", ...variable };
   const layers = [...BASE, workspace({ providers: { llm: { openai } } })];
@@ -274,12 +277,12 @@ test.each<[string, string, JsonObject]>([
   ["gives arguments", "write", { parameters: { path: { type: "string", default: "x" } } }],
   ["answers", "ask_user", { questions: { answer: { answer: "yes" } } }],
   ["has a model answer", "ask_user", { questions: { answer: { target: "assistant" } } }],
-])("what %s %s needs trust, although it comes with jp", (_does, name, said) => {
+])("any change of a tool that comes with jp needs trust: one that %s %s", (_does, name, said) => {
   counters("T-WORK-11");
   expect(claimed(workspace({ conversation: tools({ [name]: said }) }))).toEqual([`tool ${name}`]);
 });
 
-test("so does the same for such a tool under the user's own name for it", () => {
+test("any change of such a tool under the user's own name for it needs trust too", () => {
   counters("T-WORK-11");
   const own = user({ conversation: tools({ save: { source: "builtin.write", run: "ask" } }) });
   const looser = workspace({ conversation: tools({ save: { run: "unattended" } }) });
@@ -311,10 +314,13 @@ test.each<[string, JsonObject]>([
   ["is off unless it is named", { enable: "explicit" }],
   ["is not run twice", { idempotent: false }],
   ["is as it was", { enable: "off", run: "ask", group: "files", detached: { run: "deny" } }],
-])("a tool that changes files and %s needs none", (_name, said) => {
-  counters("T-WORK-11");
-  expect(claimed(workspace({ conversation: tools({ write: said }) }))).toEqual([]);
-});
+])(
+  "a tool that changes files needs no trust if it is no looser than before: it %s",
+  (_name, said) => {
+    counters("T-WORK-11");
+    expect(claimed(workspace({ conversation: tools({ write: said }) }))).toEqual([]);
+  },
+);
 
 test.each<[Json, Json, readonly string[]]>([
   [{ state: false, allow_toggle: "never" }, "off", ["tool make"]],
@@ -335,7 +341,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ["detached", { detached: { tool: "deny" } }, { detached: { tool: "defaults" } }],
   ["detached", { detached: { run: "deny" } }, { detached: { run: "defer" } }],
   ["detached", { detached: { run: "defer" } }, { detached: { run: "auto" } }],
-])("loosening %s for all tools needs trust if the user has set it", (_key, own, said) => {
+])("any loosening for all tools needs trust if the user has set it: %s", (_key, own, said) => {
   counters("T-WORK-12");
   const layers = [
     user({ conversation: tools({ "*": own }) }),
@@ -347,14 +353,17 @@ test.each<[string, JsonObject, JsonObject]>([
 test.each<[string, JsonObject]>([
   ["run", { run: "unattended" }],
   ["timeout_secs", { timeout_secs: 0 }],
-])("loosening %s for all tools needs trust if a server offers all of its tools", (_key, said) => {
-  counters("T-WORK-12");
-  const looser = workspace({ conversation: tools({ "*": said }) });
-  const claims = [false, true].map((all_tools) =>
-    claimed(user({ providers: { mcp: { s: { command: "s", all_tools } } } }), looser),
-  );
-  expect(claims).toEqual([[], ["tool *"]]);
-});
+])(
+  "any loosening for all tools needs trust if a server offers all of its tools: %s",
+  (_key, said) => {
+    counters("T-WORK-12");
+    const looser = workspace({ conversation: tools({ "*": said }) });
+    const claims = [false, true].map((all_tools) =>
+      claimed(user({ providers: { mcp: { s: { command: "s", all_tools } } } }), looser),
+    );
+    expect(claims).toEqual([[], ["tool *"]]);
+  },
+);
 
 test("a default that the user sets for all tools also protects read-only tools", () => {
   counters("T-WORK-12");
@@ -383,7 +392,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ["fills its command", {}, { options: { a: "b" } }],
   ["poses as the assistant", {}, { style: { inline_results: { user: "chat" } } }],
   ["gives its arguments", {}, { parameters: { a: { type: "string", default: "b" } } }],
-])("what %s of a user's tool needs trust", (_name, own, said) => {
+])("any loosening of a user's tool needs trust: what %s", (_name, own, said) => {
   const layers = [
     user({ conversation: tools({ make: { ...LOCAL, ...own } }) }),
     workspace({ conversation: tools({ make: said }) }),
@@ -400,17 +409,20 @@ test.each<[Json, Json, string | undefined]>([
   [{ user: "ada" }, { user: "eve" }, "lets only eve answer sure"],
   [{ user: "ada" }, "user", "lets you answer sure"],
   [{ user: "ada" }, { user: "ada" }, undefined],
-])("a question that %j answers needs trust to go to %j: %s", (own, said, text) => {
-  counters("T-WORK-16");
-  const [before, after] = [own, said].map((target) => ({ questions: { sure: { target } } }));
-  const claims = findClaims([
-    ...BASE,
-    user({ conversation: tools({ make: { ...LOCAL, ...before } }) }),
-    workspace({ conversation: tools({ make: after ?? {} }) }),
-  ]);
-  const ends = claims.map((claim) => listClaims([claim]).at(-1)?.split(", ").at(-1));
-  expect(ends).toEqual(text === undefined ? [] : [text]);
-});
+])(
+  "the target of a question needs trust if it lets others answer: from %j to %j: %s",
+  (own, said, text) => {
+    counters("T-WORK-16");
+    const [before, after] = [own, said].map((target) => ({ questions: { sure: { target } } }));
+    const claims = findClaims([
+      ...BASE,
+      user({ conversation: tools({ make: { ...LOCAL, ...before } }) }),
+      workspace({ conversation: tools({ make: after ?? {} }) }),
+    ]);
+    const ends = claims.map((claim) => listClaims([claim]).at(-1)?.split(", ").at(-1));
+    expect(ends).toEqual(text === undefined ? [] : [text]);
+  },
+);
 
 describe("the user's name", () => {
   const NAMED = { make: { ...LOCAL, questions: { sure: { target: { user: "ada" } } } } };
@@ -475,13 +487,13 @@ describe("a time limit", () => {
     ["removed of an MCP tool", { far: remote }, { far: { timeout_secs: 0 } }, ["far"]],
     ["removed of all MCP tools", { far: remote }, { "*": { timeout_secs: 0 } }, ["*"]],
     ["lowered of an MCP tool", { far: remote }, { far: { timeout_secs: 299 } }, []],
-  ])("%s: of %j to %j needs trust: %j", (_name, own, said, names) => {
+  ])("needs trust if it is removed or raised: %s, of %j to %j: %j", (_name, own, said, names) => {
     counters("T-WORK-4");
     const layers = [user({ conversation: tools(own) }), workspace({ conversation: tools(said) })];
     expect(claimed(...layers)).toEqual(names.map((name) => `tool ${name}`));
   });
 
-  test("that is not trusted stays as the user has set it", () => {
+  test("stays as the user has set it if the change is not trusted", () => {
     counters("T-WORK-4");
     const layers = [
       ...BASE,
@@ -568,7 +580,7 @@ test("the description and style of a tool that the workspace brings do not chang
   expect(decorated).toEqual(plain);
 });
 
-test("without its claims a config falls back to the user's own", () => {
+test("a config without its claims falls back to the user's own", () => {
   const own = user({ conversation: tools({ make: LOCAL }) });
   const foreign = workspace({
     conversation: tools({ make: { command: "rm" }, more: LOCAL, read: { run: "ask" } }),

@@ -49,7 +49,7 @@ describe("parameters passed through to a provider", () => {
   });
 
   test.each(places.map((keys) => [keys.join("."), keys] as const))(
-    "need trust at %s, and are not used without it",
+    "need trust, and are not used without it: %s",
     (_name, keys) => {
       counters("T-WORK-13");
       const parameters = { mcp_servers: [{ url: "https://stranger.invalid" }], top_k: 1 };

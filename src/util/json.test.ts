@@ -9,7 +9,7 @@ test.each([
   ['{\n  "hunter2": 1,\n}', "3:1: invalid JSON"],
   ['{"hunter2": "hunter2', "1:21: invalid JSON"],
   ['["hunter2 at position 3"\n"x"]', "2:1: invalid JSON"],
-])("%j is rejected with its position, and not quoted", (text, message) => {
+])("any invalid JSON is rejected with its position, and not quoted: %j", (text, message) => {
   counters("T-PATH-5");
   expect(() => parseJson(text)).toThrow(new SyntaxError(message));
 });

@@ -121,7 +121,7 @@ describe("a call of ask_user", () => {
     });
   });
 
-  test("records the question", async () => {
+  test("records the question as the assistant's, with its policy", async () => {
     verifies("083/ask-user/recorded-as-the-assistants", "083/ask-user/policy-set-by-the-author");
     const args = { ...SURE, context: "First,\nsecond.", default: true };
     const turn = await start({ script: { answers: [{ answer: false }] } });
@@ -167,7 +167,7 @@ describe("a call of ask_user", () => {
     ]).toEqual([2, [USER, USER]]);
   });
 
-  test("with invalid arguments asks nothing, and tells the model what to change", async () => {
+  test("asks nothing if its arguments are invalid, and tells the model what to change", async () => {
     verifies(
       "083/ask-user/errors-tell-the-model-what-to-change",
       "083/ask-user/select-without-options-is-an-error",
@@ -182,7 +182,7 @@ describe("a call of ask_user", () => {
     });
   });
 
-  test("that the user cancels returns that, and is not an error", async () => {
+  test("returns that the user cancelled, and is not an error", async () => {
     const script = { answers: [{ isCancelled: true as const }] };
     expect(await ask(SURE, { script })).toMatchObject({
       ends: [{ outcome: "cancelled", reason: "user" }],
@@ -190,7 +190,7 @@ describe("a call of ask_user", () => {
     });
   });
 
-  test("with `more` asks several questions and returns the answers in order", async () => {
+  test("asks several questions with `more`, and returns the answers in order", async () => {
     const answers = [{ answer: true }, { answer: "neither" }, { answer: "because" }];
     const args = { ...SURE, more: [SELECT, { question: "Why?" }] };
     expect(await ask(args, { script: { answers } })).toMatchObject({
@@ -222,7 +222,7 @@ describe("a call of ask_user", () => {
 
 describe("in a non-interactive run", () => {
   test.each(["auto", "defaults", "deny"])(
-    "a call is refused and no answer is invented, whatever `detached` says: %s",
+    "a call of ask_user is refused in a non-interactive run and no answer is invented, whatever `detached` says: %s",
     async (detached) => {
       verifies("083/ask-user/question-is-exclusive", "083/ask-user/policy-set-by-the-author");
       const config = { detached };

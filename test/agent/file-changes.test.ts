@@ -92,7 +92,7 @@ describe("yes for the rest of the turn", () => {
   test.each([
     ["deletes", DELETE],
     ["overwrites", OVERWRITE],
-  ])("%s one file and no other", async (_, tool) => {
+  ])("covers one file and no other where the old content is lost: it %s", async (_, tool) => {
     counters("T-FILE-1");
     const scene = await start({ script: { answers: [YES_FOR_THE_TURN, { answer: false }] } });
     const { shown, deciders, files } = await callBoth(scene, tool);
@@ -103,7 +103,7 @@ describe("yes for the rest of the turn", () => {
   test.each([
     ["an edit", MODIFY, FILES],
     ["a new file", CREATE, FILES.map((file) => `new-${file}`)],
-  ])("covers %s of the same turn, each with its own change on record", async (_, tool, paths) => {
+  ])("covers the whole turn, each change with its own record: %s", async (_, tool, paths) => {
     counters("T-FILE-3");
     const scene = await start({ script: { answers: [YES_FOR_THE_TURN] } });
     const { shown, contexts, deciders, files } = await callBoth(scene, tool);
@@ -115,7 +115,7 @@ describe("yes for the rest of the turn", () => {
 });
 
 describe("in a non-interactive run", () => {
-  test.each(ALL)("neither a model nor a default answers %s", async (_, tool) => {
+  test.each(ALL)("no model and no default answers what changes files: %s", async (_, tool) => {
     counters("T-FILE-2");
     for (const detached of ["auto", "defaults", "deny"]) {
       const scene = await start({ isInteractive: false, detached });
@@ -129,28 +129,37 @@ describe("in a non-interactive run", () => {
     }
   });
 
-  test.each(ALL)("the target alone does not let a model answer %s", async (id, tool) => {
-    counters("T-FILE-2");
-    const questions = { [id]: { target: "assistant" } };
-    const { deciders, files } = await callBoth(await start({ questions }), tool);
-    expect([new Set(deciders), files]).toEqual([new Set(["assistant_routing_denied"]), UNCHANGED]);
-  });
+  test.each(ALL)(
+    "the target alone does not let a model answer what changes files: %s",
+    async (id, tool) => {
+      counters("T-FILE-2");
+      const questions = { [id]: { target: "assistant" } };
+      const { deciders, files } = await callBoth(await start({ questions }), tool);
+      expect([new Set(deciders), files]).toEqual([
+        new Set(["assistant_routing_denied"]),
+        UNCHANGED,
+      ]);
+    },
+  );
 
-  test.each(ALL)("config may answer %s", async (id, tool) => {
+  test.each(ALL)("the config may answer what changes files: %s", async (id, tool) => {
     const scene = await start({ isInteractive: false, questions: { [id]: { answer: true } } });
     const { deciders, files } = await callBoth(scene, tool);
     expect([deciders, files]).toEqual([["config", "config"], tool.after]);
   });
 
-  test.each(ALL)("config may let a model answer %s, and the record shows it", async (id, tool) => {
-    const questions = { [id]: { exclusive: false } };
-    const scene = await start({ isInteractive: false, questions, answers: agree });
-    const { deciders, files } = await callBoth(scene, tool);
-    const requests = scene.turn.recorded("inquiry_request");
-    expect([deciders, files, requests.map(({ question }) => question.exclusive)]).toEqual([
-      ["assistant", "assistant"],
-      tool.after,
-      [false, false],
-    ]);
-  });
+  test.each(ALL)(
+    "the config may let a model answer what changes files, and the record shows it: %s",
+    async (id, tool) => {
+      const questions = { [id]: { exclusive: false } };
+      const scene = await start({ isInteractive: false, questions, answers: agree });
+      const { deciders, files } = await callBoth(scene, tool);
+      const requests = scene.turn.recorded("inquiry_request");
+      expect([deciders, files, requests.map(({ question }) => question.exclusive)]).toEqual([
+        ["assistant", "assistant"],
+        tool.after,
+        [false, false],
+      ]);
+    },
+  );
 });

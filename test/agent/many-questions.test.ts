@@ -15,7 +15,7 @@ const KINDS = ["person", "model", "config", "remembered"] as const;
 
 type Kind = (typeof KINDS)[number];
 
-test.each([100, 500])("each of %i calls gets its own answer", async (count) => {
+test.each([100, 500])("each of many calls gets its own answer: %i calls", async (count) => {
   verifies(
     "028/goal/parallel-inquiries",
     "082/prompt/answer-carries-the-id",

@@ -26,38 +26,44 @@ describe("remembering", () => {
     ["that is a secret", secretQuestion("q", "?")],
   ];
 
-  test.each(never)("skips the answer to a question %s", async (_, question) => {
-    verifies("083/remember/none-is-not-stored", "082/secret/not-remembered");
-    const turn = await ToolTurn.start({
-      tools: [questioner("x", question)],
-      script: { answers: () => ({ answer: "typed", isRemembered: true }) },
-    });
-    await turn.run(toolCall("a", "x"), toolCall("b", "x"));
-    expect({
-      asked: turn.prompter.questions.length,
-      kept: turn.parts.state.findAnswer("x", "q"),
-      scopes: turn.recorded("inquiry_response").filter((event) => "scope" in deciderOf(event)),
-    }).toEqual({ asked: 2, kept: undefined, scopes: [] });
-  });
+  test.each(never)(
+    "skips the answer to a question that must be asked each time: %s",
+    async (_, question) => {
+      verifies("083/remember/none-is-not-stored", "082/secret/not-remembered");
+      const turn = await ToolTurn.start({
+        tools: [questioner("x", question)],
+        script: { answers: () => ({ answer: "typed", isRemembered: true }) },
+      });
+      await turn.run(toolCall("a", "x"), toolCall("b", "x"));
+      expect({
+        asked: turn.prompter.questions.length,
+        kept: turn.parts.state.findAnswer("x", "q"),
+        scopes: turn.recorded("inquiry_response").filter((event) => "scope" in deciderOf(event)),
+      }).toEqual({ asked: 2, kept: undefined, scopes: [] });
+    },
+  );
 
-  test.each(never)("does not answer a question %s", async (_, question) => {
-    verifies(
-      "083/remember/none-is-asked-every-time",
-      "082/secret/remembered-answer-not-used",
-      "082/secret/other-types-still-answered-and-remembered",
-    );
-    const questions = [textQuestion("q", "?"), question, textQuestion("q", "?")];
-    const tool = new StubbornTool("x", questions);
-    const answers = ["kept", "typed"].map((answer) => ({ answer, isRemembered: true }));
-    const turn = await ToolTurn.start({ tools: [tool], script: { answers } });
-    await turn.call("x");
-    expect(turn.recorded("inquiry_response").map(deciderOf)).toMatchObject([
-      { kind: "user", scope: "turn" },
-      { kind: "user" },
-      { kind: "remembered", from: "call_1.q.1" },
-    ]);
-    expect(tool.attempts).toEqual([{}, { q: "kept" }, { q: "typed" }, { q: "kept" }]);
-  });
+  test.each(never)(
+    "does not answer a question that must be asked each time: %s",
+    async (_, question) => {
+      verifies(
+        "083/remember/none-is-asked-every-time",
+        "082/secret/remembered-answer-not-used",
+        "082/secret/other-types-still-answered-and-remembered",
+      );
+      const questions = [textQuestion("q", "?"), question, textQuestion("q", "?")];
+      const tool = new StubbornTool("x", questions);
+      const answers = ["kept", "typed"].map((answer) => ({ answer, isRemembered: true }));
+      const turn = await ToolTurn.start({ tools: [tool], script: { answers } });
+      await turn.call("x");
+      expect(turn.recorded("inquiry_response").map(deciderOf)).toMatchObject([
+        { kind: "user", scope: "turn" },
+        { kind: "user" },
+        { kind: "remembered", from: "call_1.q.1" },
+      ]);
+      expect(tool.attempts).toEqual([{}, { q: "kept" }, { q: "typed" }, { q: "kept" }]);
+    },
+  );
 
   test("does not use an answer that no longer fits the question", async () => {
     const tool = new StubbornTool("x", [textQuestion("q", "?"), SURE]);

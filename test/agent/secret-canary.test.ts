@@ -171,7 +171,7 @@ describe.each<[string, JsonObject, string, object]>([
     "not asked for",
     { kind: "config" },
   ],
-])("a secret %s", (_, config, answer, answeredBy) => {
+])("a secret (%s)", (_, config, answer, answeredBy) => {
   test("reaches the tool on its standard input, and appears nowhere else", async () => {
     counters("T-SEC-1");
     verifies(
@@ -228,7 +228,7 @@ describe("a failed secret", () => {
       { questions: { key: { answer: { [CANARY]: 1 }, target: "assistant" } } },
       "",
     ],
-  ])("that %s is not in the error", async (_, config, answer) => {
+  ])("is not in the error, wherever it fails: it %s", async (_, config, answer) => {
     const scene = await setScene(config, answer);
     const responses = await scene.turn.run(...calls);
     expect(responses.map(({ isError }) => isError)).toEqual([true, true, false]);
@@ -236,7 +236,7 @@ describe("a failed secret", () => {
     expect(placesWithSecret(scene)).toEqual([]);
   });
 
-  test("that the tool expects on its command line is not in the error", async () => {
+  test("is not in the error if the tool expects it on its command line", async () => {
     counters("T-SEC-9");
     const scene = await setScene({}, CANARY);
     const [response] = await scene.turn.run(toolCall("a", "leaky"));
@@ -245,7 +245,7 @@ describe("a failed secret", () => {
     expect(placesWithSecret(scene)).toEqual([]);
   });
 
-  test("whose record cannot be written is not in the error", async () => {
+  test("is not in the error if its record cannot be written", async () => {
     const scene = await setScene({}, CANARY);
     const { parts } = scene.turn;
     const journal = losing(parts.journal, ({ type }) => type === "inquiry_response");

@@ -123,7 +123,7 @@ function traceOf(turn: ToolTurn): readonly string[] {
   return transcript(turn.events).filter((line) => /^b(\.q\.\d)? (?!calls|gives|fails)/.test(line));
 }
 
-describe.each(stages)("a call that %s", (_, stage) => {
+describe.each(stages)("a call that is under way (it %s)", (_, stage) => {
   test("is stopped: the model gets the configured response, and nothing stays open", async () => {
     verifies("082/cancel/signal-is-user", "028/backend/cancellation-stops-it");
     const { turn, cycle, responses } = await arriveAt(stage);
@@ -190,7 +190,7 @@ describe("stopping", () => {
     expect(slow.starts).toBe(0);
   });
 
-  test("with a message reaches the model even if the tool was not found yet", async () => {
+  test("reaches the model with its message even if the tool was not found yet", async () => {
     const turn = await ToolTurn.start({ tools: [] });
     const tools = { ...turn.parts.tools, find: neverFind };
     turn.parts = { ...turn.parts, tools };

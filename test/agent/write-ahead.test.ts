@@ -34,7 +34,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
   ],
 ];
 
-describe.each(WAYS)("a question answered by %s", (_, way) => {
+describe.each(WAYS)("a question (answered by %s)", (_, way) => {
   test("is on disk before it is routed", async () => {
     verifies(
       "082/record/request-before-routing",

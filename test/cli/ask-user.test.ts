@@ -164,7 +164,7 @@ describe("a question on a terminal", () => {
       ["Assistant", "✔ Sure? yes · note: but hurry"],
       { answer_type: "boolean", answer: true, note: "but hurry" },
     ],
-  ])("accepts %s", async (_, args, steps, seen, result) => {
+  ])("accepts every type of answer: %s", async (_, args, steps, seen, result) => {
     verifies(
       "083/ask-user/called-like-any-tool",
       "083/ask-user/shown-as-inline-prompt",
@@ -401,7 +401,7 @@ describe("without a terminal", () => {
     "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
     "in this turn; continue without user input or explain what information is missing.";
 
-  test("the model gets an error, and neither a default nor a model answers", async () => {
+  test("the model gets an error without a terminal, and neither a default nor a model answers", async () => {
     verifies("083/ask-user/question-is-exclusive");
     await using server = await ModelServer.start([asking({ ...SURE, default: true }), "Then not."]);
     const project = queryProject({ server });
@@ -426,7 +426,7 @@ describe("without a terminal", () => {
     });
   });
 
-  test("--non-interactive has the same effect on a terminal", async () => {
+  test("the flag --non-interactive has the same effect on a terminal", async () => {
     verifies("083/scope/no-non-interactive-flag");
     await using server = await ModelServer.start([asking(SURE), "Then not."]);
     const project = queryProject({ server });

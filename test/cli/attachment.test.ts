@@ -201,7 +201,7 @@ describe("conversation.attachments in the config", () => {
     ]).toEqual([false, 1]);
   });
 
-  test("of a record need trust too, unless the user has attached them", async () => {
+  test("need trust in a record too, unless the user has attached them", async () => {
     counters("T-WORK-4");
     await using server = await ModelServer.start(ECHO);
     const project = queryProject({ server, files: { "a.md": "of a" } });

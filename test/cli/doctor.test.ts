@@ -128,7 +128,7 @@ describe("outside a workspace", () => {
 });
 
 describe("records", () => {
-  test("that are damaged are printed as one sentence, and how to repair them as another", async () => {
+  test("are printed as one sentence if they are damaged, and how to repair them as another", async () => {
     const project = await projectWith();
     const { id, events } = project.place({ second: 20 });
     writeFileSync(events, "garbage");
@@ -136,7 +136,7 @@ describe("records", () => {
     expect(stdout).toContain(`(7 bytes). Edit it: jp conversation edit --events ${id}`);
   });
 
-  test("that are torn are a warning, and damaged ones a problem, each with its location", async () => {
+  test("are a warning if they are torn, and a problem if they are damaged, each with its location", async () => {
     const project = await projectWith();
     const torn = project.place({
       second: 10,
@@ -178,7 +178,7 @@ describe("records", () => {
     expect(found).toHaveLength(3);
   });
 
-  test("that the Rust version cannot open, because they ask for a secret, are listed", async () => {
+  test("are listed if the Rust version cannot open them, because they ask for a secret", async () => {
     counters("T-COMPAT-2");
     const project = await projectWith();
     const secret = question(11, "a.key.1", { answer_type: { type: "secret" } });
@@ -191,7 +191,7 @@ describe("records", () => {
     ]);
   });
 
-  test("that are in use are listed with their process, and stay writable", async () => {
+  test("are listed with their process if they are in use, and stay writable", async () => {
     const project = await projectWith();
     const { id } = project.place({ second: 10, config: {} });
     const holder = await holdConversation(project);
@@ -251,7 +251,7 @@ describe("the config", () => {
     expect(findings.at(-1)?.check).toBe("config");
   });
 
-  test("that is not valid TOML shows the place", async () => {
+  test("shows the place if it is not valid TOML", async () => {
     const project = await projectWith("not TOML");
     const { of } = await examine(project);
     expect(of("config")).toMatchObject([
@@ -276,7 +276,7 @@ describe("the config", () => {
 describe("the model", () => {
   const KEYED = 'assistant.model.id = "openrouter/scripted"';
 
-  test("without its API key is a problem, and names the variable", async () => {
+  test("is a problem without its API key, and names the variable", async () => {
     const { status, of } = await examine(await projectWith(KEYED));
     expect([status, of("model")]).toEqual([
       1,
@@ -291,7 +291,7 @@ describe("the model", () => {
     ]);
   });
 
-  test("with its API key is looked up, and the key is never shown", async () => {
+  test("is looked up with its API key, and the key is never shown", async () => {
     await using server = await ModelServer.start([]);
     const base = `providers.llm.openrouter.base_url = "${server.url}"`;
     const project = await projectWith(`${KEYED}\n${base}`);
@@ -304,7 +304,7 @@ describe("the model", () => {
     expect(JSON.stringify(known.findings)).not.toContain("hush");
   });
 
-  test("that its provider does not list is a warning", async () => {
+  test("is a warning if its provider does not list it", async () => {
     await using server = await ModelServer.start([], ["one", "another"]);
     const project = await projectWith('assistant.model.id = "llamacpp/scripted"', server);
     const { status, of } = await examine(project);
@@ -319,7 +319,7 @@ describe("the model", () => {
     ]);
   });
 
-  test("of a llama.cpp server with only one model may have any name", async () => {
+  test("may have any name on a llama.cpp server with only one model", async () => {
     await using server = await ModelServer.start([], ["/models/some.gguf"]);
     const project = await projectWith('assistant.model.id = "llamacpp/scripted"', server);
     const { status, of } = await examine(project);
@@ -329,7 +329,7 @@ describe("the model", () => {
     ]);
   });
 
-  test("that is not configured is a warning if one is available, else a problem", async () => {
+  test("is a warning if it is not configured and one is available, else a problem", async () => {
     await using server = await ModelServer.start([]);
     const found = await examine(await projectWith("", server));
     const keyed = await examine(await projectWith(), { OPENAI_API_KEY: "x" });
@@ -351,7 +351,7 @@ describe("the model", () => {
 describe("MCP servers", () => {
   const MODEL = 'assistant.model.id = "llamacpp/scripted"';
 
-  test("of enabled tools are started and stopped again", async () => {
+  test("are started and stopped again if their tools are enabled", async () => {
     await using server = await ModelServer.start([]);
     const { temporary } = await projectWith();
     const logOf = (name: string) => path.join(temporary, name);
@@ -370,7 +370,7 @@ describe("MCP servers", () => {
     expect(() => readFileSync(logOf("idle"))).toThrow("ENOENT");
   });
 
-  test("that offer all of their tools are started too, without an entry for a tool", async () => {
+  test("are started too if they offer all of their tools, without an entry for a tool", async () => {
     await using server = await ModelServer.start([]);
     const config = [
       MODEL,
@@ -387,7 +387,7 @@ describe("MCP servers", () => {
     ]);
   });
 
-  test("that do not start, or lack a tool, are reported once each, with a hint", async () => {
+  test("are reported once each, with a hint, if they do not start or lack a tool", async () => {
     await using server = await ModelServer.start([]);
     const config = [
       MODEL,
@@ -414,7 +414,7 @@ describe("MCP servers", () => {
     ]);
   });
 
-  test("that are optional are only a warning, and jp waits for none beyond the timeout", async () => {
+  test("are only a warning if they are optional, and jp waits for none beyond the timeout", async () => {
     await using server = await ModelServer.start([]);
     const config = [
       MODEL,

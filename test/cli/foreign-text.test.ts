@@ -81,8 +81,8 @@ const COMMANDS: readonly (readonly [name: string, words: readonly string[]])[] =
   ["inquiry show as JSON", ["inquiry", "show", EVIL, "--format", "json"]],
 ];
 
-describe("text from a record never reaches the terminal raw", () => {
-  test("in a pipe", async () => {
+describe("text from a record", () => {
+  test("never reaches the terminal raw in a pipe", async () => {
     counters("T-TERM-5");
     const project = new Project();
     placeEvil(project);
@@ -95,7 +95,7 @@ describe("text from a record never reaches the terminal raw", () => {
     );
   });
 
-  test("on a terminal, apart from jp's own colors", async () => {
+  test("never reaches the terminal raw, apart from jp's own colors", async () => {
     counters("T-TERM-5");
     const project = new Project();
     placeEvil(project);
@@ -109,7 +109,7 @@ describe("text from a record never reaches the terminal raw", () => {
     );
   });
 
-  test("as a separate line that could be mistaken for jp's own", async () => {
+  test("never becomes a separate line that could be mistaken for jp's own", async () => {
     const project = new Project();
     placeEvil(project);
     const commands = COMMANDS.filter(([name]) => !name.includes("print"));
@@ -119,7 +119,7 @@ describe("text from a record never reaches the terminal raw", () => {
     );
   });
 
-  test("when a title matches several conversations, which are listed", async () => {
+  test("never reaches the terminal raw in the list of conversations that a title matches", async () => {
     const project = new Project();
     project.place({ second: 0, title: EVIL });
     project.place({ second: 1, title: EVIL });
@@ -128,7 +128,7 @@ describe("text from a record never reaches the terminal raw", () => {
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("when metadata cannot be parsed, and the error quotes it", async () => {
+  test("never reaches the terminal raw in an error that quotes metadata", async () => {
     const project = new Project();
     project.place({ second: 0, metadata: `{"title": \x1b[45m\x9b2J\u202e}` });
     project.place({ second: 1, metadata: { last_activated_at: EVIL } });
@@ -138,8 +138,8 @@ describe("text from a record never reaches the terminal raw", () => {
   });
 });
 
-describe("warnings and errors never contain raw text", () => {
-  test("about an event of the wrong shape", async () => {
+describe("warnings and errors", () => {
+  test("never contain raw text of an event of the wrong shape", async () => {
     const project = new Project();
     const { id } = project.place({
       second: 0,
@@ -154,7 +154,7 @@ describe("warnings and errors never contain raw text", () => {
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("about a record whose folder has a hostile name", async () => {
+  test("never contain the raw name of a record's folder", async () => {
     const project = new Project();
     const { id } = project.place({ second: 0, slug: EVIL, config: {}, events: "[\n  {" });
     const { stderr } = await project.jp("conversation", "print", id);
@@ -162,7 +162,7 @@ describe("warnings and errors never contain raw text", () => {
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("about a rejected draft", async () => {
+  test("never contain raw text of a rejected draft", async () => {
     const project = new Project();
     const { id } = project.place({ second: 0, title: "One", config: {} });
     const editor = project.editor(String.raw`printf '{"title": \302\2332J\342\200\256}' > "$1"`);
@@ -171,7 +171,7 @@ describe("warnings and errors never contain raw text", () => {
     expect(stderr).not.toMatch(RAW);
   });
 
-  test("about an argument on the command line", async () => {
+  test("never contain raw text of an argument on the command line", async () => {
     counters("T-TERM-2");
     const project = new Project();
     project.place({ second: 0, title: "One", config: {} });

@@ -69,7 +69,7 @@ describe("a search", () => {
     ["that a file holds against the rules", { outcome: "redacted", answer: "hunter2" }],
     ["in the reason of one that was cancelled", { outcome: "cancelled", reason: "hunter2" }],
     ["in who answered", { answer: 1, answered_by: { kind: "assistant", model: "hunter2" } }],
-  ])("never finds answers %s", async (_what, fields) => {
+  ])("never finds the answers to questions: %s", async (_what, fields) => {
     verifies("082/grep/ignores-responses");
     const project = new Project();
     project.place({
@@ -217,7 +217,7 @@ describe("a pattern", () => {
     );
   });
 
-  test("that is not a valid regular expression is a usage error", async () => {
+  test("is a usage error if it is not a valid regular expression", async () => {
     const project = new Project();
     expect(await project.jp("conversation", "grep", "--regex", "fine", "[")).toEqual({
       status: 2,

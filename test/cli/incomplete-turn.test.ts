@@ -231,25 +231,28 @@ describe("an answer from the command line", () => {
     ["2", LEVELS, 2],
     ["true", { type: "text" }, "true"],
     ["because of this", { type: "text" }, "because of this"],
-  ])("%o to a question of %o is recorded as %o", async (value, answerType, answer) => {
-    const questions = [{ id: "q", text: "What?", answer_type: answerType }];
-    const asker = { ...ASKER, questions };
-    await using server = await ModelServer.start([calling([asker])]);
-    const project = await waiting(server, [asker]);
-    const finished = await project.jp("inquiry", "answer", "call_1_1.q.1", ...value.split(" "));
-    expect([finished, last(project, "inquiry_response")]).toEqual([
-      { status: 0, stdout: "", stderr: "Answered call_1_1.q.1.\n" },
-      { outcome: "answered", answer, answered_by: CLI },
-    ]);
-    expect(await pendingIds(project)).toEqual([]);
-  });
+  ])(
+    "is recorded as a value of the question's type: %o to a question of %o as %o",
+    async (value, answerType, answer) => {
+      const questions = [{ id: "q", text: "What?", answer_type: answerType }];
+      const asker = { ...ASKER, questions };
+      await using server = await ModelServer.start([calling([asker])]);
+      const project = await waiting(server, [asker]);
+      const finished = await project.jp("inquiry", "answer", "call_1_1.q.1", ...value.split(" "));
+      expect([finished, last(project, "inquiry_response")]).toEqual([
+        { status: 0, stdout: "", stderr: "Answered call_1_1.q.1.\n" },
+        { outcome: "answered", answer, answered_by: CLI },
+      ]);
+      expect(await pendingIds(project)).toEqual([]);
+    },
+  );
 
   test.each([
     ["yes", PUSH, "call_1_1.run.1", { decision: "approved" }],
     ["no", PUSH, "call_1_1.run.1", { decision: "denied" }],
     ["true", FETCH, "call_1_1.deliver.1", { action: "deliver", decision: "approved" }],
     ["no", FETCH, "call_1_1.deliver.1", { action: "deliver", decision: "denied" }],
-  ] as const)("%s decides about %o", async (value, tool, id, decided) => {
+  ] as const)("decides about what is waiting: %s about %o", async (value, tool, id, decided) => {
     await using server = await ModelServer.start([calling([tool])]);
     const project = await waiting(server, [tool]);
     await project.jp("inquiry", "answer", id, value);
@@ -276,7 +279,7 @@ describe("an answer from the command line", () => {
     });
   });
 
-  test("with --cancel refuses the question", async () => {
+  test("refuses the question with --cancel", async () => {
     await using server = await ModelServer.start([calling([ASKER]), "Well then."]);
     const project = await waiting(server, [ASKER]);
     const { status, stdout, stderr } = await project.jp(
@@ -331,7 +334,7 @@ describe("an answer from the command line", () => {
     ]);
   });
 
-  test("with --continue prints the reply, once nothing else waits", async () => {
+  test("prints the reply with --continue, once nothing else waits", async () => {
     await using server = await ModelServer.start([calling([ASKER, PUSH, COUNT]), "Done."]);
     const project = await waiting(server, [ASKER, PUSH, COUNT]);
     const first = await project.jp("inquiry", "answer", "call_1_1", "yes", "--continue");
@@ -372,7 +375,7 @@ describe("an incomplete turn", () => {
     expect([status, stderr.split("\n")[0]]).toEqual([2, "jp: --continue-turn takes no message."]);
   });
 
-  test("of another conversation is named if the active one has none", async () => {
+  test("is named if it is of another conversation and the active one has none", async () => {
     await using server = await ModelServer.start([calling([ASKER]), "Yes."]);
     const project = await waiting(server, [ASKER]);
     const { id } = recordOf(project);
@@ -455,7 +458,7 @@ describe("an incomplete turn", () => {
     ]);
   });
 
-  test("without a terminal refuses a new message, and changes nothing", async () => {
+  test("refuses a new message without a terminal, and changes nothing", async () => {
     verifies("023/prompt/error-without-a-terminal");
     await using server = await ModelServer.start([calling([ASKER])]);
     const project = await waiting(server, [ASKER]);
@@ -518,7 +521,7 @@ describe("an incomplete turn on a terminal", () => {
     ["y", 1],
     ["n", 0],
   ])(
-    "of someone else is continued only if the user has seen it and said so: %s",
+    "is continued only if the user has seen it and said so, if it is someone else's: %s",
     async (key, runs) => {
       counters("T-WORK-15");
       await using server = await ModelServer.start([calling([CAREFUL]), "Done."]);
@@ -541,7 +544,7 @@ describe("an incomplete turn on a terminal", () => {
     },
   );
 
-  test("of someone else is shown with all that it permits, now and later", async () => {
+  test("is shown with all that it permits, now and later, if it is someone else's", async () => {
     counters("T-WORK-15");
     const scope = { decided_by: { kind: "user", channel: "terminal", scope: "turn" } };
     const project = queryProject({ tools: [CAREFUL], config: 'assistant.model.id = "llamacpp/x"' });

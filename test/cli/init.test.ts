@@ -70,7 +70,7 @@ const WHICH = "Which model should answer?";
 const ASK = "Ask before commands and MCP tools run?";
 
 describe("a new workspace", () => {
-  test("without prompts has an ID and a config with all choices open", async () => {
+  test("has an ID and a config with all choices open if jp cannot ask", async () => {
     const here = await machine();
     const { project } = here;
     const made = await init(here);
@@ -99,7 +99,7 @@ describe("a new workspace", () => {
     });
   });
 
-  test("without prompts lists the models found, commented out", async () => {
+  test("lists the models found, commented out, if jp cannot ask", async () => {
     await using server = await ModelServer.start([], ["qwen3", "evil\u001b[2J\nname", "small"]);
     const here = await machine(server);
     const { status, stderr } = await init(here);
@@ -270,39 +270,42 @@ describe("on a terminal", () => {
   test.each([
     ["yes", "y", false],
     ["no", "n", true],
-  ])("%s does what the question says for each tool", async (_answer, key, isRun) => {
-    counters("T-FILE-6");
-    const paths = { path: "a.txt" };
-    const calls = [
-      { name: "fs_read_file", arguments: paths },
-      { name: "fs_delete_file", arguments: paths },
-      { name: "touch" },
-    ];
-    await using server = await ModelServer.start([{ calls }, "Done."], ["qwen3"]);
-    const here = await machine(
-      server,
-      '[conversation.tools.touch]\nsource = "local"\ncommand = "touch made"',
-    );
-    const { root } = here.project;
-    const { bytes } = await answer(onScreen(here), [WHICH, "\r"], [ASK, key]);
-    writeFileSync(path.join(root, "a.txt"), "content\n");
-    await here.project.jpWith(here.variables, "query", "--non-interactive", "-t", "fs", "Go.");
-    expect({
-      isSaid: [
-        "read files in this workspace without asking.",
-        "Before they change one, they show you the change and ask.",
-        "With yes, jp asks before it runs one; with no, it runs at once.",
-      ].map((words) => bytes.replaceAll(/\s+/g, " ").includes(words)),
-      isRead: resultsIn(server)[0],
-      isDeleted: !existsSync(path.join(root, "a.txt")),
-      isRun: existsSync(path.join(root, "made")),
-    }).toEqual({
-      isSaid: [true, true, true],
-      isRead: "content\n",
-      isDeleted: false,
-      isRun,
-    });
-  });
+  ])(
+    "the answer to jp init does what the question says for each tool: %s",
+    async (_answer, key, isRun) => {
+      counters("T-FILE-6");
+      const paths = { path: "a.txt" };
+      const calls = [
+        { name: "fs_read_file", arguments: paths },
+        { name: "fs_delete_file", arguments: paths },
+        { name: "touch" },
+      ];
+      await using server = await ModelServer.start([{ calls }, "Done."], ["qwen3"]);
+      const here = await machine(
+        server,
+        '[conversation.tools.touch]\nsource = "local"\ncommand = "touch made"',
+      );
+      const { root } = here.project;
+      const { bytes } = await answer(onScreen(here), [WHICH, "\r"], [ASK, key]);
+      writeFileSync(path.join(root, "a.txt"), "content\n");
+      await here.project.jpWith(here.variables, "query", "--non-interactive", "-t", "fs", "Go.");
+      expect({
+        isSaid: [
+          "read files in this workspace without asking.",
+          "Before they change one, they show you the change and ask.",
+          "With yes, jp asks before it runs one; with no, it runs at once.",
+        ].map((words) => bytes.replaceAll(/\s+/g, " ").includes(words)),
+        isRead: resultsIn(server)[0],
+        isDeleted: !existsSync(path.join(root, "a.txt")),
+        isRun: existsSync(path.join(root, "made")),
+      }).toEqual({
+        isSaid: [true, true, true],
+        isRead: "content\n",
+        isDeleted: false,
+        isRun,
+      });
+    },
+  );
 
   test("choices need no further trust", async () => {
     const here = await machine();

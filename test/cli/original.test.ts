@@ -48,8 +48,8 @@ const ASKER = {
 
 const CALL = { calls: [{ name: "asker", arguments: { a: "x" } }] };
 
-describe("the Rust version can open", () => {
-  test("a new conversation, one continued with other settings, and forks of it", async () => {
+describe("conversations for the Rust version", () => {
+  test("the Rust version can open a new conversation, one continued with other settings, and forks of it", async () => {
     counters("T-COMPAT-1");
     await using server = await ModelServer.start(() => "Hello.");
     const project = queryProject({ server, config: CONFIG, tools: [ASKER] });
@@ -83,7 +83,7 @@ describe("the Rust version can open", () => {
     ]);
   });
 
-  test("a conversation with questions of every outcome but a secret one", async () => {
+  test("the Rust version can open questions of every outcome, except secret ones", async () => {
     counters("T-COMPAT-2");
     await using server = await ModelServer.start([CALL, "Done.", CALL, "Done."]);
     const project = queryProject({ server, config: CONFIG, tools: [ASKER] });
@@ -94,7 +94,7 @@ describe("the Rust version can open", () => {
   });
 });
 
-test("a conversation that it saved keeps its questions and config", async () => {
+test("a conversation that the Rust version saved keeps its questions and config", async () => {
   counters("T-COMPAT-2");
   await using server = await ModelServer.start([CALL, "Done.", CALL, "Done.", "Bye."]);
   const project = queryProject({ server, config: CONFIG, tools: [ASKER] });
@@ -113,7 +113,7 @@ test("a conversation that it saved keeps its questions and config", async () => 
   ]);
 });
 
-test("continuing a conversation that it started records only the differences", async () => {
+test("a conversation that the Rust version started records only the differences when it continues", async () => {
   counters("T-COMPAT-1");
   await using server = await ModelServer.start(() => "Hello.");
   const project = queryProject({ server });
@@ -154,7 +154,7 @@ test("continuing a conversation that it started records only the differences", a
   ]);
 });
 
-test("an older conversation with keys that it rejects still opens here", async () => {
+test("an older conversation with keys that the Rust version rejects still opens here", async () => {
   await using server = await ModelServer.start(() => "Hello.");
   const project = queryProject({ server });
   const greet = { source: "local", command: { program: "true" }, group: "g", timeout_secs: 3 };

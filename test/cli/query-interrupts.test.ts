@@ -358,32 +358,35 @@ describe("while a question is open", () => {
     ["Ctrl-C, then c", [CTRL_C, "c"]],
     ["Escape", ["\u001b"]],
     ["Ctrl-D", ["\u0004"]],
-  ])("%s cancels that question, and the screen says so once", async (_, [key = "", next]) => {
-    verifies("082/cancel/prompt-cancelled-is-user", "082/prompt/cancellation-carries-the-id");
-    verifies("082/record/non-answer-is-cancelled", "082/reason/user-tag");
-    verifies("082/cancel/end-of-input-is-user");
-    await using server = await ModelServer.start([CALL, "Well then."]);
-    const project = queryProject({ server, tools: [ASKER] });
-    const screen = new Screen(project, ["q", "x"]);
-    await shows(screen, /^\? Go on\?/m);
-    screen.type(key);
-    if (next !== undefined) {
-      await shows(screen, LEAVE);
-      screen.type(next);
-    }
-    const { status, lines } = await screen.end();
-    expect([status, story(recordOf(project)).slice(2), problemsIn(project)]).toEqual([
-      0,
-      [
-        "call: asker",
-        "cancelled user",
-        "result: Tool input cancelled by user.",
-        "assistant: Well then.",
-      ],
-      [],
-    ]);
-    expect(lines.filter((line) => line.includes("Go on?"))).toEqual(["✖ Go on? cancelled"]);
-  });
+  ])(
+    "each key that cancels a question cancels only that question, and the screen says so once: %s",
+    async (_, [key = "", next]) => {
+      verifies("082/cancel/prompt-cancelled-is-user", "082/prompt/cancellation-carries-the-id");
+      verifies("082/record/non-answer-is-cancelled", "082/reason/user-tag");
+      verifies("082/cancel/end-of-input-is-user");
+      await using server = await ModelServer.start([CALL, "Well then."]);
+      const project = queryProject({ server, tools: [ASKER] });
+      const screen = new Screen(project, ["q", "x"]);
+      await shows(screen, /^\? Go on\?/m);
+      screen.type(key);
+      if (next !== undefined) {
+        await shows(screen, LEAVE);
+        screen.type(next);
+      }
+      const { status, lines } = await screen.end();
+      expect([status, story(recordOf(project)).slice(2), problemsIn(project)]).toEqual([
+        0,
+        [
+          "call: asker",
+          "cancelled user",
+          "result: Tool input cancelled by user.",
+          "assistant: Well then.",
+        ],
+        [],
+      ]);
+      expect(lines.filter((line) => line.includes("Go on?"))).toEqual(["✖ Go on? cancelled"]);
+    },
+  );
 
   test("Ctrl-C, then l leaves that question for later, and the command says how to answer it", async () => {
     await using server = await ModelServer.start([CALL]);
@@ -444,7 +447,7 @@ describe("while a question is open", () => {
     expect(problemsIn(project)).toEqual([]);
   });
 
-  test("for the inquiry model, Ctrl-C opens the menu, and s ends the inquiry", async () => {
+  test("Ctrl-C opens the menu during a question to the inquiry model, and s ends the inquiry", async () => {
     verifies("082/cancel/signal-is-user", "028/backend/cancellation-stops-it");
     await using server = await ModelServer.start(({ response_format: form }) =>
       form === undefined ? CALL : { hangs: true },
@@ -469,27 +472,30 @@ describe("while a question is open", () => {
     ["a question", ASKER, /^\? Go on\?/m],
     ["a permission", { ...ECHO, settings: 'run = "ask"' }, /^\? Run /m],
     ["a result", { ...ECHO, settings: 'run = "unattended"\nresult = "ask"' }, /^\? Deliver /m],
-  ] as const)("SIGTERM at %s leaves it open, and rejects nothing", async (_, tool, shown) => {
-    counters("T-PROV-8");
-    await using server = await ModelServer.start([{ calls: [{ name: tool.name }] }]);
-    const project = queryProject({ server, tools: [tool] });
-    const screen = new Screen(project, ["q", "x"]);
-    await shows(screen, shown);
-    screen.signal("SIGTERM");
-    const { status, lines } = await screen.end();
-    const record = recordOf(project);
-    expect([status, lines.at(-1), story(record).slice(1)]).toEqual([
-      130,
-      LEFT,
-      [`call: ${tool.name}`],
-    ]);
-    const named = ["permission_decision", "inquiry_response"].flatMap((type) =>
-      entriesOf(record, type).filter((entry) => JSON.stringify(entry).includes('"user"')),
-    );
-    expect(named).toEqual([]);
-  });
+  ] as const)(
+    "SIGTERM leaves an open prompt undecided, and rejects nothing: %s",
+    async (_, tool, shown) => {
+      counters("T-PROV-8");
+      await using server = await ModelServer.start([{ calls: [{ name: tool.name }] }]);
+      const project = queryProject({ server, tools: [tool] });
+      const screen = new Screen(project, ["q", "x"]);
+      await shows(screen, shown);
+      screen.signal("SIGTERM");
+      const { status, lines } = await screen.end();
+      const record = recordOf(project);
+      expect([status, lines.at(-1), story(record).slice(1)]).toEqual([
+        130,
+        LEFT,
+        [`call: ${tool.name}`],
+      ]);
+      const named = ["permission_decision", "inquiry_response"].flatMap((type) =>
+        entriesOf(record, type).filter((entry) => JSON.stringify(entry).includes('"user"')),
+      );
+      expect(named).toEqual([]);
+    },
+  );
 
-  test("closing the window leaves the question and the calls open, and no process behind", async () => {
+  test("a window that closes leaves the question and the calls open, and no process behind", async () => {
     counters("T-PROV-8");
     await using server = await ModelServer.start([
       { text: "I call.", calls: [{ name: "asker" }, { name: "stuck" }] },

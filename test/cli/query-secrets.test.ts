@@ -32,7 +32,7 @@ describe("a secret", () => {
     ];
   }
 
-  test("from the config reaches only the tool", async () => {
+  test("reaches only the tool if it is from the config", async () => {
     verifies("082/secret/configured-answer-redacted", "082/secret/value-nowhere-in-the-record");
     await using server = await calling(["asker"]);
     const project = queryProject({ server, tools: [SECRET_TOOL] });
@@ -71,7 +71,7 @@ describe("a secret", () => {
     ]);
   });
 
-  test("that another terminal asks for can be given on this one, and closes the prompt there", async () => {
+  test("can be given on this terminal if another asks for it, and closes the prompt there", async () => {
     await using server = await calling(["asker"]);
     const project = queryProject({ server, tools: [SECRET_TOOL] });
     const asking = new Screen(project, ["query", "one"]);
@@ -99,7 +99,7 @@ describe("a secret", () => {
     ]);
   });
 
-  test("that waits is asked for alone, and nothing else of its turn", async () => {
+  test("is asked for alone if it waits, and nothing else of its turn", async () => {
     const other = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
     const tools = [SECRET_TOOL, { name: "other", questions: [other] }];
     await using server = await calling(["other", "asker"]);

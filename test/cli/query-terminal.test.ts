@@ -198,7 +198,7 @@ describe("tool calls on a terminal", () => {
     ]);
   });
 
-  test("that run are listed with the time since they started, even after others end", async () => {
+  test("are listed with the time since they started, even after others end", async () => {
     await using server = await ModelServer.start([calls("slow", "quick"), "Done."]);
     const tools = [waitingFor("slow", "end-slow"), waitingFor("quick", "end-quick")];
     const project = queryProject({ server, tools });
@@ -322,7 +322,7 @@ describe("permission", () => {
     expect(decided.lines).toEqual(expect.arrayContaining(shown));
   });
 
-  test("with edited arguments shows them wherever the call is shown", async () => {
+  test("shows edited arguments wherever the call is shown", async () => {
     counters("T-TERM-10");
     const calling = { calls: [{ name: "greet", arguments: { name: "Ada" } }] };
     await using server = await ModelServer.start([calling, "Done."]);
@@ -353,21 +353,24 @@ describe("permission", () => {
   test.each([
     ["Y", "yes", "approved", "hi Ada", "hi Ada"],
     ["N", "no", "denied", "Tool skipped by user.", "Tool skipped by user (remembered)."],
-  ])("with %s holds until the turn ends", async (key, said, decision, first, then) => {
-    verifies("082/remember/permissions-keyed-by-tool");
-    const decided = await decide([CALL, CALL, "Done."], [[ASKED, key]]);
-    expect(decided).toMatchObject({
-      status: 0,
-      decisions: [
-        { decision, decided_by: { ...USER, scope: "turn" } },
-        { decision, decided_by: { kind: "remembered", from: "call_1_1" } },
-      ],
-      results: [first, then],
-    });
-    expect(decided.lines.filter((line) => line.includes("Run local"))).toEqual([
-      `✔ Run local greet tool? ${said} to every call to \`greet\` this turn`,
-    ]);
-  });
+  ])(
+    "holds until the turn ends if you press a capital letter: %s",
+    async (key, said, decision, first, then) => {
+      verifies("082/remember/permissions-keyed-by-tool");
+      const decided = await decide([CALL, CALL, "Done."], [[ASKED, key]]);
+      expect(decided).toMatchObject({
+        status: 0,
+        decisions: [
+          { decision, decided_by: { ...USER, scope: "turn" } },
+          { decision, decided_by: { kind: "remembered", from: "call_1_1" } },
+        ],
+        results: [first, then],
+      });
+      expect(decided.lines.filter((line) => line.includes("Run local"))).toEqual([
+        `✔ Run local greet tool? ${said} to every call to \`greet\` this turn`,
+      ]);
+    },
+  );
 });
 
 function outcomes(record: QueryRecord): readonly JsonObject[] {
@@ -381,7 +384,7 @@ describe("a question in the middle of a turn", () => {
     { type: { type: "boolean" }, keys: "n", answer: false },
     { type: { type: "text" }, keys: "some words\r", answer: "some words" },
     { type: { type: "select", options: ["a", "b", "c"] }, keys: "\u001b[B\r", answer: "b" },
-  ])("of type $type.type is answered", async ({ type, keys, answer }) => {
+  ])("is answered according to its type: $type.type", async ({ type, keys, answer }) => {
     verifies("082/record/prompt-answer", "083/routing/user-target-with-a-person");
     verifies("082/prompt/answer-carries-the-id", "082/record/otherwise-routed");
     await using server = await ModelServer.start([calls("asker"), "Done."]);
@@ -418,7 +421,7 @@ describe("a question in the middle of a turn", () => {
     ]);
   });
 
-  test("with a remembered answer is shown in full with its context, even if calls are hidden", async () => {
+  test("is shown in full with its context if its answer is remembered, even if calls are hidden", async () => {
     counters("T-TERM-9");
     await using server = await ModelServer.start([calls("asker"), calls("asker"), "Done."]);
     const context = Array.from({ length: 30 }, (_, index) => `+line ${index + 1}`).join("\n");

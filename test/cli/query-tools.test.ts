@@ -47,7 +47,7 @@ const WAIT_FOR_ANOTHER = `(() => {
 })()`;
 
 describe("a tool", () => {
-  test("that needs no permission runs, and the model gets its result", async () => {
+  test("runs without asking if it needs no permission, and the model gets its result", async () => {
     await using server = await calling(["greet"]);
     const project = queryProject({ server, tools: [{ name: "greet", program: "'hi\\nthere'" }] });
     const { status, stdout, stderr } = await query(project, ["one"]);
@@ -68,7 +68,7 @@ describe("a tool", () => {
     ]);
   });
 
-  test("that needs permission is denied by policy without a terminal", async () => {
+  test("is denied by policy without a terminal if it needs permission", async () => {
     verifies("082/permission/is-not-an-inquiry");
     counters("T-RUN-4");
     await using server = await calling(["touch"]);
@@ -134,7 +134,7 @@ describe("a tool", () => {
       "denied",
     ],
   ])(
-    "that asks before delivery has its result %s without a terminal",
+    "has its result decided by policy without a terminal if it asks before delivery: %s",
     async (_, more, content, decision) => {
       await using server = await calling(["greet"]);
       const settings = `run = "unattended"\nresult = "ask"\n${more}`;
@@ -155,7 +155,7 @@ describe("a tool", () => {
     },
   );
 
-  test("that fails, is unknown or gets invalid arguments is an error for the model", async () => {
+  test("is an error for the model if it fails, is unknown or gets invalid arguments", async () => {
     await using server = await ModelServer.start([
       {
         calls: [
@@ -180,7 +180,7 @@ describe("a tool", () => {
     expect(stderr.match(/^✗ .*\(/gm)).toEqual(["✗ nothing(", "✗ broken(", "✗ broken("]);
   });
 
-  test("that is slow keeps its place: the model gets results in the order of the calls", async () => {
+  test("keeps its place if it is slow: the model gets results in the order of the calls", async () => {
     await using server = await calling(["slow", "quick"]);
     const project = queryProject({
       server,
@@ -344,7 +344,7 @@ describe("the exit status without a terminal", () => {
       status: 0,
       denied: [],
     },
-  ])("is $what", async ({ tools, status, denied }) => {
+  ])("says whether something was denied: $what", async ({ tools, status, denied }) => {
     counters("T-RUN-4");
     await using server = await calling(tools.map(({ name }) => name));
     const project = queryProject({ server, tools });
@@ -381,7 +381,7 @@ describe("a configured answer", () => {
     expect(stderr).toContain("  ? asker asks: Go on? → no (config: ");
   });
 
-  test("that does not fit fails the call, and the error names the setting", async () => {
+  test("fails the call if it does not fit, and the error names the setting", async () => {
     verifies("083/configured/misfit-fails-the-call", "083/configured/error-names-the-setting");
     verifies("083/configured/misfit-recorded", "083/configured/validated-before-use");
     await using server = await calling(["asker"]);
@@ -397,7 +397,7 @@ describe("a configured answer", () => {
     ]);
   });
 
-  test("that the tool ignores is not repeated forever", async () => {
+  test("is not repeated forever if the tool ignores it", async () => {
     await using server = await calling(["deaf"]);
     const question = { ...GO_ON, answer_type: { type: "text" } };
     const deaf = { type: "needs_input", question };
@@ -552,7 +552,7 @@ describe("the inquiry model", () => {
     ]);
   });
 
-  test("that gives no valid answer fails the call after two corrections", async () => {
+  test("fails the call after two corrections if it gives no valid answer", async () => {
     verifies("028/coordinator/failure-ends-the-call-with-an-error", "028/goal/answers-are-typed");
     verifies("082/cancel/unusable-answer-is-backend-error");
     await using server = await calling(["asker"], () => '{"answer":"maybe"}');
@@ -574,7 +574,7 @@ describe("the inquiry model", () => {
   test.each([
     ["an exclusive question", { exclusive: true }],
     ["a secret", { answer_type: { type: "secret" } }],
-  ])("is never asked %s, even if the config says so", async (_, question) => {
+  ])("is never asked what is for a person, even if the config says so: %s", async (_, question) => {
     verifies("083/exclusive/assistant-target-fails-the-call");
     verifies("083/exclusive/assistant-target-error-text", "082/secret/assistant-target-is-refused");
     verifies("083/exclusive/assistant-target-recorded", "082/secret/guard-shared-with-exclusive");

@@ -60,7 +60,7 @@ describe("jp replay", () => {
   });
 
   test.each(["text", "json"])(
-    "shows nothing of the record that a terminal would act on, as %s",
+    "shows nothing of the record that a terminal would act on: %s",
     async (format) => {
       counters("T-TERM-5");
       const evil = "a\u001b[2J\u009b2J\u202e\nFORGED";

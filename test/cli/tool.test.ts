@@ -240,7 +240,7 @@ describe("a question on a terminal", () => {
     { type: '{"type":"text"}', more: ',"default":"as ever"', keys: "\r", got: 'got "as ever"' },
     { type: '{"type":"secret"}', keys: "hunter2\r", got: 'got "hunter2"' },
     { type: '{"type":"select","options":["a","b","c"]}', keys: "\u001b[B\r", got: 'got "b"' },
-  ])("of type $type is answered by $keys", async ({ type, more, keys, got }) => {
+  ])("is answered by the keys of its type: $type, $keys", async ({ type, more, keys, got }) => {
     const screen = new Screen(asking(type, more), ["tool", "run", "asker"]);
     await screen.until("What then?");
     screen.type(keys);
@@ -248,7 +248,7 @@ describe("a question on a terminal", () => {
     expect({ status, last: shown.at(-1) }).toEqual({ status: 0, last: got });
   });
 
-  test("of type secret does not show the answer", async () => {
+  test("does not show the answer if its type is secret", async () => {
     verifies(
       "082/secret/no-echo-at-the-prompt",
       "082/secret/local-tool-declares-it-in-its-output",

@@ -1,16 +1,16 @@
-/** Generates docs/conformance.md from the manifest and the tests. Run it as a program to write the file. */
+/** Generates docs/project/conformance.md from the manifest and the tests. Run it as a program to write the file. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { findCitations } from "./citations.ts";
+import { citeTests, type Citation, findCitations } from "../support/citations.ts";
 import { requirements } from "./manifest.ts";
 import type { Requirement } from "./requirement.ts";
 
 const root = path.dirname(path.dirname(import.meta.dirname));
-export const documentFile = path.join(root, "docs", "conformance.md");
+export const documentFile = path.join(root, "docs", "project", "conformance.md");
 
 export function renderDocument(): string {
-  const citations = findCitations(root);
+  const citations = findCitations("verifies");
   const groups = Map.groupBy(requirements, ({ id }) => id.slice(0, 3));
   const met = requirements.filter(({ state }) => state === "met").length;
   const sections = [...groups].flatMap(([rfd, members]) => [
@@ -29,13 +29,12 @@ export function renderDocument(): string {
   return `${[...introduction, ...sections].join("\n\n")}\n`;
 }
 
-function renderRequirement(requirement: Requirement, tests: readonly string[] = []): string {
+function renderRequirement(requirement: Requirement, tests: readonly Citation[] = []): string {
   const { id, source, text, state, deviation } = requirement;
-  const links = tests.map((file) => `[${file}](../${file})`).join(", ");
   const lines = [
     `- **${id}** (${source}). ${text}`,
     ...(deviation === undefined ? [] : [`  _Deviation:_ ${deviation}`]),
-    state === "met" ? `  Tests: ${links}.` : "  Planned.",
+    state === "met" ? `  Tests: ${citeTests(tests)}.` : "  Planned.",
   ];
   return lines.join("\\\n");
 }

@@ -32,7 +32,7 @@ const PROGRESS = {
 };
 
 describe.each(GENERATIONS)("a call (%s protocol)", (generation) => {
-  test("without a response ends after five minutes by default", async () => {
+  test("ends after five minutes by default if it gets no response", async () => {
     counters("T-MCP-1");
     const clock = new FakeClock();
     const server = inProcessServer(generation, { context: { clock } });
@@ -45,7 +45,7 @@ describe.each(GENERATIONS)("a call (%s protocol)", (generation) => {
     await until(() => server.log().includes("cancelled"));
   });
 
-  test("that only reports progress ends as well, and shows only a few lines of it", async () => {
+  test("ends as well if it only reports progress, and shows only a few lines of it", async () => {
     counters("T-MCP-1");
     counters("T-MCP-2");
     const clock = new FakeClock();
@@ -102,7 +102,7 @@ describe("a server over HTTP", () => {
     ["a result", 200, "application/json", " "],
     ["an event", 200, "text/event-stream", "data: x\n"],
     ["an error", 500, "text/plain", "x"],
-  ])("that sends %s endlessly is disconnected", async (_, status, type, piece) => {
+  ])("is disconnected if it sends something endlessly: %s", async (_, status, type, piece) => {
     counters("T-MCP-2");
     const web = await scriptedServers((response) => {
       response.writeHead(status, { "content-type": type });

@@ -147,7 +147,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
     ]);
   });
 
-  test("for consent is declined by answering no, and the call continues", async () => {
+  test("is declined by answering no if it is for consent, and the call continues", async () => {
     const call = begin({ a: { message: "Delete it?", requestedSchema: { type: "object" } } });
     expect((await call.ask()).question).toEqual({
       id: "consent",
@@ -163,24 +163,27 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
   test.each([
     [true, { action: "accept" }],
     [false, { action: "decline" }],
-  ])("to visit a URL shows the URL, and passes on the answer %s", async (isAccepted, response) => {
-    const url = "https://sign.in@m\u043E\u043En.example:8443/a?b=c"; // With Cyrillic letters.
-    const call = begin({ a: { mode: "url", message: "Sign in.", elicitationId: "e1", url } });
-    expect((await call.ask()).question).toEqual({
-      id: "open_url",
-      text: "Do you want to visit xn--mn-fmca.example:8443?",
-      context:
-        "Sign in.\n\nURL: https://sign.in@xn--mn-fmca.example:8443/a?b=c\n" +
-        "Host: xn--mn-fmca.example:8443\n\n" +
-        "jp will not open it for you. Answering yes tells the server that you agree.",
-      answerType: { type: "boolean" },
-      exclusive: true,
-      persistence: "none",
-    });
-    expect(answersOf(await call.enter({ open_url: isAccepted }))).toEqual([{ a: response }]);
-  });
+  ])(
+    "shows the URL that it asks to visit, and passes on the answer: %s",
+    async (isAccepted, response) => {
+      const url = "https://sign.in@m\u043E\u043En.example:8443/a?b=c"; // With Cyrillic letters.
+      const call = begin({ a: { mode: "url", message: "Sign in.", elicitationId: "e1", url } });
+      expect((await call.ask()).question).toEqual({
+        id: "open_url",
+        text: "Do you want to visit xn--mn-fmca.example:8443?",
+        context:
+          "Sign in.\n\nURL: https://sign.in@xn--mn-fmca.example:8443/a?b=c\n" +
+          "Host: xn--mn-fmca.example:8443\n\n" +
+          "jp will not open it for you. Answering yes tells the server that you agree.",
+        answerType: { type: "boolean" },
+        exclusive: true,
+        persistence: "none",
+      });
+      expect(answersOf(await call.enter({ open_url: isAccepted }))).toEqual([{ a: response }]);
+    },
+  );
 
-  test("for a secret is refused, and the model gets the reason", async () => {
+  test("is refused if it asks for a secret, and the model gets the reason", async () => {
     counters("T-SEC-3");
     const call = begin({ a: form("Sign in.", { user: {}, pass: { format: "password" } }) });
     const asked = await call.ask();
@@ -203,7 +206,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
     ["a URL that is not http or https", visit("javascript:alert(1)")],
     ["an unknown mode", { mode: "voice", message: "Hello?" }],
     ["no message", { requestedSchema: { type: "object" } }],
-  ])("with %s is refused, and the model gets the reason", async (_, params) => {
+  ])("is refused if jp cannot ask it, and the model gets the reason: %s", async (_, params) => {
     const asked = await begin({ a: params }).ask();
     asked.onUnanswered?.("refused");
     expect(asked.refusal?.content).toContain("something invalid");

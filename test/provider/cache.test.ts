@@ -80,7 +80,7 @@ test("the long cache policy means one hour", async () => {
   );
 });
 
-test("without a cache policy nothing is marked", async () => {
+test("nothing is marked without a cache policy", async () => {
   expect(marksIn(await bodySentTo("anthropic", requestWith("off")))).toEqual([]);
 });
 
@@ -272,9 +272,9 @@ describe("a question to the inquiry model", () => {
     ["openrouter", "openai/gpt-5"],
   ] as const;
 
-  describe.each(cases)("of %s (%s)", (provider, modelName) => {
+  describe.each(cases)("a question to the inquiry model (%s, %s)", (provider, modelName) => {
     test.each(["stable", "bound"] as const)(
-      "shares its prefix, byte for byte, with the conversation's request, with a %s schema",
+      "shares its prefix, byte for byte, with the conversation's request: %s schema",
       async (schemaMode) => {
         counters("T-INQ-1");
         verifies("028/goal/shared-prefix");
@@ -289,9 +289,7 @@ describe("a question to the inquiry model", () => {
       },
     );
 
-    const exception =
-      provider === "ollama" ? ", except in the last, where calls are forbidden" : "";
-    test(`keeps the tools in every request${exception}`, async () => {
+    test("keeps the tools in every request, unless a provider cannot forbid calls otherwise", async () => {
       counters("T-INQ-1");
       const { main, sent } = await bodies(provider, { modelName });
       const own = JSON.stringify(unmarked(main["tools"] ?? null));
@@ -329,7 +327,7 @@ describe("a question to the inquiry model", () => {
     const chat = provider === "ollama" ? "/api/chat" : "/v1/chat/completions";
     const reply = { text: '{"answer": true}' };
 
-    test("in a short conversation is the only request, and the assistant speaks before it", async () => {
+    test("is the only request in a short conversation, and the assistant speaks before it", async () => {
       const { sent, paths } = await bodies(provider, { reply });
       expect([paths, lastMessages(sent[0], 4)]).toEqual([
         [chat],
@@ -342,7 +340,7 @@ describe("a question to the inquiry model", () => {
       ]);
     });
 
-    test("in a long conversation is in the result of the paused call, if the model sees results", async () => {
+    test("is in the result of the paused call in a long conversation, if the model sees results", async () => {
       const { main, sent, paths } = await bodies(provider, {
         reply,
         earlier: [chatRequest("x".repeat(6000)), message("Long.")],
@@ -375,7 +373,7 @@ describe("a question to the inquiry model", () => {
   });
 
   test.each(PROVIDER_NAMES)(
-    "that %s answers with a tool call fails, and nothing runs",
+    "fails if the model answers with a tool call, and nothing runs: %s",
     async (provider) => {
       counters("T-INQ-2");
       const reply = {

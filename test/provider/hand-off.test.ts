@@ -74,8 +74,8 @@ function nameOrSelf(value: unknown): unknown {
   return isJsonObject(value) ? value["name"] : value;
 }
 
-describe.each(PROVIDER_NAMES)("a conversation started with %s", (from) => {
-  test.each(PROVIDER_NAMES)("continues with %s", async (to) => {
+describe.each(PROVIDER_NAMES)("a conversation (started with %s)", (from) => {
+  test.each(PROVIDER_NAMES)("continues with any other provider: %s", async (to) => {
     verifies("005/provider/google-thought-signature");
     const events = await conversationWith(from);
     const body = await bodySentTo(to, requestOf(events));

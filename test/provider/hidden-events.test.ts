@@ -46,7 +46,7 @@ const plain: readonly ConversationEvent[] = [
 ];
 
 test.each(PROVIDER_NAMES)(
-  "%s sees no inquiry, no permission decision and no internal data",
+  "no provider sees inquiries, permission decisions or internal data: %s",
   async (provider) => {
     verifies("005/visibility/inquiry-events-hidden", "005/visibility/turn-markers-hidden");
     verifies("005/goal/provider-contract-intact", "005/provider/all-consume-thread-parts");

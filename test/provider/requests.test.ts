@@ -298,7 +298,7 @@ const BODIES: Readonly<Record<ProviderName, JsonObject>> = {
 };
 
 test.each(Object.entries(BODIES) as [ProviderName, JsonObject][])(
-  "%s gets system parts, conversation, schema and parameters in its own format",
+  "every provider gets system parts, conversation, schema and parameters in its own format: %s",
   async (provider, expected) => {
     verifies("005/provider/all-consume-thread-parts", "005/thread/attachments-rendered");
     verifies("005/provider/anthropic-system-field", "005/provider/google-system-instruction");

@@ -68,8 +68,8 @@ const COMMANDS = [
   ["mcp", "rm", HOSTILE],
 ];
 
-describe("hostile text in a record, or on the command line, never reaches the terminal raw", () => {
-  test("in any command that shows it", async () => {
+describe("hostile text in a record, or on the command line,", () => {
+  test("never reaches the terminal raw in any command that shows it", async () => {
     counters("T-TERM-5");
     const project = queryProject({ config: 'assistant.model.id = "anthropic/some-model"' });
     placeHostile(project);
@@ -82,7 +82,7 @@ describe("hostile text in a record, or on the command line, never reaches the te
     expect(found).toEqual([]);
   });
 
-  test("in the picker and in a session, whose notices stay short", async () => {
+  test("never reaches the terminal raw in the picker and in a session, whose notices stay short", async () => {
     counters("T-TERM-5");
     await using server = await ModelServer.start([HOSTILE]);
     const project = queryProject({ server });
@@ -122,11 +122,11 @@ async function sendEdited(mention: (file: string) => string) {
   return { status, hasMention: sent.includes("diary.txt"), isRead: sent.includes("dear diary") };
 }
 
-describe("the message of a cloned turn that has no reply, if it is edited and sent,", () => {
+describe("the message of a cloned turn without a reply", () => {
   test.each([
     ["attaches nothing that it mentions", (file: string) => `See @${file}`],
     ["is not read from a file", (file: string) => `@${file}`],
-  ])("%s", async (_does, mention) => {
+  ])("reads no file when it is edited and sent: it %s", async (_does, mention) => {
     counters("T-ATT-3");
     expect(await sendEdited(mention)).toEqual({ status: 0, hasMention: true, isRead: false });
   });

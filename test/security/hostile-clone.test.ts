@@ -136,7 +136,7 @@ describe("an environment variable that a clone names", () => {
   const MODEL = 'assistant = { model.id = "openai/gpt", request.max_retries = 0 }\n';
 
   test.each([["doctor"], ["model", "ls", "anthropic"], ["query", "Go."]])(
-    "is not sent as a key to a local address by jp %s",
+    "is not sent as a key to a local address: jp %s",
     async (...words) => {
       counters("T-WORK-10");
       const seen: string[] = [];
@@ -151,7 +151,7 @@ describe("an environment variable that a clone names", () => {
   );
 
   test.each([["doctor"], ["model", "ls", "openai"], ["query", "Go."]])(
-    "is not used as an address by jp %s",
+    "is not used as an address: jp %s",
     async (...words) => {
       counters("T-WORK-10");
       const seen: string[] = [];
@@ -238,22 +238,25 @@ describe("a conversation from another machine", () => {
       (there) => ({ second: 1, config: {}, events: [configDelta(1, there)] }),
     ],
     ["the packed form", (there) => ({ second: 1, events: [configDelta(1, there)] })],
-  ])("keeps its model but uses this machine's servers, whatever %s says", async (_name, placed) => {
-    counters("T-WORK-14");
-    await using theirs = await calling([]);
-    await using ours = await calling([]);
-    const project = queryProject({ server: ours });
-    const { id } = project.place(placed(elsewhere(theirs.url)));
-    const { status, stderr } = await query(project, ["--id", id, "Go."]);
-    const [request] = ours.requests;
-    expect({
-      status,
-      stderr,
-      theirs: theirs.requests.length,
-      model: request?.model,
-      temperature: request?.["temperature"],
-    }).toEqual({ status: 0, stderr: "", theirs: 0, model: "theirs", temperature: 0.3 });
-  });
+  ])(
+    "keeps its model but uses this machine's servers, whatever its record says: %s",
+    async (_name, placed) => {
+      counters("T-WORK-14");
+      await using theirs = await calling([]);
+      await using ours = await calling([]);
+      const project = queryProject({ server: ours });
+      const { id } = project.place(placed(elsewhere(theirs.url)));
+      const { status, stderr } = await query(project, ["--id", id, "Go."]);
+      const [request] = ours.requests;
+      expect({
+        status,
+        stderr,
+        theirs: theirs.requests.length,
+        model: request?.model,
+        temperature: request?.["temperature"],
+      }).toEqual({ status: 0, stderr: "", theirs: 0, model: "theirs", temperature: 0.3 });
+    },
+  );
 
   test("uses an address from the command line for that command only", async () => {
     counters("T-WORK-14");
@@ -272,7 +275,7 @@ describe("a conversation from another machine", () => {
   });
 });
 
-describe("a private file that a clone links to is not shown", () => {
+describe("a private file that a clone links to", () => {
   const KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\ncanary\n-----END OPENSSH PRIVATE KEY-----\n";
 
   test.each([
@@ -280,7 +283,7 @@ describe("a private file that a clone links to is not shown", () => {
     ["config.json", '"canary"'],
     ["config.yaml", KEY],
     ["config.yml", "user: canary\n"],
-  ])("in place of %s", async (name, text) => {
+  ])("is not shown in place of a config: %s", async (name, text) => {
     counters("T-PATH-5");
     const project = new Project();
     linkTo(path.join(project.root, ".jp", name), { project, text });
@@ -288,7 +291,7 @@ describe("a private file that a clone links to is not shown", () => {
     expect((await Promise.all(outputs)).filter((output) => output.includes("canary"))).toEqual([]);
   });
 
-  test("in place of a file of a record", async () => {
+  test("is not shown in place of a file of a record", async () => {
     counters("T-PATH-5");
     const texts = [
       KEY,
@@ -318,7 +321,7 @@ describe("a private file that a clone links to is not shown", () => {
   });
 
   test.each([KEY, '{"type": "canary"}', '{"pattern": "canary("}', '{"$ref": "canary"}'])(
-    "as a schema: %j",
+    "is not shown as a schema: %j",
     async (text) => {
       counters("T-PATH-5");
       const project = new Project();

@@ -192,26 +192,29 @@ test.each([
   ["google", "GEMINI_API_KEY"],
   ["openrouter", "OPENROUTER_API_KEY"],
   ["llamacpp", "LLAMA_API_KEY"],
-])("the API key of %s reaches its address, and no error, log or record", async (provider, name) => {
-  counters("T-SEC-4");
-  const { server, url, seen } = await startEchoServer();
-  const project = queryProject({
-    config: `assistant.model.id = "${provider}/x"\nproviders.llm.${provider}.base_url = "${url}"\n`,
-  });
-  const variables = { [name]: CANARY, JP_DEBUG: "1" };
-  const outputs = [
-    await query(project, ["-v", "one"], { variables }),
-    await project.jpWith(variables, "doctor"),
-    await project.jpWith(variables, "model", "ls", provider),
-    await project.jpWith(variables, "config", "show", "--explain"),
-  ];
-  server.close();
-  expect([
-    hasSecret(seen.join("\n")),
-    outputs.map(({ stdout, stderr }) => hasSecret(stdout + stderr)),
-    filesWithSecret(project),
-  ]).toEqual([true, outputs.map(() => false), []]);
-});
+])(
+  "the API key of a provider reaches its address, and no error, log or record: %s",
+  async (provider, name) => {
+    counters("T-SEC-4");
+    const { server, url, seen } = await startEchoServer();
+    const project = queryProject({
+      config: `assistant.model.id = "${provider}/x"\nproviders.llm.${provider}.base_url = "${url}"\n`,
+    });
+    const variables = { [name]: CANARY, JP_DEBUG: "1" };
+    const outputs = [
+      await query(project, ["-v", "one"], { variables }),
+      await project.jpWith(variables, "doctor"),
+      await project.jpWith(variables, "model", "ls", provider),
+      await project.jpWith(variables, "config", "show", "--explain"),
+    ];
+    server.close();
+    expect([
+      hasSecret(seen.join("\n")),
+      outputs.map(({ stdout, stderr }) => hasSecret(stdout + stderr)),
+      filesWithSecret(project),
+    ]).toEqual([true, outputs.map(() => false), []]);
+  },
+);
 
 test("a variable in the header of an MCP server reaches its address, and no error or record", async () => {
   counters("T-SEC-5");

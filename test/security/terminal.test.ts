@@ -92,8 +92,8 @@ test("the check finds hostile text", () => {
   expect(texts.map((text) => foreignIn(text) === null)).toEqual(texts.map(() => false));
 });
 
-describe("hostile text in a config never reaches the terminal raw", () => {
-  test("in any command that shows it", async () => {
+describe("hostile text in a config", () => {
+  test("never reaches the terminal raw in any command that shows it", async () => {
     counters("T-TERM-1");
     const commands = [
       ["config", "show"],
@@ -119,7 +119,7 @@ describe("hostile text in a config never reaches the terminal raw", () => {
     expect(await foreignOf(projectWith(CONFIG), commands)).toEqual([]);
   });
 
-  test("before it is trusted", async () => {
+  test("never reaches the terminal raw before it is trusted", async () => {
     counters("T-TERM-1");
     const commands = [
       ["tool", "run", HOSTILE, "--non-interactive"],
@@ -130,7 +130,7 @@ describe("hostile text in a config never reaches the terminal raw", () => {
     expect(await foreignOf(projectWith(CONFIG), commands, untrusted)).toEqual([]);
   });
 
-  test("in an error about the config", async () => {
+  test("never reaches the terminal raw in an error about the config", async () => {
     counters("T-TERM-1");
     const projects = [
       projectWith({ conversation: { tools: { [HOSTILE]: { run: HOSTILE, source: HOSTILE } } } }),
@@ -240,22 +240,25 @@ type = "string"
   return [status, foreignIn(bytes)];
 }
 
-describe("hostile text from a model or a tool never reaches the terminal raw", () => {
-  test.each(Object.entries(ENDINGS))("in a turn with questions and %s", async (_name, ending) => {
-    counters("T-TERM-3");
-    const answers = [
-      ["Run local hostile", "y"],
-      ["more lines ·", "\u001b[F"],
-      ["go to the question", " "],
-      ["[y,Y,n,N,?]", "y"],
-      ["? Q2", "\r"],
-      ["? Q3", "\r"],
-      ["? Q4", "s\r"],
-    ] as const;
-    expect(await hostileTurn(ending, answers)).toEqual([0, null]);
-  });
+describe("hostile text from a model or a tool", () => {
+  test.each(Object.entries(ENDINGS))(
+    "never reaches the terminal raw in a turn with questions: %s",
+    async (_name, ending) => {
+      counters("T-TERM-3");
+      const answers = [
+        ["Run local hostile", "y"],
+        ["more lines ·", "\u001b[F"],
+        ["go to the question", " "],
+        ["[y,Y,n,N,?]", "y"],
+        ["? Q2", "\r"],
+        ["? Q3", "\r"],
+        ["? Q4", "s\r"],
+      ] as const;
+      expect(await hostileTurn(ending, answers)).toEqual([0, null]);
+    },
+  );
 
-  test("in a turn with plain-text questions", async () => {
+  test("never reaches the terminal raw in a turn with plain-text questions", async () => {
     counters("T-TERM-3");
     const answers = [
       ["Run local hostile", "y\r"],
@@ -268,7 +271,7 @@ describe("hostile text from a model or a tool never reaches the terminal raw", (
     expect(await hostileTurn(ENDINGS["a result"] ?? "", answers, variables)).toEqual([0, null]);
   });
 
-  test("in jp tool run", async () => {
+  test("never reaches the terminal raw in jp tool run", async () => {
     counters("T-TERM-3");
     const tools = Object.entries(ENDINGS).map(
       ([name, ending]) =>
@@ -288,7 +291,7 @@ describe("hostile text from a model or a tool never reaches the terminal raw", (
     expect((await Promise.all(found)).flat()).toEqual([]);
   });
 
-  test("in an error from a provider", async () => {
+  test("never reaches the terminal raw in an error from a provider", async () => {
     counters("T-TERM-3");
     const body = JSON.stringify({ error: { message: LONG, code: HOSTILE, type: HOSTILE } });
     const server = createServer((_request, response) => {
@@ -355,20 +358,23 @@ bell = false
 `;
 }
 
-describe("hostile text from an MCP server never reaches the terminal raw", () => {
-  test.each(["answer", "fail", "ask"])("in its reply to a call: %s", async (mode) => {
-    counters("T-TERM-4");
-    const project = queryProject({ config: hostileServerTool(mode) });
-    const screen = new Screen(project, ["tool", "run", "hostile"]);
-    if (mode === "ask") {
-      await screen.untilShown((lines) => lines.some((line) => line.startsWith("? ")));
-      screen.type("word\r");
-    }
-    const { bytes } = await screen.end();
-    expect([bytes.includes("FORGED"), foreignIn(bytes)]).toEqual([true, null]);
-  });
+describe("hostile text from an MCP server", () => {
+  test.each(["answer", "fail", "ask"])(
+    "never reaches the terminal raw in its reply to a call: %s",
+    async (mode) => {
+      counters("T-TERM-4");
+      const project = queryProject({ config: hostileServerTool(mode) });
+      const screen = new Screen(project, ["tool", "run", "hostile"]);
+      if (mode === "ask") {
+        await screen.untilShown((lines) => lines.some((line) => line.startsWith("? ")));
+        screen.type("word\r");
+      }
+      const { bytes } = await screen.end();
+      expect([bytes.includes("FORGED"), foreignIn(bytes)]).toEqual([true, null]);
+    },
+  );
 
-  test("in its description, or in the error if it does not start", async () => {
+  test("never reaches the terminal raw in its description, or in the error if it does not start", async () => {
     counters("T-TERM-4");
     const project = queryProject({
       config: `${hostileServerTool("answer")}

@@ -821,7 +821,7 @@ export const areas: readonly Area[] = [
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));
 
-/** Names the threats that a test covers. Call it with string literals: docs/threat-model.md is generated from these calls. */
+/** Names the threats that a test covers. Call it with string literals: docs/project/threat-model.md is generated from these calls. */
 export function counters(...cited: readonly string[]): void {
   for (const id of cited) {
     if (!ids.has(id)) throw new Error(`Unknown threat: ${id}`);

@@ -76,7 +76,7 @@ const JSON_TOOL = JSON.stringify({
 const YAML_TOOL =
   "conversation:\n  tools:\n    build: {source: local, run: unattended, command: sh -c 'touch RAN'}\n";
 
-describe("a cloned workspace runs nothing, whatever holds its config:", () => {
+describe("a cloned workspace", () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     [".jp/config.toml", { ".jp/config.toml": TOOL }],
     [".jp/config.json", { ".jp/config.json": JSON_TOOL }],
@@ -93,19 +93,19 @@ describe("a cloned workspace runs nothing, whatever holds its config:", () => {
     ],
     ["a file that does not inherit", { ".jp/config.toml": `inherit = false\n${TOOL}` }],
     [".jp.yaml at the root", { ".jp.yaml": YAML_TOOL }],
-  ])("%s", async (_name, files) => {
+  ])("runs nothing, whatever holds its config: %s", async (_name, files) => {
     counters("T-WORK-1");
     expect(await tryToRun(clone(files))).toEqual(NOT_RUN);
   });
 
-  test("a folder below the root", async () => {
+  test("runs nothing that a folder below the root configures", async () => {
     counters("T-WORK-1");
     const project = clone({ "deep/er/.jp.toml": TOOL });
     const words = ["--workspace", path.join(project.root, "deep", "er")];
     expect(await tryToRun(project, ...words)).toEqual(NOT_RUN);
   });
 
-  test("a symbolic link to a file outside the workspace", async () => {
+  test("runs nothing that a symbolic link to a file outside the workspace configures", async () => {
     counters("T-WORK-1");
     const project = clone({});
     const outside = path.join(temporaryFolder(), "config.toml");
@@ -114,7 +114,7 @@ describe("a cloned workspace runs nothing, whatever holds its config:", () => {
     expect(await tryToRun(project)).toEqual(NOT_RUN);
   });
 
-  test("a name for --cfg in a load path that the clone sets, inside or outside the workspace", async () => {
+  test("runs nothing named with --cfg in a load path that it sets, inside or outside the workspace", async () => {
     counters("T-WORK-1");
     const outside = temporaryFolder();
     place(outside, { "tools.toml": TOOL });
@@ -138,7 +138,7 @@ describe("a cloned workspace runs nothing, whatever holds its config:", () => {
     expect([ends, hasRun(project)]).toEqual([[true, true], false]);
   });
 
-  test("a file named with --cfg by another path to the workspace", async () => {
+  test("runs nothing in a file named with --cfg by another path to the workspace", async () => {
     counters("T-WORK-1");
     const project = clone({ "more.toml": TOOL });
     const link = path.join(temporaryFolder(), "link");
@@ -147,7 +147,7 @@ describe("a cloned workspace runs nothing, whatever holds its config:", () => {
     expect(await tryToRun(project, ...words)).toEqual(NOT_RUN);
   });
 
-  test("a tool, in commands that do not run tools", async () => {
+  test("runs nothing in commands that do not run tools", async () => {
     counters("T-WORK-1");
     const project = clone({ ".jp/config.toml": TOOL });
     const commands = [
@@ -192,7 +192,7 @@ test("a cloned workspace cannot set the editor of a session", async () => {
   await screen.end();
 });
 
-describe("a cloned record runs nothing", () => {
+describe("a cloned record", () => {
   const config = JSON.parse(JSON_TOOL);
 
   test.each([
@@ -203,7 +203,7 @@ describe("a cloned record runs nothing", () => {
       "the format before deltas",
       { events: [{ type: "config_delta", timestamp: time(0), ...config, inherit: false }] },
     ],
-  ])("by %s", async (_name, files) => {
+  ])("runs nothing, whatever holds its config: %s", async (_name, files) => {
     counters("T-WORK-2");
     await using server = await calling(["build"]);
     const project = queryProject({ server });
@@ -212,7 +212,7 @@ describe("a cloned record runs nothing", () => {
     expect([status, hasRun(project)]).toEqual([0, false]);
   });
 
-  test("when it changes between two queries", async () => {
+  test("runs nothing when it changes between two queries", async () => {
     counters("T-WORK-2");
     await using server = await ModelServer.start(({ messages }) =>
       messages.at(-1)?.role === "tool" ? "Done." : { calls: [{ name: "build" }] },
@@ -276,8 +276,8 @@ describe("the id of another workspace", () => {
   });
 });
 
-describe("a cloned workspace cannot loosen the user's settings", () => {
-  test("by disabling the user's own config", async () => {
+describe("a cloned workspace", () => {
+  test("cannot loosen the user's settings by disabling the user's own config", async () => {
     counters("T-WORK-4");
     const project = clone({ ".jp/config.toml": "inherit = false" });
     placeUserConfig(project, '[conversation.tools."*"]\ndetached.tool = "deny"\n');
@@ -289,7 +289,7 @@ describe("a cloned workspace cannot loosen the user's settings", () => {
     ]);
   });
 
-  test("by model parameters that add tools at the provider", async () => {
+  test("cannot loosen the user's settings by model parameters that add tools at the provider", async () => {
     counters("T-WORK-4");
     await using server = await calling([]);
     const project = queryProject({
@@ -303,7 +303,7 @@ describe("a cloned workspace cannot loosen the user's settings", () => {
     ]).toEqual([true, false]);
   });
 
-  test("by overriding the user's settings for a builtin tool", async () => {
+  test("cannot loosen the user's settings for a builtin tool by overriding them", async () => {
     counters("T-WORK-4");
     await using server = await calling([]);
     const config = '[conversation.tools.fs_read_file]\nrun = "unattended"\n';
@@ -316,7 +316,7 @@ describe("a cloned workspace cannot loosen the user's settings", () => {
     expect([unsaid, stderr.includes("tool fs_read_file")]).toEqual(["", true]);
   });
 
-  test("after a command that trusted it by a variable", async () => {
+  test("cannot loosen the user's settings after a command that trusted it by a variable", async () => {
     counters("T-WORK-5");
     await using server = await calling(["build"]);
     const project = queryProject({ server, config: TOOL });

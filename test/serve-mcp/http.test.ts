@@ -42,7 +42,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("with another Host header is refused, even with the token", async () => {
+  test("is refused with another Host header, even with the token", async () => {
     counters("T-RUN-3");
     const served = await Served.start();
     const { port } = new URL(served.service.url);
@@ -55,7 +55,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("from a web page is refused, unless this server is its origin", async () => {
+  test("is refused from a web page, unless this server is its origin", async () => {
     const served = await Served.start();
     const { port } = new URL(served.service.url);
     const origins = ["https://evil.example", "null", `http://localhost:${port}`];
@@ -63,20 +63,20 @@ describe("a request", () => {
     expect(await Promise.all(statuses)).toEqual([403, 403, ACCEPTED]);
   });
 
-  test("for any other path gets 404", async () => {
+  test("gets 404 for any other path", async () => {
     const served = await Served.start();
     const paths = ["/", "/mcp/x", "/../etc/passwd", "//", "/mcp?x=1"];
     const statuses = paths.map((path) => statusOf(served, AUTHORIZED, { path }));
     expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404, ACCEPTED]);
   });
 
-  test("with an unknown session gets 404", async () => {
+  test("gets 404 with an unknown session", async () => {
     const served = await Served.start();
     const headers = { ...AUTHORIZED, "mcp-session-id": "gone", accept: "text/event-stream" };
     expect(await statusOf(served, headers, { method: "GET" })).toBe(404);
   });
 
-  test("that is too large gets 413", async () => {
+  test("gets 413 if it is too large", async () => {
     const served = await Served.start();
     const headers = { ...AUTHORIZED, "content-type": "application/json" };
     const response = await fetch(served.service.url, {

@@ -45,7 +45,7 @@ async function untilClosed(served: Served): Promise<void> {
 }
 
 describe("an open question", () => {
-  test.each(ERAS)("of a client %s is closed when the server closes", async (_, era) => {
+  test.each(ERAS)("is closed when the server closes (a client %s)", async (_, era) => {
     counters("T-PROV-8");
     const served = await Served.start();
     const user = waitingUser();
@@ -114,7 +114,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("to an earlier question of the call is refused while a later one is open", async () => {
+  test("is refused for an earlier question of the call while a later one is open", async () => {
     const served = await Served.start({}, { run: "ask" });
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
@@ -127,7 +127,7 @@ describe("an answer", () => {
     expect(result["isError"]).toBeUndefined();
   });
 
-  test("that arrives before the question is ignored", async () => {
+  test("is ignored if it arrives before the question", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const params = { name: "ask_user", arguments: SURE, inputResponses: ANSWER };
@@ -135,7 +135,7 @@ describe("an answer", () => {
     expect([typeof requestState, await lines(served)]).toEqual(["string", OPEN]);
   });
 
-  test("with a modified state is refused, and the question stays open", async () => {
+  test("is refused with a modified state, and the question stays open", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
@@ -146,7 +146,7 @@ describe("an answer", () => {
     expect(await lines(served)).toEqual(OPEN);
   });
 
-  test("from another client is refused", async () => {
+  test("is refused from another client", async () => {
     const served = await Served.start();
     const [first, second] = await Promise.all(
       ["first", "second"].map((name) =>
@@ -160,7 +160,7 @@ describe("an answer", () => {
     expect(await lines(served)).toEqual(OPEN);
   });
 
-  test("that is missing is requested again, in the same inquiry", async () => {
+  test("is requested again if it is missing, in the same inquiry", async () => {
     const served = await Served.start();
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);

@@ -77,13 +77,13 @@ function scene() {
   return { ...workspace, workspace, outside, folder };
 }
 
-describe.each(FILES)("in the place of %s", (name) => {
+describe.each(FILES)("a file of a record that is replaced (%s)", (name) => {
   const { [name]: text } = PRIVATE_TEXTS;
 
   test.each([
     ["a readable text", text],
     ["something else", `-----BEGIN ${PRIVATE}-----\n`],
-  ])("a link to %s is neither read nor copied", async (_, content) => {
+  ])("is neither read nor copied if it is a link: to %s", async (_, content) => {
     counters("T-PATH-4");
     counters("T-PATH-7");
     const { workspace, root, data, outside, folder } = scene();
@@ -101,7 +101,7 @@ describe.each(FILES)("in the place of %s", (name) => {
     expect([readFileSync(target, "utf8"), readdirSync(outside)]).toEqual([content, ["id_ed25519"]]);
   });
 
-  test("the error mentions the link", async () => {
+  test("has the link in its error", async () => {
     const { conversations, outside, folder } = scene();
     rmSync(path.join(folder, name));
     symlinkSync(path.join(outside, "x"), path.join(folder, name));
@@ -111,7 +111,7 @@ describe.each(FILES)("in the place of %s", (name) => {
     });
   });
 
-  test.skipIf(process.platform === "win32")("a pipe does not block", async () => {
+  test.skipIf(process.platform === "win32")("does not block if it is a pipe", async () => {
     counters("T-PATH-7");
     const { workspace, conversations, folder } = scene();
     rmSync(path.join(folder, name));
@@ -123,8 +123,8 @@ describe.each(FILES)("in the place of %s", (name) => {
   });
 });
 
-describe("a link in the place of", () => {
-  test("a conversation's folder is listed with its problem and never opened", async () => {
+describe("a link", () => {
+  test("is listed with its problem and never opened in place of a conversation's folder", async () => {
     counters("T-PATH-7");
     const { workspace, conversations, outside, folder } = scene();
     renameSync(folder, path.join(outside, "record"));
@@ -146,7 +146,7 @@ describe("a link in the place of", () => {
     });
   });
 
-  test("a conversation's folder can be removed without removing its target", async () => {
+  test("can be removed without its target in place of a conversation's folder", async () => {
     const { conversations, outside, folder, live } = scene();
     renameSync(folder, path.join(outside, "record"));
     symlinkSync(path.join(outside, "record"), folder);
@@ -158,7 +158,7 @@ describe("a link in the place of", () => {
   });
 
   test.each(["conversations", path.join("conversations", ".archive")])(
-    ".jp/%s makes every operation on it fail",
+    "makes every operation fail in place of a folder in .jp: %s",
     async (name) => {
       counters("T-PATH-7");
       const { root, conversations, outside } = scene();
@@ -179,7 +179,7 @@ describe("a link in the place of", () => {
     },
   );
 
-  test(".jp itself does not make a workspace", () => {
+  test("does not make a workspace in place of .jp itself", () => {
     counters("T-PATH-7");
     const { root, outside, environment, clock } = scene();
     const folder = path.join(root, ".jp");
@@ -190,7 +190,7 @@ describe("a link in the place of", () => {
     );
   });
 
-  test("the file with the workspace's id is not followed", () => {
+  test("is not followed in place of the file with the workspace's id", () => {
     counters("T-PATH-7");
     const { root, outside, workspace } = scene();
     writeFileSync(path.join(outside, "x"), "zzzzz");
@@ -199,7 +199,7 @@ describe("a link in the place of", () => {
     expect(() => workspace.findId()).toThrow("it is a symbolic link, which jp does not follow");
   });
 
-  test("a file is not replaced", async () => {
+  test("is not replaced in place of a file", async () => {
     const folder = temporaryFolder();
     const [file, link] = [path.join(folder, "file"), path.join(folder, "link")];
     writeFileSync(file, "old");

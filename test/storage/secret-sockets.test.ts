@@ -117,7 +117,7 @@ test("a socket has a short path, even if the folder for temporary files has a lo
   expect([length < 104, await answer(), offered]).toEqual([true, RECORDED, ["s3cret"]]);
 });
 
-test("of two questions that wait at once, either can be answered first", async () => {
+test("either of two questions that wait at once can be answered first", async () => {
   const { folder, writer, listener, listening, answer, offered } = await waiting();
   using second = await writer.onSecret?.(listener);
   const count = readdirSync(folder).length;
@@ -273,16 +273,19 @@ const PLANTS: readonly [string, Plant][] = [
   ["no address", ({ file }) => writeFileSync(file, "{")],
 ];
 
-test.each(PLANTS)("a secret is not sent to %s", async (_, plant) => {
-  counters("T-SEC-11");
-  const real = await waiting();
-  const socket = socketOf(real.folder);
-  const other = await waiting({ isListening: false });
-  mkdirSync(other.folder, { recursive: true, mode: 0o700 });
-  const file = path.join(other.folder, `${other.writer.id}.x.json`);
-  plant({ folder: other.folder, file, socket });
-  expect([await other.answer(), real.offered]).toEqual([NOT_ASKED, []]);
-});
+test.each(PLANTS)(
+  "a secret is not sent to a place that someone else may have planted: %s",
+  async (_, plant) => {
+    counters("T-SEC-11");
+    const real = await waiting();
+    const socket = socketOf(real.folder);
+    const other = await waiting({ isListening: false });
+    mkdirSync(other.folder, { recursive: true, mode: 0o700 });
+    const file = path.join(other.folder, `${other.writer.id}.x.json`);
+    plant({ folder: other.folder, file, socket });
+    expect([await other.answer(), real.offered]).toEqual([NOT_ASKED, []]);
+  },
+);
 
 test("no process listens where others could reach it", async () => {
   counters("T-SEC-11");

@@ -24,8 +24,8 @@ const BLOCK = /^```(?<language>\S*)\n(?<code>[\s\S]*?)^```$/gm;
 
 /** All documents but the generated conformance.md. */
 export function readDocuments(): readonly Document[] {
-  return globSync(["*.md", "docs/*.md"], { cwd: ROOT })
-    .filter((name) => name !== path.join("docs", "conformance.md"))
+  return globSync(["*.md", "docs/**/*.md"], { cwd: ROOT })
+    .filter((name) => name !== path.join("docs", "project", "conformance.md"))
     .toSorted()
     .map(readDocument);
 }

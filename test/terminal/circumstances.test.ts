@@ -69,14 +69,14 @@ describe("a question", () => {
         { name: "Ctrl-D", key: "\u0004" },
       ].map((one) => ({ type, ...one })),
     ),
-  )("of type $type is cancelled by $name", async ({ type, key }) => {
+  )("is cancelled by every key that cancels: $type, $name", async ({ type, key }) => {
     verifies("082/prompt/cancellation-carries-the-id");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", key]);
     expect([await screen.result(), screen.lines]).toEqual([CANCELLED, ["✖ What then? cancelled"]]);
   });
 
-  test.each(TYPES)("of type %s is closed and erased when the signal aborts", async (type) => {
+  test.each(TYPES)("is closed and erased when the signal aborts: type %s", async (type) => {
     const screen = open({ ...QUESTIONS[type], context: "Look." });
     // Typing a secret shows nothing, so there would be nothing to wait for.
     const key = { boolean: "?", select: "x", text: "x", secret: "" }[type];
@@ -88,7 +88,7 @@ describe("a question", () => {
     expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look."]]);
   });
 
-  test("that is withdrawn while it opens leaves no report of the terminal to the shell", async () => {
+  test("leaves no report of the terminal to the shell if it is withdrawn while it opens", async () => {
     const screen = new SlowScreen({
       method: "ask",
       request: { inquiryId, question: QUESTIONS.text },
@@ -103,7 +103,7 @@ describe("a question", () => {
     ]);
   });
 
-  test.each(TYPES)("of type %s is interrupted when the terminal closes", async (type) => {
+  test.each(TYPES)("is interrupted when the terminal closes: type %s", async (type) => {
     counters("T-PROV-8");
     const screen = open(QUESTIONS[type]);
     await screen.answer(["What then?", ""]);
@@ -183,7 +183,7 @@ describe("resizing the window", () => {
     ],
     [120, [`? ${text} [y,Y,n,N,?]`], 2],
     [90, [`? ${text} [y,Y,n,N,?]`], 2],
-  ])("to %i columns shows the question once, in the new layout", async (columns, lines, count) => {
+  ])("shows the question once, in the new layout: %i columns", async (columns, lines, count) => {
     const screen = open(booleanQuestion("q", text, { context: "Above." }), { columns: 100 });
     await screen.answer(["[y,Y,n,N,?]", ""]);
     screen.resize(columns, 24);
@@ -251,7 +251,7 @@ describe("resizing the window", () => {
     },
   );
 
-  test("in the full view keeps the way back to the question", async () => {
+  test("keeps the way back to the question in the full view", async () => {
     const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
     const screen = open(booleanQuestion("q", text, { context }), { columns: 100, rows: 10 });
     await screen.answer(...SKIP, ["v show all", "v"], ["1-9 of 52", ""]);

@@ -275,7 +275,7 @@ describe("the interrupt menu", () => {
       "✔ Interrupted continue",
     ],
     [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted quit"],
-  ])("offers %j", async (choices, menu, key, result, line) => {
+  ])("offers what can be done about the work: %j", async (choices, menu, key, result, line) => {
     const screen = interrupt(choices);
     await screen.answer([menu, key]);
     expect([await screen.result(), screen.lines]).toEqual([result, [line]]);
@@ -333,13 +333,16 @@ describe("when the terminal closes", () => {
     ],
     ["a delivery prompt", () => delivery(), [[MENU, ""]]],
     ["an edit of the result", () => delivery({ isEditing: true }), [["? Edit the result:", ""]]],
-  ] as const)("%s is interrupted, not answered", async (_prompt, open, steps) => {
-    counters("T-PROV-8");
-    const screen = open();
-    for (const step of steps) await screen.answer(step);
-    screen.hangUp();
-    expect(await screen.result()).toEqual({ type: "interrupted" });
-  });
+  ] as const)(
+    "a prompt is interrupted, not answered, when the terminal closes: %s",
+    async (_prompt, open, steps) => {
+      counters("T-PROV-8");
+      const screen = open();
+      for (const step of steps) await screen.answer(step);
+      screen.hangUp();
+      expect(await screen.result()).toEqual({ type: "interrupted" });
+    },
+  );
 
   test("the interrupt menu fails instead of choosing", async () => {
     counters("T-PROV-8");

@@ -73,7 +73,7 @@ describe("a plain-text question", () => {
     },
   );
 
-  test.each(TYPES)("of type %s writes no control characters", async (answerType) => {
+  test.each(TYPES)("writes no control characters: type %s", async (answerType) => {
     const screen = open({ ...QUESTIONS[answerType], context: "@@ -1 +1 @@\n-old\n+new" });
     await screen.answerLines(answerType === "boolean" ? "y\r" : "1\r");
     const { bytes } = await screen.end();
@@ -89,7 +89,7 @@ describe("a plain-text question", () => {
         { name: "Escape and Enter", key: answerType === "secret" ? "\u001b" : "\u001b\r" },
       ].map((one) => ({ answerType, ...one })),
     ),
-  )("of type $answerType is cancelled by $name", async ({ answerType, key }) => {
+  )("is cancelled by every key that cancels: $answerType, $name", async ({ answerType, key }) => {
     verifies("082/cancel/end-of-input-is-user");
     const screen = open(QUESTIONS[answerType]);
     await screen.answerLines(key);
@@ -111,7 +111,7 @@ describe("a plain-text question", () => {
     ]);
   });
 
-  test.each(TYPES)("of type %s is interrupted when the terminal closes", async (answerType) => {
+  test.each(TYPES)("is interrupted when the terminal closes: type %s", async (answerType) => {
     counters("T-PROV-8");
     const screen = open(QUESTIONS[answerType]);
     await screen.answerLines("");

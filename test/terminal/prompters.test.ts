@@ -277,9 +277,12 @@ const BEHAVIOURS: readonly Behaviour[] = [
   },
 ];
 
-describe.each(PROMPTERS)("$name", ({ run }) => {
-  test.each(BEHAVIOURS)("$title", async (behaviour) => {
-    verifies("082/prompt/answer-carries-the-id", "082/prompt/cancellation-carries-the-id");
-    expect(await run(behaviour)).toEqual(behaviour.result);
-  });
+describe.each(PROMPTERS)("every prompter ($name)", ({ run }) => {
+  test.each(BEHAVIOURS)(
+    "returns what the person decided, with the question's id: it $title",
+    async (behaviour) => {
+      verifies("082/prompt/answer-carries-the-id", "082/prompt/cancellation-carries-the-id");
+      expect(await run(behaviour)).toEqual(behaviour.result);
+    },
+  );
 });

@@ -80,7 +80,7 @@ const COMBINATIONS = Object.keys(PINNED).flatMap((type) =>
 );
 
 test.each(COMBINATIONS)(
-  "a $type question with persistence $persistence and label $label looks as pinned",
+  "every question looks as pinned: $type, persistence $persistence, label $label",
   async ({ type, persistence, label }) => {
     verifies(
       "083/label/shown-above-the-question",
@@ -113,7 +113,7 @@ describe("a boolean question", () => {
     ["Y", true, true, "yes for the rest of the turn"],
     ["n", false, false, "no"],
     ["N", false, true, "no for the rest of the turn"],
-  ])("is answered by %s without Enter", async (keys, answer, isRemembered, said) => {
+  ])("is answered by one key, without Enter: %s", async (keys, answer, isRemembered, said) => {
     verifies("083/prompt/turn-offers-to-remember");
     const screen = open(booleanQuestion("q", "Apply it?"));
     await screen.answer(["Apply it?", keys]);

@@ -39,7 +39,7 @@ async function statusRow(screen: PromptScreen): Promise<string> {
 }
 
 describe("a question longer than the screen", () => {
-  test.each(TYPES)("of type %s shows its start, and no key answers it", async (type) => {
+  test.each(TYPES)("shows its start, and no key answers it: type %s", async (type) => {
     counters("T-TERM-7");
     const screen = open(QUESTIONS[type]);
     const before = await statusRow(screen);
@@ -58,7 +58,7 @@ describe("a question longer than the screen", () => {
     ]);
   });
 
-  test.each(TYPES)("of type %s can be answered after skipping to the end", async (type) => {
+  test.each(TYPES)("can be answered after skipping to the end: type %s", async (type) => {
     const keys = { boolean: "y", select: "\r", several: " \r", text: "x\r", secret: "x\r" }[type];
     const screen = open(QUESTIONS[type]);
     await screen.answer(["more lines ·", END], ["go to the question", " "], [`? ${START}`, keys]);
@@ -109,7 +109,7 @@ describe("a question longer than the screen", () => {
     ["wide characters", "日本".repeat(1500)],
     ["blank lines in its context", "Above\n".concat("\n".repeat(500), "Below")],
     ["thousands of lines", "line\n".repeat(5000)],
-  ])("because of %s says how many lines follow", async (_cause, context) => {
+  ])("says how many lines follow: because of %s", async (_cause, context) => {
     const screen = open({ ...booleanQuestion("q", "Go on?"), context }, { rows: 10 });
     const status = await statusRow(screen);
     screen.type("\u001b");
@@ -169,7 +169,7 @@ describe("the arguments of a call", () => {
   });
 
   test.each([false, true])(
-    "that are too long must be read first, even when editing (%j)",
+    "must be read first if they are too long, even when editing (%j)",
     async (isEditing) => {
       counters("T-TERM-7");
       const screen = permission({ command: `${"ls; ".repeat(400)}rm -rf /` }, isEditing);

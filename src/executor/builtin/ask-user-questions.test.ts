@@ -43,7 +43,7 @@ describe("readQuestions", () => {
       { ...SELECT, strict: true },
       { type: "select", options: [{ value: "a" }, { value: "b" }] },
     ],
-  ])("turns %j into an exclusive question that is asked every time", (args, answerType) => {
+  ])("returns an exclusive question that is asked every time: %j", (args, answerType) => {
     verifies(
       "083/ask-user/three-answer-types-only",
       "083/ask-user/question-is-exclusive",
@@ -89,7 +89,7 @@ describe("readQuestions", () => {
       { ...SELECT, strict: true, default: "b" },
       { type: "select", options: [{ value: "a" }, { value: "b" }] },
     ],
-  ])("passes on the suggested answer of %j", (args, answerType) => {
+  ])("passes on the suggested answer: %j", (args, answerType) => {
     verifies("083/ask-user/default-fills-the-prompt");
     expect(asked(args)).toStrictEqual(
       onlyQuestion({ default: args["default"] ?? null, answerType }),
@@ -136,7 +136,7 @@ describe("readQuestions", () => {
   });
 });
 
-describe("readQuestions explains what to correct", () => {
+describe("readQuestions, given a mistake,", () => {
   const EMPTY = "`question` is missing or empty: write the question on a single line.";
   const NO_OPTIONS = "`options` is missing or empty: a select needs options to choose from.";
   const NO_SELECT = '`options` is only for a select: remove it, or set `answer_type` to "select".';
@@ -147,7 +147,7 @@ describe("readQuestions explains what to correct", () => {
     ["only spaces", { question: " \t " }],
     ["only a line break", { question: "\n" }],
     ["not a text", { question: 5 }],
-  ])("if the question is %s", (_, args) => {
+  ])("explains what to correct if the question is missing or malformed: %s", (_, args) => {
     verifies(
       "083/ask-user/missing-question-is-an-error",
       "083/ask-user/empty-question-is-an-error",
@@ -157,7 +157,7 @@ describe("readQuestions explains what to correct", () => {
   });
 
   test.each(["a\nb", "a\r\nb", "a\rb", "a\n"])(
-    "if the question has line breaks: %j",
+    "explains what to correct if the question has line breaks: %j",
     (question) => {
       verifies(
         "083/ask-user/newline-in-question-is-an-error",
@@ -174,7 +174,7 @@ describe("readQuestions explains what to correct", () => {
   test.each<[string, JsonObject]>([
     ["no options", { answer_type: "select" }],
     ["an empty list of options", { answer_type: "select", options: [] }],
-  ])("if a select has %s", (_, args) => {
+  ])("explains what to correct if a select has unusable options: %s", (_, args) => {
     verifies("083/ask-user/select-without-options-is-an-error");
     expect(asked(args)).toStrictEqual(problem(NO_OPTIONS));
   });
@@ -184,7 +184,7 @@ describe("readQuestions explains what to correct", () => {
     { options: [] },
     { answer_type: "text", options: ["a"] },
     { answer_type: "boolean", options: ["a"] },
-  ])("if there are options but it is not a select: %j", (args) => {
+  ])("explains what to correct if there are options but it is not a select: %j", (args) => {
     verifies("083/ask-user/options-without-select-is-an-error");
     expect(asked(args)).toStrictEqual(problem(NO_SELECT));
   });
@@ -198,7 +198,7 @@ describe("readQuestions explains what to correct", () => {
     ],
     ["empty", ["a", ""], "`options` contains an empty option: give it a text."],
     ["only spaces", ["a", "  "], "`options` contains an empty option: give it a text."],
-  ])("if an option is %s", (_, options, message) => {
+  ])("explains what to correct if an option is malformed: %s", (_, options, message) => {
     expect(asked({ answer_type: "select", options })).toStrictEqual(problem(message));
   });
 
@@ -219,7 +219,7 @@ describe("readQuestions explains what to correct", () => {
       { ...SELECT, default: true },
       '`default` does not fit `answer_type` "select": expected one of "a", "b".',
     ],
-  ])("if the default has the wrong type: %j", (args, message) => {
+  ])("explains what to correct if the default has the wrong type: %j", (args, message) => {
     verifies(
       "083/ask-user/default-of-wrong-type-is-an-error",
       "083/ask-user/errors-tell-the-model-what-to-change",
@@ -228,7 +228,7 @@ describe("readQuestions explains what to correct", () => {
   });
 
   test.each([{ strict: true }, { strict: false }, {}])(
-    "if the default is not one of the options, %j",
+    "explains what to correct if the default is not one of the options: %j",
     (args) => {
       verifies("083/ask-user/default-outside-options-is-an-error");
       expect(asked({ ...SELECT, ...args, default: "c" })).toStrictEqual(
@@ -247,7 +247,7 @@ describe("readQuestions explains what to correct", () => {
       [{ question: "1?" }, { question: "2?" }, { question: "3?" }, { question: "4?" }],
       "`more` can have at most 3 questions.",
     ],
-  ])("naming the question in `more`: %j", (more, message) => {
+  ])("names the question in `more` that has to be corrected: %j", (more, message) => {
     verifies("083/ask-user/errors-tell-the-model-what-to-change");
     expect(asked({ more })).toStrictEqual(problem(message));
   });

@@ -34,8 +34,8 @@ const FORM = {
   more: [{ question: "Where?", ...SELECT }, { question: "Why?" }],
 };
 
-describe("without answers", () => {
-  test("it asks its question, named `answer`", async () => {
+describe("ask_user without answers", () => {
+  test("asks its question, named `answer`", async () => {
     verifies(
       "083/ask-user/first-entry-asks",
       "083/ask-user/one-question-named-answer",
@@ -63,7 +63,7 @@ describe("without answers", () => {
     });
   });
 
-  test("it asks the questions of `more` together with it, in order", async () => {
+  test("asks the questions of `more` together with it, in order", async () => {
     expect(await run(FORM, { answers: {} })).toMatchObject({
       type: "needs_input",
       question: { id: "answer", text: "Go on?" },
@@ -74,7 +74,7 @@ describe("without answers", () => {
     });
   });
 
-  test("it rejects an invalid question and says what to correct", async () => {
+  test("rejects an invalid question and says what to correct", async () => {
     verifies("083/ask-user/errors-tell-the-model-what-to-change");
     expect(await run({ question: "" }, { answers: {} })).toStrictEqual({
       type: "error",
@@ -84,7 +84,7 @@ describe("without answers", () => {
     });
   });
 
-  test("it asks again only for the answers that are missing", async () => {
+  test("asks again only for the answers that are missing", async () => {
     const outcome = await run(FORM, { answers: { answer: true, answer_3: "because" } });
     expect(outcome).toMatchObject({ type: "needs_input", question: { id: "answer_2" } });
     expect(outcome).not.toHaveProperty("more");
@@ -98,15 +98,15 @@ describe("without answers", () => {
   });
 });
 
-describe("with the answer, it succeeds", () => {
-  test.each([true, false])("with %s", async (given) => {
+describe("a call of ask_user with an answer", () => {
+  test.each([true, false])("succeeds with the boolean that was given: %s", async (given) => {
     verifies("083/ask-user/second-entry-succeeds", "083/ask-user/boolean-result");
     expect(await answer({ answer_type: "boolean" }, given)).toStrictEqual(
       success({ answer_type: "boolean", answer: given }),
     );
   });
 
-  test("with the option that was chosen", async () => {
+  test("succeeds with the option that was chosen", async () => {
     verifies("083/ask-user/second-entry-succeeds", "083/ask-user/select-result");
     expect([await answer(SELECT, "backup"), await answer(SELECT, "abort")]).toStrictEqual([
       success({ answer_type: "select", answer: "backup" }),
@@ -115,14 +115,14 @@ describe("with the answer, it succeeds", () => {
   });
 
   test.each(["/tmp/output", "", "two\nlines", '"quoted" \u001B[2J'])(
-    "with the text %j",
+    "succeeds with the text exactly as it was given: %j",
     async (text) => {
       verifies("083/ask-user/second-entry-succeeds", "083/ask-user/text-result");
       expect(await answer({}, text)).toStrictEqual(success({ answer_type: "text", answer: text }));
     },
   );
 
-  test("with different results for true, an option `true` and the text `true`", async () => {
+  test("succeeds with different results for true, an option `true` and the text `true`", async () => {
     verifies("083/ask-user/result-tells-types-apart");
     const results = [
       await answer({ answer_type: "boolean" }, true),
@@ -136,13 +136,13 @@ describe("with the answer, it succeeds", () => {
     ]);
   });
 
-  test("with an answer in the user's own words, marked as such", async () => {
+  test("succeeds with an answer in the user's own words, marked as such", async () => {
     expect(await answer(SELECT, "neither of them")).toStrictEqual(
       success({ answer_type: "select", answer: "neither of them", other: true }),
     );
   });
 
-  test("with the user's notes", async () => {
+  test("succeeds with the user's notes beside the answers", async () => {
     const notes = { answer: "but hurry", answer_3: "I think" };
     const one = await run({ question: "Which?" }, { answers: { answer: "x" }, notes });
     const answers = { answer: false, answer_2: "abort", answer_3: "no" };
@@ -161,7 +161,7 @@ describe("with the answer, it succeeds", () => {
     ]);
   });
 
-  test("with all answers of a form, in the order of its questions", async () => {
+  test("succeeds with all answers of a form, in the order of its questions", async () => {
     const answers = { answer_3: "no reason", answer_2: "somewhere else", answer: true };
     expect(await run(FORM, { answers })).toStrictEqual(
       success({
@@ -176,7 +176,7 @@ describe("with the answer, it succeeds", () => {
   });
 });
 
-describe("it rejects an answer of the wrong type:", () => {
+describe("an answer of the wrong type", () => {
   test.each<[string, JsonObject, Json]>([
     ["a text for a boolean", { answer_type: "boolean" }, "true"],
     ["null for a boolean", { answer_type: "boolean" }, null],
@@ -186,7 +186,7 @@ describe("it rejects an answer of the wrong type:", () => {
     ["an empty text for a select", SELECT, ""],
     ["only spaces for a select", SELECT, "  "],
     ["true for a select with an option `true`", { answer_type: "select", options: ["true"] }, true],
-  ])("%s", async (_, args, given) => {
+  ])("is rejected with a general message: %s", async (_, args, given) => {
     verifies(
       "083/ask-user/answer-of-wrong-type-is-an-error",
       "083/ask-user/answer-error-wording-is-generic",
@@ -194,7 +194,7 @@ describe("it rejects an answer of the wrong type:", () => {
     expect(await answer(args, given)).toStrictEqual(MISFIT);
   });
 
-  test("own words for a strict select", async () => {
+  test("is rejected if it is free text for a strict select", async () => {
     verifies(
       "083/ask-user/answer-outside-options-is-an-error",
       "083/ask-user/answer-error-wording-is-generic",
@@ -206,14 +206,14 @@ describe("it rejects an answer of the wrong type:", () => {
     ]);
   });
 
-  test("one wrong answer in a form", async () => {
+  test("is rejected if it is one wrong answer in a form", async () => {
     verifies("083/ask-user/answer-of-wrong-type-is-an-error");
     const answers = { answer: true, answer_2: "backup", answer_3: 5 };
     expect(await run(FORM, { answers })).toStrictEqual(MISFIT);
   });
 });
 
-test("its questions come from the assistant, whatever name config gives the tool", () => {
+test("the questions of ask_user come from the assistant, whatever name config gives the tool", () => {
   verifies("083/ask-user/recorded-as-the-assistants");
   expect([tool.inquirySource("ask_user"), tool.inquirySource("ask")]).toEqual([
     { source: "assistant" },
@@ -221,7 +221,7 @@ test("its questions come from the assistant, whatever name config gives the tool
   ]);
 });
 
-test("by default it is on, needs no permission and is hidden from the display", () => {
+test("the ask_user tool is on by default, needs no permission and is hidden from the display", () => {
   verifies(
     "083/config/source-is-builtin",
     "083/config/enabled-by-default",
@@ -260,7 +260,7 @@ const QUESTION = {
   strict: { type: "boolean" },
 };
 
-describe("the schema", () => {
+describe("the schema of ask_user", () => {
   test("offers all parameters and requires only the question", () => {
     verifies(
       "083/ask-user/parameter-question",
@@ -360,19 +360,22 @@ describe("the schema", () => {
       "`more[0].more`: unknown; known keys: `question`, `context`, `answer_type`, `options`, " +
         "`default`, `strict`",
     ],
-  ])("rejects %s before the tool runs, and says what is wrong", async (_, args, problem) => {
-    verifies(
-      "083/ask-user/three-answer-types-only",
-      "083/ask-user/missing-question-is-an-error",
-      "083/ask-user/errors-tell-the-model-what-to-change",
-    );
-    const checked = await checkArguments(tool, args);
-    expect(checked.ok ? undefined : checked.message.split("\n")[1]).toBe(`- ${problem}`);
-  });
+  ])(
+    "rejects invalid arguments before the tool runs, and says what is wrong: %s",
+    async (_, args, problem) => {
+      verifies(
+        "083/ask-user/three-answer-types-only",
+        "083/ask-user/missing-question-is-an-error",
+        "083/ask-user/errors-tell-the-model-what-to-change",
+      );
+      const checked = await checkArguments(tool, args);
+      expect(checked.ok ? undefined : checked.message.split("\n")[1]).toBe(`- ${problem}`);
+    },
+  );
 });
 
 /** Each of these prevents a known failure of assistants that may ask questions. */
-describe("the description tells the model", () => {
+describe("the description of ask_user", () => {
   test.each([
     [
       "to ask only for what the user alone knows",
@@ -382,12 +385,12 @@ describe("the description tells the model", () => {
     ["to answer if in doubt", "If in doubt, answer the user's request directly."],
     ["not to confirm the obvious", "Do not ask the user to confirm obvious next steps"],
     ["not to ask again", "do not repeat a question that was answered"],
-  ])("%s", (_, words) => {
+  ])("tells the model when not to ask: %s", (_, words) => {
     verifies("083/config/description-limits-use");
     expect(tool.description).toContain(words);
   });
 
-  test("never to ask for secrets, and why", () => {
+  test("tells the model never to ask for secrets, and why", () => {
     verifies("083/config/description-warns-about-secrets");
     expect(tool.description).toContain(
       "Never ask for secrets (passwords, API keys, passphrases): answers are returned to you and " +
@@ -403,12 +406,12 @@ describe("the description tells the model", () => {
       "to ask related questions together",
       "Ask related questions together in one call, with `more`",
     ],
-  ])("%s", (_, words) => {
+  ])("tells the model what else to do: %s", (_, words) => {
     expect(tool.description).toContain(words);
   });
 });
 
-test("there is no summary, so the whole description is sent with every request", () => {
+test("the ask_user tool has no summary, so its whole description is sent with every request", () => {
   verifies("083/config/description-reaches-the-model");
   expect([config.description, config.summary]).toEqual([tool.description, undefined]);
 });

@@ -28,7 +28,7 @@ function asking(source?: "assistant") {
   });
 }
 
-describe("a builtin tool that asks", () => {
+describe("a builtin tool", () => {
   test("asks as the tool, under its name in the config", async () => {
     verifies(
       "082/source/builtin-default-is-the-tool",
@@ -103,7 +103,7 @@ describe("cancelling", () => {
     expect(await attempt).toEqual({ type: "cancelled" });
   });
 
-  test("before it starts prevents it from running", async () => {
+  test("prevents a tool from running if it comes before the start", async () => {
     let isRun = false;
     const tool = defineTool({
       name: "x",

@@ -10,7 +10,7 @@ async function tell(message: string) {
   return tool.execute({ arguments: { message }, answers: {}, signal });
 }
 
-test("the message is for the user as it is, and a confirmation for the model", async () => {
+test("the message of tell_user is for the user as it is, and a confirmation for the model", async () => {
   verifies("094/tool/message-and-confirmation");
   const text = "## Half done\n\n- 14 of 28 files\n";
   expect(await tell(text)).toEqual({
@@ -34,7 +34,7 @@ test("an empty message is an error", async () => {
   });
 });
 
-test("it is on by default, switched off only by its name, and asks for nothing", () => {
+test("the tell_user tool is on by default, switched off only by its name, and asks for nothing", () => {
   verifies("094/tool/configuration");
   const { config: parsed, errors } = parseConfig({
     conversation: { tools: { tell_user: config } },

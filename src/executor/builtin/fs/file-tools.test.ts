@@ -107,7 +107,7 @@ describe("outside the root", () => {
     ["a NUL character", () => "a.txt\0"],
     ["a NUL character before a path that goes up", () => "a\0/../../root-outside/secret.txt"],
     ["an empty path", () => ""],
-  ])("nothing can be reached by %s", async (_, file) => {
+  ])("nothing outside the root can be reached: %s", async (_, file) => {
     counters("T-PATH-1");
     const { root, outside } = scene();
     const before = namesIn(root);
@@ -163,7 +163,7 @@ describe("the files of Git and jp", () => {
     ".jp.json",
     "folder/.jp.yaml",
     ".jp.yml",
-  ])("include %j, which is neither read nor written", async (file) => {
+  ])("are neither read nor written: %j", async (file) => {
     counters("T-PATH-6");
     counters("T-PATH-8");
     const { root } = scene();
@@ -322,18 +322,21 @@ test.each([
   ["fs_create_file", "a.txt", "Overwrite a.txt?", "none"],
   ["fs_modify_file", "a.txt", "Apply these changes to a.txt?", "turn"],
   ["fs_delete_file", "a.txt", "Delete a.txt?", "none"],
-])("%s of %s changes nothing before you answer: %s", async (name, file, text, persistence) => {
-  counters("T-FILE-1");
-  counters("T-FILE-2");
-  counters("T-FILE-3");
-  const { root } = scene();
-  const before = snapshotOf(root);
-  const outcome = await attempt(root, [name, file], {});
-  expect([outcome, snapshotOf(root)]).toMatchObject([
-    { type: "needs_input", question: { text, exclusive: true, persistence } },
-    before,
-  ]);
-});
+])(
+  "a tool that changes files changes nothing before you answer: %s of %s, %s",
+  async (name, file, text, persistence) => {
+    counters("T-FILE-1");
+    counters("T-FILE-2");
+    counters("T-FILE-3");
+    const { root } = scene();
+    const before = snapshotOf(root);
+    const outcome = await attempt(root, [name, file], {});
+    expect([outcome, snapshotOf(root)]).toMatchObject([
+      { type: "needs_input", question: { text, exclusive: true, persistence } },
+      before,
+    ]);
+  },
+);
 
 test.each([
   ["fs_create_file", "new.txt", "create_file"],
@@ -362,7 +365,7 @@ test.each([
   ]);
 });
 
-test("a question about a file behind a link names both", async () => {
+test("a question about a file behind a link names the link and the file", async () => {
   counters("T-FILE-4");
   const { root } = scene();
   symlinkSync("folder", path.join(root, "docs"));
