@@ -2,7 +2,14 @@
 import type { AttemptRequest, Executor, UnansweredReason } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import { abortable, type Json } from "../util/index.ts";
-import type { FormRequest, FormResult, Prompter, PromptRequest, PromptResult } from "./index.ts";
+import type {
+  AnsweredForm,
+  FormRequest,
+  NoAnswer,
+  Prompter,
+  PromptRequest,
+  PromptResult,
+} from "./index.ts";
 import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
 /** Asks all questions without an answer, and keeps the answers of each attempt. */
@@ -35,8 +42,12 @@ export type FormReaction =
   | readonly (Json | PromptResult)[]
   | ((request: FormRequest) => FormResult | Promise<FormResult>);
 
+/** A result without the id of the form. */
+export type FormResult = AnsweredForm | NoAnswer;
+
 export class FormPrompter implements Prompter {
   readonly channel = "form";
+  readonly showsForms: boolean = true;
   /** What was shown at once, by the ids of the inquiries. */
   readonly shown: (readonly string[])[] = [];
   readonly forms: FormRequest[] = [];
@@ -51,7 +62,17 @@ export class FormPrompter implements Prompter {
     return this.isThere;
   }
 
-  async askForm(request: FormRequest): Promise<FormResult> {
+  /** One question alone is a form of one. */
+  async ask(request: PromptRequest): Promise<PromptResult> {
+    const { inquiryId } = request;
+    if (request.kind === "form") return { inquiryId, ...(await this.#askForm(request)) };
+    if (request.kind !== "question") throw new Error("Nobody should ask that.");
+    const result = await this.#askForm({ ...request, kind: "form", fields: [request] });
+    const [own] = result.type === "form" ? result.results : [];
+    return own ?? { type: "cancelled", inquiryId };
+  }
+
+  async #askForm(request: FormRequest): Promise<FormResult> {
     this.forms.push(request);
     this.shown.push(request.fields.map(({ inquiryId }) => inquiryId));
     const react = this.#react;
@@ -63,21 +84,6 @@ export class FormPrompter implements Prompter {
       throw error;
     }
   }
-
-  /** One alone is a form of one. */
-  async ask(request: PromptRequest): Promise<PromptResult> {
-    const result = await this.askForm({ ...request, fields: [request] });
-    const [own] = result.type === "answered" ? result.results : [];
-    return own ?? { type: "cancelled", inquiryId: request.inquiryId };
-  }
-
-  askPermission(): Promise<never> {
-    return Promise.reject(new Error("Nobody should ask that."));
-  }
-
-  askDelivery(): Promise<never> {
-    return Promise.reject(new Error("Nobody should ask that."));
-  }
 }
 
 /** The same person, who gets one question after the other. */
@@ -86,17 +92,15 @@ export function oneByOne(prompter: FormPrompter): Prompter {
     channel: prompter.channel,
     canAsk: () => prompter.canAsk(),
     ask: (request) => prompter.ask(request),
-    askPermission: () => prompter.askPermission(),
-    askDelivery: () => prompter.askDelivery(),
   };
 }
 
 export function answersTo(
   { fields }: Pick<FormRequest, "fields">,
   answers: readonly (Json | PromptResult)[],
-): FormResult {
+): AnsweredForm {
   return {
-    type: "answered",
+    type: "form",
     results: fields.map(({ inquiryId }, index): PromptResult => {
       const given = answers[index] ?? null;
       if (isResult(given)) return given;

@@ -1,35 +1,43 @@
 /**
  * The attempts of one call: a tool that asks runs again with each answer, until it has a result. An attempt
- * that another process has begun is taken up where the record ends.
+ * that another process has begun is taken up where the record ends. Before each one, what was decided is compared with
+ * what would run now: what no longer counts is asked again.
  */
 import {
+  type AddedText,
   type CallProgress,
-  type CancellationReason,
-  cancellationTag,
+  type CallSubject,
   type ConversationEvent,
+  type DecisionVoid,
+  deciderOf,
+  digestCall,
+  digestQuestion,
   type InquiryPair,
   type InquiryRequest,
+  type PermissionDecision,
   timestampFromDate,
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
-import type { CallResult } from "./delivery.ts";
+import type { AskedQuestion, OpenCall, Replaced } from "./asked.ts";
+import { CallBudget } from "./budget.ts";
+import type { CallResult } from "./calls.ts";
+import type { TurnContext } from "./context.ts";
+import { changesSince, type PENDING, voidEvent } from "./decide.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
-import type { AskedQuestion } from "./asked-question.ts";
+import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
 import {
-  INPUT_CANCELLED,
-  questionCancelled,
+  cancelledText,
+  keepsChanging,
   questionsTooLarge,
-  timedOut,
   tooManyAnswers,
 } from "./model-texts.ts";
-import type { PendingCall } from "./permission.ts";
-import { CallBudget } from "./budget.ts";
-import { GivenAnswers } from "./given-answers.ts";
-import type { TurnContext } from "./context.ts";
+import { describeCall } from "./subject.ts";
 
 /** A call that may run. Its arguments are the permitted ones, which a person may have edited. */
-export interface PermittedCall extends PendingCall {
+export interface PermittedCall extends OpenCall {
+  /** What lets it run. Absent if nothing has to be compared, as after a restart by the user. */
+  readonly permission?: PermissionDecision | undefined;
   /** To be recorded when it starts. */
   readonly events: readonly ConversationEvent[];
 }
@@ -37,10 +45,12 @@ export interface PermittedCall extends PendingCall {
 export type AttemptsResult =
   /** The tool's own result. */
   | ({ readonly type: "result" } & CallResult)
-  /** A question of the tool got no answer. */
+  /** A question of the tool got no answer, or what was decided kept changing. */
   | ({ readonly type: "unanswered" } & CallResult)
-  | { readonly type: "pending" }
-  | { readonly type: "cancelled" };
+  | typeof PENDING
+  | { readonly type: "cancelled" }
+  /** The permission no longer counts, which is on record. */
+  | { readonly type: "void" };
 
 /** Runs a tool again with each answer to its questions, until it returns a result. */
 export async function attemptCall(
@@ -54,7 +64,11 @@ export async function attemptCall(
   const { given, budget } = attempt;
   let { isStarted, state, events } = attempt;
   for (;;) {
-    if (!isStarted) await recordStart(context, call, events);
+    if (!isStarted) {
+      const end = await confirm(context, call, attempt);
+      if (end !== undefined && "type" in end) return end;
+      if (end?.isStarted !== true) await recordStart(context, call, events);
+    }
     events = [];
     const result = await tool.executor.attempt({
       call: token,
@@ -75,7 +89,10 @@ export async function attemptCall(
     if (result.type !== "needs_input") {
       const { content, ...blocks } = budget.fitResult(result);
       const isError = result.type === "error";
-      return { type: "result", content: given.annotate(content), ...blocks, isError };
+      const annotated = given.annotate(content);
+      const after = annotated.length - content.length;
+      const added: { readonly added?: AddedText } = after > 0 ? { added: { before: 0, after } } : {};
+      return { type: "result", content: annotated, ...blocks, isError, ...added };
     }
     const end = await answerAttempt(context, call, { needs: result, given, budget });
     if (end !== undefined && "type" in end) return end;
@@ -94,9 +111,13 @@ async function recordStart(
   await journal.record(...events, { type: "attempt_start", timestamp, toolCallId });
 }
 
-interface ResumedAttempt {
+/** The answers that a call has so far, and what they have used up. */
+interface Attempt {
   readonly given: GivenAnswers;
   readonly budget: CallBudget;
+}
+
+interface ResumedAttempt extends Attempt {
   /** The start of the next attempt is on record already. */
   readonly isStarted: boolean;
   /** To be recorded with it otherwise. */
@@ -115,49 +136,67 @@ async function resumeAttempt(
   if (progress.attempts === 0) return { given, budget, isStarted: false, events };
   const refused = progress.asked.find(({ response }) => response?.outcome === "cancelled");
   if (refused?.response?.outcome === "cancelled" && !progress.isInDoubt) {
-    return cancelledResult(call, refused.response.reason);
+    const { name } = call.tool.settings;
+    return { type: "unanswered", ...cancelledText(name, refused.response.reason) };
   }
-  for (const { request, response } of progress.questions) {
+  for (const { request, response, madeVoid } of progress.questions) {
     const question = toQuestion(request);
     budget.restore(question, response);
-    if (response?.outcome === "answered") given.restore(question, response);
+    if (response !== undefined && madeVoid === undefined) {
+      given.restore(question, { request, response });
+    }
   }
-  const open = openQuestions(call, given, budget);
-  const resumed = { given, budget, ...stateOf(progress) };
+  const attempt = { given, budget };
+  const open = openQuestions(call, attempt);
+  const resumed = { ...attempt, ...stateOf(progress) };
   if (open.length === 0) return { ...resumed, isStarted: false, events };
   if (events.length > 0) await context.journal.record(...events);
-  const result = await answerQuestions(context, open);
-  const end = takeAnswers(result, { given, budget });
-  return end ?? { ...resumed, isStarted: true, events: [] };
+  const result = await answerQuestions(context, open, isCurrent(context, call, attempt));
+  const end = takeAnswers(result, attempt);
+  return "type" in end ? end : { ...resumed, isStarted: end.isStarted, events: [] };
 }
 
 /** What the last attempt asked and has no answer to, and secrets, which no record keeps. */
-function openQuestions(
-  call: PermittedCall,
-  given: GivenAnswers,
-  budget: CallBudget,
-): readonly AskedQuestion[] {
-  const { progress, tool, signal } = call;
-  const { questions, asked, isInDoubt } = progress;
-  const open = isInDoubt ? [] : asked.filter(({ response }) => response === undefined);
+function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonly AskedQuestion[] {
+  const { questions, asked, isInDoubt } = call.progress;
+  const open = isInDoubt
+    ? []
+    : asked.filter(({ response, madeVoid }) => response === undefined || madeVoid !== undefined);
   const latest = new Map(questions.map((pair) => [pair.request.questionId, pair]));
-  const secrets = [...latest.values()].filter(({ response }) => response?.outcome === "redacted");
-  const toAsked = (pair: InquiryPair): AskedQuestion => {
-    const { request, response } = pair;
+  const secrets = [...latest.values()].filter(
+    ({ response, madeVoid }) => response?.outcome === "redacted" && madeVoid === undefined,
+  );
+  return [...secrets, ...open].map((pair) => {
+    const { request, response, madeVoid } = pair;
     const question = toQuestion(request);
+    const replaces = madeVoid && replacedBy(pair, madeVoid.changed, true);
     return {
-      toolCallId: progress.request.id,
-      tool,
-      arguments: call.arguments,
-      question,
-      source: request.source,
-      automaticAnswers: given.automaticAnswers(question),
-      budget,
-      signal,
-      ...(response === undefined && { recorded: pair }),
+      ...askedAgain(call, { given, budget }, request, question),
+      ...(response === undefined && madeVoid === undefined && { recorded: pair }),
+      ...(replaces !== undefined && { replaces }),
     };
+  });
+}
+
+function askedAgain(
+  { progress, tool, signal, arguments: args }: PermittedCall,
+  { given, budget }: Attempt,
+  { source, state, isBound }: InquiryRequest,
+  question: Question,
+): AskedQuestion {
+  return {
+    kind: "question",
+    toolCallId: progress.request.id,
+    tool,
+    arguments: args,
+    question,
+    source,
+    automaticAnswers: given.automaticAnswers(question),
+    budget,
+    signal,
+    ...(state !== undefined && { state }),
+    ...(isBound === true && { isBound }),
   };
-  return [...secrets, ...open].map(toAsked);
 }
 
 function toQuestion({ question, questionId, id }: InquiryRequest): Question {
@@ -169,18 +208,142 @@ function stateOf({ asked, isInDoubt }: CallProgress): Pick<ResumedAttempt, "stat
   return state === undefined ? {} : { state };
 }
 
-function cancelledResult({ tool }: PermittedCall, reason: CancellationReason): AttemptsResult {
-  if (reason === "user") return { type: "unanswered", content: INPUT_CANCELLED, isError: false };
-  const { name } = tool.settings;
-  const content =
-    reason === "timed_out" ? timedOut(name) : questionCancelled(name, cancellationTag(reason));
-  return { type: "unanswered", content, isError: true };
+/** After this many decisions about a call that no longer counted, it fails. */
+const MAX_VOIDS = 3;
+
+/**
+ * Compares what was decided with what would run now. Asks again about answers that no longer count, and makes the
+ * permission void unless such an answer was given to the same. Undefined, or whether the start is on record, if the call
+ * may run.
+ */
+async function confirm(
+  context: TurnContext,
+  call: PermittedCall,
+  attempt: Attempt,
+): Promise<AttemptsResult | { readonly isStarted: boolean } | undefined> {
+  const { progress } = call;
+  let isStarted = false;
+  for (let voids = progress.voids.length; !isStarted;) {
+    const now = await describeCall(context, { ...call, toolCallId: progress.request.id });
+    const stale = attempt.given.recorded.flatMap((answered) => staleAnswer(answered, now));
+    const permission = stalePermission(call, now, attempt.given.recorded);
+    const changed = stale.length > 0 ? stale.map(({ replaces }) => replaces) : permission;
+    if (changed.length === 0) return undefined;
+    voids += 1;
+    if (voids >= MAX_VOIDS) return failUnstable(context, call, changed);
+    if (stale.length === 0) {
+      const timestamp = timestampFromDate(context.clock.now());
+      await context.journal.record(...permission.map((each) => voidEvent(each, timestamp)));
+      return { type: "void" };
+    }
+    const asked = stale.map(({ request, replaces }) => ({
+      ...askedAgain(call, attempt, request, toQuestion(request)),
+      replaces,
+    }));
+    const result = await answerQuestions(context, asked, isCurrent(context, call, attempt));
+    const end = takeAnswers(result, attempt);
+    if ("type" in end) return end;
+    ({ isStarted } = end);
+  }
+  return { isStarted };
 }
 
-interface AskingAttempt {
+/** Whether everything that the next attempt relies on still counts, with these answers added. */
+function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt) {
+  return async (added: readonly AnsweredInquiry[]): Promise<boolean> => {
+    const toolCallId = call.progress.request.id;
+    const now = await describeCall(context, { ...call, toolCallId });
+    const asked = new Set(added.map(({ request }) => request.questionId));
+    const earlier = given.recorded.filter(({ request }) => !asked.has(request.questionId));
+    const answers = [...earlier, ...added];
+    return (
+      answers.every((answered) => staleAnswer(answered, now).length === 0) &&
+      stalePermission(call, now, answers).length === 0
+    );
+  };
+}
+
+interface StaleAnswer {
+  readonly request: InquiryRequest;
+  readonly replaces: Replaced;
+}
+
+/** Empty if the answer still counts. What config says does, whatever has changed, and so does a no. */
+function staleAnswer({ request, response }: AnsweredInquiry, now: CallSubject): StaleAnswer[] {
+  const decider = deciderOf(response);
+  if (decider === undefined || decider.kind === "config" || decider.kind === "answers_file") {
+    return [];
+  }
+  if (response.outcome === "answered" && response.answer === false) return [];
+  const subject = digestQuestion(now, request);
+  if (response.digest === subject.digest) return [];
+  const changed = changesSince(request.subject, subject);
+  return [{ request, replaces: replacedBy({ request, response }, changed, false) }];
+}
+
+function replacedBy(
+  { request, response }: Pick<InquiryPair, "request" | "response">,
+  changed: readonly string[],
+  isRecorded: boolean,
+): Replaced {
+  const by = response && deciderOf(response);
+  const isForPerson =
+    request.isForPerson === true || by?.kind === "user" || by?.kind === "remembered";
+  return { id: request.id, changed, isForPerson, isRecorded };
+}
+
+/** Empty if what lets the call run still counts: the permission, or a person's answer to what it has become. */
+function stalePermission(
+  { permission, progress, arguments: args }: PermittedCall,
+  now: CallSubject,
+  answers: readonly AnsweredInquiry[],
+): readonly Pick<DecisionVoid, "id" | "changed">[] {
+  if (permission === undefined || !isComparable(permission)) return [];
+  const subject = digestCall({ ...now, arguments: args });
+  if (permission.digest === subject.digest) return [];
+  const isCovered = answers.some(
+    ({ request, response }) =>
+      deciderOf(response)?.kind === "user" &&
+      response.digest === digestQuestion(now, request).digest,
+  );
+  if (isCovered) return [];
+  const { request } = progress.permissions[permission.action] ?? {};
+  const id = permission.id ?? request?.id;
+  if (id === undefined) return [];
+  const changed = changesSince(request?.subject, subject);
+  const isEdited = permission.decision === "edited";
+  // The request is about the arguments before they were edited.
+  const named = isEdited ? changed.filter((part) => part !== "arguments") : changed;
+  return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
+}
+
+/** What config and policy decide is routed again instead. */
+function isComparable({ decidedBy, decision }: PermissionDecision): boolean {
+  return decision !== "denied" && decidedBy.kind !== "policy" && decidedBy.kind !== "config";
+}
+
+async function failUnstable(
+  { journal, clock }: TurnContext,
+  { tool, progress }: PermittedCall,
+  changed: readonly Pick<DecisionVoid, "id" | "changed">[],
+): Promise<AttemptsResult> {
+  const timestamp = timestampFromDate(clock.now());
+  const { name } = tool.settings;
+  await journal.record(...changed.map((each) => voidEvent(each, timestamp)), {
+    type: "permission_decision",
+    timestamp,
+    toolCallId: progress.request.id,
+    tool: name,
+    action: "run",
+    decision: "denied",
+    decidedBy: { kind: "policy", key: "subject_unstable" },
+    cause: "subject_unstable",
+  });
+  return { type: "unanswered", content: keepsChanging(name), isError: true };
+}
+
+interface AskingAttempt extends Attempt {
   readonly needs: NeedsInput;
-  readonly given: GivenAnswers;
-  readonly budget: CallBudget;
 }
 
 /** Undefined if the tool should run again, whether or not that is on record. */
@@ -196,8 +359,9 @@ async function answerAttempt(
   const exceeded = budget.countQuestions(questions, needs.state);
   let result: QuestionsResult;
   if (exceeded !== undefined) result = exhausted(questionsTooLarge(name, exceeded));
-  else if (needs.refusal === undefined) result = await answerQuestions(context, asked);
-  else result = await refuseQuestions(context, asked, needs.refusal);
+  else if (needs.refusal === undefined) {
+    result = await answerQuestions(context, asked, isCurrent(context, call, attempt));
+  } else result = await refuseQuestions(context, asked, needs.refusal);
   // A tool that withdraws its question reports the outcome of the call itself.
   const isWithdrawn = needs.closed?.aborted === true && !call.signal.aborted;
   if (result.type === "unanswered" && isWithdrawn && exceeded === undefined) {
@@ -210,14 +374,14 @@ async function answerAttempt(
     needs.onUnanswered?.(isClosed ? "cancelled" : "refused");
   }
   if (result.type === "pending") needs.onUnanswered?.("cancelled");
-  return takeAnswers(result, attempt) ?? { isStarted: true };
+  return takeAnswers(result, attempt);
 }
 
 /** Returns how the call ends if it does not go on with the answers. */
 function takeAnswers(
   result: QuestionsResult,
-  { given, budget }: Pick<AskingAttempt, "given" | "budget">,
-): AttemptsResult | undefined {
+  { given, budget }: Attempt,
+): AttemptsResult | { readonly isStarted: boolean } {
   if (result.type === "pending") return result;
   if (result.type === "unanswered") {
     const { content, isError } = result;
@@ -227,7 +391,7 @@ function takeAnswers(
     given.add(question, answer);
     budget.addAnswer(answer);
   }
-  return undefined;
+  return { isStarted: result.isStarted };
 }
 
 function exhausted(content: string): QuestionsResult {
@@ -241,7 +405,9 @@ function toAskedQuestions(
   const { question, more = [], source, prompts, closed, state, isBound } = needs;
   return [question, ...more].map((each, index) => {
     const prompt = prompts?.get(each.id);
+    const replaces = reboundAnswer(given, each, state);
     return {
+      kind: "question",
       toolCallId: progress.request.id,
       tool,
       arguments: args,
@@ -254,6 +420,23 @@ function toAskedQuestions(
       ...(isBound === true && { isBound }),
       ...(closed !== undefined && { withdrawn: closed }),
       signal: closed === undefined ? signal : AbortSignal.any([signal, closed]),
+      ...(replaces !== undefined && { replaces }),
     };
   });
+}
+
+/** The tool has found that the answer is about something else than what it would do now. */
+function reboundAnswer(
+  given: GivenAnswers,
+  question: Question,
+  state: string | undefined,
+): Replaced | undefined {
+  const answered = given.find(question);
+  if (answered === undefined) return undefined;
+  const { request } = answered;
+  const isRebound =
+    question.binding === undefined
+      ? state !== undefined && request.state !== state && request.question.text === question.text
+      : request.question.binding !== question.binding;
+  return isRebound ? replacedBy(answered, ["binding"], false) : undefined;
 }

@@ -9,9 +9,11 @@
  * that has a result goes straight to its delivery, and one that may have run already is permitted anew.
  */
 import {
+  type AddedText,
   type CallProgress,
   type ConversationEvent,
   newCall,
+  type PermissionDecision,
   readTurnProgress,
   timestampFromDate,
   type ToolCallResponse,
@@ -20,16 +22,14 @@ import {
 import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
-import {
-  type CallResult,
-  deliver,
-  type Delivered,
-  resolveDoubt,
-  settingsOfMissing,
-} from "./delivery.ts";
+import type { AskedCall, OpenCall } from "./asked.ts";
+import { attemptCall, type AttemptsResult, type PermittedCall } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
-import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+import type { TurnContext } from "./context.ts";
+import { type Decided, decideCall } from "./decide.ts";
+import { lastTurn } from "./journal.ts";
 import {
+  deniedText,
   EXECUTION_CANCELLED,
   OUTCOME_UNKNOWN,
   ranWithEditedArguments,
@@ -38,11 +38,15 @@ import {
   toolUnavailable,
   unreadableArguments,
 } from "./model-texts.ts";
-import { decidePermission, type PendingCall } from "./permission.ts";
 import type { CallableTool } from "./ports.ts";
-import { lastTurn } from "./journal.ts";
-import type { TurnContext } from "./context.ts";
-import { attemptCall, type AttemptsResult } from "./attempts.ts";
+import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+
+/** The response to a call, as the model sees it. */
+export interface CallResult extends ToolResult {
+  readonly added?: AddedText;
+  /** To be recorded with the response. */
+  readonly events?: readonly ConversationEvent[];
+}
 
 /** What became of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
@@ -115,7 +119,7 @@ export class ToolCycle {
     if (result === undefined) return undefined;
     // Results are recorded after the whole reply, even those of calls that were refused at once.
     await this.#mayRun.promise;
-    const { content, isError, blocks, events = [] } = result;
+    const { content, isError, blocks, added, events = [] } = result;
     const open = this.#closeLeftovers(progress);
     const response: ToolCallResponse = {
       type: "tool_call_response",
@@ -124,6 +128,7 @@ export class ToolCycle {
       content,
       isError,
       ...(blocks !== undefined && { blocks }),
+      ...(added !== undefined && { added }),
     };
     await this.#context.journal.record(...open, ...events, response);
     return response;
@@ -151,15 +156,30 @@ export class ToolCycle {
       return { content: unreadableArguments(request.name), isError: true };
     }
     const { signal } = this.#stop;
-    const call = { progress, tool, arguments: request.arguments, signal };
-    if (isInDoubt) {
-      await this.#closeBoundQuestions(progress);
-      const resolved = await resolveDoubt(this.#context, call);
-      if (resolved !== "rerun") return this.#settle(resolved, tool);
-    }
+    let call: OpenCall = { progress, tool, arguments: request.arguments, signal };
     const checked = await checkArguments(tool.description, request.arguments);
-    if (!checked.ok) return { content: checked.message, isError: true };
-    return this.#permitAndRun({ ...call, arguments: checked.arguments });
+    if (checked.ok) call = { ...call, arguments: checked.arguments };
+    if (isInDoubt) await this.#closeBoundQuestions(progress);
+    else if (!checked.ok) return { content: checked.message, isError: true };
+    for (;;) {
+      const permission = await permit(this.#context, call);
+      if (permission.type === "refused") return permission;
+      if (permission.type === "pending") return undefined;
+      if (permission.type === "stopped") return this.#stoppedResult(tool);
+      if (!checked.ok) return { content: checked.message, isError: true };
+      await this.#mayRun.promise;
+      const { arguments: args, isEdited } = permission;
+      const end = await this.#run({ ...call, ...permission });
+      if (end !== "void") return isEdited ? withEdit(end, args) : end;
+      call = { ...call, progress: this.#readAgain(call.progress) };
+    }
+  }
+
+  /** As it is on record by now. */
+  #readAgain(progress: CallProgress): CallProgress {
+    const { calls } = readTurnProgress(lastTurn(this.#context.journal));
+    const same = calls.filter(({ request: { id } }) => id === progress.request.id);
+    return same.find(({ request }) => request === progress.request) ?? same[0] ?? progress;
   }
 
   /** Their connection is gone, and with it whoever waited for the answer. */
@@ -167,17 +187,6 @@ export class ToolCycle {
     const { journal, clock } = this.#context;
     const closed = closeQuestions(progress, clock, "interrupted");
     if (closed.length > 0) await journal.record(...closed);
-  }
-
-  async #permitAndRun(call: PendingCall): Promise<CallEnd> {
-    const permission = await decidePermission(this.#context, call);
-    if (permission.type === "refused") return permission;
-    if (permission.type === "pending") return undefined;
-    if (permission.type === "cancelled") return this.#stoppedResult(call.tool);
-    await this.#mayRun.promise;
-    const { arguments: args, isEdited, events } = permission;
-    const result = await this.#run({ ...call, arguments: args }, events);
-    return isEdited ? withEdit(result, args) : result;
   }
 
   /** Undefined if stopped before it was found. */
@@ -199,26 +208,34 @@ export class ToolCycle {
   ): Promise<CallEnd> {
     const { request, permissions } = progress;
     const found = "content" in tool ? undefined : tool;
-    const settings = found?.settings ?? settingsOfMissing(request.name);
     const { request: permission, decision } = permissions.run ?? {};
     const args = decision?.arguments ?? permission?.arguments ?? request.arguments;
     const { signal } = this.#stop;
-    const call = { progress, tool: { settings }, arguments: args, signal };
-    const delivered = await deliver(this.#context, { ...call, result: finished });
+    const delivered = await deliver(this.#context, {
+      kind: "delivery",
+      progress,
+      tool: found ?? { settings: settingsOfMissing(request.name) },
+      arguments: args,
+      signal,
+      result: finished,
+    });
     const result = this.#settle(delivered, found);
     return decision?.decision === "edited" ? withEdit(result, args) : result;
   }
 
-  async #run(call: PendingCall, events: readonly ConversationEvent[]): Promise<CallEnd> {
+  async #run(call: PermittedCall): Promise<CallEnd | "void"> {
     const { tool } = call;
-    const end = await this.#attempt(call, events);
+    const end = await this.#attempt(call);
     if (end === undefined) return this.#stoppedResult(tool);
     switch (end.type) {
       case "result": {
-        const { type: _, ...result } = end;
-        const delivery = { ...call, result };
-        return this.#settle(await deliver(this.#context, delivery), tool);
+        const { type: _, added, ...result } = end;
+        const delivered = await deliver(this.#context, { ...call, kind: "delivery", result });
+        const settled = this.#settle(delivered, tool);
+        return settled?.content === result.content && added ? { ...settled, added } : settled;
       }
+      case "void":
+        return "void";
       case "pending":
         return undefined;
       case "unanswered":
@@ -229,25 +246,23 @@ export class ToolCycle {
     }
   }
 
-  #settle(delivered: Delivered, tool: CallableTool | undefined): CallEnd {
+  #settle(delivered: CallResult | "stopped" | "pending", tool: CallableTool | undefined): CallEnd {
     if (delivered === "stopped") return this.#stoppedResult(tool);
     return delivered === "pending" ? undefined : delivered;
   }
 
   /** Restarts as often as the user wants. Undefined if stopped before it could start. */
-  async #attempt(
-    call: PendingCall,
-    events: readonly ConversationEvent[],
-  ): Promise<AttemptsResult | undefined> {
+  async #attempt(call: PermittedCall): Promise<AttemptsResult | undefined> {
     const { signal: stopped } = this.#stop;
-    let attempt = { ...call, events };
+    let attempt = call;
     while (!stopped.aborted) {
       const signal = AbortSignal.any([stopped, this.#round.signal]);
       const end = await attemptCall(this.#context, { ...attempt, signal });
       const isOver = end.type !== "cancelled" && end.type !== "unanswered";
       if (isOver || stopped.aborted || !signal.aborted) return end;
-      // Started again from the beginning, with nothing answered.
-      attempt = { ...attempt, progress: newCall(call.progress.request), events: [] };
+      // Started again from the beginning, with nothing answered. What the user restarts, the user wants to run.
+      const progress = newCall(call.progress.request);
+      attempt = { ...attempt, progress, permission: undefined, events: [] };
     }
     return undefined;
   }
@@ -264,5 +279,125 @@ export class ToolCycle {
 
 /** Added last, so that the model learns of the edit whatever became of the result. */
 function withEdit(result: CallEnd, args: JsonObject): CallEnd {
-  return result && { ...result, content: ranWithEditedArguments(args, result.content) };
+  if (result === undefined) return undefined;
+  const content = ranWithEditedArguments(args, result.content);
+  const { after = 0 } = result.added ?? {};
+  const before = content.length - result.content.length;
+  return { ...result, content, added: { before, after } };
+}
+
+type Permission =
+  | {
+      readonly type: "granted";
+      readonly arguments: JsonObject;
+      /** A person changed the arguments that the model asked for. */
+      readonly isEdited: boolean;
+      readonly permission: PermissionDecision | undefined;
+      /** To be recorded when the call starts. */
+      readonly events: readonly ConversationEvent[];
+    }
+  | ({ readonly type: "refused" } & CallResult)
+  | { readonly type: "pending" }
+  | { readonly type: "stopped" };
+
+/** Whether the call may run, or run again if it may have run already. */
+async function permit(context: TurnContext, call: OpenCall): Promise<Permission> {
+  const { progress, tool } = call;
+  if (progress.isInDoubt) {
+    const { decision } = progress.permissions.rerun ?? {};
+    if (tool.settings.run === "skip") return refused(OUTCOME_UNKNOWN);
+    if (decision !== undefined) return toPermission(call, decision);
+    const isHarmless = tool.isIdempotent === true && isStillPermitted(call);
+    if (!isHarmless) return decided(call, await decideCall(context, { ...call, kind: "in_doubt" }));
+    return granted(call, progress.permissions.run?.decision);
+  }
+  const { decision } = progress.permissions.run ?? {};
+  const isSkipped = tool.settings.run === "skip";
+  const isDenied = decision?.decision === "denied";
+  if (decision !== undefined && !isSkipped && (isDenied || isStillPermitted(call))) {
+    return toPermission(call, decision);
+  }
+  // What was decided before no longer counts: it is asked again, as the config says now.
+  const { run, ...others } = progress.permissions;
+  const permissions = decision === undefined && run !== undefined ? { ...others, run } : others;
+  const open = { ...progress, permissions };
+  return decided(call, await decideCall(context, { ...call, progress: open, kind: "permission" }));
+}
+
+function refused(content: string): Permission {
+  return { type: "refused", content, isError: true };
+}
+
+function decided(call: OpenCall, result: Decided): Permission {
+  if (result.type !== "decided") return result;
+  const { event, isRecorded } = result;
+  if (event.type !== "permission_decision") throw new Error("a call has another decision");
+  return toPermission(call, event, isRecorded ? [] : [event]);
+}
+
+/** Whoever decided, and wherever. `events` are to be recorded with what follows. */
+function toPermission(
+  call: OpenCall,
+  decision: PermissionDecision,
+  events: readonly ConversationEvent[] = [],
+): Permission {
+  const { action, result } = decision;
+  if (decision.decision === "denied") {
+    return { type: "refused", ...deniedText(decision), events };
+  }
+  if (action === "rerun" && result !== undefined) return { type: "refused", ...result, events };
+  return granted(call, decision, events);
+}
+
+function granted(
+  { arguments: args, progress }: OpenCall,
+  permission: PermissionDecision | undefined,
+  events: readonly ConversationEvent[] = [],
+): Permission {
+  const { arguments: edited } = permission?.arguments
+    ? permission
+    : (progress.permissions.run?.decision ?? {});
+  const isEdited = edited !== undefined;
+  return { type: "granted", arguments: edited ?? args, isEdited, permission, events };
+}
+
+/** Whether an earlier process was allowed to run the call. What the config allowed, it must still allow. */
+function isStillPermitted({ progress, tool }: OpenCall): boolean {
+  const { decision } = progress.permissions.run ?? {};
+  if (decision === undefined || decision.decision === "denied") return false;
+  const { decidedBy } = decision;
+  if (decidedBy.kind !== "policy") return decidedBy.kind !== "unknown";
+  const { name, run, detached } = tool.settings;
+  const wasDetached = decidedBy.key === `conversation.tools.${name}.detached.run`;
+  return run === "unattended" || (wasDetached && detached.run === "auto");
+}
+
+/** Without the settings of its tool, a person decides about a result, now or later. */
+function settingsOfMissing(name: string) {
+  const detached = { run: "deny", deliver: "defer", tool: "deny" } as const;
+  return { name, result: "ask" as const, detached };
+}
+
+/** What the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
+async function deliver(
+  context: TurnContext,
+  asked: Extract<AskedCall, { kind: "delivery" }>,
+): Promise<CallResult | "stopped" | "pending"> {
+  const { decision } = asked.progress.permissions.deliver ?? {};
+  const isSkipped = asked.tool.settings.result === "skip";
+  if (decision !== undefined && !isSkipped) return toDelivered(decision, asked.result);
+  // Config that shows every result leaves nothing to record.
+  if (decision === undefined && asked.tool.settings.result === "unattended") {
+    const isAsked = asked.progress.permissions.deliver?.request !== undefined;
+    if (!isAsked) return asked.result;
+  }
+  const result = await decideCall(context, asked);
+  if (result.type !== "decided") return result.type;
+  const { event, isRecorded } = result;
+  if (event.type !== "permission_decision") throw new Error("a result has another decision");
+  return { ...toDelivered(event, asked.result), events: isRecorded ? [] : [event] };
+}
+
+function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {
+  return decision.decision === "denied" ? deniedText(decision) : (decision.result ?? own);
 }

@@ -14,7 +14,6 @@ import {
   type ToolCallResponse,
 } from "../conversation/index.ts";
 import { type Clock, JpError } from "../util/index.ts";
-import { toInquiryRequest } from "./form.ts";
 import type { StopCause } from "./stop-cause.ts";
 import {
   INTERRUPTED_AFTER_ANSWER,
@@ -126,7 +125,8 @@ export function recordUnscopedQuestions(context: TurnContext): () => Promise<voi
     const timestamp = timestampFromDate(clock.now());
     const requests = questions.map((question) => {
       const id = state.nextInquiryId(source.name, question.id);
-      return toInquiryRequest(question, { id, timestamp, source });
+      const { id: questionId, ...asked } = question;
+      return { type: "inquiry_request" as const, id, timestamp, source, question: asked, questionId };
     });
     const responses = requests.map(({ id }): InquiryResponse => {
       return { type: "inquiry_response", timestamp, id, outcome: "cancelled", reason };

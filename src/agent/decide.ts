@@ -20,12 +20,10 @@ import {
   type DecisionVoid,
   type DenialCause,
   digestQuestion,
-  explainReply,
   type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
   type InquiryRequest,
-  type InquiryResponse,
   type KnownCancellationReason,
   type PermissionDecision,
   type PermissionRequestEvent,
@@ -38,16 +36,15 @@ import {
   type Timestamp,
 } from "../conversation/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
-import { explainMisfit, type Question, type ToolSource } from "../tool/index.ts";
+import { explainMisfit, type ToolSource } from "../tool/index.ts";
 import { assertNever, type Json, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
 import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { Deadline } from "./deadline.ts";
+import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
 import {
   inquiryFailed,
-  INPUT_CANCELLED,
-  INTERRUPTED_AT_QUESTION,
   promptFailed,
   tooManyAnswers,
 } from "./model-texts.ts";
@@ -58,7 +55,7 @@ import type {
   PromptResult,
   QuestionRequest,
 } from "./ports.ts";
-import { canRemember, isFromOther, personOf, promptRequest } from "./prompts.ts";
+import { isFromOther, personOf, promptRequest } from "./prompts.ts";
 import { type PolicyKey, type Route, routeOf } from "./route.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 import { describeCall, describeDecision } from "./subject.ts";
@@ -101,10 +98,11 @@ type Request = InquiryRequest | PermissionRequestEvent;
 export interface Round {
   /** How many of them have no answer. */
   open: number;
+  readonly answered: AnsweredInquiry[];
   /** The start of the next attempt is on record. */
   isStarted: boolean;
-  /** Whether every decision that the next attempt relies on still counts, this one included. Never throws. */
-  isCurrent(request: InquiryRequest, response: InquiryResponse): Promise<boolean>;
+  /** Whether every decision that the next attempt relies on still counts, those of this round included. */
+  readonly isCurrent: (answered: readonly AnsweredInquiry[]) => Promise<boolean>;
 }
 
 /** What differs between the kinds of decisions about a call. */
@@ -258,6 +256,15 @@ export class Decision implements Disposable {
   [Symbol.dispose](): void {
     this.#deadline?.stop();
     this.#item?.[Symbol.dispose]();
+  }
+
+  get asked(): Asked {
+    return this.#asked;
+  }
+
+  /** The request as it is on record, once it is. */
+  get request(): Request | undefined {
+    return this.#request;
   }
 
   /** The id on record. Empty before it is recorded. */
@@ -538,8 +545,15 @@ export class Decision implements Disposable {
     return this.refuse("attempts_exhausted", tooManyAnswers(name, limit));
   }
 
+  /** The model that made the call learns if another one has said no. */
   #refuseBy({ reason, message, problem }: Extract<Route, { type: "refused" }>): Promise<Decided> {
-    return this.refuse(reason, message, problem);
+    const [asked, escalation] = [this.#asked, this.#escalation];
+    if (asked.kind !== "question" || escalation?.outcome !== "answered") {
+      return this.refuse(reason, message, problem);
+    }
+    const { question } = asked;
+    const noted = withDeclines(message, [{ question, ...declineOf(question, escalation) }]);
+    return this.refuse(reason, noted, problem);
   }
 
   /** Takes a reply that fits. Arguments that were edited are checked first, and make a subject of their own. */
@@ -732,8 +746,8 @@ export class Decision implements Disposable {
     if (event.type !== "inquiry_response" || event.outcome === "cancelled") return [];
     if (request?.type !== "inquiry_request") return [];
     round.open -= 1;
-    const isCurrent = await round.isCurrent(request, event);
-    if (round.open > 0 || !isCurrent) return [];
+    round.answered.push({ request, response: event });
+    if (round.open > 0 || !(await round.isCurrent(round.answered))) return [];
     round.isStarted = true;
     return [{ type: "attempt_start", timestamp: this.#now(), toolCallId: asked.toolCallId }];
   }

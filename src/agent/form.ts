@@ -1,49 +1,60 @@
 /** The questions of one attempt: recorded together, and asked one alone or several as a form. */
-import {
-  type InquiryRequest,
-  questionSubject,
-  type Timestamp,
-  timestampFromDate,
-} from "../conversation/index.ts";
 import type { ToolSettings } from "../config/index.ts";
-import type { QuestionRefusal } from "../executor/index.ts";
-import type { Question } from "../tool/index.ts";
-import { messageOf } from "../util/index.ts";
 import {
-  Inquiry,
-  PENDING,
-  type Pending,
-  type QuestionResult,
-  type RecordedQuestion,
-  type Unanswered,
-} from "./inquiry.ts";
-import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
-import type { CallableTool, FormResult, Prompter } from "./ports.ts";
-import { isUserOf } from "./prompts.ts";
-import type { AskedQuestion } from "./asked-question.ts";
-import type { GivenAnswer } from "./given-answers.ts";
+  type CancellationReason,
+  isActing,
+  type KnownCancellationReason,
+} from "../conversation/index.ts";
+import type { InquirySource, Question } from "../tool/index.ts";
+import { messageOf } from "../util/index.ts";
+import type { AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
+import { type Decided, type Decision, openQuestions, PENDING, type Round } from "./decide.ts";
+import { declineOf, type GivenAnswer } from "./given-answers.ts";
+import { cancelledText } from "./model-texts.ts";
+import type { Prompter, PromptResult } from "./ports.ts";
+import { isUserOf } from "./prompts.ts";
+import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 
 /** The answers in the order of the questions, or why one of them has none. */
 export type QuestionsResult =
-  | { readonly type: "answered"; readonly answers: readonly AnsweredQuestion[] }
+  | {
+      readonly type: "answered";
+      readonly answers: readonly AnsweredQuestion[];
+      /** The start of the next attempt is on record. */
+      readonly isStarted: boolean;
+    }
   | Unanswered
-  | Pending;
+  | typeof PENDING;
 
 interface AnsweredQuestion extends GivenAnswer {
   readonly question: Question;
 }
 
-/** The questions must belong to one call. */
+/** The call ends here, and the model sees `content`. */
+export interface Unanswered {
+  readonly type: "unanswered";
+  readonly reason: CancellationReason;
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+type QuestionResult = ({ readonly type: "answered" } & AnsweredQuestion) | Unanswered | typeof PENDING;
+
+/**
+ * The questions must belong to one call. `isCurrent` says whether what its next attempt relies on still counts; if it does
+ * not, the answers are on record, but not that the attempt starts.
+ */
 export async function answerQuestions(
   context: TurnContext,
   questions: readonly AskedQuestion[],
+  isCurrent: Round["isCurrent"],
 ): Promise<QuestionsResult> {
   const { waiting } = context.state;
   const asksSecret = questions.some(({ question }) => question.answerType.type === "secret");
   const listening = asksSecret ? await waiting.listenForSecrets() : undefined;
   try {
-    return await answerAll(context, questions);
+    return await answerAll(context, questions, isCurrent);
   } finally {
     listening?.[Symbol.dispose]();
   }
@@ -52,238 +63,231 @@ export async function answerQuestions(
 async function answerAll(
   context: TurnContext,
   questions: readonly AskedQuestion[],
+  isCurrent: Round["isCurrent"],
 ): Promise<QuestionsResult> {
-  const inquiries = await openInquiries(context, questions);
+  const round: Round = { open: questions.length, answered: [], isStarted: false, isCurrent };
+  const decisions = await openQuestions(context, questions.map(configured), round);
   const [first] = questions;
   const isForm = questions.length > 1 && first?.signal.aborted === false;
-  let results: readonly QuestionResult[];
+  let results: readonly Decided[];
   try {
     const answered = isForm
-      ? await answerForm({ context, inquiries })
-      : await Promise.all(inquiries.map((inquiry) => inquiry.answer()));
+      ? await answerForm({ context, decisions })
+      : await Promise.all(decisions.map((decision) => decision.decide()));
     results = await Promise.all(
-      inquiries.map(async (inquiry, index) => {
+      decisions.map(async (decision, index) => {
         const result = answered[index] ?? PENDING;
         // One that was left open may have got its answer while others were asked.
-        return result.type === "pending" && inquiry.hasChanged ? inquiry.answer() : result;
+        return result.type === "pending" && decision.hasChanged ? decision.decide() : result;
       }),
     );
   } finally {
-    for (const inquiry of inquiries) inquiry.stop();
+    for (const decision of decisions) decision[Symbol.dispose]();
   }
-  results = await Promise.all(
-    results.map(async (result, index) => inquiries[index]?.settle(result) ?? result),
+  const settled = await Promise.all(
+    decisions.map(async (decision, index) =>
+      toResult(decision, await decision.settle(results[index] ?? PENDING)),
+    ),
   );
-  const answers = questions.flatMap(({ question }, index): AnsweredQuestion[] => {
-    const result = results[index];
-    return result?.type === "answered" ? [{ question, ...result }] : [];
-  });
-  const unanswered = results.find((result) => result.type === "unanswered");
-  const pending = inquiries.filter((_, index) => results[index]?.type === "pending");
+  const unanswered = settled.find((result) => result.type === "unanswered");
+  const pending = decisions.filter((_, index) => settled[index]?.type === "pending");
   if (unanswered !== undefined) {
     await closeAll(pending, unanswered);
     return unanswered;
   }
-  return pending.length > 0 ? { type: "pending" } : { type: "answered", answers };
+  if (pending.length > 0) return PENDING;
+  const answers = settled.flatMap((result) => (result.type === "answered" ? [result] : []));
+  return { type: "answered", answers, isStarted: round.isStarted };
+}
+
+function configured(asked: AskedQuestion): AskedQuestion {
+  const { question, source, tool } = asked;
+  return { ...asked, question: withConfiguredExclusive(question, source, tool.settings) };
+}
+
+/** The answer as the tool gets it, or what the model learns instead. */
+function toResult(decision: Decision, decided: Decided): QuestionResult {
+  const { asked, request } = decision;
+  if (decided.type !== "decided" || asked.kind !== "question") return PENDING;
+  const { event, message, reply } = decided;
+  if (event.type !== "inquiry_response" || request?.type !== "inquiry_request") return PENDING;
+  const { question, tool } = asked;
+  if (event.outcome === "cancelled") {
+    const { content, isError } = cancelledText(tool.settings.name, event.reason);
+    return { type: "unanswered", reason: event.reason, content: message ?? content, isError };
+  }
+  const given = event.outcome === "answered" ? event : decided.secret;
+  if (given === undefined) return PENDING; // Without its secret, it has to be asked again.
+  const { answer, note } = given;
+  return {
+    type: "answered",
+    question,
+    answer,
+    ...(note !== undefined && { note }),
+    isAutomatic: event.answeredBy?.kind !== "user",
+    ...(reply !== undefined && { reply }),
+    ...(event.outcome === "answered" && declineOf(question, event)),
+    recorded: { request, response: event },
+  };
 }
 
 /** Records the questions and refuses them, without asking anyone. */
 export async function refuseQuestions(
   context: TurnContext,
   questions: readonly AskedQuestion[],
-  { reason, content }: QuestionRefusal,
+  { reason, content }: Pick<Unanswered, "content"> & { readonly reason: KnownCancellationReason },
 ): Promise<Unanswered> {
-  const inquiries = await openInquiries(context, questions);
-  for (const inquiry of inquiries) inquiry.stop();
-  await Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
+  const isCurrent = async () => false; // Nothing starts.
+  const round: Round = { open: questions.length, answered: [], isStarted: false, isCurrent };
+  const decisions = await openQuestions(context, questions.map(configured), round);
+  for (const decision of decisions) decision[Symbol.dispose]();
+  await Promise.all(decisions.map((decision) => decision.refuse(reason, content)));
   return { type: "unanswered", reason, content, isError: true };
 }
 
-/** Records the questions, before anything is decided about them, unless an earlier process has. */
-async function openInquiries(
-  context: TurnContext,
-  questions: readonly AskedQuestion[],
-): Promise<readonly Inquiry[]> {
-  const now = context.clock.now();
-  const round = { open: questions.length };
-  const recorded = questions.map((asked): RecordedQuestion => {
-    const question = withConfiguredExclusive(asked.question, asked.tool.settings);
-    const own = { ...asked, question };
-    const request = asked.recorded?.request ?? createRequest(context, own, now);
-    // Before it is on record: from then on it may be answered elsewhere.
-    const item = context.state.waiting.open(questionSubject(request.id));
-    return { asked: own, request, item, round };
-  });
-  const requests = recorded.flatMap(({ asked, request }) =>
-    asked.recorded === undefined ? [request] : [],
-  );
-  if (requests.length > 0) await context.journal.record(...requests);
-  return recorded.map((question) => new Inquiry(context, question));
-}
-
-/** Applies the config, which has the last word on who may answer. */
+/** Applies the config, which has the last word on who may answer. What the tool wants to act on still acts. */
 export function withConfiguredExclusive(
   question: Question,
+  source: InquirySource,
   { questions }: Pick<ToolSettings, "questions">,
 ): Question {
   const { exclusive = question.exclusive } = questions.get(question.id) ?? {};
-  return exclusive === question.exclusive ? question : { ...question, exclusive };
-}
-
-function createRequest(
-  { state: turn }: TurnContext,
-  { question, tool, source, toolCallId, state, isBound }: AskedQuestion,
-  now: Date,
-): InquiryRequest {
-  const id = turn.nextInquiryId(toolCallId, question.id);
-  const timestamp = timestampFromDate(now);
-  return {
-    ...toInquiryRequest(question, { id, timestamp, source, toolCallId }),
-    ...(state !== undefined && { state }),
-    ...(isBound === true && { isBound }),
-    ...deadlineFor(question, tool, now),
-    ...personFor(question, tool),
-  };
-}
-
-function personFor({ id }: Question, { settings }: CallableTool): { readonly for?: string } {
-  const { user } = settings.questions.get(id)?.target ?? {};
-  return user === undefined ? {} : { for: user };
-}
-
-function deadlineFor(
-  { id }: Question,
-  { settings }: CallableTool,
-  now: Date,
-): { readonly deadline?: Timestamp } {
-  const { deadlineMs } = settings.questions.get(id) ?? {};
-  if (deadlineMs === undefined) return {};
-  return { deadline: timestampFromDate(new Date(now.getTime() + deadlineMs)) };
-}
-
-export function toInquiryRequest(
-  { id: questionId, ...question }: Question,
-  fields: Pick<InquiryRequest, "id" | "timestamp" | "source" | "toolCallId">,
-): InquiryRequest {
-  return { type: "inquiry_request", ...fields, question, questionId };
+  if (exclusive === question.exclusive) return question;
+  return { ...question, exclusive, ...(isActing({ question, source }) && { acts: true }) };
 }
 
 interface Form {
   readonly context: TurnContext;
-  readonly inquiries: readonly Inquiry[];
+  readonly decisions: readonly Decision[];
 }
 
 /** Answers everything that needs no person first, then asks the person once for all the rest. */
-async function answerForm(form: Form): Promise<readonly QuestionResult[]> {
-  const { inquiries } = form;
-  const routes = inquiries.map((inquiry) => inquiry.route());
+async function answerForm(form: Form): Promise<readonly Decided[]> {
+  const { decisions } = form;
+  const routes = decisions.map((decision) => decision.route());
   const isRefused = routes.some(({ type }) => type === "refused");
   const results = await Promise.all(
-    inquiries.map(async (inquiry, index) => {
+    decisions.map(async (decision, index) => {
       const route = routes[index];
       const isNext = isRefused ? route?.type === "refused" : route?.type !== "person";
-      return route !== undefined && isNext ? inquiry.answerBy(route) : undefined;
+      return route !== undefined && isNext ? decision.follow(route) : undefined;
     }),
   );
   const ends = results.map((result) => (result?.type === "rerouted" ? undefined : result));
-  const open = inquiries.filter((_inquiry, index) => ends[index] === undefined);
-  const unanswered = ends.find((end) => end?.type === "unanswered");
+  const open = decisions.filter((_, index) => ends[index] === undefined);
+  const unanswered = findUnanswered(decisions, ends);
   const isChanged = results.some((result) => result?.type === "rerouted");
-  const rest = { ...form, inquiries: open };
-  let others: readonly QuestionResult[];
+  const rest = { ...form, decisions: open };
+  let others: readonly Decided[];
   if (unanswered !== undefined) others = await closeAll(open, unanswered);
   else others = isChanged ? await answerForm(rest) : await askPerson(rest);
   const remaining = [...others];
   return ends.flatMap((end) => end ?? remaining.shift() ?? []);
 }
 
-async function askPerson(form: Form): Promise<readonly QuestionResult[]> {
-  const { context, inquiries } = form;
+function findUnanswered(
+  decisions: readonly Decision[],
+  ends: readonly (Decided | undefined)[],
+): Unanswered | undefined {
+  const results = decisions.map((decision, index) => toResult(decision, ends[index] ?? PENDING));
+  return results.find((result) => result.type === "unanswered");
+}
+
+async function askPerson(form: Form): Promise<readonly Decided[]> {
+  const { context, decisions } = form;
   const { prompter, prompts } = context;
-  const askForm = prompter.askForm?.bind(prompter);
-  const groups = Map.groupBy(inquiries, (inquiry) =>
-    isUserOf(context, inquiry.for) ? undefined : inquiry.for,
+  const groups = Map.groupBy(decisions, (decision) =>
+    isUserOf(context, decision.for) ? undefined : decision.for,
   );
   if (groups.size > 1) return askPeople(form, [...groups.values()]);
-  if (askForm === undefined || inquiries.length < 2) return askOneByOne(inquiries);
-  const signal = AbortSignal.any(inquiries.map((inquiry) => inquiry.signal));
+  if (prompter.showsForms !== true || decisions.length < 2) return askOneByOne(decisions);
+  const signal = AbortSignal.any(decisions.map((decision) => decision.signal));
   const results = await prompts.run(async (promptSignal) => {
     // While this waited, the person may have left or given an answer for the whole turn.
-    if (inquiries.some((inquiry) => inquiry.route().type !== "person")) return "changed";
-    return showForm(inquiries, askForm, promptSignal);
+    if (decisions.some((decision) => decision.route().type !== "person")) return "changed";
+    return showForm(prompter, decisions, promptSignal);
   }, signal);
-  const isChanged = results === "changed" || (results === undefined && hasChanged(inquiries));
+  const isChanged = results === "changed" || (results === undefined && hasChanged(decisions));
   if (isChanged) return answerForm(form);
-  return results ?? cancelAll(inquiries, stopCause(signal));
+  return results ?? cancelAll(decisions, stopCause(signal));
 }
 
 /** Asks one person after the other, each for what is meant for them. */
 async function askPeople(
   form: Form,
-  groups: readonly (readonly Inquiry[])[],
-): Promise<readonly QuestionResult[]> {
-  const results = new Map<Inquiry, QuestionResult>();
-  for (const inquiries of groups) {
-    const ended = [...results.values()].find((result) => result.type === "unanswered");
-    const part = ended ? await closeAll(inquiries, ended) : await askPerson({ ...form, inquiries });
+  groups: readonly (readonly Decision[])[],
+): Promise<readonly Decided[]> {
+  const results = new Map<Decision, Decided>();
+  for (const decisions of groups) {
+    const ended = findUnanswered([...results.keys()], [...results.values()]);
+    const part = ended ? await closeAll(decisions, ended) : await askPerson({ ...form, decisions });
     for (const [index, result] of part.entries()) {
-      const inquiry = inquiries[index];
-      if (inquiry !== undefined) results.set(inquiry, result);
+      const decision = decisions[index];
+      if (decision !== undefined) results.set(decision, result);
     }
   }
-  return form.inquiries.flatMap((inquiry) => results.get(inquiry) ?? []);
+  return form.decisions.flatMap((decision) => results.get(decision) ?? []);
 }
 
 /** Then what is still open is asked again, without the rest. */
-function hasChanged(inquiries: readonly Inquiry[]): boolean {
-  return inquiries.some((inquiry) => inquiry.hasChanged);
+function hasChanged(decisions: readonly Decision[]): boolean {
+  return decisions.some((decision) => decision.hasChanged);
 }
 
 async function showForm(
-  inquiries: readonly Inquiry[],
-  askForm: NonNullable<Prompter["askForm"]>,
+  prompter: Prompter,
+  decisions: readonly Decision[],
   signal: AbortSignal,
-): Promise<readonly QuestionResult[] | "changed"> {
-  const fields = inquiries.map((inquiry) => inquiry.request(signal));
+): Promise<readonly Decided[] | "changed"> {
+  const fields = decisions.map((decision) => decision.toField(signal));
   const [first] = fields;
   if (first === undefined) return [];
   const { question: _question, questionId: _id, canRemember: _canRemember, ...base } = first;
-  let result: FormResult;
+  const acts = fields.some((field) => field.acts);
+  let result: PromptResult;
   try {
-    result = await askForm({ ...base, fields });
+    result = await prompter.ask({ ...base, kind: "form", acts, fields });
   } catch (error) {
     const message = messageOf(error);
-    return Promise.all(inquiries.map((inquiry) => inquiry.failPrompt(message)));
+    return Promise.all(decisions.map((decision) => decision.failPrompt(message)));
   }
-  if (result.type !== "answered" && hasChanged(inquiries)) return "changed";
-  if (result.type === "later") return inquiries.map(() => ({ type: "pending" }));
+  if (result.type !== "form" && hasChanged(decisions)) return "changed";
+  if (result.type === "later") return decisions.map(() => PENDING);
   if (result.type === "unanswered" && !signal.aborted) {
-    for (const inquiry of inquiries) inquiry.giveUp(result.reason);
+    for (const decision of decisions) decision.giveUp(result.reason);
     return "changed";
   }
-  if (result.type !== "answered") return cancelAll(inquiries, promptCause(result, signal));
+  if (result.type === "answered") {
+    const message = "the form has one answer for all of its questions";
+    return Promise.all(decisions.map((decision) => decision.failPrompt(message)));
+  }
+  if (result.type !== "form") return cancelAll(decisions, promptCause(result, signal));
   const { results, userName } = result;
   const by = userName === undefined ? {} : { userName };
   return Promise.all(
-    inquiries.map((inquiry) => {
-      const own = results.find(({ inquiryId }) => inquiryId === inquiry.id);
-      return own === undefined
-        ? inquiry.failPrompt("the form has no answer for this question")
-        : inquiry.accept({ ...by, ...own }, signal);
+    decisions.map(async (decision) => {
+      const own = results.find(({ inquiryId }) => inquiryId === decision.id);
+      if (own === undefined) {
+        return decision.failPrompt("the form has no answer for this question");
+      }
+      const accepted = await decision.accept({ ...by, ...own }, signal);
+      return accepted.type === "rerouted" ? decision.decide() : accepted;
     }),
   );
 }
 
-async function askOneByOne(inquiries: readonly Inquiry[]): Promise<readonly QuestionResult[]> {
-  const results: QuestionResult[] = [];
-  for (const [index, inquiry] of inquiries.entries()) {
-    const result = await inquiry.answer();
-    results.push(result);
+async function askOneByOne(decisions: readonly Decision[]): Promise<readonly Decided[]> {
+  const results: Decided[] = [];
+  for (const [index, decision] of decisions.entries()) {
+    const decided = await decision.decide();
+    results.push(decided);
     // The rest is asked with this one, later.
-    if (result.type === "pending")
-      return inquiries.map((_, position) => results[position] ?? result);
+    if (decided.type !== "decided") {
+      return decisions.map((_, position) => results[position] ?? decided);
+    }
+    const result = toResult(decision, decided);
     if (result.type === "unanswered") {
-      return [...results, ...(await closeAll(inquiries.slice(index + 1), result))];
+      return [...results, ...(await closeAll(decisions.slice(index + 1), result))];
     }
   }
   return results;
@@ -291,16 +295,14 @@ async function askOneByOne(inquiries: readonly Inquiry[]): Promise<readonly Ques
 
 /** One unanswered question ends the call, so the others are closed for the same reason. */
 function closeAll(
-  inquiries: readonly Inquiry[],
+  decisions: readonly Decision[],
   { reason, content }: Unanswered,
-): Promise<readonly QuestionResult[]> {
-  if (reason === "user" || reason === "interrupted") return cancelAll(inquiries, reason);
-  return Promise.all(inquiries.map((inquiry) => inquiry.refuse(reason, content)));
+): Promise<readonly Decided[]> {
+  if (reason === "user" || reason === "interrupted") return cancelAll(decisions, reason);
+  const known = typeof reason === "string" ? reason : "interrupted";
+  return Promise.all(decisions.map((decision) => decision.refuse(known, content)));
 }
 
-function cancelAll(
-  inquiries: readonly Inquiry[],
-  cause: StopCause,
-): Promise<readonly QuestionResult[]> {
-  return Promise.all(inquiries.map((inquiry) => inquiry.cancel(cause)));
+function cancelAll(decisions: readonly Decision[], cause: StopCause): Promise<readonly Decided[]> {
+  return Promise.all(decisions.map((decision) => decision.cancel(cause)));
 }

@@ -1,5 +1,5 @@
 /** The answers that a call gets for its questions, on the way to its next attempt. Secrets live only here. */
-import type { InquiryResponse } from "../conversation/index.ts";
+import type { InquiryRequest, InquiryResponse } from "../conversation/index.ts";
 import type { AttemptRequest, ModelReply } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
@@ -15,6 +15,14 @@ export interface GivenAnswer {
   readonly reply?: ModelReply;
   /** Set if a model said no. */
   readonly decline?: Decline;
+  /** As it is on record. */
+  readonly recorded: AnsweredInquiry;
+}
+
+/** A question with its answer, as they are on record. */
+export interface AnsweredInquiry {
+  readonly request: InquiryRequest;
+  readonly response: InquiryResponse;
 }
 
 /** A model's no, which the model that made the call should not take for the user's. */
@@ -63,14 +71,27 @@ export class GivenAnswers {
   }
 
   /** An answer from the record. Secrets are not on it. */
-  restore(question: Question, response: RecordedAnswer): void {
+  restore(question: Question, recorded: AnsweredInquiry): void {
+    const { response } = recorded;
+    if (response.outcome !== "answered") return;
     const { answer, note, answeredBy } = response;
-    const given = note === undefined ? { answer } : { answer, note };
     this.add(question, {
-      ...given,
+      answer,
+      ...(note !== undefined && { note }),
       isAutomatic: answeredBy?.kind !== "user",
       ...declineOf(question, response),
+      recorded,
     });
+  }
+
+  /** The questions with their answers, as they are on record. */
+  get recorded(): readonly AnsweredInquiry[] {
+    return [...this.#answers.values()].map(({ recorded }) => recorded);
+  }
+
+  /** The latest answer to this question. */
+  find({ id }: Pick<Question, "id">): AnsweredInquiry | undefined {
+    return this.#answers.get(id)?.recorded;
   }
 
   /** A result of the tool, with a note on each question that a model has answered with no. */
@@ -82,7 +103,10 @@ export class GivenAnswers {
     return this.#automatic.get(id) ?? 0;
   }
 
-  toRequest(): Pick<AttemptRequest, "answers" | "secretAnswers" | "notes" | "replies"> {
+  toRequest(): Pick<
+    AttemptRequest,
+    "answers" | "secretAnswers" | "notes" | "bindings" | "replies"
+  > {
     const entries = [...this.#answers];
     const replies = entries.flatMap(([id, { reply }]) =>
       reply === undefined ? [] : [[id, reply] as const],
@@ -94,6 +118,11 @@ export class GivenAnswers {
       ),
       notes: Object.fromEntries(
         entries.flatMap(([id, { note }]) => (note === undefined ? [] : [[id, note]])),
+      ),
+      bindings: Object.fromEntries(
+        entries.flatMap(([id, { question }]) =>
+          question.binding === undefined ? [] : [[id, question.binding]],
+        ),
       ),
       ...(replies.length > 0 && { replies: Object.fromEntries(replies) }),
     };

@@ -4,18 +4,17 @@ export { closeCall, closeTurn } from "./closing.ts";
 export { type DataValidator, type Done, type InvalidData, isBesideReply } from "./data.ts";
 export { guardObserver } from "./observer.ts";
 export {
+  type AnsweredForm,
+  type AnsweredPrompt,
   type AnswerSource,
   type CallableTool,
   type CallToDecide,
+  type DecisionRequest,
+  type DecisionToGive,
   type DeliveryRequest,
-  type AnsweredPrompt,
-  type DeliveryResult,
+  type DoubtRequest,
   type FormRequest,
-  type FormResult,
   type Given,
-  type GivenBy,
-  type GivenDelivery,
-  type GivenPermission,
   type GivenReply,
   type InterruptChoice,
   type InterruptMenu,
@@ -25,13 +24,12 @@ export {
   type NoAnswerReason,
   type Observer,
   type PermissionRequest,
-  type PermissionResult,
-  type PromptBase,
   type Prompter,
   type PromptRequest,
   type PromptResult,
+  type QuestionRequest,
+  type RequestBase,
   type Toolbox,
-  type ToolOrigin,
   type TurnUpdate,
 } from "./ports.ts";
 export { CLOSING_MS, defaultLabel, guardPrompter, noPrompter } from "./prompts.ts";
@@ -42,14 +40,6 @@ export { type DetachedDenial, TurnState } from "./memory.ts";
 export { createJournal, lastTurn } from "./journal.ts";
 export type { TurnContext } from "./context.ts";
 export { Turn, type TurnEnd, type TurnMessage, type TurnSetup } from "./turn.ts";
-export { RERUN_ANSWERS, rerunDecision, rerunQuestion } from "./delivery.ts";
-export {
-  failureIn,
-  isWithheld,
-  NO_ANSWER_IN_TIME,
-  OUTCOME_UNKNOWN,
-  withoutEditedArguments,
-  withoutNotes,
-} from "./model-texts.ts";
+export { OUTCOME_UNKNOWN } from "./model-texts.ts";
 export type { Summarizer } from "./summary.ts";
 export { type CompactionSetup, DEFAULT_COMPACTION } from "./window.ts";

@@ -1,4 +1,11 @@
 /** Everything the agent itself says to a model, mostly in place of a tool's own result. */
+import {
+  type CancellationReason,
+  cancellationTag,
+  type PermissionAction,
+  type PermissionDecision,
+  type ToolResult,
+} from "../conversation/index.ts";
 import type { Question } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
@@ -75,22 +82,49 @@ export function ranWithEditedArguments(args: JsonObject, content: string): strin
   );
 }
 
-/** What was delivered, of a call whose arguments the user may have edited. */
-export function withoutEditedArguments(content: string): string {
-  return content.replace(/^The user edited the arguments of this call before it ran\. .*\n\n/, "");
+/** What the model is told of a decision against a call or its result, as the record has it. */
+export function deniedText(event: PermissionDecision): ToolResult {
+  const { action, decidedBy, cause } = event;
+  const content = DENIED[action](event);
+  const isByPerson = decidedBy.kind !== "policy";
+  // The model is not to blame for what the user or the config decides.
+  const isError = action === "rerun" || (!isByPerson && cause !== "skipped");
+  return { content, isError };
 }
 
-/** The tool's own result, without what jp adds about edited arguments and about models that said no. */
-export function withoutNotes(content: string): string {
-  return withoutEditedArguments(content).replace(
-    /\n\n\[A secondary assistant \(\S+\), not the user, answered no to "[\s\S]*\]$/,
-    "",
+const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => string>> = {
+  run: ({ tool, decidedBy, cause, problem = "", reason = "" }) => {
+    if (decidedBy.kind === "remembered") return SKIPPED_BY_MEMORY;
+    if (decidedBy.kind !== "policy") return reason === "" ? SKIPPED : skippedBecause(reason);
+    if (cause === "timed_out") return permissionTimedOut(tool);
+    if (cause === "unavailable") return noOneToPermit(tool);
+    if (cause === "prompt_failed") return promptFailed("Permission", problem);
+    return cause === "subject_unstable" ? keepsChanging(tool) : SKIPPED_BY_CONFIG;
+  },
+  deliver: ({ decidedBy, cause, problem = "" }) => {
+    if (decidedBy.kind !== "policy") return cause === "closed" ? DELIVERY_CANCELLED : DELIVERY_SKIPPED;
+    if (cause === "timed_out") return DELIVERY_TIMED_OUT;
+    return cause === "prompt_failed" ? promptFailed("Delivery", problem) : DELIVERY_SKIPPED_BY_CONFIG;
+  },
+  rerun: ({ decidedBy, cause }) =>
+    decidedBy.kind === "policy" || cause === "closed" ? OUTCOME_UNKNOWN : SKIPPED_IN_DOUBT,
+};
+
+/** What the model is told of a question that has no answer, as the record has it. */
+export function cancelledText(tool: string, reason: CancellationReason): ToolResult {
+  if (reason === "user") return { content: INPUT_CANCELLED, isError: false };
+  if (reason === "interrupted") return { content: INTERRUPTED_AT_QUESTION, isError: true };
+  const content =
+    reason === "timed_out" ? timedOut(tool) : questionCancelled(tool, cancellationTag(reason));
+  return { content, isError: true };
+}
+
+/** For a call about which nothing that was decided counts for long enough. */
+export function keepsChanging(tool: string): string {
+  return (
+    `Tool '${tool}' was not run: what the user approved had changed each time before it could run. ` +
+    "Do not retry this tool call in this turn."
   );
-}
-
-/** The user said no to the delivery, and did not only close the prompt. */
-export function isWithheld(content: string): boolean {
-  return content === DELIVERY_SKIPPED;
 }
 
 export function stoppedWithMessage(message: string): string {
@@ -118,9 +152,6 @@ export function noOneToPermit(tool: string): string {
     "Do not retry this tool call in this turn; continue without it or explain what is missing."
   );
 }
-
-/** Why a permission or a delivery was denied, on the record. */
-export const NO_ANSWER_IN_TIME = "No one answered in time.";
 
 export function permissionTimedOut(tool: string): string {
   return (
@@ -189,25 +220,6 @@ export function promptFailed(
   message: string,
 ): string {
   return `${what} prompt failed: ${message}`;
-}
-
-/** What failed, and why, if that is what the result of a call says. */
-export interface Failure {
-  readonly what: "prompt" | "inquiry";
-  readonly message: string;
-  /** The text of the question that a model could not answer. */
-  readonly question?: string;
-}
-
-/** Why a call failed, if it was because of a question that could not be asked. */
-export function failureIn(content: string): Failure | undefined {
-  const prompt = /^(?:Permission|Question|Delivery) prompt failed: (.*)$/s.exec(content)?.[1];
-  if (prompt !== undefined) return { what: "prompt", message: prompt };
-  const inquiry =
-    /^The tool '.*' asked a follow-up question \("(.*)"\) that .* Error: (.*)\. You may retry the tool call or end the turn\.$/s;
-  const [, question, message] = inquiry.exec(content) ?? [];
-  if (question === undefined || message === undefined) return undefined;
-  return { what: "inquiry", message, question };
 }
 
 export function inquiryFailed(tool: string, question: Question, problem: string): string {

@@ -14,7 +14,7 @@ import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../answer-model/index.ts";
 import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
 import type { InquiryQuestion, InquirySource, Question, ToolOrigin } from "../tool/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import type { JsonObject } from "../util/index.ts";
 
 /**
  * Reaches a person: on a terminal, a web page, in a chat. jp asks one thing at a time.

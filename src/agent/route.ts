@@ -46,7 +46,6 @@ interface AnyRouteInput {
 }
 
 export interface QuestionRouteInput extends AnyRouteInput {
-  readonly kind?: "question";
   /** With the configured `exclusive` applied. */
   readonly question: Question;
   /** A prompt for a model: no person is asked, and the `detached` settings do not apply. */
@@ -172,7 +171,10 @@ export function routeOf(
     return decideRoute({ ...common, kind: asked.kind, settings: asked.tool.settings });
   }
   const { kind, tool } = asked;
-  return decideRoute({ ...common, kind, settings: tool.settings, remembered });
+  // Whoever has to edit the arguments is asked each time.
+  const isReused = kind === "permission" && tool.settings.run === "ask";
+  const reused = isReused ? remembered : undefined;
+  return decideRoute({ ...common, kind, settings: tool.settings, remembered: reused });
 }
 
 /** As an `AnswerSource` is told of it. */
@@ -194,9 +196,7 @@ function toGive(asked: Asked): DecisionToGive {
 }
 
 export function decideRoute(input: RouteInput): Route {
-  return input.kind === undefined || input.kind === "question"
-    ? routeQuestion(input)
-    : routeCall(input);
+  return "question" in input ? routeQuestion(input) : routeCall(input);
 }
 
 /** A policy decides where the config leaves nothing to ask, and where there is no one to ask. */

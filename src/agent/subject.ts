@@ -29,7 +29,7 @@ export async function describeCall(
 /** The digest of what is decided about a call, and where its tool comes from, unless it is gone. */
 export async function describeDecision(
   context: Pick<TurnContext, "journal">,
-  asked: Omit<AskedCall, "signal">,
+  asked: AskedCall,
 ): Promise<{ readonly subject: SubjectDigest; readonly source: ToolSource | undefined }> {
   const { id: toolCallId, name: tool } = asked.progress.request;
   if (asked.kind === "delivery") {

@@ -10,7 +10,7 @@ import {
   lastTurnOf,
   type OfferedAnswer,
   type SecretAnswer,
-  subjectOf,
+  waitingKey,
 } from "../conversation/index.ts";
 import type { AnswerResult, ConversationWriter } from "../storage/index.ts";
 import type { Journal, Observer } from "./ports.ts";
@@ -93,21 +93,21 @@ export class WaitingList {
   #listenForSecrets: (() => Promise<Disposable> | undefined) | undefined;
   #isClosed = false;
 
-  /** The same item for the same subject, as long as it waits. It may have been answered elsewhere already. */
-  open(subject: string): WaitingItem {
-    const open = this.#items.get(subject);
+  /** The same item for the same key, as long as it waits. It may have been answered elsewhere already. */
+  open(key: string): WaitingItem {
+    const open = this.#items.get(key);
     if (open !== undefined) return open;
     const item = new WaitingItem(() => {
-      if (this.#items.get(subject) === item) this.#items.delete(subject);
+      if (this.#items.get(key) === item) this.#items.delete(key);
     });
-    this.#items.set(subject, item);
+    this.#items.set(key, item);
     return item;
   }
 
   /** Calls read from the record know of every answer on it, so those need not be kept for them. */
   forgetAnswered(): void {
-    for (const [subject, item] of this.#items) {
-      if (item.signal.aborted) this.#items.delete(subject);
+    for (const [key, item] of this.#items) {
+      if (item.signal.aborted) this.#items.delete(key);
     }
   }
 
@@ -132,14 +132,14 @@ export class WaitingList {
     { journal, observer }: Recording,
   ): Promise<AnswerResult | undefined> {
     const { event, secret } = offered;
-    const subject = subjectOf(event);
+    const key = waitingKey(event);
     while (!this.#isClosed) {
       const judged = judgeAnswer(lastTurnOf(journal.stream.entries), offered, true);
       if (judged.type !== "fits") return judged;
-      const item = secret === undefined ? this.open(subject) : this.#items.get(subject);
+      const item = secret === undefined ? this.open(key) : this.#items.get(key);
       if (item === undefined) return undefined; // No one here could pass the secret on.
       if (item.isTaken) {
-        if (item.isClosed) this.#items.delete(subject); // The same was asked again.
+        if (item.isClosed) this.#items.delete(key); // The same was asked again.
         else await item.closed;
         continue;
       }

@@ -2,21 +2,21 @@
 import type {
   AnsweredPrompt,
   DeliveryRequest,
-  DeliveryResult,
+  DoubtRequest,
   FormRequest,
-  FormResult,
   InterruptChoice,
   InterruptMenu,
   InterruptRequest,
+  NoAnswer,
   NoAnswerReason,
   PermissionRequest,
-  PermissionResult,
   Prompter,
   PromptRequest,
   PromptResult,
+  QuestionRequest,
 } from "../agent/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
-import { abortable } from "../util/index.ts";
+import { abortable, assertNever, type JsonObject } from "../util/index.ts";
 
 /** An answer, a cancelled question, one that is left for later, or one that no one answers. */
 export type ScriptedAnswer =
@@ -28,13 +28,38 @@ export type ScriptedAnswer =
 /** One answer per field, or a cancelled form. */
 export type ScriptedForm = readonly ScriptedAnswer[] | { readonly isCancelled: true };
 
+/** A yes or no to a permission, or none. */
+export type ScriptedPermission =
+  | {
+      readonly type: "run";
+      readonly isRemembered?: boolean;
+      /** Run it with these instead. */
+      readonly arguments?: JsonObject;
+      readonly userName?: string;
+    }
+  | {
+      readonly type: "skip";
+      readonly isRemembered?: boolean;
+      readonly reason?: string;
+      readonly userName?: string;
+    }
+  | NoAnswer;
+
+/** A yes or no to the delivery of a result, or none. */
+export type ScriptedDelivery =
+  /** `content`: what the model sees instead. */
+  | { readonly type: "deliver"; readonly content?: string; readonly userName?: string }
+  | { readonly type: "withhold"; readonly userName?: string }
+  | NoAnswer;
+
 /** The script for each kind of request. */
 export interface PrompterScript {
-  readonly answers?: Script<PromptRequest, ScriptedAnswer>;
+  /** Also for calls in doubt. */
+  readonly answers?: Script<QuestionRequest | DoubtRequest, ScriptedAnswer>;
   /** Without it, `answers` answers the fields of a form one by one. */
   readonly forms?: Script<FormRequest, ScriptedForm>;
-  readonly permissions?: Script<PermissionRequest, PermissionResult>;
-  readonly deliveries?: Script<DeliveryRequest, DeliveryResult>;
+  readonly permissions?: Script<PermissionRequest, ScriptedPermission>;
+  readonly deliveries?: Script<DeliveryRequest, ScriptedDelivery>;
   readonly choices?: Script<InterruptRequest, InterruptChoice>;
 }
 
@@ -71,8 +96,9 @@ export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
 /** Answers from a script. Throws if the script has no answer. */
 export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly channel: string;
+  readonly showsForms = true;
   /** Everything that was asked, in order, without requests that were aborted before. */
-  readonly questions: PromptRequest[] = [];
+  readonly questions: (QuestionRequest | DoubtRequest)[] = [];
   readonly forms: FormRequest[] = [];
   readonly permissions: PermissionRequest[] = [];
   readonly deliveries: DeliveryRequest[] = [];
@@ -97,8 +123,25 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   }
 
   async ask(request: PromptRequest): Promise<PromptResult> {
-    const { inquiryId, question, signal } = request;
+    const { inquiryId, signal } = request;
     if (signal.aborted) return { type: "interrupted", inquiryId };
+    switch (request.kind) {
+      case "question":
+      case "in_doubt":
+        return this.#answer(request);
+      case "form":
+        return this.#fillIn(request);
+      case "permission":
+        return this.#permit(request);
+      case "delivery":
+        return this.#deliver(request);
+      default:
+        return assertNever(request);
+    }
+  }
+
+  async #answer(request: QuestionRequest | DoubtRequest): Promise<PromptResult> {
+    const { inquiryId, question } = request;
     const position = this.questions.push(request) - 1;
     const result = await takeNext(this.#script.answers, request, {
       position,
@@ -108,9 +151,8 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   }
 
   /** Cancelled, left for later or unanswered if one of its fields is. */
-  async askForm(request: FormRequest): Promise<FormResult> {
-    const { fields, signal } = request;
-    if (signal.aborted) return { type: "interrupted" };
+  async #fillIn(request: FormRequest): Promise<PromptResult> {
+    const { fields, signal, inquiryId } = request;
     const position = this.forms.push(request) - 1;
     const results =
       this.#script.forms === undefined
@@ -118,32 +160,39 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
         : await this.#fillInForm(request, position);
     const isAnswered =
       results.length === fields.length && results.every(({ type }) => type === "answered");
-    if (isAnswered) return { type: "answered", results };
-    if (signal.aborted) return { type: "interrupted" };
+    if (isAnswered) return { type: "form", inquiryId, results };
+    if (signal.aborted) return { type: "interrupted", inquiryId };
     const closed = results.find(({ type }) => type === "later" || type === "unanswered");
-    if (closed === undefined || closed.type === "answered") return { type: "cancelled" };
-    const { inquiryId: _inquiryId, ...noAnswer } = closed;
-    return noAnswer;
+    return closed === undefined ? { type: "cancelled", inquiryId } : { ...closed, inquiryId };
   }
 
-  async askPermission(request: PermissionRequest): Promise<PermissionResult> {
-    if (request.signal.aborted) return { type: "interrupted" };
+  async #permit(request: PermissionRequest): Promise<PromptResult> {
+    const { inquiryId } = request;
     const position = this.permissions.push(request) - 1;
     const expected = { position, what: `permission for ${request.tool}` };
     const result = await takeNext(this.#script.permissions, request, expected);
-    if (result?.type === "run" && result.arguments !== undefined) {
-      const problem = await request.check(result.arguments);
+    if (result === undefined) return { type: "interrupted", inquiryId };
+    if (result.type === "run") {
+      const { type: _, ...given } = result;
+      const problem = given.arguments && (await request.check?.(given.arguments));
       if (problem !== undefined)
         throw new Error(`The arguments in the script are invalid: ${problem}`);
+      return { inquiryId, type: "answered", answer: true, ...given };
     }
-    return result ?? { type: "interrupted" };
+    if (result.type !== "skip") return { inquiryId, ...result };
+    const { type: _, reason: note, ...given } = result;
+    return { inquiryId, type: "answered", answer: false, ...given, ...(note && { note }) };
   }
 
-  async askDelivery(request: DeliveryRequest): Promise<DeliveryResult> {
-    if (request.signal.aborted) return { type: "interrupted" };
+  async #deliver(request: DeliveryRequest): Promise<PromptResult> {
+    const { inquiryId } = request;
     const position = this.deliveries.push(request) - 1;
     const expected = { position, what: `delivery decision for ${request.tool}` };
-    return (await takeNext(this.#script.deliveries, request, expected)) ?? { type: "interrupted" };
+    const result = await takeNext(this.#script.deliveries, request, expected);
+    if (result === undefined) return { type: "interrupted", inquiryId };
+    if (result.type !== "deliver" && result.type !== "withhold") return { inquiryId, ...result };
+    const { type, ...given } = result;
+    return { inquiryId, type: "answered", answer: type === "deliver", ...given };
   }
 
   async choose(request: InterruptRequest): Promise<InterruptChoice> {
