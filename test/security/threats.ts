@@ -514,6 +514,15 @@ const files: Area = {
         "It says that the file tools read without asking and show every change first, and that the " +
         "choice is about other tools.",
     },
+    {
+      id: "T-FILE-7",
+      threat:
+        "A file is changed, replaced, or swapped for a link while jp waits for an answer, and the yes " +
+        "to what was shown changes or deletes something else.",
+      defence:
+        "Each question is bound to the real file, its content and the change. If any of them differs " +
+        "when the answer arrives, also in another process, jp asks again and shows the new change.",
+    },
   ],
 };
 
