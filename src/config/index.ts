@@ -79,7 +79,7 @@ export {
   recordConfig,
   type RecordedConfig,
 } from "./recorded-config.ts";
-export type { CommandConfig } from "./schema/command.ts";
+export { type CommandConfig, splitWords } from "./schema/command.ts";
 export { configJsonSchema, type PartialConfig } from "./schema/config-schema.ts";
 export type {
   ParameterConfig,

@@ -4,7 +4,7 @@
  */
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { type Json, sha256, systemErrorCode } from "../util/index.ts";
+import { type JsonObject, sha256, systemErrorCode } from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
 export const MAX_DIGESTED_BYTES = 1024 * 1024;
@@ -13,7 +13,7 @@ export const MAX_DIGESTED_BYTES = 1024 * 1024;
  * Describes the regular file at a path without links, whose status is known. Never throws: what cannot be read is
  * described as such.
  */
-export async function identifyContent(file: string, stats: BigIntStats): Promise<Json> {
+export async function identifyContent(file: string, stats: BigIntStats): Promise<JsonObject> {
   if (stats.size > MAX_DIGESTED_BYTES) return identifyByTime(stats);
   try {
     // Something else may have taken its place: a link, or a pipe without a writer, which would block.

@@ -42,7 +42,11 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
     conversation: { tools: options.toolConfig ?? {} },
   });
   const shipped = [
-    ...tools.map((tool): ShippedTool => ({ tool, config: ownConfig(tool, given) })),
+    ...tools.map((tool): ShippedTool => ({
+      tool,
+      config: ownConfig(tool, given),
+      isOwn: true,
+    })),
     ...(askUser ? [createAskUser()] : []),
     ...(tellUser ? [createTellUser()] : []),
   ];

@@ -578,6 +578,15 @@ const others: Area = {
         "user's home under sudo.",
     },
     {
+      id: "T-PROG-3",
+      threat:
+        "A script, its program or a file that its command names is changed, or swapped for a link, " +
+        "after the user has approved a call and before it runs.",
+      defence:
+        "A local tool is described by the content of its program and of the files that its command " +
+        "names, read again for each call. `subject_ignore` leaves out files by the path as written.",
+    },
+    {
       id: "T-COMPAT-1",
       threat:
         "The Rust original opens one of our conversations, does not understand its config, and " +
