@@ -21,7 +21,7 @@ export async function identifyContent(file: string, stats: BigIntStats): Promise
     await using handle = await open(file, constants.O_RDONLY | noFollow | nonBlocking);
     const now = await handle.stat({ bigint: true });
     if (!now.isFile()) return { unreadable: "not a regular file" };
-    const bytes = now.size > MAX_DIGESTED_BYTES ? undefined : await readUpToLimit(handle);
+    const bytes = now.size > MAX_DIGESTED_BYTES ? undefined : await readUpToLimit(handle, now.size);
     return bytes === undefined ? identifyByTime(now) : { sha256: sha256(bytes) };
   } catch (error) {
     return { ...identifyByTime(stats), unreadable: systemErrorCode(error) ?? "unknown" };
@@ -37,11 +37,12 @@ export function identifyByTime({ size, mtimeNs }: BigIntStats): { size: number; 
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
 /** Undefined if it is longer than its status says: files of `/proc` are, and others while they are written. */
-async function readUpToLimit(handle: FileHandle): Promise<Buffer | undefined> {
+async function readUpToLimit(handle: FileHandle, size: bigint): Promise<Buffer | undefined> {
+  const chunkBytes = Math.min(MAX_CHUNK_BYTES, Number(size) + 1);
   const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES));
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes));
     if (bytesRead === 0) return Buffer.concat(chunks);
     chunks.push(buffer.subarray(0, bytesRead));
     length += bytesRead;
@@ -49,4 +50,4 @@ async function readUpToLimit(handle: FileHandle): Promise<Buffer | undefined> {
   }
 }
 
-const CHUNK_BYTES = 256 * 1024;
+const MAX_CHUNK_BYTES = 256 * 1024;

@@ -671,7 +671,7 @@ const attached: Area = {
 };
 
 const servers: Area = {
-  title: "MCP servers that hang or flood jp",
+  title: "MCP servers that hang, flood or deceive jp",
   threats: [
     {
       id: "T-MCP-1",
@@ -688,6 +688,21 @@ const servers: Area = {
       defence:
         "Each has a limit. jp drops progress beyond it, reopens a stream at most every half " +
         "second, and closes the connection for anything else. Memory does not grow with the flood.",
+    },
+    {
+      id: "T-MCP-3",
+      threat:
+        "A server changes the description, schema or hints of a tool after the user has approved a call.",
+      defence:
+        "A tool is described by its definition as the server lists it right now, along with the " +
+        "server's command or address.",
+    },
+    {
+      id: "T-MCP-4",
+      threat: "A server offers a tool with the name of another server's, to get its calls.",
+      defence:
+        "Two tools of the same name fail the turn, unless config says whose tool has the name. " +
+        "Within a turn, a name stays with the server that had it first.",
     },
   ],
 };
