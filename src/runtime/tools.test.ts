@@ -64,6 +64,10 @@ test.each([
   },
 );
 
+async function sourceOf(toolbox: Toolbox, name: string) {
+  return (await toolbox.find(name, signal))?.describeSource();
+}
+
 test("a tool says where it comes from: jp, the program, or a command", async () => {
   const tool = defineTool({ name: "moon", description: "", parameters: {}, run: () => "full" });
   const own = createOwnToolbox({ tools: [tool], askUser: true });
@@ -77,8 +81,6 @@ test("a tool says where it comes from: jp, the program, or a command", async () 
     },
   });
   await using tools = openTools(machine, mergeConfig(shippedConfig().builtins, config));
-  const sourceOf = async (toolbox: Toolbox, name: string) =>
-    (await toolbox.find(name, signal))?.describeSource();
   expect([
     await sourceOf(own, "moon"),
     await sourceOf(own, "ask_user"),

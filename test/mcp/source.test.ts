@@ -2,10 +2,10 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
+import { changedParts } from "../../src/executor/changed-parts.fixture.ts";
 import type { RunnableTool } from "../../src/executor/index.ts";
 import type { ServerLink } from "../../src/mcp/index.ts";
-import type { ToolSource } from "../../src/tool/index.ts";
-import { canonicalJson, type Json, type JsonObject } from "../../src/util/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { createTool } from "./attempted-call.ts";
 import { ScriptedTransport } from "./scripted-server.ts";
@@ -56,14 +56,6 @@ async function scene(
       transport.onmessage?.({ jsonrpc: "2.0", method } as JSONRPCMessage);
     },
   };
-}
-
-/** The parts of a source that differ from those of another one. */
-function changedParts(before: ToolSource, after: ToolSource): readonly string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof ToolSource>;
-  const text = (source: ToolSource, key: keyof ToolSource) =>
-    canonicalJson((source[key] ?? null) as Json);
-  return [...keys].filter((key) => text(before, key) !== text(after, key));
 }
 
 test("a tool of a server is described by its server, its own name there, and its definition", async () => {

@@ -15,7 +15,8 @@ import { counters } from "../../../test/security/threats.ts";
 import type { CommandConfig } from "../../config/index.ts";
 import { temporaryFolder } from "../../storage/temporary-workspace.fixture.ts";
 import type { ToolSource } from "../../tool/index.ts";
-import { canonicalJson, type Json, sha256 } from "../../util/index.ts";
+import { sha256 } from "../../util/index.ts";
+import { changedParts } from "../changed-parts.fixture.ts";
 import { describeLocalSource } from "./local-source.ts";
 
 interface Scene {
@@ -61,14 +62,6 @@ const shell = (program: string, ...args: string[]): CommandConfig => ({
   args,
   shell: true,
 });
-
-/** The parts of a source that differ from those of another one. */
-function changedParts(before: ToolSource, after: ToolSource): readonly string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof ToolSource>;
-  const text = (source: ToolSource, key: keyof ToolSource) =>
-    canonicalJson((source[key] ?? null) as Json);
-  return [...keys].filter((key) => text(before, key) !== text(after, key));
-}
 
 test("a local tool is described by its command, its program, and the files that its words name", async () => {
   const { root, write, source } = scene();
