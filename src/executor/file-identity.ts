@@ -7,7 +7,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { type JsonObject, sha256, systemErrorCode } from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
-export const MAX_DIGESTED_BYTES = 1024 * 1024;
+const MAX_DIGESTED_BYTES = 1024 * 1024;
 
 /**
  * Describes the regular file at a path without links, whose status is known. Never throws: what cannot be read is
