@@ -1,9 +1,12 @@
 /** Runs each program of `examples/` as from a clone, and checks its output. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { type AttemptResult, createLocalExecutor } from "../src/executor/index.ts";
+import { temporaryFolder } from "../src/storage/temporary-workspace.fixture.ts";
 import { call, permission, question, request, result, turnStart } from "./cli/records.ts";
 import {
   CHAT_BOT,
@@ -21,6 +24,14 @@ const USAGE = {
   type: "token_usage",
   model: "example/small",
   usage: { input: 1, cachedInput: 0, cacheWrites: 0, output: 1, reasoning: 0 },
+};
+const CLEAR = {
+  call: {},
+  arguments: { path: "tmp.log" },
+  answers: {},
+  secretAnswers: [],
+  notes: {},
+  signal: new AbortController().signal,
 };
 const BY_POLICY = { kind: "policy", key: "conversation.tools.deploy.run" };
 
@@ -49,6 +60,40 @@ describe("the examples", () => {
     expect(await run("form-tool.ts")).toEqual(
       printed(lines("Forms: 1", "mail! It is slow. (since Monday), copies: 1")),
     );
+  });
+
+  test("include a tool that asks again if the file has changed since", async () => {
+    const folder = temporaryFolder();
+    const file = path.join(folder, "tmp.log");
+    writeFileSync(file, "");
+    const script = path.join(EXAMPLES, "tools", "clear.py");
+    const settings = {
+      name: "clear",
+      source: { type: "local" },
+      command: { program: "python3", args: [script], shell: false },
+      options: {},
+    } as const;
+    const { attempt } = createLocalExecutor(settings, {
+      workspaceRoot: folder,
+      workspaceId: "",
+      conversationId: "",
+      variables: { PATH: process.env["PATH"] },
+    });
+    const answered = (asked: AttemptResult, clear: boolean) => {
+      const { binding = "" } = asked.type === "needs_input" ? asked.question : {};
+      return attempt({ ...CLEAR, answers: { clear }, bindings: { clear: binding } });
+    };
+    const first = await attempt(CLEAR);
+    writeFileSync(file, "important");
+    const again = await answered(first, true);
+    const kept = [await answered(first, false), readFileSync(file, "utf8")];
+    const cleared = [await answered(again, true), readFileSync(file, "utf8")];
+    expect([first, again, kept, cleared]).toMatchObject([
+      { type: "needs_input", question: { context: "0 bytes." } },
+      { type: "needs_input", question: { context: "9 bytes." } },
+      [{ type: "success", content: "tmp.log was kept.\n" }, "important"],
+      [{ type: "success", content: "tmp.log is empty.\n" }, ""],
+    ]);
   });
 
   test("include data that a schema checks", async () => {

@@ -141,6 +141,9 @@ function callableTool(tool: Tool | NamedExecutor, config: JsonObject): CallableT
     settings,
     ...(isIdempotent !== undefined && { isIdempotent }),
     executor: isBuiltin ? createBuiltinExecutor(tool, name) : tool.executor,
+    describeSource: async () => ({
+      origin: isBuiltin ? { type: "builtin" } : { type: "local", command: name },
+    }),
     description: {
       name,
       summary: "",

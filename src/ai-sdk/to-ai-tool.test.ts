@@ -75,6 +75,19 @@ function createForm(): Tool {
 }
 
 describe("a tool in the AI SDK's loop", () => {
+  test("gets the binding of its question with the answer", async () => {
+    const asking = createTool(async ({ version }, { ask }) => {
+      const question = booleanQuestion("sure", "Deploy now?", { binding: version });
+      return (await ask(question)) ? `${version} is live` : "left alone";
+    });
+    const { steps } = await generateText({
+      model: calling(),
+      tools: { deploy: toAiTool(asking, { ask: async () => true }) },
+      prompt,
+    });
+    expect(steps[0]?.toolResults).toMatchObject([{ output: "1.4 is live" }]);
+  });
+
   test("runs if it asks nothing", async () => {
     const { deploy, log } = createDeploy();
     const tools: ToolSet = { deploy: toAiTool(deploy) };
@@ -400,6 +413,25 @@ describe("a tool that is left to the client", () => {
     expect((await generateText({ model, tools, messages })).text).toBe("Done.");
     expect(lastResult(model.doGenerateCalls)).toEqual(output);
     expect(JSON.stringify(model.doGenerateCalls)).not.toContain("geheim");
+  });
+
+  test("is asked again if the answer was bound to something else", async () => {
+    const asking = createTool(async ({ version }, { ask }) => {
+      const question = booleanQuestion("sure", "Deploy now?", { binding: version });
+      return (await ask(question)) ? "live" : "left alone";
+    });
+    const step = (version: string, bindings?: Record<string, string>) =>
+      continueToolCall(asking, {
+        input: { version },
+        answers: { sure: true },
+        ...(bindings !== undefined && { bindings }),
+      });
+    const asked = { type: "question", questions: [{ id: "sure", binding: "1.4" }] };
+    expect([
+      await step("1.4"),
+      await step("1.4", { sure: "1.3" }),
+      await step("1.4", { sure: "1.4" }),
+    ]).toMatchObject([asked, asked, { type: "result", output: "live" }]);
   });
 
   test("is asked again about an answer that does not fit", async () => {

@@ -82,6 +82,8 @@ export interface ClientToolCall {
   readonly input: unknown;
   /** All answers so far, by question id. */
   readonly answers?: Readonly<Record<string, Json>>;
+  /** The `binding` of each question that was answered, by question id. Without it, such an answer does not count. */
+  readonly bindings?: Readonly<Record<string, string>>;
   readonly toolCallId?: string;
   readonly signal?: AbortSignal;
 }
@@ -167,12 +169,12 @@ export function toClientTool(tool: Tool): ClientAiTool {
  */
 export async function continueToolCall(
   tool: Tool,
-  { input, answers = {}, signal, toolCallId }: ClientToolCall,
+  { input, answers = {}, bindings = {}, signal, toolCallId }: ClientToolCall,
 ): Promise<ToolCallStep> {
   const parsed = await parseInput(tool, input);
   if (parsed.issues !== undefined) return { type: "error", message: describeIssues(parsed.issues) };
   const call = toCall(tool, parsed.value, { toolCallId, abortSignal: signal });
-  const result = await attempt({ ...call, answers });
+  const result = await attempt({ ...call, answers, bindings });
   switch (result.type) {
     case "needs_input":
       return { type: "question", questions: questionsOf(result) };
@@ -191,6 +193,7 @@ interface Call {
   readonly tool: Tool;
   readonly arguments: JsonObject;
   readonly answers: Readonly<Record<string, Json>>;
+  readonly bindings: Readonly<Record<string, string>>;
   readonly toolCallId?: string;
   readonly signal: AbortSignal;
 }
@@ -208,6 +211,7 @@ function toCall(
     tool,
     arguments: input,
     answers: {},
+    bindings: {},
     ...(toolCallId !== undefined && { toolCallId }),
     signal: abortSignal,
   };
@@ -225,7 +229,7 @@ async function finishCall(
   answer: (question: Question) => Promise<Json>,
 ): Promise<string> {
   let result = first;
-  let { answers } = call;
+  let { answers, bindings } = call;
   while (result.type === "needs_input") {
     for (const question of questionsOf(result)) {
       const given = await abortable(answer(question), call.signal);
@@ -233,9 +237,11 @@ async function finishCall(
       if (misfit !== undefined) {
         throw new JpError("invalid_answer", `The answer to "${question.text}": ${misfit}`);
       }
-      answers = { ...answers, [question.id]: given };
+      const { id, binding } = question;
+      answers = { ...answers, [id]: given };
+      if (binding !== undefined) bindings = { ...bindings, [id]: binding };
     }
-    result = await attempt({ ...call, answers });
+    result = await attempt({ ...call, answers, bindings });
   }
   if (result.type === "success") return result.content;
   throw result.type === "error" ? new Error(result.content) : call.signal.reason;

@@ -73,6 +73,7 @@ function tools(): fc.Arbitrary<unknown> {
     ),
     questions: fc.dictionary(word(), question(), { maxKeys: 2 }),
     options: fc.dictionary(word(), json(), { maxKeys: 2 }),
+    subject_ignore: fc.array(word(), { maxLength: 2 }),
   });
   return fc.record(
     { "*": some(shared), x: tool, fs_read_file: tool, "my.tool": tool },

@@ -78,7 +78,7 @@ export {
   recordConfig,
   type RecordedConfig,
 } from "./recorded-config.ts";
-export type { CommandConfig } from "./schema/command.ts";
+export { type CommandConfig, splitWords } from "./schema/command.ts";
 export { type PartialConfig } from "./schema/config-schema.ts";
 export { configJsonSchema } from "./config-json-schema.ts";
 export type {

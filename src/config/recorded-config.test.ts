@@ -56,6 +56,7 @@ describe("a new conversation", () => {
     ["a group", ofLocal({ group: "fs" })],
     ["what happens in a non-interactive run", ofLocal({ detached: { run: "deny" } })],
     ["a timeout", ofLocal({ timeout_secs: 3 })],
+    ["files that a tool writes itself", ofLocal({ subject_ignore: ["state.json"] })],
     ["a keyword of a JSON Schema", ofLocal({ parameters: { a: { minLength: 3 } } })],
     [
       "a keyword deep in a JSON Schema",

@@ -41,6 +41,8 @@ export interface ToolSettings {
   readonly cancellationResponse: string;
   /** Absent if the config does not say. */
   readonly isIdempotent?: boolean;
+  /** Files of a local tool that may change between a decision and the call, relative to the workspace. */
+  readonly subjectIgnore?: readonly string[];
   /** No limit if absent. */
   readonly timeoutMs?: number;
   readonly style: ToolStyle;
@@ -121,6 +123,7 @@ function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults):
       defaults.cancellation_response ??
       TOOL_DEFAULTS.cancellation_response,
     ...(tool.idempotent !== undefined && { isIdempotent: tool.idempotent }),
+    ...(tool.subject_ignore !== undefined && { subjectIgnore: tool.subject_ignore }),
     ...(timeout > 0 && { timeoutMs: timeout * 1000 }),
     style: resolveStyle(tool.style ?? {}, defaults.style ?? {}),
   };

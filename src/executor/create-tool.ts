@@ -5,6 +5,7 @@ import type { McpServers } from "../mcp/index.ts";
 import { JpError, type JsonObject } from "../util/index.ts";
 import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 import { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
+import { describeLocalSource } from "./local/local-source.ts";
 import { createMcpTool } from "./mcp/create-mcp-tool.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
@@ -26,13 +27,18 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
     case "local": {
       if (parts.local === undefined) throw new Error(`${settings.name} has no place to run`);
       const description = describe(settings, toParametersSchema(settings.parameters));
-      return { description, executor: createLocalExecutor(settings, parts.local) };
+      const { local } = parts;
+      return {
+        description,
+        executor: createLocalExecutor(settings, local),
+        describeSource: () => describeLocalSource(settings, local),
+      };
     }
     case "builtin": {
       const wanted = source.tool ?? settings.name;
       const shipped = parts.shipped.find(({ tool }) => tool.name === wanted);
       if (shipped === undefined) throw unknownBuiltinError(settings.name, wanted);
-      const { tool, isReadOnly = false } = shipped;
+      const { tool, isReadOnly = false, isOwn = false } = shipped;
       const schema =
         Object.keys(settings.parameters).length === 0
           ? tool.parameters
@@ -41,6 +47,10 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name),
+        describeSource: async () => ({
+          origin: { type: isOwn ? "program" : "builtin" },
+          ...(wanted !== settings.name && { identity: wanted }),
+        }),
         isIdempotent: isReadOnly || tool.isIdempotent === true,
       };
     }

@@ -13,6 +13,7 @@ export { createTellUser } from "./builtin/tell-user.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";
 export { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
 export { toRefusedQuestions } from "./mcp/mcp-executor.ts";
+export { describeAddress } from "./mcp/mcp-source.ts";
 export type {
   AttemptRequest,
   AttemptResult,

@@ -16,6 +16,7 @@ export type {
   ConnectionContext,
   RemoteTool,
   ResourceContent,
+  ServerAddress,
   ServerLink,
   ServerTransport,
   Variables,

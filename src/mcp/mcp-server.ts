@@ -27,7 +27,7 @@ import {
 } from "./mcp-error.ts";
 import { openConnection } from "./open-connection.ts";
 import type { InputRequest } from "./pending-calls.ts";
-import type { ConnectionContext, RemoteTool, ResourceContent } from "./port.ts";
+import type { ConnectionContext, RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
 import { truncateResult } from "./remote-tool.ts";
 import { type RequestEnd, ServerCall } from "./server-call.ts";
 
@@ -92,6 +92,10 @@ export class McpServer {
 
   get name(): string {
     return this.#settings.name;
+  }
+
+  get address(): ServerAddress {
+    return addressOf(this.#settings);
   }
 
   get isOptional(): boolean {
@@ -246,6 +250,11 @@ export class McpServer {
       (this.#restartsLeft === 0 ? "It will not be restarted." : next);
     return withLastLines(message, lastLines.slice(-LINES_FOR_MODEL));
   }
+}
+
+function addressOf(settings: McpServerSettings): ServerAddress {
+  if (settings.type === "http") return { type: "http", url: settings.url };
+  return { type: "stdio", command: settings.command, arguments: settings.arguments };
 }
 
 /** Only programs have a limit: reconnecting over HTTP starts nothing. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { McpServerSettings } from "../config/index.ts";
 import { settlesWithin } from "../util/index.ts";
-import type { RemoteTool, ResourceContent } from "./port.ts";
+import type { RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
 import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
 
@@ -55,6 +55,11 @@ export class McpServers implements AsyncDisposable {
   /** The names of the servers. */
   get names(): readonly string[] {
     return [...this.#servers.keys()];
+  }
+
+  /** Starts nothing. Undefined if no server has the name. */
+  findAddress(name: string): ServerAddress | undefined {
+    return this.#servers.get(name)?.address;
   }
 
   /** Whether a turn continues without the server if it is unavailable. */

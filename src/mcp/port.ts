@@ -9,9 +9,20 @@ export interface RemoteTool {
   readonly description?: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
+  /** The server's hints about it, as it gives them. */
+  readonly annotations?: JsonObject;
   /** The server says that it only reads, or that calling it twice does no more than calling it once. */
   readonly isIdempotent?: boolean;
 }
+
+/** What starts a server, or where it is, as the config has it. Without values of variables and headers. */
+export type ServerAddress =
+  | {
+      readonly type: "stdio";
+      readonly command: string;
+      readonly arguments: readonly string[];
+    }
+  | { readonly type: "http"; readonly url: string };
 
 /** The result of a call. */
 export interface CallResult {

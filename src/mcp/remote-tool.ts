@@ -49,12 +49,14 @@ function toRemoteTool({
   name,
   description,
   inputSchema,
-  annotations: { readOnlyHint = false, idempotentHint = false } = {},
+  annotations,
 }: ListToolsResult["tools"][number]): RemoteTool {
+  const { readOnlyHint = false, idempotentHint = false } = annotations ?? {};
   return {
     name,
     ...(description !== undefined && { description }),
     inputSchema: inputSchema as JsonObject, // Read from JSON.
+    ...(annotations !== undefined && { annotations: annotations as JsonObject }),
     ...((readOnlyHint || idempotentHint) && { isIdempotent: true }),
   };
 }

@@ -64,13 +64,15 @@ test("a command of the user's is resolved as the system would, from the given fo
     resolve("tool", [".", other].join(path.delimiter)),
     resolve("tool", [other, "."].join(path.delimiter)),
     resolve("./tool"),
+    resolve("tool", `/nowhere${path.delimiter}`),
     resolve("tool", ""),
     resolve("tool"),
   ]).toEqual([
     path.join(cwd, "tool"),
     path.join(other, "tool"),
     path.join(cwd, "tool"),
-    undefined,
+    path.join(cwd, "tool"),
+    path.join(cwd, "tool"),
     undefined,
   ]);
 });

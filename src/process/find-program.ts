@@ -23,15 +23,19 @@ export interface SearchPlaces {
   readonly searchPath: string | undefined;
 }
 
-/** The file that the system would run for a command of the user's, relative entries of `PATH` included. */
+/** Where the C library looks without a `PATH`. */
+const DEFAULT_PATH = "/bin:/usr/bin";
+
+/**
+ * The file that the system would run for a command of the user's, relative entries of `PATH` included. An empty entry is
+ * the current folder.
+ */
 export function resolveProgram(
   command: string,
-  { cwd, searchPath = "" }: SearchPlaces,
+  { cwd, searchPath = DEFAULT_PATH }: SearchPlaces,
 ): string | undefined {
   const path = process.getBuiltinModule("node:path");
-  const folders = command.includes(path.sep)
-    ? [""]
-    : searchPath.split(path.delimiter).filter((folder) => folder !== "");
+  const folders = command.includes(path.sep) ? [""] : searchPath.split(path.delimiter);
   return folders.map((folder) => path.resolve(cwd, folder, command)).find(isProgram);
 }
 

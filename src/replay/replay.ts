@@ -298,8 +298,9 @@ function withDefaults(args: JsonObject): JsonObject {
 /** The enabled tools, without starting a server or a program. None of them can run. */
 export function offlineToolbox({
   findOffline,
+  describeOffline,
   open,
-}: Pick<Tools, "findOffline" | "open">): Toolbox {
+}: Pick<Tools, "findOffline" | "describeOffline" | "open">): Toolbox {
   return {
     schemas: async () => [],
     find: async (name, signal) => {
@@ -307,7 +308,8 @@ export function offlineToolbox({
       if (found?.isEnabled !== true) return undefined;
       const isRemote = found.source.type === "mcp";
       const description = { name, summary: "", parameters: ANYTHING };
-      const tool = isRemote ? { description } : await open(name, signal);
+      const describeSource = async () => describeOffline(found);
+      const tool = isRemote ? { description, describeSource } : await open(name, signal);
       const { isIdempotent = "isIdempotent" in tool && tool.isIdempotent } = found;
       return { ...tool, executor: { attempt: cannotRun }, isIdempotent, settings: found };
     },

@@ -17,8 +17,8 @@ import {
   type SharedMcpServers,
 } from "../mcp/index.ts";
 import type { Tool } from "../tool/index.ts";
-import { JpError, type JsonObject } from "../util/index.ts";
-import { listServers, type OfferedTool } from "./server-tools.ts";
+import type { JsonObject } from "../util/index.ts";
+import { assertUniqueNames, listServers, type OfferedTool } from "./server-tools.ts";
 import { createToolbox, describeUnscoped, type OpenServers, unknownTool } from "./tools.ts";
 
 /** By tool, as `conversation.tools.<name>` in a config file. */
@@ -42,7 +42,11 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
     conversation: { tools: options.toolConfig ?? {} },
   });
   const shipped = [
-    ...tools.map((tool): ShippedTool => ({ tool, config: ownConfig(tool, given) })),
+    ...tools.map((tool): ShippedTool => ({
+      tool,
+      config: ownConfig(tool, given),
+      isOwn: true,
+    })),
     ...(askUser ? [createAskUser()] : []),
     ...(tellUser ? [createTellUser()] : []),
   ];
@@ -89,17 +93,16 @@ function resolveOffered(
   given: PartialConfig,
   isComplete: boolean,
 ): ReadonlyMap<string, ToolSettings> {
-  const byName = new Map<string, OfferedTool>();
-  for (const tool of offered) {
-    const other = byName.get(tool.name);
-    if (other !== undefined) throw nameClash(other, tool);
-    byName.set(tool.name, tool);
-  }
+  // Tools of servers come last, so at least the second of two has a server.
+  assertUniqueNames(offered, (_, { server }) => {
+    return `Set mcpServers.${server}.prefix, for example to "${server}_".`;
+  });
+  const names = offered.map(({ name }) => name);
   const { "*": _, ...own } = given.conversation?.tools ?? {};
-  const unknown = Object.keys(own).find((name) => !byName.has(name));
+  const unknown = Object.keys(own).find((name) => !names.includes(name));
   if (isComplete && unknown !== undefined) {
     const hint = "Its keys are the names of the turn's tools, or *.";
-    throw unknownTool([...byName.keys()], unknown, { where: `${unknown} in toolConfig`, hint });
+    throw unknownTool(names, unknown, { where: `${unknown} in toolConfig`, hint });
   }
   const defaults = offered.map(({ name, config, server }) => {
     // Nothing else would tell the model the rest of a server's description.
@@ -116,17 +119,6 @@ function resolveOffered(
 
 function toConfig(tools: readonly (readonly [string, PartialToolConfig])[]): PartialConfig {
   return { conversation: { tools: Object.fromEntries(tools) } };
-}
-
-function nameClash({ owner, name }: OfferedTool, other: OfferedTool): JpError {
-  if (owner === other.owner) {
-    return new JpError("tool_name_clash", `Two tools of ${owner} are named ${name}.`);
-  }
-  const message = `Two tools are named ${name}: one of ${owner}, and one of ${other.owner}.`;
-  return new JpError("tool_name_clash", message, {
-    // Tools of servers come last, so at least this one has a server.
-    hint: `Set mcpServers.${other.server}.prefix, for example to "${other.server}_".`,
-  });
 }
 
 /** For one turn, after which those that were opened for it are closed. Throws `config_invalid`. */

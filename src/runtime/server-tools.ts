@@ -10,6 +10,7 @@ import {
   type ToolSettings,
 } from "../config/index.ts";
 import type { McpServers } from "../mcp/index.ts";
+import { JpError } from "../util/index.ts";
 
 /** A tool as it is offered: its name, where it comes from, and its config without the program's. */
 export interface OfferedTool {
@@ -59,9 +60,29 @@ function toToolName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_LENGTH);
 }
 
+/** Throws `tool_name_clash`: one of two tools would get the calls of the other. The hint is for tools of two owners. */
+export function assertUniqueNames(
+  offered: readonly OfferedTool[],
+  hint: (first: OfferedTool, second: OfferedTool) => string,
+): void {
+  const byName = new Map<string, OfferedTool>();
+  for (const tool of offered) {
+    const { name, owner } = tool;
+    const other = byName.get(name);
+    if (other?.owner === owner) {
+      throw new JpError("tool_name_clash", `Two tools of ${owner} are named ${name}.`);
+    }
+    if (other !== undefined) {
+      const message = `Two tools are named ${name}: one of ${other.owner}, and one of ${owner}.`;
+      throw new JpError("tool_name_clash", message, { hint: hint(other, tool) });
+    }
+    byName.set(name, tool);
+  }
+}
+
 /**
  * The configured tools, and those of servers that offer all of theirs. A configured tool keeps its name, and stands for
- * the tool of the server that it names.
+ * the tool of the server that it names. Throws `tool_name_clash`.
  */
 export function withServerTools(
   config: PartialConfig,
@@ -76,6 +97,13 @@ function addOffered(config: PartialConfig, offered: readonly OfferedTool[]): Par
   const added = offered.filter(
     ({ name, config: { source } }) => tools[name] === undefined && !configured.has(source),
   );
+  assertUniqueNames(added, ({ name, config: first }, { server, config: second }) => {
+    const sources = `"${first.source}" or "${second.source}"`;
+    return (
+      `Set providers.mcp.${server}.all_tools to a prefix, for example "${server}_". Or choose one: ` +
+      `set conversation.tools.${name}.source to ${sources}.`
+    );
+  });
   const entries = added.map(({ name, config: own }): [string, PartialToolConfig] => [
     name,
     // Nothing else would tell the model the rest of a server's description.
@@ -86,7 +114,7 @@ function addOffered(config: PartialConfig, offered: readonly OfferedTool[]): Par
 
 /**
  * Applies `-t` and `-T` to the tools that servers offer, which only the servers know. Each tool that this switches on or
- * off becomes part of the config. Throws `unknown_tool`, `tool_locked`, and why a server is unavailable.
+ * off becomes part of the config. Throws `unknown_tool`, `tool_locked`, `tool_name_clash`, and why a server is unavailable.
  */
 export async function switchServerTools(
   config: PartialConfig,

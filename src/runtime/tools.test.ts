@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Toolbox } from "../agent/index.ts";
 import { mergeConfig, parseConfigOrThrow } from "../config/index.ts";
 import { defineTool } from "../tool/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
@@ -62,3 +63,48 @@ test.each([
     expect(found?.isIdempotent).toBe(expected);
   },
 );
+
+async function sourceOf(toolbox: Toolbox, name: string) {
+  return (await toolbox.find(name, signal))?.describeSource();
+}
+
+test("a tool says where it comes from: jp, the program, or a command", async () => {
+  const tool = defineTool({ name: "moon", description: "", parameters: {}, run: () => "full" });
+  const own = createOwnToolbox({ tools: [tool], askUser: true });
+  const config = parseConfigOrThrow("test", {
+    conversation: {
+      tools: {
+        fs_read_file: { enable: true },
+        read: { source: "builtin.fs_read_file" },
+        make: { source: "local", command: "make all" },
+      },
+    },
+  });
+  await using tools = openTools(machine, mergeConfig(shippedConfig().builtins, config));
+  expect([
+    await sourceOf(own, "moon"),
+    await sourceOf(own, "ask_user"),
+    await sourceOf(tools.toolbox, "fs_read_file"),
+    await sourceOf(tools.toolbox, "read"),
+    await sourceOf(tools.toolbox, "make"),
+  ]).toEqual([
+    { origin: { type: "program" } },
+    { origin: { type: "builtin" } },
+    { origin: { type: "builtin" } },
+    { origin: { type: "builtin" }, identity: "fs_read_file" },
+    expect.objectContaining({ origin: { type: "local", command: "make all" } }),
+  ]);
+});
+
+test("a tool of a server that is not asked has the part of its source that config says", () => {
+  const config = parseConfigOrThrow("test", {
+    providers: { mcp: { sky: { url: "https://me:geheim@sky.example/mcp?key=1" } } },
+    conversation: { tools: { look: { source: "mcp.sky.moon" } } },
+  });
+  const tools = openTools(machine, config);
+  const found = tools.findOffline("look");
+  expect(found && tools.describeOffline(found)).toEqual({
+    origin: { type: "mcp", server: "sky", tool: "moon", command: "https://sky.example/mcp" },
+    identity: { url: "https://me:geheim@sky.example/mcp?key=1" },
+  });
+});

@@ -10,6 +10,7 @@ import {
 import type { ConversationId } from "../conversation/index.ts";
 import {
   createTool,
+  describeAddress,
   type FindDescription,
   type RunnableTool,
   type ToolParts,
@@ -17,6 +18,7 @@ import {
 } from "../executor/index.ts";
 import { McpServers, type UnscopedQuestion } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
+import type { ToolSource } from "../tool/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { listServers, withServerTools } from "./server-tools.ts";
@@ -67,6 +69,8 @@ export interface Tools extends AsyncDisposable {
   readonly settings: ReadonlyMap<string, ToolSettings>;
   /** Starts nothing: takes a name that config does not have for a tool of a server that offers all of its tools. */
   findOffline(name: string): ToolSettings | undefined;
+  /** The source of a server's tool, as far as config has it. Starts nothing. */
+  describeOffline(tool: ToolSettings): ToolSource;
   /** Throws `unknown_tool`, and why a tool is unavailable. */
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
   /** The enabled ones. */
@@ -110,6 +114,11 @@ export function openTools(
     const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
     return withServerTools(config, [tool]).get(name);
   };
+  const describeOffline = ({ name, source }: ToolSettings): ToolSource => {
+    const server = source.type === "mcp" ? source.server : "";
+    const address = servers.findAddress(server) ?? { type: "http", url: "" };
+    return describeAddress(address, { server, tool: source.tool ?? name });
+  };
   const open = async (name: string, signal: AbortSignal) => {
     const all = settings.has(name) ? settings : await list(signal);
     return createTool(findTool(all, name), { ...sources, signal });
@@ -119,6 +128,7 @@ export function openTools(
       return known;
     },
     findOffline,
+    describeOffline,
     open,
     toolbox: createToolbox({ sources, list, onWarning }),
     [Symbol.asyncDispose]: async () => {

@@ -50,6 +50,24 @@ describe("a tool that is served as a program", () => {
     ]);
   });
 
+  test("gets the bindings of its questions, and asks again if one no longer holds", async () => {
+    const bound = defineTool({
+      name: "clear",
+      description: "",
+      parameters: {},
+      run: (_args, { ask }) => ask(booleanQuestion("sure", "Clear it?", { binding: "new" })),
+    });
+    const { signal } = new AbortController();
+    const answered = async (bindings: JsonObject) => {
+      const tool = { name: "clear", arguments: {}, answers: { sure: true }, bindings };
+      return outcomeToWire(await runCall(bound, JSON.stringify({ tool }), signal));
+    };
+    expect([await answered({ sure: "new" }), await answered({ sure: "old" })]).toMatchObject([
+      { type: "success", content: "true" },
+      { type: "needs_input", question: { id: "sure", binding: "new" } },
+    ]);
+  });
+
   test.each([null, { name: "report" }, { ...call, answers: {}, notes: { title: 1 } }])(
     "reports a document that is not a call as an error: %j",
     async (tool) => {

@@ -30,7 +30,8 @@ export async function runCall(tool: Tool, document: string, signal: AbortSignal)
     return await tool.execute({
       arguments: objectField(call, "arguments").value,
       answers: objectField(call, "answers").value,
-      notes: readNotes(call),
+      notes: readTexts(call, "notes"),
+      bindings: readTexts(call, "bindings"),
       signal,
       onProgress: (message) => stderr.write(`${message}\n`),
     });
@@ -41,9 +42,9 @@ export async function runCall(tool: Tool, document: string, signal: AbortSignal)
   }
 }
 
-/** Absent if the user added none. */
-function readNotes(call: Shape): Readonly<Record<string, string>> {
-  if (call.value["notes"] == null) return {};
-  const notes = objectField(call, "notes");
-  return Object.fromEntries(Object.keys(notes.value).map((id) => [id, stringField(notes, id)]));
+/** By question id. Absent if there are none. */
+function readTexts(call: Shape, key: "notes" | "bindings"): Readonly<Record<string, string>> {
+  if (call.value[key] == null) return {};
+  const texts = objectField(call, key);
+  return Object.fromEntries(Object.keys(texts.value).map((id) => [id, stringField(texts, id)]));
 }

@@ -141,6 +141,19 @@ describe("a tool that asks", () => {
     });
   });
 
+  test("fails with a binding that is too long to record, and says what to send instead", async () => {
+    const long = defineTool({
+      name: "long",
+      description: "",
+      parameters: {},
+      run: (_args, { ask }) => ask(textQuestion("x", "?", { binding: "é".repeat(513) })),
+    });
+    expect(await long.execute(call({}))).toMatchObject({
+      type: "error",
+      message: expect.stringMatching(/question\.binding.*longer than 1024 bytes. Send a digest/),
+    });
+  });
+
   test("gets the same arguments in every attempt, whatever it does to them", async () => {
     const greedy = defineTool<{ count: number }>({
       name: "greedy",
@@ -257,6 +270,54 @@ describe("a tool that asks several questions at once", () => {
       type: "error",
       message: 'askAll: two questions have the id "place"',
     });
+  });
+});
+
+describe("an answer to a question with a binding", () => {
+  const asking = defineTool<{ readonly state: string }>({
+    name: "asking",
+    description: "",
+    parameters: {},
+    run: async ({ state }, { ask }) => {
+      const bound = { binding: state };
+      const isAgreed = await ask(booleanQuestion("sure", "Really?", bound));
+      return isAgreed ? ask(textQuestion("place", "Where to?", bound)) : "declined";
+    },
+  });
+  const attempt = (answers: Record<string, Json>, bindings: Record<string, string>) =>
+    asking.execute({ ...call({ state: "new" }, answers), bindings });
+
+  test("counts if it was given with the same binding", async () => {
+    const bindings = { sure: "new", place: "new" };
+    expect(await attempt({ sure: true, place: "Rome" }, bindings)).toEqual({
+      type: "success",
+      content: "Rome",
+    });
+  });
+
+  test.each([
+    ["another binding", { sure: "old" }],
+    ["no binding", {}],
+    ["the binding of another question", { place: "new" }],
+  ])("does not count if it was given with %s", async (_, bindings) => {
+    expect(await attempt({ sure: true }, bindings)).toMatchObject({
+      type: "needs_input",
+      question: { id: "sure", binding: "new" },
+    });
+  });
+
+  test("does not count if it is text that was given with another binding", async () => {
+    expect(
+      await attempt({ sure: true, place: "Rome" }, { sure: "new", place: "old" }),
+    ).toMatchObject({ type: "needs_input", question: { id: "place" } });
+  });
+
+  test("counts whatever its binding if it is a no", async () => {
+    const declined = { type: "success", content: "declined" };
+    expect([
+      await attempt({ sure: false }, { sure: "old" }),
+      await attempt({ sure: false }, {}),
+    ]).toEqual([declined, declined]);
   });
 });
 

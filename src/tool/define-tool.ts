@@ -16,7 +16,12 @@ import { answerFits } from "./answer.ts";
 import type { ContentBlock } from "./content.ts";
 import { type Outcome, parseContent } from "./outcome.ts";
 import type { AnswerTo, InquirySource, Question } from "./question.ts";
-import { findDuplicate, parseInquiryQuestion, questionToWire } from "./question-codec.ts";
+import {
+  assertBinding,
+  findDuplicate,
+  parseInquiryQuestion,
+  questionToWire,
+} from "./question-codec.ts";
 import {
   isStandardSchema,
   type StandardSchema,
@@ -224,20 +229,22 @@ function assertQuestion(question: Question): void {
     const shape = shapeOf(questionToWire(question));
     stringField(shape, "id");
     parseInquiryQuestion(shape);
+    assertBinding(question);
   } catch (error) {
     const message = `the question "${question.id}" cannot be asked: ${messageOf(error)}`;
     throw new Error(message, { cause: error });
   }
 }
 
-/** An answer that was given to something else is none. */
+/** An answer that was given to something else does not count, except a no: it changes nothing. */
 function isAnswered(
   { id, answerType, binding }: Question,
   { answers, bindings }: Required<Pick<ToolCall, "answers" | "bindings">>,
 ): boolean {
   const answer = Object.hasOwn(answers, id) ? answers[id] : undefined;
   if (answer === undefined || !answerFits(answerType, answer)) return false;
-  return binding === undefined || (Object.hasOwn(bindings, id) && bindings[id] === binding);
+  if (binding === undefined || (answerType.type === "boolean" && answer === false)) return true;
+  return Object.hasOwn(bindings, id) && bindings[id] === binding;
 }
 
 const MAX_CAUSES = 10;

@@ -35,6 +35,29 @@ describe("reading", () => {
     });
   });
 
+  test("a binding, a label to remember answers under, and whether a yes acts are read and written", () => {
+    const question = booleanQuestion("ok", "Apply?", {
+      binding: "sha256:1",
+      rememberAs: "all edits this turn",
+      acts: true,
+    });
+    const wire = questionToWire(question);
+    expect(wire).toMatchObject({
+      binding: "sha256:1",
+      remember_as: "all edits this turn",
+      acts: true,
+    });
+    expect(parseQuestion(wire)).toStrictEqual(question);
+  });
+
+  test("a binding longer than 1,024 bytes is refused, with what to send instead", () => {
+    const question = questionToWire(booleanQuestion("ok", "Apply?", { binding: "é".repeat(513) }));
+    expect(() => parseQuestion(question)).toThrow(
+      "question.binding: longer than 1024 bytes. Send a digest instead",
+    );
+    expect(parseQuestion({ ...question, binding: "é".repeat(512) })).toBeDefined();
+  });
+
   test("a question without exclusive and persistence gets their defaults", () => {
     verifies(
       "083/question/older-payload-gets-the-defaults",

@@ -36,16 +36,19 @@ export function parseQuestion(value: unknown, path = "question"): Question {
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
   const question = { id, ...parseInquiryQuestion(shape) };
   assertAnswerable(question, path);
-  const { binding = "" } = question;
-  if (new TextEncoder().encode(binding).length > MAX_BINDING_BYTES) {
-    const problem = `longer than ${MAX_BINDING_BYTES} bytes. Send a digest instead`;
-    throw new ShapeError(`${path}.binding`, problem);
-  }
+  assertBinding(question, path);
   return question;
 }
 
 /** It is recorded with every question: digests fit, contents do not. */
 const MAX_BINDING_BYTES = 1024;
+
+/** Throws `ShapeError` if a tool's binding is too long to record. */
+export function assertBinding({ binding = "" }: Question, path = "question"): void {
+  if (new TextEncoder().encode(binding).length <= MAX_BINDING_BYTES) return;
+  const problem = `longer than ${MAX_BINDING_BYTES} bytes. Send a digest instead`;
+  throw new ShapeError(`${path}.binding`, problem);
+}
 
 /** A tool's question must be answerable. Questions of old records are not checked. */
 function assertAnswerable({ answerType, default: suggested }: Question, path: string): void {

@@ -274,6 +274,7 @@ test.each<[string, string, JsonObject]>([
   ["seems to be another", "write", { questions: { sure: { prompt_label: "jp" } } }],
   ["puts into another group", "write", { group: "docs" }],
   ["runs again", "write", { idempotent: true }],
+  ["ignores changes to files of", "write", { subject_ignore: ["state.json"] }],
   ["gives arguments", "write", { parameters: { path: { type: "string", default: "x" } } }],
   ["answers", "ask_user", { questions: { answer: { answer: "yes" } } }],
   ["has a model answer", "ask_user", { questions: { answer: { target: "assistant" } } }],
@@ -313,6 +314,7 @@ test.each<[string, JsonObject]>([
   ["is off", { enable: false }],
   ["is off unless it is named", { enable: "explicit" }],
   ["is not run twice", { idempotent: false }],
+  ["ignores no changes to its files", { subject_ignore: [] }],
   ["is as it was", { enable: "off", run: "ask", group: "files", detached: { run: "deny" } }],
 ])(
   "a tool that changes files needs no trust if it is no looser than before: it %s",

@@ -135,10 +135,16 @@ function policyText(value: Entry): readonly string[] {
     group !== undefined ? `joins the group ${wordText(group)}` : "",
     timeout_secs === undefined ? "" : timeoutText(timeout_secs),
     value["idempotent"] === true ? "runs again without asking if jp stopped during a call" : "",
+    ...ignoredText(list(value["subject_ignore"])),
     ...(isJsonObject(value["style"]) ? styleText(value["style"]) : []),
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
     ...(isJsonObject(value["questions"]) ? questionsText(value["questions"], isNew(value)) : []),
   ];
+}
+
+function ignoredText(files: readonly Json[]): readonly string[] {
+  if (files.length === 0) return [];
+  return [`runs what you approved although ${files.map(wordText).join(", ")} may have changed`];
 }
 
 function timeoutText(seconds: Json): string {

@@ -112,7 +112,7 @@ export function usesDefault(tool: JsonObject, key: string, claimed: Json): boole
 function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const { policy } = own;
   const { run, result, format, enable, group, timeout_secs, options, parameters, access } = fields;
-  const { idempotent } = fields;
+  const { idempotent, subject_ignore: ignored } = fields;
   const ownFormat = policy["format"] ?? (policy["run"] === "unattended" ? "unattended" : "ask");
   const detached = pick(tableIn(fields, "detached"), (prompt, mode) =>
     isLooser(DETACHED, mode, tableIn(policy, "detached")[prompt]),
@@ -135,6 +135,9 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(isLonger(timeout_secs, own.timeoutSecs) && { timeout_secs }),
     // A call that may have run is run again without asking.
     ...(idempotent === true && policy["idempotent"] !== true && { idempotent }),
+    // A call runs although a file of its program is not the one that was shown.
+    ...(ignored !== undefined &&
+      !isDeepStrictEqual(ignored, policy["subject_ignore"] ?? []) && { subject_ignore: ignored }),
     ...(options !== undefined && { options }),
     ...(parameters !== undefined && { parameters }),
     ...(access !== undefined && { access }),

@@ -58,6 +58,20 @@ describe("a question of the newer protocol", () => {
     expect(log().filter((line) => line.startsWith("answered"))).toHaveLength(1);
   });
 
+  test("is asked again if the server answers with the same key and another state", async () => {
+    const twice = { rounds: [{ moon: MOON }, { moon: MOON }] };
+    const { state = "" } = await new AttemptedCall((await openTool("newer")).executor, twice).ask();
+    const { executor } = await openTool("newer");
+    const after = new AttemptedCall(executor, twice, { state });
+    const again = await after.ask({ name: "Io" });
+    expect(again.question.id).toBe("name");
+    expect(again.state).not.toBe(state);
+    expect(answersOf(await after.enter({ name: "Europa" }))).toEqual([
+      { moon: { action: "accept", content: { name: "Io" } } },
+      { moon: { action: "accept", content: { name: "Europa" } } },
+    ]);
+  });
+
   test("is refused if its server may no longer ask it", async () => {
     const allowed = { settings: { allowsSecrets: true } };
     const given = { rounds: [{ login: LOGIN }] };

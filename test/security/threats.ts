@@ -514,6 +514,15 @@ const files: Area = {
         "It says that the file tools read without asking and show every change first, and that the " +
         "choice is about other tools.",
     },
+    {
+      id: "T-FILE-7",
+      threat:
+        "A file is changed, replaced, or swapped for a link while jp waits for an answer, and the yes " +
+        "to what was shown changes or deletes something else.",
+      defence:
+        "Each question is bound to the real file, its content and the change. If any of them differs " +
+        "when the answer arrives, also in another process, jp asks again and shows the new change.",
+    },
   ],
 };
 
@@ -567,6 +576,15 @@ const others: Area = {
       defence:
         "It is cached below a folder that the user owns, or not at all: never in the temporary folder, and not in another " +
         "user's home under sudo.",
+    },
+    {
+      id: "T-PROG-3",
+      threat:
+        "A script, its program or a file that its command names is changed, or swapped for a link, " +
+        "after the user has approved a call and before it runs.",
+      defence:
+        "A local tool is described by the content of its program and of the files that its command " +
+        "names, read again for each call. `subject_ignore` leaves out files by the path as written.",
     },
     {
       id: "T-COMPAT-1",
@@ -653,7 +671,7 @@ const attached: Area = {
 };
 
 const servers: Area = {
-  title: "MCP servers that hang or flood jp",
+  title: "MCP servers that hang, flood or deceive jp",
   threats: [
     {
       id: "T-MCP-1",
@@ -670,6 +688,21 @@ const servers: Area = {
       defence:
         "Each has a limit. jp drops progress beyond it, reopens a stream at most every half " +
         "second, and closes the connection for anything else. Memory does not grow with the flood.",
+    },
+    {
+      id: "T-MCP-3",
+      threat:
+        "A server changes the description, schema or hints of a tool after the user has approved a call.",
+      defence:
+        "A tool is described by its definition as the server lists it right now, along with the " +
+        "server's command or address.",
+    },
+    {
+      id: "T-MCP-4",
+      threat: "A server offers a tool with the name of another server's, to get its calls.",
+      defence:
+        "Two tools of the same name fail the turn, unless config says whose tool has the name. " +
+        "Within a turn, a name stays with the server that had it first.",
     },
   ],
 };

@@ -333,6 +333,11 @@ const toolSchema = group({
     "safe to run twice: if jp stops during a call, it runs the call again without asking",
     v.boolean(),
   ),
+  subject_ignore: described(
+    "files of a local tool, relative to the workspace, that it writes itself: if one changes after you " +
+      "allowed a call, the call still runs",
+    v.array(v.string()),
+  ),
   options: described("values for a local tool, never shown to a model", namedBy(v.unknown())),
   access: unsupported("a local tool can access whatever you can", v.unknown()),
 });

@@ -1,4 +1,4 @@
-/** Tools that ship with jp: their default config, and how they run. */
+/** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
 import type { PartialToolConfig } from "../../config/index.ts";
 import type { Tool, Outcome } from "../../tool/index.ts";
 import { assertNever } from "../../util/index.ts";
@@ -11,6 +11,8 @@ export interface ShippedTool {
   readonly config: PartialToolConfig;
   /** Changes nothing and answers no questions: a workspace may configure it before you trust it. */
   readonly isReadOnly?: true;
+  /** Set if it does not ship with jp, but belongs to the program that embeds jp. */
+  readonly isOwn?: true;
 }
 
 /** `name` is the tool's name in the config, which is the one the model knows. */

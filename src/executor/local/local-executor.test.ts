@@ -105,6 +105,14 @@ describe("the document on standard input", () => {
     expect(JSON.parse(`[${templates.replace("} {", "},{")}]`)).toEqual([tool, context]);
   });
 
+  test("has the bindings of the questions that were answered", async () => {
+    const request = { answers: { ok: true }, bindings: { ok: "sha256:1" } };
+    expect(await attempt(script("console.log(tool.bindings.ok)"), { request })).toEqual({
+      type: "success",
+      content: "sha256:1\n",
+    });
+  });
+
   test("uses the tool's name in its source, if there is one", async () => {
     const settings: Partial<LocalToolSettings> = { source: { type: "local", tool: "other" } };
     const command = script("console.log(tool.name, process.argv[1])", "{{tool.name}}");
@@ -178,6 +186,14 @@ describe("what a tool prints", () => {
       "a question of no known type",
       { type: "needs_input", question: { id: "a", text: "?", answer_type: { type: "date" } } },
       'question.answer_type.type: expected "boolean" or "select" or "text" or "secret", got another string.',
+    ],
+    [
+      "a question with a binding that is too long",
+      {
+        type: "needs_input",
+        question: { id: "a", text: "?", answer_type: "Boolean", binding: "x".repeat(1025) },
+      },
+      "question.binding: longer than 1024 bytes. Send a digest instead.",
     ],
   ])("is malformed if it is %s, and the error says how", async (_, value, problem) => {
     expect(await attempt(prints(value))).toEqual({

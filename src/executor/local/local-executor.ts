@@ -112,7 +112,7 @@ function templateContext(
 /** The JSON document that the tool reads from standard input. */
 function toolDocument(
   { name, source, options }: LocalToolSettings,
-  { arguments: args, answers, notes }: AttemptRequest,
+  { arguments: args, answers, notes, bindings = {} }: AttemptRequest,
   place: ToolPlace,
 ): JsonObject {
   // With the source `local.<name>`, the process sees that name.
@@ -123,6 +123,7 @@ function toolDocument(
       arguments: args,
       answers,
       ...(Object.keys(notes).length > 0 && { notes }),
+      ...(Object.keys(bindings).length > 0 && { bindings }),
       options,
     },
     context: {

@@ -18,9 +18,14 @@ export async function renderCommand(
   const values = new ShellValues(command.program + JSON.stringify(context.document));
   const text = await renderTemplate(template, context, (value) => values.add(value));
   return {
-    program: findProgram("sh") ?? "sh", // Not one of the workspace, even if PATH leads there.
+    program: findShell(),
     args: ["-c", [values.completeProgram(text), ...args.map(quoteWord)].join(" ")],
   };
+}
+
+/** Not one of the workspace, even if PATH leads there. */
+export function findShell(): string {
+  return findProgram("sh") ?? "sh";
 }
 
 /**

@@ -38,7 +38,7 @@ export async function renderTemplate(
   format: FormatValue = (text) => text,
 ): Promise<string> {
   const { name, source } = template;
-  if (!/\{[{%#]/.test(source)) return source;
+  if (!hasTemplate(source)) return source;
   const parts = splitTemplate(source);
   assertNoSecrets(template, parts, context.secretAnswers);
   const { Environment } = await import("minijinja-js");
@@ -53,6 +53,11 @@ export async function renderTemplate(
   } finally {
     engine.free();
   }
+}
+
+/** Whether rendering may change the text. */
+export function hasTemplate(source: string): boolean {
+  return /\{[{%#]/.test(source);
 }
 
 /** Lists and maps as compact JSON; a missing value as `null`. */

@@ -3,6 +3,7 @@ import type { ToolSettings } from "../../config/index.ts";
 import { McpError, type McpServer, type McpServers, type RemoteTool } from "../../mcp/index.ts";
 import type { RunnableTool, ToolDescription } from "../port.ts";
 import { createMcpExecutor } from "./mcp-executor.ts";
+import { describeMcpSource } from "./mcp-source.ts";
 import { describeRemoteTool, mergeParameters } from "./remote-description.ts";
 
 export interface McpToolOptions {
@@ -41,6 +42,7 @@ export async function createMcpTool(options: McpToolOptions): Promise<RunnableTo
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(caller !== undefined && { caller }),
     }),
+    describeSource: () => describeMcpSource(server, remote.name),
     isIdempotent,
   };
 }

@@ -13,8 +13,8 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../../test/security/threats.ts";
 import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
-import type { Tool, Outcome } from "../../../tool/index.ts";
-import { createConsent } from "./consent.ts";
+import type { Outcome } from "../../../tool/index.ts";
+import { askedTool } from "./asked-tool.fixture.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 
 interface Scene {
@@ -28,14 +28,12 @@ function scene(content?: string | Buffer): Scene {
   const root = temporaryFolder();
   const file = path.join(root, "a.txt");
   if (content !== undefined) writeFileSync(file, content);
-  const { tool } = createCreateFileTool({ root, consent: createConsent() });
-  return { root, file, create: (...call) => create(tool, ...call) };
-}
-
-async function create(tool: Tool, content: string, answer?: boolean, name = "a.txt") {
-  const { signal } = new AbortController();
-  const answers = answer === undefined ? {} : { create_file: answer, overwrite_file: answer };
-  return tool.execute({ arguments: { path: name, content }, answers, signal });
+  const tool = askedTool(() => createCreateFileTool({ root }).tool);
+  const create: Scene["create"] = (text, answer, name = "a.txt") => {
+    const args = { path: name, content: text };
+    return answer === undefined ? tool.ask(args) : tool.answer(args, answer);
+  };
+  return { root, file, create };
 }
 
 const success = (content: string) => ({ type: "success", content });
@@ -66,6 +64,8 @@ describe("a new file", () => {
           exclusive: true,
           allowsNote: true,
           persistence: "turn",
+          rememberAs: "all new files this turn",
+          binding: expect.stringMatching(/^[\da-f]{64}$/),
         },
       },
       [],
@@ -157,6 +157,7 @@ describe("an existing file", () => {
           exclusive: true,
           allowsNote: true,
           persistence: "none",
+          binding: expect.stringMatching(/^[\da-f]{64}$/),
         },
       },
       "one\ntwo\n",
@@ -229,15 +230,19 @@ describe("an existing file", () => {
 });
 
 describe("between the question and the answer", () => {
-  test("a file that changed is not overwritten", async () => {
-    const { file, create: call } = scene("old");
-    await call("new");
-    writeFileSync(file, "from someone else");
-    expect(await call("new", true)).toMatchObject({
-      type: "error",
-      message: expect.stringContaining("a.txt changed in the meantime"),
-    });
-    expect(readFileSync(file, "utf8")).toBe("from someone else");
+  test("a file that changed is not overwritten: its diff is shown first", async () => {
+    counters("T-FILE-7");
+    const { file, create: call } = scene("old\n");
+    await call("new\n");
+    writeFileSync(file, "from someone else\n");
+    expect([await call("new\n", true), readFileSync(file, "utf8")]).toMatchObject([
+      {
+        type: "needs_input",
+        question: { context: expect.stringContaining("\n-from someone else\n+new\n") },
+      },
+      "from someone else\n",
+    ]);
+    expect(await call("new\n", true)).toEqual(success("Overwrote a.txt."));
   });
 
   test("a file that was deleted is not created after a no", async () => {
@@ -250,39 +255,63 @@ describe("between the question and the answer", () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
-  test("a file that was deleted is not created after a yes to overwriting it", async () => {
+  test("a file that appeared is not overwritten after a no", async () => {
+    const { file, create: call } = scene();
+    await call("new");
+    writeFileSync(file, "from someone else");
+    expect([await call("new", false), readFileSync(file, "utf8")]).toEqual([
+      success("The user declined to create a.txt. Nothing was changed."),
+      "from someone else",
+    ]);
+  });
+
+  test("a file that was deleted is asked about, and a yes to overwriting it does not create it", async () => {
+    counters("T-FILE-7");
     const { root, file, create: call } = scene("old");
     await call("new");
     rmSync(file);
-    const first = await call("new", true);
-    expect([first.type, readdirSync(root)]).toEqual(["error", []]);
+    expect([await call("new", true), readdirSync(root)]).toMatchObject([
+      { type: "needs_input", question: { id: "create_file" } },
+      [],
+    ]);
     expect(await call("new", true)).toEqual(success("Created a.txt."));
   });
 
   test("a file that appeared is asked about, and a yes to creating it does not overwrite it", async () => {
     counters("T-FILE-1");
-    const { root, file } = scene();
-    const { tool } = createCreateFileTool({ root, consent: createConsent() });
-    const { signal } = new AbortController();
-    const call = { arguments: { path: "a.txt", content: "new" }, signal };
-    await tool.execute({ ...call, answers: {} });
+    const { file, create: call } = scene();
+    await call("new");
     writeFileSync(file, "from someone else");
-    const outcome = await tool.execute({ ...call, answers: { create_file: true } });
-    expect([outcome, readFileSync(file, "utf8")]).toMatchObject([
+    expect([await call("new", true), readFileSync(file, "utf8")]).toMatchObject([
       { type: "needs_input", question: { id: "overwrite_file" } },
       "from someone else",
+    ]);
+    expect(await call("new", true)).toEqual(success("Overwrote a.txt."));
+  });
+
+  test("a new file in a folder that became a link is asked about again", async () => {
+    counters("T-FILE-7");
+    const { root, create: call } = scene();
+    for (const folder of ["docs", "hooks"]) mkdirSync(path.join(root, folder));
+    await call("new", undefined, "docs/a.txt");
+    rmSync(path.join(root, "docs"), { recursive: true });
+    symlinkSync("hooks", path.join(root, "docs"));
+    expect([
+      await call("new", true, "docs/a.txt"),
+      readdirSync(path.join(root, "hooks")),
+    ]).toMatchObject([
+      { type: "needs_input", question: { text: "Create docs/a.txt (a link to hooks/a.txt)?" } },
+      [],
     ]);
   });
 });
 
 test("a call that was cancelled writes nothing", async () => {
   const { root } = scene("old");
-  const { tool } = createCreateFileTool({ root, consent: createConsent() });
-  const signal = AbortSignal.abort();
   for (const name of ["a.txt", "b.txt", "c/d.txt"]) {
-    const answers = { create_file: true, overwrite_file: true };
-    const call = { arguments: { path: name, content: "new" }, answers };
-    expect((await tool.execute({ ...call, signal })).type).toBe("error");
+    const tool = askedTool(() => createCreateFileTool({ root }).tool);
+    const args = { path: name, content: "new" };
+    expect((await tool.answer(args, true, { signal: AbortSignal.abort() })).type).toBe("error");
   }
   expect([readdirSync(root), readFileSync(path.join(root, "a.txt"), "utf8")]).toEqual([
     ["a.txt"],

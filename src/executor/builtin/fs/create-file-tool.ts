@@ -1,7 +1,7 @@
 /** `fs_create_file`: creates or overwrites a file, after showing you the content or a diff. */
-import { defineTool, type ToolContext } from "../../../tool/index.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { type Consent, withNote } from "./consent.ts";
+import { askConsent, withNote } from "./consent.ts";
 import { FileError, parseText, toBody, toBytes, resolveTarget } from "../../../files/index.ts";
 import { type FileSnapshot, findSnapshot, replaceFile, saveNewFile } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
@@ -13,7 +13,6 @@ interface CreateFileArguments {
 
 export interface WritingToolOptions {
   readonly root: string;
-  readonly consent: Consent;
 }
 
 const NAME = "fs_create_file";
@@ -25,8 +24,18 @@ const DESCRIPTION =
   "or protected (.git, .jp), or if the file changed in the meantime; nothing is written then. To " +
   "change part of a file, use fs_modify_file.";
 
-export function createCreateFileTool(options: WritingToolOptions): ShippedTool {
-  const tool = defineTool<CreateFileArguments>({
+export function createCreateFileTool({ root }: WritingToolOptions): ShippedTool {
+  const tool = defineCreateFile({ root, answers: {} });
+  return {
+    tool: { ...tool, execute: (call) => defineCreateFile({ root, ...call }).execute(call) },
+    config: { summary: "Create or overwrite a text file in the workspace, if the user agrees." },
+  };
+}
+
+type CreateFileOptions = WritingToolOptions & Pick<ToolCall, "answers">;
+
+function defineCreateFile(options: CreateFileOptions) {
+  return defineTool<CreateFileArguments>({
     name: NAME,
     description: DESCRIPTION,
     parameters: {
@@ -40,13 +49,12 @@ export function createCreateFileTool(options: WritingToolOptions): ShippedTool {
     },
     run: async (args, context) => withNote(await createFile(options, args, context), context),
   });
-  return {
-    tool,
-    config: { summary: "Create or overwrite a text file in the workspace, if the user agrees." },
-  };
 }
 
-const CREATE = { verb: "create", question: { id: "create_file", default: true } } as const;
+const CREATE = {
+  verb: "create",
+  question: { id: "create_file", default: true, rememberAs: "all new files this turn" },
+} as const;
 const OVERWRITE = {
   verb: "overwrite",
   // The old content is lost, so a yes covers this file only.
@@ -54,7 +62,7 @@ const OVERWRITE = {
 } as const;
 
 async function createFile(
-  { root, consent }: WritingToolOptions,
+  { root, answers }: CreateFileOptions,
   { path, content }: CreateFileArguments,
   context: ToolContext,
 ): Promise<string> {
@@ -67,20 +75,21 @@ async function createFile(
   if (before?.bytes.equals(bytes)) {
     return `${displayPath} already has this content. Nothing was changed.`;
   }
-  const callFor = (question: string) => [NAME, { path, content, question }] as const;
-  // If the file was deleted since this call asked to overwrite it, the answer is to that question.
-  const isOverwriting = before !== undefined || consent.isPending(callFor(OVERWRITE.question.id));
-  const { verb, question } = isOverwriting ? OVERWRITE : CREATE;
-  const isAgreed = await consent.ask(context, {
-    call: callFor(question.id),
-    displayPath,
-    change: [before?.bytes ?? "absent", bytes],
-    question: {
-      ...question,
-      text: `${isOverwriting ? "Overwrite" : "Create"} ${questionPath}?`,
-      context: preview,
-    },
-  });
+  // A no stands, even if the file has appeared or gone since, and the question is now the other one.
+  const declined = [CREATE, OVERWRITE].find(({ question: { id } }) => answers[id] === false);
+  const { verb, question } = declined ?? (before === undefined ? CREATE : OVERWRITE);
+  const isAgreed =
+    declined === undefined &&
+    (await askConsent(context, {
+      target,
+      before: before?.bytes,
+      after: bytes,
+      question: {
+        ...question,
+        text: `${before === undefined ? "Create" : "Overwrite"} ${questionPath}?`,
+        context: preview,
+      },
+    }));
   if (!isAgreed) return `The user declined to ${verb} ${displayPath}. Nothing was changed.`;
   if (before === undefined) {
     await saveNewFile({ target, bytes, signal });

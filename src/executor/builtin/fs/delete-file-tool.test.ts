@@ -1,9 +1,20 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { counters } from "../../../../test/security/threats.ts";
 import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { Outcome } from "../../../tool/index.ts";
-import { createConsent } from "./consent.ts";
+import { askedTool } from "./asked-tool.fixture.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";
 
 interface Scene {
@@ -16,11 +27,10 @@ function scene(): Scene {
   const root = temporaryFolder();
   const file = path.join(root, "a.txt");
   writeFileSync(file, "text");
-  const { tool } = createDeleteFileTool({ root, consent: createConsent() });
+  const tool = askedTool(() => createDeleteFileTool({ root }).tool);
   const remove: Scene["remove"] = (answer, name = "a.txt") => {
-    const { signal } = new AbortController();
-    const answers = answer === undefined ? {} : { delete_file: answer };
-    return tool.execute({ arguments: { path: name }, answers, signal });
+    const args = { path: name };
+    return answer === undefined ? tool.ask(args) : tool.answer(args, answer);
   };
   return { root, file, remove };
 }
@@ -40,6 +50,7 @@ test("a file is deleted only after a question", async () => {
         exclusive: true,
         allowsNote: true,
         persistence: "none",
+        binding: expect.stringMatching(/^[\da-f]{64}$/),
       },
     },
     ["a.txt"],
@@ -90,16 +101,93 @@ test("a file behind a link inside the workspace is deleted", async () => {
   expect(readdirSync(path.join(root, "folder"))).toEqual([]);
 });
 
-test("a file that changed between the question and the answer stays", async () => {
-  const { root, file, remove } = scene();
-  await remove();
-  writeFileSync(file, "from someone else");
-  const outcome = await remove(true);
-  expect(outcome).toMatchObject({
-    type: "error",
-    message: expect.stringContaining("a.txt changed in the meantime"),
+describe("between the question and the answer", () => {
+  test("a file that changed is asked about again", async () => {
+    counters("T-FILE-7");
+    const { root, file, remove } = scene();
+    writeFileSync(file, "");
+    await remove();
+    writeFileSync(file, "written since");
+    expect([await remove(true), readdirSync(root)]).toMatchObject([
+      { type: "needs_input", question: { context: expect.stringMatching(/^13 bytes, /) } },
+      ["a.txt"],
+    ]);
+    expect((await remove(true)).type).toBe("success");
   });
-  expect(readdirSync(root)).toEqual(["a.txt"]);
+
+  test("a new file of the same length and time is asked about again", async () => {
+    counters("T-FILE-7");
+    const { root, file, remove } = scene();
+    const time = new Date(1_000_000_000_000);
+    utimesSync(file, time, time);
+    await remove();
+    writeFileSync(file, "TEXT");
+    utimesSync(file, time, time);
+    expect([(await remove(true)).type, readdirSync(root)]).toEqual(["needs_input", ["a.txt"]]);
+  });
+
+  test("a file that was only touched is still the one that was shown", async () => {
+    const { file, remove } = scene();
+    await remove();
+    utimesSync(file, 1, 1);
+    expect((await remove(true)).type).toBe("success");
+  });
+
+  test("a file above 1 MB is asked about again if its size or its time is another one", async () => {
+    counters("T-FILE-7");
+    const { root, file, remove } = scene();
+    truncateSync(file, 1024 ** 2 + 1);
+    utimesSync(file, 1, 1);
+    await remove();
+    utimesSync(file, 2, 2);
+    const touched = await remove(true);
+    truncateSync(file, 1024 ** 2 + 2);
+    utimesSync(file, 2, 2);
+    const longer = await remove(true);
+    expect([touched.type, longer.type, readdirSync(root)]).toEqual([
+      "needs_input",
+      "needs_input",
+      ["a.txt"],
+    ]);
+    expect((await remove(true)).type).toBe("success");
+  });
+
+  test("a file in a folder that became a link is asked about again", async () => {
+    counters("T-FILE-7");
+    const { root, remove } = scene();
+    for (const folder of ["docs", "other"]) {
+      mkdirSync(path.join(root, folder));
+      writeFileSync(path.join(root, folder, "b.txt"), "");
+    }
+    await remove(undefined, "docs/b.txt");
+    rmSync(path.join(root, "docs"), { recursive: true });
+    symlinkSync("other", path.join(root, "docs"));
+    expect([
+      (await remove(true, "docs/b.txt")).type,
+      readdirSync(path.join(root, "other")),
+    ]).toEqual(["needs_input", ["b.txt"]]);
+  });
+
+  test("a file that became a hard link is asked about again", async () => {
+    counters("T-FILE-7");
+    const { root, file, remove } = scene();
+    await remove();
+    renameSync(file, path.join(root, "b.txt"));
+    linkSync(path.join(root, "b.txt"), file);
+    expect([(await remove(true)).type, readdirSync(root)]).toEqual([
+      "needs_input",
+      ["a.txt", "b.txt"],
+    ]);
+  });
+
+  test("a no stands, even if the file has changed", async () => {
+    const { file, remove } = scene();
+    await remove();
+    writeFileSync(file, "written since");
+    expect(await remove(false)).toMatchObject({
+      content: "The user declined to delete a.txt. Nothing was changed.",
+    });
+  });
 });
 
 test("a file that was deleted between the question and the answer is reported as missing", async () => {
@@ -113,8 +201,7 @@ test("a file that was deleted between the question and the answer is reported as
 
 test("a call that was cancelled deletes nothing", async () => {
   const { root } = scene();
-  const { tool } = createDeleteFileTool({ root, consent: createConsent() });
-  const call = { arguments: { path: "a.txt" }, answers: { delete_file: true } };
-  const outcome = await tool.execute({ ...call, signal: AbortSignal.abort() });
+  const tool = askedTool(() => createDeleteFileTool({ root }).tool);
+  const outcome = await tool.answer({ path: "a.txt" }, true, { signal: AbortSignal.abort() });
   expect([outcome.type, readdirSync(root)]).toEqual(["error", ["a.txt"]]);
 });

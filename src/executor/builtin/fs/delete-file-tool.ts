@@ -3,7 +3,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { withNote } from "./consent.ts";
+import { askConsent, withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import {
   fileChangedError,
@@ -14,7 +14,8 @@ import {
   resolveTarget,
   toFileError,
 } from "../../../files/index.ts";
-import { systemErrorCode } from "../../../util/index.ts";
+import { type Json, systemErrorCode } from "../../../util/index.ts";
+import { identifyByTime, identifyContent } from "../../file-identity.ts";
 
 interface DeleteFileArguments {
   readonly path: string;
@@ -44,17 +45,17 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function deleteFile(
-  { root, consent }: WritingToolOptions,
+  { root }: WritingToolOptions,
   { path }: DeleteFileArguments,
   context: ToolContext,
 ): Promise<string> {
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
-  const before = await statFile(target);
-  const isAgreed = await consent.ask(context, {
-    call: [NAME, { path }],
-    displayPath,
-    change: [identityOf(before)],
+  const { stats: before, content } = await examineFile(target);
+  const isAgreed = await askConsent(context, {
+    target,
+    before: content,
+    after: undefined,
     question: {
       id: "delete_file",
       text: `Delete ${questionPath}?`,
@@ -69,16 +70,27 @@ async function deleteFile(
   return `Deleted ${displayPath}.`;
 }
 
-async function statFile(target: FileTarget): Promise<BigIntStats> {
+interface ExaminedFile {
+  readonly stats: BigIntStats;
+  readonly content: Json;
+}
+
+async function examineFile(target: FileTarget): Promise<ExaminedFile> {
   const { displayPath } = target;
   if (target.newFolders.length > 0) throw notFoundError(displayPath);
   if (target.isLink) throw cannotDelete(displayPath, "a symbolic link");
   try {
     await using folder = await openFolder(target.folder);
-    const stats = await lstat(folder.entry(target.name), { bigint: true });
+    const file = folder.entry(target.name);
+    const stats = await lstat(file, { bigint: true });
     if (stats.isDirectory()) throw cannotDelete(displayPath, "a folder");
     if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
-    return stats;
+    // A hard link is not read: its file may be outside the workspace.
+    const content =
+      stats.nlink > 1n
+        ? { ...identifyByTime(stats), inode: String(stats.ino) }
+        : await identifyContent(file, stats);
+    return { stats, content };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") throw notFoundError(displayPath);
     throw toFileError("delete", displayPath, error);

@@ -18,7 +18,7 @@ function callUnprivileged(
 ) {
   const program = `
     const { createFileTools } = await import(process.argv[1]);
-    const { root, calls, answers, user } = JSON.parse(process.argv[2]);
+    const { root, calls, user } = JSON.parse(process.argv[2]);
     if (user !== null) {
       process.setgroups([]);
       process.setgid(user);
@@ -28,14 +28,18 @@ function callUnprivileged(
     const results = {};
     for (const [key, [name, args]] of Object.entries(calls)) {
       const { tool } = createFileTools({ root }).find(({ tool }) => tool.name === name);
-      const { message, content } = await tool.execute({ arguments: args, answers, signal });
+      const call = { arguments: args, signal };
+      const first = await tool.execute({ ...call, answers: {} });
+      const { id, binding } = first.question ?? {};
+      const { message, content } =
+        id === undefined
+          ? first
+          : await tool.execute({ ...call, answers: { [id]: true }, bindings: { [id]: binding } });
       results[key] = message ?? content;
     }
     console.log(JSON.stringify(results));
   `;
-  const ids = ["create_file", "overwrite_file", "apply_changes", "delete_file"];
-  const answers = Object.fromEntries(ids.map((id) => [id, true]));
-  const request = { root, calls, answers, user: isRoot ? NOBODY : null };
+  const request = { root, calls, user: isRoot ? NOBODY : null };
   const module = path.join(import.meta.dirname, "file-tools.ts");
   const { stdout, stderr } = spawnSync(
     process.execPath,

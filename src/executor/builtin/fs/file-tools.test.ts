@@ -14,6 +14,7 @@ import { parseConfig } from "../../../config/index.ts";
 import { snapshotOf, temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { Outcome } from "../../../tool/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
+import { askedTool, type AskedTool } from "./asked-tool.fixture.ts";
 import { createFileTools } from "./file-tools.ts";
 
 /** The arguments of each tool for a path. */
@@ -26,22 +27,26 @@ const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {
   fs_delete_file: (each) => ({ path: each }),
 };
 const NAMES = Object.keys(CALLS);
-const YES = { create_file: true, overwrite_file: true, apply_changes: true, delete_file: true };
 
+/** Says yes to whatever the tool asks. */
 async function call(root: string, name: string, file: string): Promise<Outcome> {
-  return attempt(root, [name, file], YES);
+  return toolIn(root, name).answer(argumentsFor(name, file), true);
 }
 
-async function attempt(
-  root: string,
-  [name, file]: readonly [name: string, file: string],
-  answers: Readonly<Record<string, boolean>>,
-): Promise<Outcome> {
-  const shipped = createFileTools({ root }).find(({ tool }) => tool.name === name);
-  const args = CALLS[name]?.(file);
-  if (shipped === undefined || args === undefined) throw new Error(`unknown tool ${name}`);
-  const { signal } = new AbortController();
-  return shipped.tool.execute({ arguments: args, answers, signal });
+async function ask(root: string, name: string, file: string): Promise<Outcome> {
+  return toolIn(root, name).ask(argumentsFor(name, file));
+}
+
+function toolIn(root: string, name: string): AskedTool {
+  return askedTool(() => {
+    const shipped = createFileTools({ root }).find(({ tool }) => tool.name === name);
+    if (shipped === undefined) throw new Error(`unknown tool ${name}`);
+    return shipped.tool;
+  });
+}
+
+function argumentsFor(name: string, file: string): JsonObject {
+  return CALLS[name]?.(file) ?? {};
 }
 
 function namesIn(root: string): readonly string[] {
@@ -330,7 +335,7 @@ test.each([
     counters("T-FILE-3");
     const { root } = scene();
     const before = snapshotOf(root);
-    const outcome = await attempt(root, [name, file], {});
+    const outcome = await ask(root, name, file);
     expect([outcome, snapshotOf(root)]).toMatchObject([
       { type: "needs_input", question: { text, exclusive: true, persistence } },
       before,
@@ -346,16 +351,10 @@ test.each([
 ])("%s of %s tells the model why you said no", async (name, file, id) => {
   const { root } = scene();
   const before = snapshotOf(root);
-  const asked = await attempt(root, [name, file], {});
-  expect(asked).toMatchObject({ question: { id, allowsNote: true } });
-  const tool = createFileTools({ root }).find((each) => each.tool.name === name)?.tool;
-  const { signal } = new AbortController();
-  const outcome = await tool?.execute({
-    arguments: CALLS[name]?.(file) ?? {},
-    answers: { [id]: false },
-    notes: { [id]: "Use tabs." },
-    signal,
-  });
+  const tool = toolIn(root, name);
+  const args = argumentsFor(name, file);
+  expect(await tool.ask(args)).toMatchObject({ question: { id, allowsNote: true } });
+  const outcome = await tool.answer(args, false, { notes: { [id]: "Use tabs." } });
   expect([outcome, snapshotOf(root)]).toEqual([
     {
       type: "success",
@@ -377,7 +376,7 @@ test("a question about a file behind a link names the link and the file", async 
     ["fs_modify_file", "docs/b.txt"],
     ["fs_delete_file", "docs/b.txt"],
   ] as const) {
-    const outcome = await attempt(root, [name, file], {});
+    const outcome = await ask(root, name, file);
     texts.push(outcome.type === "needs_input" ? outcome.question.text : outcome.type);
   }
   expect(texts).toEqual([

@@ -1,7 +1,6 @@
 /** The file tools: group `fs`, confined to one folder, and off until you enable them. */
 import type { PartialToolConfig } from "../../../config/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { createConsent } from "./consent.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";
 import { createGrepFilesTool } from "./grep-files-tool.ts";
@@ -16,14 +15,13 @@ export interface FileToolsOptions {
 
 /** The six tools that read and change files in a workspace. */
 export function createFileTools({ root }: FileToolsOptions): readonly ShippedTool[] {
-  const consent = createConsent();
   const tools = [
     createReadFileTool({ root }),
     createListFilesTool({ root }),
     createGrepFilesTool({ root }),
-    createCreateFileTool({ root, consent }),
-    createModifyFileTool({ root, consent }),
-    createDeleteFileTool({ root, consent }),
+    createCreateFileTool({ root }),
+    createModifyFileTool({ root }),
+    createDeleteFileTool({ root }),
   ];
   return tools.map((shipped) => ({
     ...shipped,

@@ -1,8 +1,10 @@
 import {
   chmodSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -12,9 +14,10 @@ import {
 import path from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../../../test/security/threats.ts";
 import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { Outcome } from "../../../tool/index.ts";
-import { createConsent } from "./consent.ts";
+import { askedTool } from "./asked-tool.fixture.ts";
 import { applyPatterns, createModifyFileTool, type Pattern } from "./modify-file-tool.ts";
 
 type Patterns = readonly Pattern[];
@@ -29,12 +32,11 @@ function scene(content: string | Buffer): Scene {
   const root = temporaryFolder();
   const file = path.join(root, "a.txt");
   writeFileSync(file, content);
-  const { tool } = createModifyFileTool({ root, consent: createConsent() });
+  const tool = askedTool(() => createModifyFileTool({ root }).tool);
   const modify: Scene["modify"] = (patterns, answer, name = "a.txt") => {
-    const { signal } = new AbortController();
-    const answers = answer === undefined ? {} : { apply_changes: answer };
     const plain = patterns.map((pattern) => ({ ...pattern }));
-    return tool.execute({ arguments: { path: name, patterns: plain }, answers, signal });
+    const args = { path: name, patterns: plain };
+    return answer === undefined ? tool.ask(args) : tool.answer(args, answer);
   };
   return { root, file, modify };
 }
@@ -63,6 +65,8 @@ describe("changes", () => {
           exclusive: true,
           allowsNote: true,
           persistence: "turn",
+          rememberAs: "all edits this turn",
+          binding: expect.stringMatching(/^[\da-f]{64}$/),
         },
       },
       "one\ntwo\n",
@@ -168,16 +172,106 @@ describe("a file keeps", () => {
 describe("between the question and the answer", () => {
   const patterns = [{ old: "a", new: "b" }];
 
-  test("a file that changed is left alone, even if the patterns still match", async () => {
+  test("a file that changed elsewhere is asked about again, with the new diff", async () => {
+    counters("T-FILE-7");
+    const { file, modify } = scene("a\n");
+    await modify(patterns);
+    writeFileSync(file, "new\na\n");
+    expect([await modify(patterns, true), readFileSync(file, "utf8")]).toMatchObject([
+      {
+        type: "needs_input",
+        question: { context: "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n new\n-a\n+b\n" },
+      },
+      "new\na\n",
+    ]);
+    expect([await modify(patterns, true), readFileSync(file, "utf8")]).toEqual([
+      success("Changed a.txt: 1 replacement."),
+      "new\nb\n",
+    ]);
+  });
+
+  test("a yes to one replacement does not make the others that have become possible", async () => {
+    counters("T-FILE-7");
+    const everywhere = [{ old: "a", new: "b", replace_all: true }];
+    const { file, modify } = scene("a\n");
+    await modify(everywhere);
+    writeFileSync(file, "a\na\na\n");
+    expect((await modify(everywhere, true)).type).toBe("needs_input");
+    expect(readFileSync(file, "utf8")).toBe("a\na\na\n");
+  });
+
+  test("a file that was changed and changed back is the one that was shown", async () => {
+    const { file, modify } = scene("a\n");
+    await modify(patterns);
+    writeFileSync(file, "other\n");
+    writeFileSync(file, "a\n");
+    expect((await modify(patterns, true)).type).toBe("success");
+  });
+
+  test("a no stands, even if the file has changed", async () => {
     const { file, modify } = scene("a\n");
     await modify(patterns);
     writeFileSync(file, "a\nmore\n");
-    expect(await modify(patterns, true)).toMatchObject({
-      type: "error",
-      message:
-        "a.txt changed in the meantime and was left as it is. Look at it again before you retry.",
-    });
-    expect(readFileSync(file, "utf8")).toBe("a\nmore\n");
+    expect(await modify(patterns, false)).toEqual(
+      success("The user declined the changes to a.txt. Nothing was changed."),
+    );
+  });
+
+  test("a file that became a link to another one of the workspace is asked about again", async () => {
+    counters("T-FILE-7");
+    const { root, file, modify } = scene("a\n");
+    await modify(patterns);
+    renameSync(file, path.join(root, "important.txt"));
+    symlinkSync("important.txt", file);
+    expect([
+      await modify(patterns, true),
+      readFileSync(path.join(root, "important.txt"), "utf8"),
+    ]).toMatchObject([
+      {
+        type: "needs_input",
+        question: { text: "Apply these changes to a.txt (a link to important.txt)?" },
+      },
+      "a\n",
+    ]);
+  });
+
+  test("a file in a folder that became a link is asked about again", async () => {
+    counters("T-FILE-7");
+    const { root, modify } = scene("");
+    for (const folder of ["docs", "other"]) {
+      mkdirSync(path.join(root, folder));
+      writeFileSync(path.join(root, folder, "b.txt"), "a\n");
+    }
+    await modify(patterns, undefined, "docs/b.txt");
+    rmSync(path.join(root, "docs"), { recursive: true });
+    symlinkSync("other", path.join(root, "docs"));
+    expect([
+      (await modify(patterns, true, "docs/b.txt")).type,
+      readFileSync(path.join(root, "other", "b.txt"), "utf8"),
+    ]).toEqual(["needs_input", "a\n"]);
+  });
+
+  test("a file that became a hard link is left alone", async () => {
+    counters("T-FILE-7");
+    const outside = path.join(temporaryFolder(), "secret");
+    writeFileSync(outside, "a\n");
+    const { file, modify } = scene("a\n");
+    await modify(patterns);
+    rmSync(file);
+    linkSync(outside, file);
+    expect([await modify(patterns, true), readFileSync(outside, "utf8")]).toMatchObject([
+      { type: "error", message: expect.stringContaining("is a hard link") },
+      "a\n",
+    ]);
+  });
+
+  test("a yes to other patterns does not count", async () => {
+    const { file, modify } = scene("a\n");
+    await modify([{ old: "a", new: "c" }]);
+    expect([(await modify(patterns, true)).type, readFileSync(file, "utf8")]).toEqual([
+      "needs_input",
+      "a\n",
+    ]);
   });
 
   test("a file that was deleted stays deleted", async () => {

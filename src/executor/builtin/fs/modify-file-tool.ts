@@ -1,7 +1,7 @@
 /** `fs_modify_file`: replaces exact pieces of text in a file, after showing you a diff. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { withNote } from "./consent.ts";
+import { askConsent, withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import {
   FileError,
@@ -76,7 +76,7 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function modifyFile(
-  { root, consent }: WritingToolOptions,
+  { root }: WritingToolOptions,
   { path, patterns }: ModifyFileArguments,
   context: ToolContext,
 ): Promise<string> {
@@ -101,15 +101,16 @@ async function modifyFile(
     })),
   );
   const bytes = toBytes({ body: text, format });
-  const isAgreed = await consent.ask(context, {
-    call: [NAME, { path, patterns: JSON.stringify(patterns) }],
-    displayPath,
-    change: [before.bytes, bytes],
+  const isAgreed = await askConsent(context, {
+    target,
+    before: before.bytes,
+    after: bytes,
     question: {
       id: "apply_changes",
       text: `Apply these changes to ${questionPath}?`,
       context: await unifiedDiff({ path: displayPath, before: body, after: text }),
       default: true,
+      rememberAs: "all edits this turn",
     },
   });
   if (!isAgreed) return `The user declined the changes to ${displayPath}. Nothing was changed.`;

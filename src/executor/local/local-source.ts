@@ -1,0 +1,128 @@
+/**
+ * Describes what a local tool would run, as it is right now: its command, the program, and the files that words of the
+ * command name. What those load in turn is out of reach, and so is code in an argument such as that of `sh -c`.
+ */
+import type { BigIntStats } from "node:fs";
+import { lstat, realpath } from "node:fs/promises";
+import path from "node:path";
+import { type CommandConfig, splitWords, type ToolSettings } from "../../config/index.ts";
+import { quoteCommand, resolveProgram } from "../../process/index.ts";
+import type { ToolSource } from "../../tool/index.ts";
+import type { Json } from "../../util/index.ts";
+import { identifyContent } from "../file-identity.ts";
+import type { LocalEnvironment } from "./local-executor.ts";
+import { findShell } from "./render-command.ts";
+import { hasTemplate, splitTemplate } from "./template.ts";
+
+type Place = Pick<LocalEnvironment, "workspaceRoot" | "variables">;
+
+/** Reads each file once. Never throws: what cannot be read is described as such. */
+export async function describeLocalSource(
+  { command, subjectIgnore = [] }: Pick<ToolSettings, "command" | "subjectIgnore">,
+  { workspaceRoot, variables }: Place,
+): Promise<ToolSource> {
+  if (command === undefined) return { origin: { type: "local", command: "" }, folder: "." };
+  const files = new SourceFiles(workspaceRoot, subjectIgnore);
+  const [program, named] = await Promise.all([
+    describeProgram(command, files, { workspaceRoot, variables }),
+    Promise.all(wordsOf(command).map((word) => files.describe(word))),
+  ]);
+  const unique = new Map(named.flatMap((file) => (file === undefined ? [] : [[file.path, file]])));
+  return {
+    origin: { type: "local", command: commandText(command) },
+    identity: { program: command.program, args: [...command.args], shell: command.shell },
+    program,
+    ...(unique.size > 0 && { file: [...unique.values()] }),
+    folder: ".",
+  };
+}
+
+/** In shell notation, as someone would type it. */
+function commandText({ program, args, shell }: CommandConfig): string {
+  if (!shell) return quoteCommand([program, ...args]);
+  return [program, ...(args.length === 0 ? [] : [quoteCommand(args)])].join(" ");
+}
+
+async function describeProgram(
+  { program, shell }: CommandConfig,
+  files: SourceFiles,
+  { workspaceRoot: cwd, variables }: Place,
+): Promise<Json> {
+  if (!shell && hasTemplate(program)) return { template: program };
+  const command = shell ? findShell() : program;
+  const found = resolveProgram(command, { cwd, searchPath: variables["PATH"] });
+  if (found === undefined) return { missing: command };
+  const described = files.isIgnored(found)
+    ? await files.locate(found)
+    : await files.describe(found);
+  return described ?? { missing: command };
+}
+
+/** Those that name something before the templates are rendered, without the program itself. */
+function wordsOf({ program, args, shell }: CommandConfig): readonly string[] {
+  const plain = args.filter((word) => !hasTemplate(word));
+  return shell ? [...shellWords(program), ...plain] : plain;
+}
+
+/** A character that no path has. */
+const TEMPLATE = "\0";
+const SHELL_WORD = /(?:[^\s'"\\;|&<>()`]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*")+/g;
+
+function shellWords(text: string): readonly string[] {
+  const marked = splitTemplate(text).map(({ source }) => (hasTemplate(source) ? TEMPLATE : source));
+  const words = marked.join("").match(SHELL_WORD) ?? [];
+  return words.flatMap((word) => splitWords(word) ?? []).filter((word) => !word.includes(TEMPLATE));
+}
+
+interface DescribedFile {
+  /** Without symbolic links. */
+  readonly path: string;
+  readonly [key: string]: Json;
+}
+
+/** The regular files of one description. */
+class SourceFiles {
+  readonly #folder: string;
+  readonly #ignored: ReadonlySet<string>;
+  readonly #described = new Map<string, Promise<DescribedFile>>();
+
+  constructor(folder: string, ignored: readonly string[]) {
+    this.#folder = folder;
+    this.#ignored = new Set(ignored.map((file) => path.resolve(folder, file)));
+  }
+
+  /** By its path as it is written: a link must not hide another file. */
+  isIgnored(file: string): boolean {
+    return this.#ignored.has(path.resolve(this.#folder, file));
+  }
+
+  /** Undefined if it is not a regular file, or ignored. */
+  async describe(file: string): Promise<DescribedFile | undefined> {
+    const found = this.isIgnored(file) ? undefined : await this.#find(file);
+    if (found === undefined) return undefined;
+    const { path: real, stats } = found;
+    const described =
+      this.#described.get(real) ??
+      identifyContent(real, stats).then((content) => ({ path: real, ...content }));
+    this.#described.set(real, described);
+    return described;
+  }
+
+  /** Without its content. */
+  async locate(file: string): Promise<DescribedFile | undefined> {
+    const found = await this.#find(file);
+    return found && { path: found.path };
+  }
+
+  async #find(
+    file: string,
+  ): Promise<{ readonly path: string; readonly stats: BigIntStats } | undefined> {
+    try {
+      const real = await realpath(path.resolve(this.#folder, file));
+      const stats = await lstat(real, { bigint: true });
+      return stats.isFile() ? { path: real, stats } : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
