@@ -38,6 +38,6 @@ function describeEscalation(escalation: InquiryEscalation): string {
   if (escalation.outcome === "cancelled" && escalation.reason === "timed_out") {
     return "The assistant did not answer in time.";
   }
-  const { problem } = escalation;
+  const problem = escalation.outcome === "cancelled" ? escalation.problem : undefined;
   return `The assistant could not answer${problem === undefined ? "." : `: ${JSON.stringify(problem)}`}`;
 }

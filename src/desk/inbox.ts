@@ -17,7 +17,7 @@ import {
   lastTurnOf,
 } from "../conversation/index.ts";
 import { describeSource, pendingToJson } from "../render/index.ts";
-import { type PendingInquiry, pendingInTurn } from "../runtime/index.ts";
+import { type PendingDecision, pendingInTurn } from "../runtime/index.ts";
 import type { PendingTurn } from "../storage/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import { conversationToJson, EventCounter } from "./history.ts";
@@ -26,7 +26,7 @@ import type { DeskWorkspace } from "./workspace.ts";
 
 /** Something that waits. */
 export interface InboxItem {
-  readonly inquiry: PendingInquiry;
+  readonly inquiry: PendingDecision;
   readonly json: PendingJson;
 }
 
@@ -199,7 +199,7 @@ export class Inbox implements AsyncDisposable {
     }
   }
 
-  #refOf({ conversation, id }: PendingInquiry): JsonObject {
+  #refOf({ conversation, id }: PendingDecision): JsonObject {
     return { workspace: this.workspace.root, conversation, id };
   }
 
@@ -219,7 +219,7 @@ function findSame(items: readonly InboxItem[], { inquiry }: InboxItem): InboxIte
   );
 }
 
-function askerToJson({ tool, request }: PendingInquiry) {
+function askerToJson({ tool, request }: PendingDecision) {
   if (request?.type === "inquiry_request") {
     return { label: describeSource(request.source), source: { ...request.source } };
   }

@@ -122,7 +122,7 @@ export function describeAnswer(outcome: InquiryOutcome): string {
 
 /** What a model made of a question that was then left to a person. */
 export function describeEscalation(escalation: InquiryEscalation): string {
-  const { problem } = escalation;
+  const problem = escalation.outcome === "cancelled" ? escalation.problem : undefined;
   return describeAnswer(escalation) + (problem === undefined ? "" : `: ${jsonLine(problem)}`);
 }
 
@@ -222,16 +222,14 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
 }
 
 function escalationToJson(escalation: InquiryEscalation): JsonObject {
-  const { outcome, problem } = escalation;
-  return {
-    outcome,
-    ...outcomeToJson(escalation),
-    ...(problem !== undefined && { problem }),
-  };
+  return { outcome: escalation.outcome, ...outcomeToJson(escalation) };
 }
 
 function outcomeToJson(outcome: InquiryOutcome): Record<string, Json> {
-  if (outcome.outcome === "cancelled") return { reason: cancellationTag(outcome.reason) };
+  if (outcome.outcome === "cancelled") {
+    const { reason, problem } = outcome;
+    return { reason: cancellationTag(reason), ...(problem !== undefined && { problem }) };
+  }
   const { answeredBy } = outcome;
   return {
     ...(outcome.outcome === "answered" && {

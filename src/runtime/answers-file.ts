@@ -3,17 +3,11 @@
  * answer everything that they would be asked, and nothing else.
  */
 import { isDeepStrictEqual } from "node:util";
-import type {
-  AnswerSource,
-  CallToDecide,
-  Given,
-  GivenDelivery,
-  GivenPermission,
-  GivenReply,
-} from "../agent/index.ts";
+import type { AnswerSource, CallToDecide, DecisionToGive, Given } from "../agent/index.ts";
 import { readConfigFile } from "../config/index.ts";
 import type { PendingItem } from "../conversation/index.ts";
 import { explainMisfit, type Question } from "../tool/index.ts";
+import { assertNever } from "../util/index.ts";
 import {
   type AnswerEntry,
   type DecisionEntry,
@@ -49,29 +43,18 @@ export class AnswersFile implements AnswerSource {
     return new AnswersFile(file, parseEntries(read, variables));
   }
 
-  findAnswer(asked: CallToDecide & { readonly question: Question }): Given<GivenReply> {
-    const { question, toolCallId } = asked;
-    const key = keyOf("question", toolCallId, question.id);
-    const isMatch = ({ question: id, text = question.text }: AnswerEntry) =>
-      id === question.id && text === question.text;
-    const entry = this.#use(this.#entries.answers.filter(isMatch), asked, key);
-    if (entry === undefined) return undefined;
-    const { name, answer, note } = entry;
-    const misfit = findMisfit(entry, question);
-    if (misfit !== undefined) {
-      this.#reasons.set(key, `${name} does not fit: ${misfit}`);
-      return "later";
+  find(asked: DecisionToGive): Given {
+    switch (asked.kind) {
+      case "question":
+      case "in_doubt":
+        return this.#answer(asked);
+      case "permission":
+        return this.#decide(this.#entries.permissions, asked);
+      case "delivery":
+        return this.#decide(this.#entries.deliveries, asked);
+      default:
+        return assertNever(asked);
     }
-    const decidedBy = { kind: "answers_file", entry: name } as const;
-    return { answer, ...(note !== undefined && { note }), decidedBy };
-  }
-
-  findPermission(asked: CallToDecide): Given<GivenPermission> {
-    return this.#decide(this.#entries.permissions, asked, keyOf("permission", asked.toolCallId));
-  }
-
-  findDelivery(asked: CallToDecide): Given<GivenDelivery> {
-    return this.#decide(this.#entries.deliveries, asked, keyOf("delivery", asked.toolCallId));
   }
 
   /** What is still open without an entry that fits, one line each. */
@@ -106,16 +89,29 @@ export class AnswersFile implements AnswerSource {
     ];
   }
 
-  #decide(
-    entries: readonly DecisionEntry[],
-    asked: CallToDecide,
-    key: string,
-  ): Given<GivenPermission> {
-    const entry = this.#use(entries, asked, key);
+  #answer(asked: Extract<DecisionToGive, { readonly question: Question }>): Given {
+    const { question, toolCallId } = asked;
+    const key = keyOf("question", toolCallId, question.id);
+    const isMatch = ({ question: id, text = question.text }: AnswerEntry) =>
+      id === question.id && text === question.text;
+    const entry = this.#use(this.#entries.answers.filter(isMatch), asked, key);
     if (entry === undefined) return undefined;
-    const { name, isApproved, reason } = entry;
+    const { name, answer, note } = entry;
+    const misfit = findMisfit(entry, question);
+    if (misfit !== undefined) {
+      this.#reasons.set(key, `${name} does not fit: ${misfit}`);
+      return "later";
+    }
     const decidedBy = { kind: "answers_file", entry: name } as const;
-    return { isApproved, ...(reason !== undefined && { reason }), decidedBy };
+    return { answer, ...(note !== undefined && { note }), decidedBy };
+  }
+
+  #decide(entries: readonly DecisionEntry[], asked: DecisionToGive): Given {
+    const entry = this.#use(entries, asked, keyOf(asked.kind, asked.toolCallId));
+    if (entry === undefined) return undefined;
+    const { name, isApproved: answer, reason: note } = entry;
+    const decidedBy = { kind: "answers_file", entry: name } as const;
+    return { answer, ...(note !== undefined && { note }), decidedBy };
   }
 
   /** Of the entries that match, the one that names most; of equals, the first that is not used up. */

@@ -14,11 +14,10 @@ export type { Machine } from "./machine.ts";
 export {
   answerInquiry,
   findPending,
-  type InquiryAnswer,
-  type InquiryReply,
+  type DecisionAnswer,
   listPending,
   type ListPendingOptions,
-  type PendingInquiry,
+  type PendingDecision,
   pendingInTurn,
   untilAnswered,
 } from "./pending.ts";

@@ -1,17 +1,18 @@
 /** What waits for a person in a store, and answering it from any process: for the command and for programs. */
-import { rerunDecision, rerunQuestion } from "../agent/index.ts";
 import {
   type AnswerEvent,
   type ConversationId,
   type Decider,
   eventsOf,
+  explainReply,
   findAnswerTo,
-  type InquiryOutcome,
   lastTurnOf,
   type PendingItem,
   pendingOf,
-  type PermissionDecision,
+  questionAbout,
   readTurnProgress,
+  type ReplyOrCancel,
+  replyToEvent,
   SecretAnswer,
   timestampFromDate,
 } from "../conversation/index.ts";
@@ -21,40 +22,32 @@ import type {
   ConversationStore,
   PendingTurn,
 } from "../storage/index.ts";
-import { explainMisfit, type InquiryQuestion, isOther } from "../tool/index.ts";
-import { type Clock, JpError, type Json, type JsonObject, systemClock } from "../util/index.ts";
+import type { InquiryQuestion, ToolOrigin } from "../tool/index.ts";
+import { type Clock, JpError, type JsonObject, systemClock } from "../util/index.ts";
 
-/** Something that waits for a person: a question, a permission, a delivery or a doubt. */
-export interface PendingInquiry extends PendingItem {
+/** A decision that waits for a person: a question, a permission, a delivery, or a call in doubt. */
+export interface PendingDecision extends PendingItem {
   readonly conversation: ConversationId;
   /** Everything that waits can be put as a question, even where no tool has asked one. */
   readonly question: InquiryQuestion;
-  /** What the tool would run with. Absent for a question. */
+  /** The arguments that the call runs with. Absent for a question of an older version. */
   readonly arguments?: JsonObject;
+  /** Where the tool comes from. Absent if an older version has asked. */
+  readonly origin?: ToolOrigin;
+  /** The folder that it runs in, relative to the workspace. */
+  readonly folder?: string;
   /** A process has the conversation open. Only then can a secret be answered from another one. */
   readonly isLive: boolean;
 }
 
-/** What a person says to something that waits. */
-export type InquiryReply =
-  | {
-      /**
-       * True or false for a permission or a delivery; `run`, `skip` or a result for a call in doubt. A secret goes
-       * from here to the memory of the process that asks for it, and nowhere else.
-       */
-      readonly answer: Json;
-      /** A note to the answer, or the reason for a no. */
-      readonly note?: string;
-      /** It holds until the turn ends. */
-      readonly isRemembered?: boolean;
-      /** For a delivery: what the model sees instead of the result. */
-      readonly content?: string;
-    }
-  | { readonly isCancelled: true };
-
-/** A reply, and whose it is. */
-export type InquiryAnswer = InquiryReply &
+/** A reply, and whose it is. A secret goes from here to the memory of the process that asks for it, and nowhere else. */
+export type DecisionAnswer = ReplyOrCancel &
   Omit<AnswerOptions, "askedAt" | "secret"> & {
+    /**
+     * Pins the answer to what was read: refused as `changed` if something else waits by now. Without it, an answer is for
+     * the pending decision that it is given with.
+     */
+    readonly digest?: string;
     /** How the person was reached, as recorded; `program` if absent. */
     readonly channel?: string;
     /** The name of the person, as recorded. */
@@ -72,7 +65,7 @@ export interface ListPendingOptions {
 export async function listPending(
   store: Pick<ConversationStore, "listPending">,
   { onProblem }: ListPendingOptions = {},
-): Promise<readonly PendingInquiry[]> {
+): Promise<readonly PendingDecision[]> {
   const turns = await store.listPending();
   for (const { problem } of turns) if (problem !== undefined) onProblem?.(problem);
   const pending = turns.flatMap(pendingInTurn);
@@ -80,21 +73,38 @@ export async function listPending(
 }
 
 /** What one incomplete turn waits for, in the order of its calls. */
-export function pendingInTurn({ id, entries, isLive }: PendingTurn): readonly PendingInquiry[] {
-  return pendingOf(readTurnProgress(eventsOf(entries)), isLive).map((item) => ({
-    ...item,
-    conversation: id,
-    isLive,
-    ...questionOf(item),
-  }));
+export function pendingInTurn({ id, entries, isLive }: PendingTurn): readonly PendingDecision[] {
+  const { calls } = readTurnProgress(eventsOf(entries));
+  return pendingOf({ calls }, isLive).map((item) => {
+    const { kind, tool, toolCallId, request } = item;
+    const { origin, folder } = request ?? {};
+    const call = calls.find((each) => each.request.id === toolCallId);
+    const { run } = call?.permissions ?? {};
+    const shown = request?.type === "permission_request" ? request.arguments : undefined;
+    const permitted = run?.decision?.arguments ?? run?.request?.arguments;
+    const args = shown ?? item.arguments ?? permitted ?? call?.request.arguments;
+    const question =
+      request?.type === "inquiry_request"
+        ? request.question
+        : questionAbout(kind === "question" ? "permission" : kind, tool);
+    return {
+      ...item,
+      conversation: id,
+      isLive,
+      question,
+      ...(args !== undefined && { arguments: args }),
+      ...(origin !== undefined && { origin }),
+      ...(folder !== undefined && { folder }),
+    };
+  });
 }
 
 /**
  * Finds what waits by its id, `<conversation>/<id>`, or the beginning of either, if only one has it. Throws
  * `inquiry_not_found`, `ambiguous_id`.
  */
-export function findPending(pending: readonly PendingInquiry[], id: string): PendingInquiry {
-  const names = (item: PendingInquiry) => [item.id, fullIdOf(item)];
+export function findPending(pending: readonly PendingDecision[], id: string): PendingDecision {
+  const names = (item: PendingDecision) => [item.id, fullIdOf(item)];
   const exact = pending.filter((item) => names(item).includes(id));
   const matching = pending.filter((item) => names(item).some((name) => name.startsWith(id)));
   const [found, ...others] = exact.length > 0 ? exact : matching;
@@ -106,7 +116,7 @@ export function findPending(pending: readonly PendingInquiry[], id: string): Pen
   throw new JpError("ambiguous_id", `${printable(id)} is ambiguous:\n${listed.join("\n")}`);
 }
 
-function fullIdOf({ conversation, id }: PendingInquiry): string {
+function fullIdOf({ conversation, id }: PendingDecision): string {
   return `${conversation}/${id}`;
 }
 
@@ -124,14 +134,23 @@ export function printable(id: string): string {
  */
 export async function answerInquiry(
   store: Pick<ConversationStore, "listPending" | "answer">,
-  id: string | PendingInquiry,
-  answer: InquiryAnswer,
+  id: string | PendingDecision,
+  answer: DecisionAnswer,
 ): Promise<AnswerResult> {
   const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
-  const { signal, onWait, keepsOpen } = answer;
-  const misfit = findMisfit(item, answer);
+  const { signal, onWait, keepsOpen, clock = systemClock, channel = "program", userName } = answer;
+  const misfit = explainReply(item, answer);
   if (misfit !== undefined) return { type: "refused", reason: misfit };
-  return store.answer(item.conversation, toEvent(item, answer), {
+  const by: Decider = {
+    kind: "user",
+    channel,
+    ...(userName !== undefined && { name: userName }),
+  };
+  const { digest = item.digest } = answer;
+  const result = item.request?.type === "permission_request" ? item.request.result : undefined;
+  const at = timestampFromDate(clock.now());
+  const event = replyToEvent({ ...item, digest, result }, answer, { by, at });
+  return store.answer(item.conversation, event, {
     askedAt: item.askedAt,
     ...secretOf(item, answer),
     ...(signal !== undefined && { signal }),
@@ -149,7 +168,7 @@ const LOOK_MS = 250;
  */
 export async function untilAnswered(
   store: Pick<ConversationStore, "findLastTurns" | "load">,
-  item: PendingInquiry,
+  item: PendingDecision,
   { clock = systemClock, signal }: { readonly clock?: Clock; readonly signal: AbortSignal },
 ): Promise<AnswerEvent | undefined> {
   for (;;) {
@@ -165,76 +184,11 @@ export async function untilAnswered(
   }
 }
 
-/** What the type of the answer says. The rest is checked where it is recorded. */
-function findMisfit({ question }: PendingInquiry, reply: InquiryReply): string | undefined {
-  const { answerType } = question;
-  return "isCancelled" in reply ? undefined : explainMisfit(answerType, reply.answer);
-}
-
 function secretOf(
-  { question }: PendingInquiry,
-  reply: InquiryReply,
+  { question }: PendingDecision,
+  reply: ReplyOrCancel,
 ): Pick<AnswerOptions, "secret"> {
   if ("isCancelled" in reply || question.answerType.type !== "secret") return {};
   const { answer, note } = reply;
   return typeof answer === "string" ? { secret: new SecretAnswer(answer, note) } : {};
-}
-
-/** Permissions, deliveries and doubts in words that fit their answers. */
-function questionOf(item: PendingItem): Pick<PendingInquiry, "question" | "arguments"> {
-  const { kind, tool, request } = item;
-  if (request?.type === "inquiry_request") return { question: request.question };
-  const shown = request?.arguments ?? item.arguments;
-  const args = shown === undefined ? {} : { arguments: shown };
-  if (kind === "in_doubt") return { question: rerunQuestion(tool, shown), ...args };
-  const text = kind === "delivery" ? `Show the model the result of ${tool}?` : `Run ${tool}?`;
-  const base = { exclusive: true, persistence: "none" } as const;
-  return { question: { text, answerType: { type: "boolean" }, ...base }, ...args };
-}
-
-const ACTIONS = { permission: "run", delivery: "deliver", in_doubt: "rerun" } as const;
-
-function toEvent(item: PendingInquiry, answer: InquiryAnswer): AnswerEvent {
-  const { kind, id, tool, toolCallId } = item;
-  const { clock = systemClock, channel = "program", userName } = answer;
-  const timestamp = timestampFromDate(clock.now());
-  const scope =
-    "answer" in answer && answer.isRemembered === true ? { scope: "turn" as const } : {};
-  const name = userName === undefined ? {} : { name: userName };
-  const decidedBy: Decider = { kind: "user", channel, ...scope, ...name };
-  if (kind === "question") {
-    const outcome = toOutcome(item.question, decidedBy, answer);
-    return { type: "inquiry_response", timestamp, id, ...outcome };
-  }
-  const about = { toolCallId, tool, action: ACTIONS[kind], decidedBy };
-  return { type: "permission_decision", timestamp, ...about, ...toDecision(item, answer) };
-}
-
-function toOutcome(
-  { answerType }: InquiryQuestion,
-  answeredBy: Decider,
-  reply: InquiryReply,
-): InquiryOutcome {
-  if ("isCancelled" in reply) return { outcome: "cancelled", reason: "user" };
-  if (answerType.type === "secret") return { outcome: "redacted", answeredBy };
-  const { answer, note } = reply;
-  const isOwn = answerType.type === "select" && isOther(answerType, answer);
-  const given = { answer, ...(note !== undefined && { note }), ...(isOwn && { isOther: true }) };
-  return { outcome: "answered", ...given, answeredBy };
-}
-
-type Decision = Pick<PermissionDecision, "decision" | "reason" | "result">;
-
-function toDecision({ kind, request }: PendingInquiry, reply: InquiryReply): Decision {
-  if ("isCancelled" in reply) return { decision: "denied" };
-  const { answer, note, content } = reply;
-  if (kind === "in_doubt") {
-    return rerunDecision(typeof answer === "string" ? answer : JSON.stringify(answer));
-  }
-  const reason = note === undefined ? {} : { reason: note };
-  if (answer !== true) return { decision: "denied", ...reason };
-  const waiting = request?.type === "permission_request" ? request.result : undefined;
-  const isEdited = content !== undefined && content !== waiting?.content;
-  if (!isEdited) return { decision: "approved", ...reason };
-  return { decision: "edited", ...reason, result: { isError: waiting?.isError ?? false, content } };
 }

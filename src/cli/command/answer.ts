@@ -15,7 +15,7 @@ import {
   findPending,
   type InquiryReply,
   listPending,
-  type PendingInquiry,
+  type PendingDecision,
   untilAnswered,
 } from "../../runtime/index.ts";
 import type { AnswerResult, AnswerWait } from "../../storage/index.ts";
@@ -80,7 +80,7 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
 }
 
 /** Before the person is asked: the answer would be refused. Throws `invalid_answer`. */
-function assertForUser(row: PendingInquiry, userName: string | undefined): void {
+function assertForUser(row: PendingDecision, userName: string | undefined): void {
   const reason = explainPerson(row.for, userName);
   if (reason === undefined) return;
   throw new JpError("invalid_answer", `${oneLine(`${row.id}: ${reason}`)}.`, {
@@ -91,7 +91,7 @@ function assertForUser(row: PendingInquiry, userName: string | undefined): void 
   });
 }
 
-async function findHere(wanted: string, context: CommandContext): Promise<PendingInquiry> {
+async function findHere(wanted: string, context: CommandContext): Promise<PendingDecision> {
   try {
     return findPending(await listPending(context.workspace.conversations), wanted);
   } catch (error) {
@@ -117,7 +117,7 @@ function isNamed({ conversation, id }: PendingRow, wanted: string): boolean {
 }
 
 /** Says what becomes of it: it is too late for any answer. */
-async function overdueError(row: PendingInquiry, context: CommandContext): Promise<JpError> {
+async function overdueError(row: PendingDecision, context: CommandContext): Promise<JpError> {
   const { id, conversation, tool, request, question } = row;
   const { config } = await trustedConfig(context, { id: conversation });
   const settings = resolveTools(config).get(tool);
@@ -147,7 +147,7 @@ const PATIENCE_MS = 2000;
 
 /** Ctrl-C withdraws the answer, as long as no one has taken it. Throws `ExitStatus` if it was withdrawn. */
 async function offerReply(
-  row: PendingInquiry,
+  row: PendingDecision,
   reply: InquiryReply,
   context: AnsweringContext,
 ): Promise<AnswerResult> {
@@ -183,7 +183,7 @@ async function offerReply(
 }
 
 async function notRecordedError(
-  row: PendingInquiry,
+  row: PendingDecision,
   result: Exclude<AnswerResult, { readonly type: "recorded" }>,
   context: CommandContext,
 ): Promise<JpError> {
@@ -213,7 +213,7 @@ interface GivenFlags extends AnswerFlags {
 
 /** Undefined if the person does not answer. Throws `invalid_answer`, `usage`, and if someone else answers. */
 async function findReply(
-  row: PendingInquiry,
+  row: PendingDecision,
   { cancel = false, words, note, prompter }: GivenFlags,
   context: CommandContext,
 ): Promise<InquiryReply | undefined> {
@@ -226,7 +226,7 @@ async function findReply(
 
 /** Closes the prompt and throws if someone else answers meanwhile. */
 async function askUntilAnswered(
-  row: PendingInquiry,
+  row: PendingDecision,
   prompter: TerminalPrompter,
   context: CommandContext,
 ): Promise<InquiryReply | undefined> {
@@ -253,7 +253,7 @@ const NOT_PENDING = { type: "not_pending" } as const;
 /** Throws `usage`. */
 function requireTerminal(
   prompter: TerminalPrompter | undefined,
-  { id, question }: PendingInquiry,
+  { id, question }: PendingDecision,
 ): TerminalPrompter {
   if (prompter?.canAsk() === true) return prompter;
   const isSecret = question.answerType.type === "secret";
@@ -267,7 +267,7 @@ const YES = new Set(["yes", "y", "true"]);
 const NO = new Set(["no", "n", "false"]);
 
 /** Throws `invalid_answer`. */
-function parseValue({ id, kind, question }: PendingInquiry, words: readonly string[]): Json {
+function parseValue({ id, kind, question }: PendingDecision, words: readonly string[]): Json {
   const { answerType } = question;
   const word = words.join(" ").toLowerCase();
   const truth = YES.has(word) ? true : NO.has(word) ? false : undefined;
@@ -308,12 +308,12 @@ function spellings(text: string): readonly Json[] {
 
 /** Asks with the same widgets as a turn. Undefined if the person leaves it for later. */
 type Ask = (
-  row: PendingInquiry,
+  row: PendingDecision,
   prompter: TerminalPrompter,
   signal: AbortSignal,
 ) => Promise<InquiryReply | undefined>;
 
-const ASKING: Readonly<Record<PendingInquiry["kind"], Ask>> = {
+const ASKING: Readonly<Record<PendingDecision["kind"], Ask>> = {
   question: askQuestion,
   in_doubt: askQuestion,
   permission: askPermission,
@@ -321,7 +321,7 @@ const ASKING: Readonly<Record<PendingInquiry["kind"], Ask>> = {
 };
 
 async function askQuestion(
-  { id, question, tool, request }: PendingInquiry,
+  { id, question, tool, request }: PendingDecision,
   prompter: TerminalPrompter,
   signal: AbortSignal,
 ): Promise<InquiryReply | undefined> {
@@ -335,7 +335,7 @@ async function askQuestion(
 const OPEN = { allowsLater: true, isEditing: false };
 
 async function askPermission(
-  { tool, arguments: args = {} }: PendingInquiry,
+  { tool, arguments: args = {} }: PendingDecision,
   prompter: TerminalPrompter,
   signal: AbortSignal,
 ): Promise<InquiryReply | undefined> {
@@ -359,7 +359,7 @@ async function askPermission(
 }
 
 async function askDelivery(
-  { tool, request }: PendingInquiry,
+  { tool, request }: PendingDecision,
   prompter: TerminalPrompter,
   signal: AbortSignal,
 ): Promise<InquiryReply | undefined> {
