@@ -26,12 +26,7 @@ import type { TurnContext } from "./context.ts";
 import { changesSince, type PENDING, voidEvent } from "./decide.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
-import {
-  cancelledText,
-  keepsChanging,
-  questionsTooLarge,
-  tooManyAnswers,
-} from "./model-texts.ts";
+import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import { describeCall } from "./subject.ts";
 
 /** A call that may run. Its arguments are the permitted ones, which a person may have edited. */
@@ -91,7 +86,8 @@ export async function attemptCall(
       const isError = result.type === "error";
       const annotated = given.annotate(content);
       const after = annotated.length - content.length;
-      const added: { readonly added?: AddedText } = after > 0 ? { added: { before: 0, after } } : {};
+      const added: { readonly added?: AddedText } =
+        after > 0 ? { added: { before: 0, after } } : {};
       return { type: "result", content: annotated, ...blocks, isError, ...added };
     }
     const end = await answerAttempt(context, call, { needs: result, given, budget });

@@ -126,7 +126,14 @@ export function recordUnscopedQuestions(context: TurnContext): () => Promise<voi
     const requests = questions.map((question) => {
       const id = state.nextInquiryId(source.name, question.id);
       const { id: questionId, ...asked } = question;
-      return { type: "inquiry_request" as const, id, timestamp, source, question: asked, questionId };
+      return {
+        type: "inquiry_request" as const,
+        id,
+        timestamp,
+        source,
+        question: asked,
+        questionId,
+      };
     });
     const responses = requests.map(({ id }): InquiryResponse => {
       return { type: "inquiry_response", timestamp, id, outcome: "cancelled", reason };

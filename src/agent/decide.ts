@@ -43,11 +43,7 @@ import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
-import {
-  inquiryFailed,
-  promptFailed,
-  tooManyAnswers,
-} from "./model-texts.ts";
+import { inquiryFailed, promptFailed, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
   NoAnswerReason,
@@ -172,7 +168,10 @@ export async function openQuestions(
 }
 
 /** What waits on record is about something else than what would be asked now. */
-function replacedBy({ recorded }: AskedQuestion, subject: SubjectDigest): AskedQuestion["replaces"] {
+function replacedBy(
+  { recorded }: AskedQuestion,
+  subject: SubjectDigest,
+): AskedQuestion["replaces"] {
   if (recorded === undefined) return undefined;
   const { id, isForPerson = false } = recorded.request;
   const changed = changesSince(recorded.request.subject, subject);
@@ -280,7 +279,9 @@ export class Decision implements Disposable {
   /** Aborted when it must not wait here any longer, for whatever reason. */
   get signal(): AbortSignal {
     const { signal } = this.#asked;
-    const others = [this.#item?.signal, this.#deadline?.signal].filter((each) => each !== undefined);
+    const others = [this.#item?.signal, this.#deadline?.signal].filter(
+      (each) => each !== undefined,
+    );
     return AbortSignal.any([signal, ...others]);
   }
 
@@ -355,7 +356,8 @@ export class Decision implements Disposable {
       }
       case "default":
         return (
-          this.#answerUncounted(route) ?? this.#answer({ answer: route.answer }, { kind: "default" })
+          this.#answerUncounted(route) ??
+          this.#answer({ answer: route.answer }, { kind: "default" })
         );
       case "model":
         return this.#answerUncounted(route) ?? this.#askModel(route);
@@ -383,7 +385,9 @@ export class Decision implements Disposable {
     const asked = this.#asked;
     if (asked.kind !== "question") {
       if (asked.signal.aborted) return STOPPED;
-      return cause === "interrupted" ? PENDING : this.#decideBy({ isCancelled: true }, this.#person());
+      return cause === "interrupted"
+        ? PENDING
+        : this.#decideBy({ isCancelled: true }, this.#person());
     }
     const isWithdrawn = asked.withdrawn?.aborted === true && asked.signal.aborted;
     if (cause === "interrupted" && !isWithdrawn) return PENDING;
@@ -560,15 +564,24 @@ export class Decision implements Disposable {
   async #answer(
     reply: Reply,
     by: Decider,
-    { why, reply: modelReply }: { readonly why?: string | undefined; readonly reply?: ModelReply | undefined } = {},
+    {
+      why,
+      reply: modelReply,
+    }: { readonly why?: string | undefined; readonly reply?: ModelReply | undefined } = {},
   ): Promise<Decided> {
     const asked = this.#asked;
     if (asked.kind !== "question") return this.#decideBy(reply, by);
     const { allowsNote = false, answerType } = asked.question;
     const { note = "", answer } = reply;
-    const given = { answer, isRemembered: reply.isRemembered ?? false, ...(allowsNote && { note }) };
+    const given = {
+      answer,
+      isRemembered: reply.isRemembered ?? false,
+      ...(allowsNote && { note }),
+    };
     const live = {
-      ...(answerType.type === "secret" && { secret: { answer, ...(allowsNote && note !== "" && { note }) } }),
+      ...(answerType.type === "secret" && {
+        secret: { answer, ...(allowsNote && note !== "" && { note }) },
+      }),
       ...(modelReply !== undefined && { reply: modelReply }),
     };
     const event = replyToEvent(this.#decidable(), given, { by, at: this.#now() });
@@ -592,12 +605,19 @@ export class Decision implements Disposable {
     const checked = await checkArguments(asked.tool.description, edited);
     if (!checked.ok) {
       const problem = checked.message;
-      return this.#decideByPolicy({ isApproved: false, key: "run", cause: "prompt_failed", problem });
+      return this.#decideByPolicy({
+        isApproved: false,
+        key: "run",
+        cause: "prompt_failed",
+        problem,
+      });
     }
     const { arguments: args } = checked;
     const { subject } = await describeDecision(this.#context, { ...asked, arguments: args });
     const decidable = { ...this.#decidable(), digest: subject.digest };
-    return this.#end(replyToEvent(decidable, { ...reply, arguments: args }, { by, at: this.#now() }));
+    return this.#end(
+      replyToEvent(decidable, { ...reply, arguments: args }, { by, at: this.#now() }),
+    );
   }
 
   async #decideByPolicy({
@@ -710,7 +730,8 @@ export class Decision implements Disposable {
     this.#changed = replaced?.changed;
     // Before it is on record: from then on it may be answered elsewhere.
     this.#open(request);
-    const events = waiting === undefined || replaced === undefined ? [request] : [replaced, request];
+    const events =
+      waiting === undefined || replaced === undefined ? [request] : [replaced, request];
     await journal.record(...events);
   }
 

@@ -39,7 +39,10 @@ export interface Unanswered {
   readonly isError: boolean;
 }
 
-type QuestionResult = ({ readonly type: "answered" } & AnsweredQuestion) | Unanswered | typeof PENDING;
+type QuestionResult =
+  | ({ readonly type: "answered" } & AnsweredQuestion)
+  | Unanswered
+  | typeof PENDING;
 
 /**
  * The questions must belong to one call. `isCurrent` says whether what its next attempt relies on still counts; if it does

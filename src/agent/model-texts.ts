@@ -102,9 +102,12 @@ const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => s
     return cause === "subject_unstable" ? keepsChanging(tool) : SKIPPED_BY_CONFIG;
   },
   deliver: ({ decidedBy, cause, problem = "" }) => {
-    if (decidedBy.kind !== "policy") return cause === "closed" ? DELIVERY_CANCELLED : DELIVERY_SKIPPED;
+    if (decidedBy.kind !== "policy")
+      return cause === "closed" ? DELIVERY_CANCELLED : DELIVERY_SKIPPED;
     if (cause === "timed_out") return DELIVERY_TIMED_OUT;
-    return cause === "prompt_failed" ? promptFailed("Delivery", problem) : DELIVERY_SKIPPED_BY_CONFIG;
+    return cause === "prompt_failed"
+      ? promptFailed("Delivery", problem)
+      : DELIVERY_SKIPPED_BY_CONFIG;
   },
   rerun: ({ decidedBy, cause }) =>
     decidedBy.kind === "policy" || cause === "closed" ? OUTCOME_UNKNOWN : SKIPPED_IN_DOUBT,

@@ -134,7 +134,9 @@ export interface FormRequest extends RequestBase {
 
 /** A person's response. It repeats the id, so that an answer can never reach another request. */
 export type PromptResult = { readonly inquiryId: InquiryId } & (
-  AnsweredPrompt | AnsweredForm | NoAnswer
+  | AnsweredPrompt
+  | AnsweredForm
+  | NoAnswer
 );
 
 /** A person decided. */

@@ -103,7 +103,8 @@ export function promptRequest(
   };
   if (asked.kind === "question") {
     const { question } = asked;
-    const { promptLabel: label = base.label } = asked.tool.settings.questions.get(question.id) ?? {};
+    const { promptLabel: label = base.label } =
+      asked.tool.settings.questions.get(question.id) ?? {};
     const person = request.type === "inquiry_request" ? request.for : undefined;
     return {
       ...base,

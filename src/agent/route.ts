@@ -211,7 +211,8 @@ function routeCall(input: CallRouteInput): Route {
   if (given === "later") return { type: "deferred" };
   if (given !== undefined) return { type: "given", ...given };
   const key = input.kind === "delivery" ? "result" : "run";
-  if (input.isOverdue === true) return { type: "policy", isApproved: false, key, cause: "timed_out" };
+  if (input.isOverdue === true)
+    return { type: "policy", isApproved: false, key, cause: "timed_out" };
   if (input.isGivenOnly === true) return { type: "deferred" };
   if (input.canAsk) return { type: "person" };
   const { detached } = input.settings;
@@ -247,8 +248,7 @@ function routeQuestion(input: QuestionRouteInput): Route {
   const target = targetFor(input, wanted);
   const isSecret = question.answerType.type === "secret";
   const isForOne = input.for !== undefined && isUser(target);
-  const requiresPerson =
-    isSecret || question.exclusive || isForOne || input.isForPerson === true;
+  const requiresPerson = isSecret || question.exclusive || isForOne || input.isForPerson === true;
 
   if (remembered !== undefined && canReuse(input, remembered)) {
     return { type: "remembered", answer: remembered.answer, from: remembered.from };

@@ -133,16 +133,9 @@ function toOutcome(
   };
 }
 
-type Decided = Pick<
-  PermissionDecision,
-  "decision" | "reason" | "cause" | "arguments" | "result"
->;
+type Decided = Pick<PermissionDecision, "decision" | "reason" | "cause" | "arguments" | "result">;
 
-function toDecision(
-  kind: CallDecisionKind,
-  { result }: Decidable,
-  reply: ReplyOrCancel,
-): Decided {
+function toDecision(kind: CallDecisionKind, { result }: Decidable, reply: ReplyOrCancel): Decided {
   if ("isCancelled" in reply) return { decision: "denied", cause: "closed" };
   const { answer, note = "", content, arguments: edited } = reply;
   if (kind === "in_doubt") {
@@ -164,6 +157,9 @@ function rerunDecision(answer: string): Decided {
 }
 
 /** Whether a yes to the question makes the tool do something. What the assistant itself asks is only a question. */
-export function isActing({ question, source }: Pick<InquiryRequest, "question" | "source">): boolean {
+export function isActing({
+  question,
+  source,
+}: Pick<InquiryRequest, "question" | "source">): boolean {
   return question.acts === true || (question.exclusive && source.source !== "assistant");
 }

@@ -267,15 +267,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     mirror: inquiryResponseMirror,
   },
   permission_request: {
-    keys: knownKeys(
-      "id",
-      "tool_call_id",
-      "tool",
-      "action",
-      "arguments",
-      "result",
-      ...SUBJECT_KEYS,
-    ),
+    keys: knownKeys("id", "tool_call_id", "tool", "action", "arguments", "result", ...SUBJECT_KEYS),
     parse: parsePermissionRequest,
     toJson: (event, notation) => ({
       id: event.id,

@@ -78,8 +78,8 @@ function callParts({ conversation, toolCallId, tool, source, ...call }: CallSubj
 const PART_DIGITS = 16;
 
 function digest(kind: string, parts: Parts): SubjectDigest {
-  const present = Object.entries(parts).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value as Json] as const], // Data all the way down.
+  const present = Object.entries(parts).flatMap(
+    ([name, value]) => (value === undefined ? [] : [[name, value as Json] as const]), // Data all the way down.
   );
   const subject = { version: SUBJECT_VERSION, kind, ...Object.fromEntries(present) };
   return {

@@ -219,7 +219,11 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
 }
 
 /** The id of a request about a call itself. No question of a tool has the same: see `questionId`. */
-export function permissionId(toolCallId: string, action: PermissionAction, count: number): InquiryId {
+export function permissionId(
+  toolCallId: string,
+  action: PermissionAction,
+  count: number,
+): InquiryId {
   return `${toolCallId}:${action}:${count}` as InquiryId; // Branded where it is created.
 }
 
