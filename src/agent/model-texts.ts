@@ -85,11 +85,11 @@ export function ranWithEditedArguments(args: JsonObject, content: string): strin
 /** What the model is told of a decision against a call or its result, as the record has it. */
 export function deniedText(event: PermissionDecision): ToolResult {
   const { action, decidedBy, cause } = event;
-  const content = DENIED[action](event);
-  const isByPerson = decidedBy.kind !== "policy";
-  // The model is not to blame for what the user or the config decides.
-  const isError = action === "rerun" || (!isByPerson && cause !== "skipped");
-  return { content, isError };
+  // What the user or the config decides is not an error of the model's.
+  const isDecided = decidedBy.kind !== "policy" || cause === "skipped" || cause === undefined;
+  const isWithheld = action === "deliver" && cause === "unavailable";
+  const isError = action === "rerun" || (!isDecided && !isWithheld);
+  return { content: DENIED[action](event), isError };
 }
 
 const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => string>> = {

@@ -87,7 +87,7 @@ export function judgeAnswer(
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
   const first = turn.findLast(
-    (other): other is AnswerEvent => isAnswer(other) && waitingKey(other) === waitingKey(event),
+    (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );
   return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
 }
@@ -105,10 +105,11 @@ export function isAnswer(event: ConversationEvent): event is AnswerEvent {
   return event.type === "inquiry_response" || event.type === "permission_decision";
 }
 
-/** Two answers with the same key in one turn answer the same. */
-export function waitingKey(event: AnswerEvent): string {
-  if (event.type === "inquiry_response") return event.id;
-  return event.id ?? JSON.stringify([event.toolCallId, event.action]);
+/** Whether both answer the same. Earlier versions recorded no id with a decision about a call. */
+function isSameTarget(left: AnswerEvent, right: AnswerEvent): boolean {
+  if (left.id !== undefined && right.id !== undefined) return left.id === right.id;
+  if (left.type === "inquiry_response" || right.type === "inquiry_response") return false;
+  return left.toolCallId === right.toolCallId && left.action === right.action;
 }
 
 /** Whether something may happen because of the answer, other than that the call is given up. */
