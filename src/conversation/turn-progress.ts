@@ -60,8 +60,10 @@ export interface CallProgress {
 export interface PermissionProgress {
   readonly request?: PermissionRequestEvent;
   readonly decision?: PermissionDecision;
-  /** Set if that no longer counts, and it has not been asked again yet. */
+  /** Set if a decision no longer counts, and it has not been asked again yet. */
   readonly madeVoid?: DecisionVoid;
+  /** The request that it was about. */
+  readonly voided?: PermissionRequestEvent;
 }
 
 /** A call that has just been made. */
@@ -410,7 +412,7 @@ function findPermission(
     } else if (event.type === "permission_decision" && event.action === action) {
       progress = { ...progress, decision: event };
     } else if (event.type === "decision_void" && event.id === progress?.request?.id) {
-      progress = { madeVoid: event };
+      progress = { madeVoid: event, voided: progress.request };
     }
   }
   return progress;
