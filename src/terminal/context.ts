@@ -121,7 +121,9 @@ export function headerPassages(header: FormHeader | undefined): readonly Passage
   const { answered = [], isReview = false, context, style } = header ?? {};
   const answers = answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`);
   return [
-    ...(isReview ? [{ type: "context" as const, text: answers.join("\n") }] : []),
+    ...(isReview
+      ? [{ type: "context" as const, text: answers.join("\n"), style: "drawn" as const }]
+      : []),
     ...(context === undefined ? [] : [{ type: "context" as const, text: context, style }]),
   ];
 }
