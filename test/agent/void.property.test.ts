@@ -3,8 +3,17 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { settingsOf } from "../../src/agent/tool-turn.fixture.ts";
 import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
-import { type ConversationEvent, type DecisionKind, eventsOf } from "../../src/conversation/index.ts";
-import { answerInquiry, createTurn, listPending, type PendingDecision } from "../../src/runtime/index.ts";
+import {
+  type ConversationEvent,
+  type DecisionKind,
+  eventsOf,
+} from "../../src/conversation/index.ts";
+import {
+  answerInquiry,
+  createTurn,
+  listPending,
+  type PendingDecision,
+} from "../../src/runtime/index.ts";
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../../src/testing/index.ts";
 import { booleanQuestion, type ToolSource } from "../../src/tool/index.ts";
 import { counters } from "../security/threats.ts";
@@ -79,7 +88,7 @@ class Scene {
   world: World;
   /** How often the tool did its work, and with which arguments. */
   readonly runs: string[] = [];
-  readonly store = new MemoryConversationStore(new FakeClock());
+  #store = new MemoryConversationStore(new FakeClock());
   #id: Awaited<ReturnType<MemoryConversationStore["create"]>>["id"] | undefined;
   readonly #kind: DecisionKind;
   #dies = false;
@@ -93,7 +102,9 @@ class Scene {
   /** A copy of the conversation, with the same tool. */
   async fork(): Promise<Scene> {
     const fork = new Scene(this.#kind, this.world);
-    fork.#from(this.store, await this.store.fork(this.#idOrThrow()));
+    if (this.#id === undefined) throw new Error("There is nothing to copy.");
+    fork.#store = this.#store;
+    fork.#id = await this.#store.fork(this.#id);
     return fork;
   }
 
@@ -101,7 +112,7 @@ class Scene {
   async proceed(): Promise<void> {
     const isFirst = this.#id === undefined;
     await using conversation =
-      this.#id === undefined ? await this.store.create({}) : await this.store.open(this.#id);
+      this.#id === undefined ? await this.#store.create({}) : await this.#store.open(this.#id);
     this.#id = conversation.id;
     const call = { type: "tool_call", id: "call_1", name: "deploy" } as const;
     const turn = createTurn({
@@ -116,7 +127,8 @@ class Scene {
 
   /** The only thing that waits. */
   async pending(): Promise<PendingDecision | undefined> {
-    const [item, ...others] = await listPending(this.store);
+    const all = await listPending(this.#store);
+    const [item, ...others] = all.filter(({ conversation }) => conversation === this.#id);
     expect(others).toEqual([]);
     return item;
   }
@@ -125,12 +137,12 @@ class Scene {
     const item = await this.pending();
     if (item === undefined) throw new Error("Nothing waits.");
     expect(item.kind).toBe(this.#kind);
-    return (await answerInquiry(this.store, item, answer)).type;
+    return (await answerInquiry(this.#store, item, answer)).type;
   }
 
   async events(): Promise<readonly ConversationEvent[]> {
     if (this.#id === undefined) return [];
-    return [...eventsOf((await this.store.load(this.#id)).stream.entries)];
+    return [...eventsOf((await this.#store.load(this.#id)).stream.entries)];
   }
 
   async voids(): Promise<readonly (readonly string[])[]> {
@@ -166,9 +178,8 @@ class Scene {
           }
           if (this.#dies) {
             this.#dies = false;
-            die();
-            await new Promise((resolve) => void signal.addEventListener("abort", resolve));
-            return { type: "cancelled" };
+            die(); // Which aborts the signal.
+            return signal.aborted ? { type: "cancelled" } : { type: "error", content: "alive" };
           }
           const isDone = answers["sure"] !== false;
           if (isDone) this.runs.push(JSON.stringify(args));
@@ -183,7 +194,11 @@ const anyKind = fc.constantFrom<DecisionKind>("question", "permission", "in_doub
 const anySource = fc.constantFrom(...Object.keys(SOURCES));
 
 async function sceneOf(kind: DecisionKind, source: string): Promise<Scene> {
-  const world = { source: SOURCES[source] ?? { origin: { type: "builtin" } }, mode: "one", binding: "this" };
+  const world = {
+    source: SOURCES[source] ?? { origin: { type: "builtin" } },
+    mode: "one",
+    binding: "this",
+  };
   const scene = new Scene(kind, world);
   await scene.proceed();
   if (kind === "in_doubt") await scene.proceed(); // The second process finds the doubt.
@@ -255,7 +270,11 @@ test("a yes to a result counts for that result, whatever becomes of its tool", a
     await scene.answer({ answer: true });
     scene.world = change(scene.world);
     await scene.proceed();
-    expect([scene.runs.length, await scene.voids(), await scene.pending()]).toEqual([1, [], undefined]);
+    expect([scene.runs.length, await scene.voids(), await scene.pending()]).toEqual([
+      1,
+      [],
+      undefined,
+    ]);
   }
 });
 
@@ -269,6 +288,7 @@ test("an answer with the digest of something else is refused as changed", async 
 });
 
 test("a call whose subject changes after every yes fails after the third", async () => {
+  counters("T-DECIDE-3");
   for (const kind of ["question", "permission", "in_doubt"] as const) {
     const scene = await sceneOf(kind, "local");
     for (const mode of ["two", "three", "four"]) {
@@ -278,7 +298,14 @@ test("a call whose subject changes after every yes fails after the third", async
     }
     const events = await scene.events();
     const response = events.find((event) => event.type === "tool_call_response");
-    expect([scene.runs, (await scene.voids()).length, await scene.pending()]).toEqual([[], 3, undefined]);
-    expect(response).toMatchObject({ isError: true, content: expect.stringContaining("changed each time") });
+    expect([scene.runs, (await scene.voids()).length, await scene.pending()]).toEqual([
+      [],
+      3,
+      undefined,
+    ]);
+    expect(response).toMatchObject({
+      isError: true,
+      content: expect.stringContaining("changed each time"),
+    });
   }
 });

@@ -13,6 +13,32 @@ export interface Area {
   readonly threats: readonly Threat[];
 }
 
+const decisions: Area = {
+  title: "What was decided, and what runs",
+  threats: [
+    {
+      id: "T-DECIDE-1",
+      threat:
+        "A script, a program, a server's description of its tool, a default of an argument or a file changes while an " +
+        "approval waits, and the call runs as something else.",
+      defence:
+        "A decision is recorded with the digest of its subject, which is built again before a call runs and before an " +
+        "answer reaches a tool. A yes to something else is void, and asked again.",
+    },
+    {
+      id: "T-DECIDE-2",
+      threat: "One approval is used by several copies of a conversation.",
+      defence:
+        "The conversation is part of the subject: in a fork, every unfinished call is asked about again.",
+    },
+    {
+      id: "T-DECIDE-3",
+      threat: "A call that changes after every approval wears the person down.",
+      defence: "After three decisions that no longer count, the call fails.",
+    },
+  ],
+};
+
 const provenance: Area = {
   title: "Who asked, and who answered",
   threats: [
@@ -855,6 +881,7 @@ const notifications: Area = {
 };
 
 export const areas: readonly Area[] = [
+  decisions,
   provenance,
   terminal,
   paths,
