@@ -69,6 +69,8 @@ export interface Replaced {
   readonly changed: readonly string[];
   /** A person gave it, so that neither a model nor a default may give the next one. */
   readonly isForPerson: boolean;
+  /** The name of the only person who may give the next one. */
+  readonly for: string | undefined;
   /** The event that says so is on record. */
   readonly isRecorded: boolean;
 }

@@ -285,7 +285,7 @@ function replacedBy(
   const by = response && deciderOf(response);
   const isForPerson =
     request.isForPerson === true || by?.kind === "user" || by?.kind === "remembered";
-  return { id: request.id, changed, isForPerson, isRecorded };
+  return { id: request.id, changed, isForPerson, for: request.for, isRecorded };
 }
 
 /** Empty if what lets the call run still counts: the permission, or a person's answer to what it has become. */

@@ -101,18 +101,14 @@ export interface Round {
   readonly isCurrent: (answered: readonly AnsweredInquiry[]) => Promise<boolean>;
 }
 
-/** What differs between the kinds of decisions about a call. */
+/** The kinds that are reported as denied if there was no one to ask, and the setting that asks. */
 const KINDS = {
-  permission: { denial: "permission", promptName: "Permission" },
-  delivery: { denial: "delivery", promptName: "Delivery" },
-  in_doubt: { denial: undefined, promptName: "Permission" },
+  permission: { denial: "permission", key: "run" },
+  delivery: { denial: "delivery", key: "result" },
+  in_doubt: { denial: undefined, key: "run" },
 } as const satisfies Record<
   CallDecisionKind,
-  {
-    /** What is reported as denied if there was no one to ask. */
-    readonly denial: "permission" | "delivery" | undefined;
-    readonly promptName: "Permission" | "Delivery";
-  }
+  { readonly denial: "permission" | "delivery" | undefined; readonly key: PolicyKey }
 >;
 
 /** Decides about a call: asks if need be, and waits. */
@@ -173,9 +169,9 @@ function replacedBy(
   subject: SubjectDigest,
 ): AskedQuestion["replaces"] {
   if (recorded === undefined) return undefined;
-  const { id, isForPerson = false } = recorded.request;
+  const { id, isForPerson = false, for: person } = recorded.request;
   const changed = changesSince(recorded.request.subject, subject);
-  return { id, changed, isForPerson, isRecorded: false };
+  return { id, changed, isForPerson, for: person, isRecorded: false };
 }
 
 /** Older versions recorded no digest, so that nothing can be said about what has changed. */
@@ -196,12 +192,13 @@ export function voidEvent(
 /** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */
 function toRequest(
   { clock }: TurnContext,
-  { question, tool, source, toolCallId, state, isBound, recorded }: AskedQuestion,
+  { question, tool, source, toolCallId, state, isBound, recorded, replaces }: AskedQuestion,
   timestamp: Timestamp,
 ): Omit<InquiryRequest, "id"> {
   const { id: questionId, ...asked } = question;
   const { deadlineMs, target } = tool.settings.questions.get(questionId) ?? {};
-  const person = recorded === undefined ? target?.user : recorded.request.for;
+  const earlier = recorded?.request ?? replaces;
+  const person = earlier === undefined ? target?.user : earlier.for;
   const now = clock.now().getTime();
   return {
     type: "inquiry_request",
@@ -437,7 +434,7 @@ export class Decision implements Disposable {
     }
     return this.#decideByPolicy({
       isApproved: false,
-      key: kind === "delivery" ? "result" : "run",
+      key: KINDS[kind].key,
       cause: "prompt_failed",
       problem: message,
     });
@@ -639,7 +636,6 @@ export class Decision implements Disposable {
     const event: PermissionDecision = {
       type: "permission_decision",
       timestamp: this.#now(),
-      ...(this.#request !== undefined && { id: this.#request.id }),
       toolCallId: asked.progress.request.id,
       tool,
       action: ACTIONS[asked.kind],
@@ -649,12 +645,11 @@ export class Decision implements Disposable {
       ...(problem !== undefined && { problem }),
       digest: this.#opened.subject.digest,
     };
-    const waits = this.#request ?? this.#waiting();
-    if (waits !== undefined) {
-      await this.#ensureRecorded();
-      return this.#end({ ...event, id: waits.id });
+    if (this.#request === undefined && this.#waiting() === undefined) {
+      return { type: "decided", event, isRecorded: false };
     }
-    return { type: "decided", event, isRecorded: false };
+    await this.#ensureRecorded();
+    return this.#end({ ...event, id: this.id as InquiryId }); // It is on record.
   }
 
   #addDenial(what: "question" | "permission" | "delivery"): void {
