@@ -120,8 +120,8 @@ export async function decideCall(context: TurnContext, asked: AskedCall): Promis
 }
 
 function shownSource(source: ToolSource | undefined): Pick<DecisionSubject, "origin" | "folder"> {
-  const { origin, folder } = source ?? {};
-  return { ...(origin !== undefined && { origin }), ...(folder !== undefined && { folder }) };
+  const { origin, folder = "." } = source ?? {};
+  return { ...(origin !== undefined && { origin }), ...(folder !== "." && { folder }) };
 }
 
 /** Records questions before anything is decided about them, unless an earlier process has. Dispose of them afterwards. */

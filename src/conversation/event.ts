@@ -106,7 +106,7 @@ export interface DecisionSubject {
   readonly subject?: SubjectDigest;
   /** Where the tool comes from, for the person who decides. */
   readonly origin?: ToolOrigin;
-  /** Where it runs, relative to the workspace. */
+  /** Where it runs, relative to the workspace. Absent if in the workspace itself. */
   readonly folder?: string;
   /** The request whose decision was made void: this asks again. */
   readonly replaces?: InquiryId;
