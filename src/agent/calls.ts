@@ -49,7 +49,7 @@ export interface CallResult extends ToolResult {
   readonly events?: readonly ConversationEvent[];
 }
 
-/** What became of a call: a result to record, or nothing yet. */
+/** The end of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
 
 /** The calls of one reply, run side by side. */
@@ -135,7 +135,7 @@ export class ToolCycle {
     return response;
   }
 
-  /** What an earlier process has asked for the call, and what is not asked again. */
+  /** Closes what an earlier process has asked for the call, and what is not asked again. */
   #closeLeftovers({ request, questions }: CallProgress): readonly ConversationEvent[] {
     if (questions.every(({ response }) => response !== undefined)) return [];
     const { journal, clock } = this.#context;
@@ -380,7 +380,7 @@ function settingsOfMissing(name: string) {
   return { name, result: "ask" as const, detached };
 }
 
-/** What the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
+/** Decides what the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
 async function deliver(
   context: TurnContext,
   asked: Extract<AskedCall, { kind: "delivery" }>,

@@ -69,13 +69,13 @@ export type Decided =
 export interface DecidedHere {
   readonly type: "decided";
   readonly event: AnswerEvent;
-  /** What policy decides unasked is recorded with what follows from it. */
+  /** False for what policy decides unasked: it is recorded with what follows from it. */
   readonly isRecorded: boolean;
   /** The answer, if it is a secret. */
   readonly secret?: { readonly answer: Json; readonly note?: string };
   /** Set if a model answered a prompt that the tool wrote for it. */
   readonly reply?: ModelReply;
-  /** What the model is told, if the record alone does not say it. */
+  /** The text for the model, if the record alone does not say it. */
   readonly message?: string;
 }
 
@@ -90,7 +90,7 @@ const REROUTED = { type: "rerouted" } as const satisfies Rerouted;
 
 type Request = InquiryRequest | PermissionRequestEvent;
 
-/** What the questions of one attempt have in common: the last answer lets the tool run again. */
+/** Shared by the questions of one attempt: the last answer lets the tool run again. */
 export interface Round {
   /** How many of them have no answer. */
   open: number;
@@ -163,7 +163,7 @@ export async function openQuestions(
   return decisions;
 }
 
-/** What waits on record is about something else than what would be asked now. */
+/** Set if the request on record is about something else than what would be asked now. */
 function replacedBy(
   { recorded }: AskedQuestion,
   subject: SubjectDigest,
@@ -216,7 +216,7 @@ function toRequest(
 
 interface OpenedDecision extends DecisionSubject {
   readonly subject: SubjectDigest;
-  /** Of a question: it is on record. */
+  /** Set for a question, which is on record. */
   readonly request?: InquiryRequest;
   readonly changed?: readonly string[] | undefined;
   readonly round?: Round;
