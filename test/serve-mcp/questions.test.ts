@@ -230,12 +230,15 @@ describe.each(ERAS)("a client %s", (_, era) => {
       era,
       elicit: ({ message }) => {
         forms.push(message);
-        return { action: "accept", content: { decision: true, answer: true } };
+        return { action: "accept", content: { answer: true } };
       },
     });
     await ask(client, SURE);
     expect([forms, Object.values(await served.record())[0]?.slice(2, 6)]).toEqual([
-      [`May ask_user run?\n\n${JSON.stringify(SURE, null, 2)}`, "Sure?"],
+      [
+        `Tool: "ask_user"\nSource: built into jp\nArguments: ${JSON.stringify(SURE)}\n\nRun ask_user?`,
+        "Sure?",
+      ],
       [
         "call_1 waits for permission (run)",
         "call_1 approved (run)",
