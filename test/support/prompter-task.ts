@@ -7,6 +7,7 @@ import type {
   PermissionRequest,
   Prompter,
   PromptRequest,
+  QuestionRequest,
 } from "../../src/agent/index.ts";
 
 import type { ShownPermission } from "../../src/terminal/ask-permission.ts";
@@ -15,7 +16,7 @@ import type { ShownPermission } from "../../src/terminal/ask-permission.ts";
 type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &
   Omit<Partial<Request>, "signal" | "check">;
 
-type FormPrompter = Prompter & Required<Pick<Prompter, "askForm">> & InterruptMenu;
+type TaskPrompter = Prompter & InterruptMenu;
 
 export type PrompterTask = {
   readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
@@ -30,11 +31,11 @@ export type PrompterTask = {
   /** The result is how many descriptors of `/dev/tty` are still open when the program exits. */
   readonly countsDescriptors?: boolean;
 } & (
-  | { readonly method: "ask"; readonly request: Shown<PromptRequest, "inquiryId" | "question"> }
+  | { readonly method: "ask"; readonly request: Shown<QuestionRequest, "inquiryId" | "question"> }
   | {
       readonly method: "askForm";
       readonly request: Omit<Shown<FormRequest, never>, "fields"> & {
-        readonly fields: readonly Shown<PromptRequest, "inquiryId" | "question">[];
+        readonly fields: readonly Shown<QuestionRequest, "inquiryId" | "question">[];
       };
     }
   | {
@@ -56,7 +57,7 @@ export type PrompterTask = {
 
 /** The result, both results, or the error, after a round trip through JSON. */
 export async function runPrompterTask(
-  prompter: FormPrompter,
+  prompter: TaskPrompter,
   task: PrompterTask,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -70,25 +71,31 @@ export async function runPrompterTask(
   }
 }
 
-/** The casts add what a task leaves out because nothing shows it. */
-function start(prompter: FormPrompter, task: PrompterTask, signal: AbortSignal): Promise<unknown> {
+function start(prompter: TaskPrompter, task: PrompterTask, signal: AbortSignal): Promise<unknown> {
+  if (task.method === "choose") return prompter.choose({ ...task.request, signal });
+  // The cast adds what a task leaves out because nothing shows it.
+  return prompter.ask({ ...toRequest(task, signal), signal } as PromptRequest);
+}
+
+function toRequest(
+  task: Exclude<PrompterTask, { readonly method: "choose" }>,
+  signal: AbortSignal,
+): object {
   switch (task.method) {
     case "ask":
-      return prompter.ask({ ...task.request, signal } as PromptRequest);
+      return { kind: "question", ...task.request };
     case "askForm": {
-      const fields = task.request.fields.map((field) => ({ ...field, signal }));
-      return prompter.askForm({ ...task.request, fields, signal } as FormRequest);
+      const fields = task.request.fields.map((field) => ({ kind: "question", ...field, signal }));
+      return { ...task.request, kind: "form", fields };
     }
     case "askPermission": {
       const { refused } = task;
       const check = (edited: object) =>
         Promise.resolve(JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined);
-      return prompter.askPermission({ ...task.request, check, signal } as PermissionRequest);
+      return { kind: "permission", acts: true, ...task.request, check };
     }
     case "askDelivery":
-      return prompter.askDelivery({ ...task.request, signal } as DeliveryRequest);
-    case "choose":
-      return prompter.choose({ ...task.request, signal });
+      return { kind: "delivery", ...task.request };
     default:
       return task satisfies never;
   }
