@@ -16,6 +16,7 @@ export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
   describeAnswer,
   describeCalls,
+  describeChanged,
   describeEnd,
   describeEscalation,
   describeEdited,
