@@ -46,30 +46,18 @@ export function createJsonView(output: Output): TurnView {
 
 /** A prompter that owns the screen while it asks, about any call or only about this one. */
 export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string): Prompter {
-  const askForm = prompter.askForm?.bind(prompter);
-  const { channel, unavailableBecause } = prompter;
+  const { channel, unavailableBecause, showsForms } = prompter;
   return {
     channel,
     ...(unavailableBecause !== undefined && { unavailableBecause }),
+    ...(showsForms !== undefined && { showsForms }),
     canAsk: (call) => (onlyCall === undefined || call === onlyCall) && prompter.canAsk(call),
     ask: (request) =>
       view.aside(() => {
-        view.showAsker(request.inquiryId);
+        if (request.kind === "permission") view.showCall(request);
+        else if (request.kind !== "delivery") view.showAsker(request.inquiryId);
         return prompter.ask(request);
       }),
-    ...(askForm !== undefined && {
-      askForm: (request) =>
-        view.aside(() => {
-          view.showAsker(request.inquiryId);
-          return askForm(request);
-        }),
-    }),
-    askPermission: (request) =>
-      view.aside(() => {
-        view.showCall(request);
-        return prompter.askPermission(request);
-      }),
-    askDelivery: (request) => view.aside(() => prompter.askDelivery(request)),
   };
 }
 
