@@ -12,6 +12,7 @@ import {
   type AddedText,
   type CallProgress,
   type ConversationEvent,
+  type DecisionVoid,
   newCall,
   type PermissionDecision,
   readTurnProgress,
@@ -26,7 +27,7 @@ import type { AskedCall, OpenCall } from "./asked.ts";
 import { attemptCall, type AttemptsResult, type PermittedCall } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
-import { type Decided, decideCall } from "./decide.ts";
+import { changesSince, type Decided, decideCall, voidEvent } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
   deniedText,
@@ -40,6 +41,7 @@ import {
 } from "./model-texts.ts";
 import type { CallableTool } from "./ports.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+import { describeDecision } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
@@ -385,7 +387,13 @@ async function deliver(
 ): Promise<CallResult | "stopped" | "pending"> {
   const { decision } = asked.progress.permissions.deliver ?? {};
   const isSkipped = asked.tool.settings.result === "skip";
-  if (decision !== undefined && !isSkipped) return toDelivered(decision, asked.result);
+  if (decision !== undefined && !isSkipped) {
+    const madeVoid = await findVoid(context, asked, decision);
+    if (madeVoid === undefined) return toDelivered(decision, asked.result);
+    await context.journal.record(madeVoid);
+    const permissions = { ...asked.progress.permissions, deliver: { madeVoid } };
+    return deliver(context, { ...asked, progress: { ...asked.progress, permissions } });
+  }
   // Config that shows every result leaves nothing to record.
   if (decision === undefined && asked.tool.settings.result === "unattended") {
     const isAsked = asked.progress.permissions.deliver?.request !== undefined;
@@ -396,6 +404,19 @@ async function deliver(
   const { event, isRecorded } = result;
   if (event.type !== "permission_decision") throw new Error("a result has another decision");
   return { ...toDelivered(event, asked.result), events: isRecorded ? [] : [event] };
+}
+
+/** A person's yes to a result counts for that result, in the conversation in which it was given. */
+async function findVoid(
+  context: TurnContext,
+  asked: Extract<AskedCall, { kind: "delivery" }>,
+  { decision, decidedBy, digest, id }: PermissionDecision,
+): Promise<DecisionVoid | undefined> {
+  if (decision === "denied" || decidedBy.kind !== "user" || id === undefined) return undefined;
+  const { subject } = await describeDecision(context, asked);
+  if (digest === undefined || digest === subject.digest) return undefined;
+  const changed = changesSince(asked.progress.permissions.deliver?.request?.subject, subject);
+  return voidEvent({ id, changed }, timestampFromDate(context.clock.now()));
 }
 
 function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {

@@ -79,6 +79,7 @@ export {
   digestCall,
   digestDelivery,
   digestQuestion,
+  isMadeIn,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export {
