@@ -48,10 +48,7 @@ export class TurnState {
   #automaticAnswers = 0;
 
   /** Takes the events of one turn, in order. What was answered in the conversation that this is a copy of does not count. */
-  static fromEvents(
-    events: Iterable<ConversationEvent>,
-    conversation?: ConversationId,
-  ): TurnState {
+  static fromEvents(events: Iterable<ConversationEvent>, conversation?: ConversationId): TurnState {
     const state = new TurnState();
     const toolOf = new Map<string, string>();
     const requests = new Map<string, Requested>();

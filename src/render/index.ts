@@ -13,27 +13,33 @@ export {
 } from "./call-lines.ts";
 export { isDiff, type Paint, paintDiff, plain, type StyleName } from "./style.ts";
 export {
-  describeAnswer,
   describeCalls,
   describeEnd,
-  describeEscalation,
-  describeEdited,
-  describeOptions,
-  describeOutcome,
   describeIncomplete,
   describePending,
   describeRemembered,
-  describeSource,
+  describeSubject,
+  describeWaiting,
   type InquiryFilter,
   type InquiryRow,
   type InquiryState,
   inquiryState,
   inquiryToJson,
   matchesInquiryFilter,
-  optionLabel,
   type PendingRow,
   pendingToJson,
+} from "./decision-rows.ts";
+export {
+  describeAnswer,
+  describeChanged,
+  describeEdited,
+  describeEscalation,
+  describeOptions,
+  describeOutcome,
+  describeSource,
+  optionLabel,
 } from "./inquiry.ts";
+export { describeOrigin } from "./origin.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { firstLine, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
 export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";

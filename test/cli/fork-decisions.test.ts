@@ -6,13 +6,7 @@ import { answerInquiry } from "../../src/runtime/index.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
-import {
-  entriesOf,
-  query,
-  queryProject,
-  recordsOf,
-  type ScriptedTool,
-} from "./query-project.ts";
+import { entriesOf, query, queryProject, recordsOf, type ScriptedTool } from "./query-project.ts";
 import { jsonLines, type Project } from "./support.ts";
 
 /** Counts its runs in a file. */
@@ -88,19 +82,26 @@ describe("one yes and three forks", () => {
     ["to a question", ASKER, {}],
     ["to a question for the whole turn", ASKER, { isRemembered: true }],
     ["to a result that waits", FETCH, {}],
-  ])("run a call once, and every copy asks again: %s", async (_, tool, { isRemembered = false }) => {
-    await using server = await start();
-    const { project, id, conversations } = await approveAndFork(server, tool, isRemembered);
-    const [original, ...forks] = conversations;
-    expect(await continueAll(project, conversations)).toEqual([0, 4, 4, 4]);
-    const pending = await pendingIn(project);
-    expect([
-      runsIn(project),
-      pending.map(({ conversation, id: asked, changed }) => [conversation, asked !== id, changed]),
-    ]).toEqual([1, forks.map((fork) => [fork, true, ["call"]])]);
-    const records = recordsOf(project);
-    expect(
-      records.map((record) => entriesOf(record, "decision_void").map(({ changed }) => changed)),
-    ).toEqual(records.map((record) => (record.id === original ? [] : [["call"]])));
-  });
+  ])(
+    "run a call once, and every copy asks again: %s",
+    async (_, tool, { isRemembered = false }) => {
+      await using server = await start();
+      const { project, id, conversations } = await approveAndFork(server, tool, isRemembered);
+      const [original, ...forks] = conversations;
+      expect(await continueAll(project, conversations)).toEqual([0, 4, 4, 4]);
+      const pending = await pendingIn(project);
+      expect([
+        runsIn(project),
+        pending.map(({ conversation, id: asked, changed }) => [
+          conversation,
+          asked !== id,
+          changed,
+        ]),
+      ]).toEqual([1, forks.map((fork) => [fork, true, ["call"]])]);
+      const records = recordsOf(project);
+      expect(
+        records.map((record) => entriesOf(record, "decision_void").map(({ changed }) => changed)),
+      ).toEqual(records.map((record) => (record.id === original ? [] : [["call"]])));
+    },
+  );
 });
