@@ -367,7 +367,7 @@ export class Turn {
 
   #createContext(): TurnContext {
     const journal = this.#journal;
-    const state = TurnState.fromEvents(lastTurn(journal));
+    const state = TurnState.fromEvents(lastTurn(journal), journal.conversation);
     this.#state = state;
     const { view } = this.#window;
     return { ...this.#setup, journal, prompts: this.#prompts, state, view, allowsLater: true };

@@ -210,7 +210,7 @@ function isWantedInquiry(inquiry: LoggedInquiry, { outcome, by, text }: InquiryQ
   };
   if (!matchesInquiryFilter(inquiry, filter)) return false;
   if (text === undefined) return true;
-  const { source, question } = inquiry.request;
+  const { source, question } = inquiry;
   const isIn = searchFor(text);
   return [describeSource(source), question.text, question.context].some((each) => isIn(each));
 }

@@ -19,8 +19,8 @@ import {
 import {
   describeCalls,
   describeIncomplete,
-  describePending,
   describeRemembered,
+  describeWaiting,
   firstLine,
   oneLine,
   truncate,
@@ -236,9 +236,11 @@ export function printPending(
   stream: ConversationStream,
   { output }: CommandContext,
 ): readonly PendingItem[] {
-  const pending = pendingOf(readTurnProgress(lastTurnOf(stream.entries)));
+  const { calls } = readTurnProgress(lastTurnOf(stream.entries));
+  const pending = pendingOf({ calls });
   for (const item of pending) {
-    output.notice(`Waiting: ${describePending(item)}`);
+    const [what = "", ...below] = describeWaiting(item, calls);
+    for (const line of [`Waiting: ${what}`, ...below]) output.notice(line);
     output.notice(`  jp inquiry answer ${shellWord(item.id)}`);
   }
   return pending;
