@@ -313,8 +313,8 @@ function stalePermission(
   return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
 }
 
-/** What config and policy decide is routed again instead. */
-function isComparable({ decidedBy, decision }: PermissionDecision): boolean {
+/** Whether it counts only for what was decided. What config and policy decide is routed again instead. */
+export function isComparable({ decidedBy, decision }: PermissionDecision): boolean {
   return decision !== "denied" && decidedBy.kind !== "policy" && decidedBy.kind !== "config";
 }
 

@@ -23,10 +23,10 @@ import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import type { AskedCall, OpenCall } from "./asked.ts";
-import { attemptCall, type AttemptsResult, type PermittedCall } from "./attempts.ts";
+import { attemptCall, type AttemptsResult, isComparable, type PermittedCall } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
-import { type Decided, decideCall } from "./decide.ts";
+import { changesSince, type Decided, decideCall, voidEvent } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
   deniedText,
@@ -40,6 +40,7 @@ import {
 } from "./model-texts.ts";
 import type { CallableTool } from "./ports.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+import { describeDecision } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
@@ -378,11 +379,14 @@ function settingsOfMissing(name: string) {
   return { name, result: "ask" as const, detached };
 }
 
+type AskedDelivery = Extract<AskedCall, { kind: "delivery" }>;
+
 /** What the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
 async function deliver(
   context: TurnContext,
-  asked: Extract<AskedCall, { kind: "delivery" }>,
+  delivery: AskedDelivery,
 ): Promise<CallResult | "stopped" | "pending"> {
+  const asked = await withoutStaleYes(context, delivery);
   const { decision } = asked.progress.permissions.deliver ?? {};
   const isSkipped = asked.tool.settings.result === "skip";
   if (decision !== undefined && !isSkipped) return toDelivered(decision, asked.result);
@@ -396,6 +400,19 @@ async function deliver(
   const { event, isRecorded } = result;
   if (event.type !== "permission_decision") throw new Error("a result has another decision");
   return { ...toDelivered(event, asked.result), events: isRecorded ? [] : [event] };
+}
+
+/** Without a yes that nothing ties to this result. That it no longer counts is on record then. */
+async function withoutStaleYes(context: TurnContext, asked: AskedDelivery): Promise<AskedDelivery> {
+  const { request, decision } = asked.progress.permissions.deliver ?? {};
+  if (request === undefined || decision === undefined || !isComparable(decision)) return asked;
+  const { subject } = await describeDecision(context, asked);
+  if (decision.digest === subject.digest) return asked;
+  const changed = changesSince(request.subject, subject);
+  const madeVoid = voidEvent({ id: request.id, changed }, timestampFromDate(context.clock.now()));
+  await context.journal.record(madeVoid);
+  const permissions = { ...asked.progress.permissions, deliver: { madeVoid } };
+  return { ...asked, progress: { ...asked.progress, permissions } };
 }
 
 function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {

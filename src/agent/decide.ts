@@ -178,12 +178,13 @@ function replacedBy(
   return { id, changed, isForPerson, isRecorded: false };
 }
 
-/** Older versions recorded no digest, so that nothing can be said about what has changed. */
+/** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */
 export function changesSince(
   before: SubjectDigest | undefined,
   now: SubjectDigest,
 ): readonly string[] {
-  return before === undefined ? ["digest"] : changedParts(before, now);
+  const changed = before === undefined ? [] : changedParts(before, now);
+  return changed.length === 0 ? ["digest"] : changed;
 }
 
 export function voidEvent(
