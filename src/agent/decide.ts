@@ -46,8 +46,8 @@ import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.t
 import { inquiryFailed, promptFailed, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
+  DecisionRequest,
   NoAnswerReason,
-  PromptRequest,
   PromptResult,
   QuestionRequest,
 } from "./ports.ts";
@@ -396,7 +396,7 @@ export class Decision implements Disposable {
   }
 
   /** The request for a prompter. */
-  toPrompt(signal: AbortSignal): Exclude<PromptRequest, { kind: "form" }> {
+  toPrompt(signal: AbortSignal): DecisionRequest {
     const request = this.#request;
     if (request === undefined) throw new Error("it is not on record");
     const [escalation, changed] = [this.#escalation, this.#changed];
