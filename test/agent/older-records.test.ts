@@ -119,8 +119,8 @@ describe("a permission in an older record", () => {
   });
 
   test("is not given to another call of the turn", async () => {
-    const other = (line = "") => line.replaceAll("call_1", "call_2");
-    const lines = [...CALLED, other(CALLED[2]), PERMISSION, APPROVED_FOR_TURN, STARTS];
+    const other = CALLED.slice(2).map((line) => line.replaceAll("call_1", "call_2"));
+    const lines = [...CALLED, ...other, PERMISSION, APPROVED_FOR_TURN, STARTS];
     const ended =
       '{"timestamp":"2026-01-02 03:04:05.678","type":"tool_call_response","id":"call_1","content":"deployed","is_error":false}';
     const { asked } = await resume([...lines, ended]);
