@@ -38,7 +38,7 @@ export class SecretAnswer {
 
 /** An answer, and what it is for. */
 export interface OfferedAnswer {
-  /** What is recorded. If the answer is a secret, its outcome is `redacted`. */
+  /** The event to record. If the answer is a secret, its outcome is `redacted`. */
   readonly event: AnswerEvent;
   /** Beside the event, in memory only. */
   readonly secret?: SecretAnswer;
@@ -55,7 +55,7 @@ export type AnswerProblem =
   | { readonly type: "taken"; readonly event: AnswerEvent }
   /** The turn does not wait for it. */
   | { readonly type: "not_pending" }
-  /** What is asked is not what was shown to the person who answers. */
+  /** Something else is asked than was shown to the person who answers. */
   | { readonly type: "changed" }
   /** Its deadline has passed. It ends as the config says when the turn is continued. */
   | { readonly type: "overdue"; readonly deadline: Timestamp }
@@ -87,12 +87,12 @@ export function judgeAnswer(
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
   const first = turn.findLast(
-    (other): other is AnswerEvent => isAnswer(other) && waitingKey(other) === waitingKey(event),
+    (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );
   return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
 }
 
-/** What has answered it. `turn` is as for `judgeAnswer`. */
+/** Finds what has answered it. `turn` is as for `judgeAnswer`. */
 export function findAnswerTo(
   turn: readonly ConversationEvent[],
   item: PendingItem,
@@ -105,10 +105,11 @@ export function isAnswer(event: ConversationEvent): event is AnswerEvent {
   return event.type === "inquiry_response" || event.type === "permission_decision";
 }
 
-/** Two answers with the same key in one turn answer the same. */
-export function waitingKey(event: AnswerEvent): string {
-  if (event.type === "inquiry_response") return event.id;
-  return event.id ?? JSON.stringify([event.toolCallId, event.action]);
+/** Whether both answer the same. Earlier versions recorded no id with a decision about a call. */
+function isSameTarget(left: AnswerEvent, right: AnswerEvent): boolean {
+  if (left.id !== undefined && right.id !== undefined) return left.id === right.id;
+  if (left.type === "inquiry_response" || right.type === "inquiry_response") return false;
+  return left.toolCallId === right.toolCallId && left.action === right.action;
 }
 
 /** Whether something may happen because of the answer, other than that the call is given up. */

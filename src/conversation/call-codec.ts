@@ -1,4 +1,4 @@
-/** What belongs to a call in the JSON of the record: its result, and the decisions about it. */
+/** The parts of a call in the JSON of the record: its result, and the decisions about it. */
 import { blockToJson, findBlocks, parseBlock, textForModel } from "../tool/index.ts";
 import {
   base64Size,
@@ -37,6 +37,7 @@ export interface Notation {
 
 export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timestamp"> {
   const id = optionalString(shape, "id");
+  const decision = oneOf(shape, "decision", ["approved", "denied", "edited"]);
   const decidedBy = parseDecider(objectField(shape, "decided_by").value);
   return {
     type: "permission_decision",
@@ -44,7 +45,7 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
     toolCallId: stringField(shape, "tool_call_id"),
     tool: stringField(shape, "tool"),
     action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ACTIONS),
-    decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
+    decision,
     ...shownFields(shape),
     decidedBy,
     ...parseCause(shape, decidedBy),

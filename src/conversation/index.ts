@@ -102,7 +102,6 @@ export {
   mayAnswer,
   type OfferedAnswer,
   SecretAnswer,
-  waitingKey,
 } from "./answers.ts";
 export {
   type CallProgress,
