@@ -115,6 +115,21 @@ describe("a submitted form", () => {
   });
 });
 
+/** What the client's user is shown, and what comes of the reply. */
+async function decide(request: PromptRequest, reply: ElicitReply) {
+  const forms: Form[] = [];
+  const prompter = createElicitationPrompter({
+    channel: "mcp:editor",
+    notation: "titles",
+    elicit: async (form) => {
+      forms.push(form);
+      return reply;
+    },
+  });
+  const result = await prompter.ask(request);
+  return { result, message: forms[0]?.message, schema: forms[0]?.requestedSchema };
+}
+
 describe("a client's user", () => {
   const signal = new AbortController().signal;
   const DEPLOY = {
@@ -149,20 +164,6 @@ describe("a client's user", () => {
   const CALL =
     'Tool: "deploy"\nSource: local command "sh deploy.sh"\nFolder: "site a"\n' +
     String.raw`Arguments: {"to":"li\u202eve"}`;
-
-  async function decide(request: PromptRequest, reply: ElicitReply) {
-    const forms: Form[] = [];
-    const prompter = createElicitationPrompter({
-      channel: "mcp:editor",
-      notation: "titles",
-      elicit: async (form) => {
-        forms.push(form);
-        return reply;
-      },
-    });
-    const result = await prompter.ask(request);
-    return { result, message: forms[0]?.message, schema: forms[0]?.requestedSchema };
-  }
 
   test("sees where a tool comes from and what it would run with, before the question", async () => {
     const yes = { action: "accept", content: { answer: true } } as const;

@@ -2,7 +2,6 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import type {
   DecisionRequest,
-  FormRequest,
   Prompter,
   PromptRequest,
   PromptResult,
@@ -57,7 +56,7 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
 }
 
 /** A result that waits is the context of its question. */
-function toField(request: Exclude<PromptRequest, FormRequest>): Field {
+function toField(request: DecisionRequest): Field {
   const { inquiryId, question } = request;
   if (request.kind !== "delivery") return request;
   return { inquiryId, question: { ...question, context: request.content } };

@@ -108,10 +108,10 @@ test("adds a note", async () => {
 });
 
 describe("a form", () => {
-  const inquiryId = "call_1.a.1";
+  const ID = { inquiryId: "call_1.a.1" };
   const RESULTS = {
     type: "form",
-    inquiryId,
+    ...ID,
     results: [
       { type: "answered", inquiryId: "call_1.a.1", answer: "one", isRemembered: false },
       { type: "answered", inquiryId: "call_1.b.1", answer: "two", isRemembered: false, note: "!" },
@@ -124,7 +124,7 @@ describe("a form", () => {
     const request = form();
     const results = [await prompter.ask(request), await prompter.ask(form())];
     expect([results, prompter.forms[0], prompter.questions]).toEqual([
-      [RESULTS, { type: "cancelled", inquiryId }],
+      [RESULTS, { type: "cancelled", ...ID }],
       request,
       [],
     ]);
@@ -155,8 +155,8 @@ describe("a form", () => {
     const results = [await prompter.ask(form()), await own.ask(form())];
     expect([results, prompter.questions.length]).toEqual([
       [
-        { type: "cancelled", inquiryId },
-        { type: "cancelled", inquiryId },
+        { type: "cancelled", ...ID },
+        { type: "cancelled", ...ID },
       ],
       1,
     ]);
@@ -165,7 +165,7 @@ describe("a form", () => {
   test("uses up no answer if it is aborted beforehand", async () => {
     const prompter = new ScriptedPrompter({ forms: [] });
     const result = await prompter.ask(form(AbortSignal.abort()));
-    expect([result, prompter.forms]).toEqual([{ type: "interrupted", inquiryId }, []]);
+    expect([result, prompter.forms]).toEqual([{ type: "interrupted", ...ID }, []]);
   });
 
   test("is an error of the script with a wrong number of answers", async () => {
