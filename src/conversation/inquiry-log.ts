@@ -19,6 +19,7 @@ const INQUIRY_TYPES = new Set<EventType>([
   "inquiry_request",
   "inquiry_escalation",
   "inquiry_response",
+  "decision_void",
 ]);
 
 /** Reads entries in pieces and returns the questions among them with their outcomes. */
