@@ -1,4 +1,4 @@
-/** What is asked about a call, with everything that is known of it before it is decided. */
+/** Requests about a call, with everything that is known of it before it is decided. */
 import type { ToolSettings } from "../config/index.ts";
 import type { CallProgress, InquiryId, InquiryPair, ToolResult } from "../conversation/index.ts";
 import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
@@ -41,7 +41,7 @@ export interface AskedQuestion {
   readonly kind: "question";
   readonly toolCallId: string;
   readonly tool: CallableTool;
-  /** What the call runs with. */
+  /** The arguments that the call runs with. */
   readonly arguments: JsonObject;
   readonly question: Question;
   readonly source: InquirySource;
@@ -69,6 +69,8 @@ export interface Replaced {
   readonly changed: readonly string[];
   /** A person gave it, so that neither a model nor a default may give the next one. */
   readonly isForPerson: boolean;
+  /** The name of the only person who may give the next one. */
+  readonly for: string | undefined;
   /** The event that says so is on record. */
   readonly isRecorded: boolean;
 }

@@ -31,7 +31,7 @@ import { describeCall } from "./subject.ts";
 
 /** A call that may run. Its arguments are the permitted ones, which a person may have edited. */
 export interface PermittedCall extends OpenCall {
-  /** What lets it run. Absent if nothing has to be compared, as after a restart by the user. */
+  /** The decision that lets it run. Absent if nothing has to be compared, as after a restart by the user. */
   readonly permission?: PermissionDecision | undefined;
   /** To be recorded when it starts. */
   readonly events: readonly ConversationEvent[];
@@ -152,7 +152,7 @@ async function resumeAttempt(
   return "type" in end ? end : { ...resumed, isStarted: end.isStarted, events: [] };
 }
 
-/** What the last attempt asked and has no answer to, and secrets, which no record keeps. */
+/** Lists what the last attempt asked and has no answer to, and secrets, which no record keeps. */
 function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonly AskedQuestion[] {
   const { questions, asked, isInDoubt } = call.progress;
   const open = isInDoubt
@@ -285,7 +285,7 @@ function replacedBy(
   const by = response && deciderOf(response);
   const isForPerson =
     request.isForPerson === true || by?.kind === "user" || by?.kind === "remembered";
-  return { id: request.id, changed, isForPerson, isRecorded };
+  return { id: request.id, changed, isForPerson, for: request.for, isRecorded };
 }
 
 /** Empty if what lets the call run still counts: the permission, or a person's answer to what it has become. */
@@ -313,7 +313,7 @@ function stalePermission(
   return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
 }
 
-/** What config and policy decide is routed again instead. */
+/** False for what config and policy decide: that is routed again instead. */
 function isComparable({ decidedBy, decision }: PermissionDecision): boolean {
   return decision !== "denied" && decidedBy.kind !== "policy" && decidedBy.kind !== "config";
 }

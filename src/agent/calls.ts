@@ -26,7 +26,7 @@ import type { AskedCall, OpenCall } from "./asked.ts";
 import { attemptCall, type AttemptsResult, type PermittedCall } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
-import { type Decided, decideCall } from "./decide.ts";
+import { changesSince, type Decided, decideCall, voidEvent } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
   deniedText,
@@ -40,6 +40,7 @@ import {
 } from "./model-texts.ts";
 import type { CallableTool } from "./ports.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+import { describeDecision } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
@@ -48,7 +49,7 @@ export interface CallResult extends ToolResult {
   readonly events?: readonly ConversationEvent[];
 }
 
-/** What became of a call: a result to record, or nothing yet. */
+/** The end of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
 
 /** The calls of one reply, run side by side. */
@@ -134,7 +135,7 @@ export class ToolCycle {
     return response;
   }
 
-  /** What an earlier process has asked for the call, and what is not asked again. */
+  /** Closes what an earlier process has asked for the call, and what is not asked again. */
   #closeLeftovers({ request, questions }: CallProgress): readonly ConversationEvent[] {
     if (questions.every(({ response }) => response !== undefined)) return [];
     const { journal, clock } = this.#context;
@@ -149,7 +150,8 @@ export class ToolCycle {
     if (tool === undefined || this.#stop.signal.aborted) {
       return this.#stoppedResult(tool !== undefined && "settings" in tool ? tool : undefined);
     }
-    const finished = permissions.deliver?.request?.result;
+    const { request: delivery = permissions.deliver?.voided } = permissions.deliver ?? {};
+    const finished = delivery?.result;
     if (finished !== undefined) return this.#deliverFinished(progress, finished, tool);
     if ("content" in tool) return isInDoubt ? { ...tool, content: OUTCOME_UNKNOWN } : tool;
     if (request.arguments[INVALID_ARGUMENTS] !== undefined) {
@@ -378,24 +380,35 @@ function settingsOfMissing(name: string) {
   return { name, result: "ask" as const, detached };
 }
 
-/** What the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
+/** Decides what the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
 async function deliver(
   context: TurnContext,
   asked: Extract<AskedCall, { kind: "delivery" }>,
 ): Promise<CallResult | "stopped" | "pending"> {
-  const { decision } = asked.progress.permissions.deliver ?? {};
-  const isSkipped = asked.tool.settings.result === "skip";
-  if (decision !== undefined && !isSkipped) return toDelivered(decision, asked.result);
-  // Config that shows every result leaves nothing to record.
-  if (decision === undefined && asked.tool.settings.result === "unattended") {
-    const isAsked = asked.progress.permissions.deliver?.request !== undefined;
-    if (!isAsked) return asked.result;
+  const { progress, tool, result } = asked;
+  const { request, decision } = progress.permissions.deliver ?? {};
+  const mode = tool.settings.result;
+  if (decision !== undefined && mode !== "skip") {
+    const { subject } = await describeDecision(context, asked);
+    const isNo = decision.decision === "denied" || decision.decidedBy.kind === "policy";
+    if (isNo || decision.digest === subject.digest) return toDelivered(decision, result);
+    // Recorded by an earlier version, or changed since: it is asked again.
+    const id = decision.id ?? request?.id;
+    const changed = changesSince(request?.subject, subject);
+    const timestamp = timestampFromDate(context.clock.now());
+    const voids = id === undefined ? [] : [voidEvent({ id, changed }, timestamp)];
+    await context.journal.record(...voids);
+    const [madeVoid] = voids;
+    const permissions = { ...progress.permissions, deliver: madeVoid ? { madeVoid } : {} };
+    return deliver(context, { ...asked, progress: { ...progress, permissions } });
   }
-  const result = await decideCall(context, asked);
-  if (result.type !== "decided") return result.type;
-  const { event, isRecorded } = result;
+  // Config that shows every result leaves nothing to record.
+  if (mode === "unattended" && request === undefined) return result;
+  const decided = await decideCall(context, asked);
+  if (decided.type !== "decided") return decided.type;
+  const { event, isRecorded } = decided;
   if (event.type !== "permission_decision") throw new Error("a result has another decision");
-  return { ...toDelivered(event, asked.result), events: isRecorded ? [] : [event] };
+  return { ...toDelivered(event, result), events: isRecorded ? [] : [event] };
 }
 
 function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {

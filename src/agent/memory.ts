@@ -1,5 +1,5 @@
 /**
- * What a turn remembers. All of it can be rebuilt from the events of the turn, except what it waits for.
+ * The memory of a turn. All of it can be rebuilt from the events of the turn, except what it waits for.
  */
 import {
   type AnswerEvent,
@@ -133,7 +133,7 @@ function toolIn(request: Requested): string | undefined {
 const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
 
 /**
- * What an answer for the whole turn covers: the same tool from the same source, and of its questions those that the prompt
+ * The scope of an answer for the whole turn: the same tool from the same source, and of its questions those that the prompt
  * named, or those with the same words. Undefined if nothing else is covered.
  */
 function memoryKey(tool: string, request: Covered): string | undefined {

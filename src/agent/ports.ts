@@ -83,7 +83,7 @@ export interface RequestBase {
    * counts, and no key that may be pressed by accident may give it.
    */
   readonly acts: boolean;
-  /** What has changed since the person decided the same before: codes such as `arguments`, `file`, `definition`. */
+  /** Set if the person decided the same before: codes of what has changed since, such as `arguments`, `file`, `definition`. */
   readonly changed?: readonly string[];
   /** The digest of what is decided. */
   readonly digest: string;
@@ -221,7 +221,7 @@ export interface InterruptRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a person chose in the interrupt menu. */
+/** A person's choice in the interrupt menu. */
 export type InterruptChoice =
   | { readonly type: "continue" }
   /** Stop the current work and continue the turn with this message, which may be empty. */

@@ -31,7 +31,7 @@ import { type Asked, toolCallIdOf } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { RememberedAnswer } from "./memory.ts";
 
-/** What the route of a decision depends on. */
+/** Everything that the route of a decision depends on. */
 export type RouteInput = QuestionRouteInput | CallRouteInput;
 
 interface AnyRouteInput {

@@ -39,7 +39,7 @@ export interface ToolTurnOptions {
   readonly answers?: ScriptedAnswers;
   readonly isInteractive?: boolean;
   readonly conversation?: ConversationWriter;
-  /** What stands in for the usual parts. */
+  /** Replacements for the usual parts. */
   readonly parts?: Partial<
     Pick<TurnContext, "tools" | "prompter" | "inquiries" | "limits" | "observer">
   >;

@@ -146,7 +146,7 @@ export class Turn {
     return this.#interrupts.isLeaving;
   }
 
-  /** What has been denied so far only because no person could be asked. */
+  /** Everything denied so far only because no person could be asked. */
   get denials(): readonly DetachedDenial[] {
     return this.#state?.denials ?? [];
   }

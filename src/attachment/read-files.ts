@@ -21,7 +21,7 @@ import { AttachmentError } from "./attachment-error.ts";
 
 /** As in the Rust original. */
 export const MAX_FILE_BYTES = 10_000_000;
-/** Of one folder or pattern: it is held in memory. */
+/** The most files of one folder or pattern: it is held in memory. */
 const MAX_FILES = 1000;
 const MAX_FOLDER_BYTES = 32_000_000;
 
@@ -183,7 +183,7 @@ function excludes(patterns: readonly string[]): (parts: readonly string[]) => bo
 /** How many names a note lists. */
 const MAX_NAMES = 3;
 
-/** What a folder or a pattern matches, and is not attached. */
+/** The matches of a folder or a pattern that are not attached. */
 export class LeftOut {
   readonly #names = new Map<string, string[]>();
 

@@ -38,7 +38,7 @@ export class SecretAnswer {
 
 /** An answer, and what it is for. */
 export interface OfferedAnswer {
-  /** What is recorded. If the answer is a secret, its outcome is `redacted`. */
+  /** The event to record. If the answer is a secret, its outcome is `redacted`. */
   readonly event: AnswerEvent;
   /** Beside the event, in memory only. */
   readonly secret?: SecretAnswer;
@@ -55,7 +55,7 @@ export type AnswerProblem =
   | { readonly type: "taken"; readonly event: AnswerEvent }
   /** The turn does not wait for it. */
   | { readonly type: "not_pending" }
-  /** What is asked is not what was shown to the person who answers. */
+  /** Something else is asked than was shown to the person who answers. */
   | { readonly type: "changed" }
   /** Its deadline has passed. It ends as the config says when the turn is continued. */
   | { readonly type: "overdue"; readonly deadline: Timestamp }
@@ -92,7 +92,7 @@ export function judgeAnswer(
   return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
 }
 
-/** What has answered it. `turn` is as for `judgeAnswer`. */
+/** Finds what has answered it. `turn` is as for `judgeAnswer`. */
 export function findAnswerTo(
   turn: readonly ConversationEvent[],
   item: PendingItem,

@@ -59,13 +59,13 @@ export interface Decidable {
   readonly tool: string;
   readonly toolCallId: string;
   readonly question: InquiryQuestion;
-  /** Of the subject. */
+  /** The digest of the subject. */
   readonly digest: string | undefined;
   /** For a delivery: the result that waits. */
   readonly result?: ToolResult | undefined;
 }
 
-/** What answers a question, or decides about a call. */
+/** An answer to a question, or a decision about a call. */
 export type AnswerEvent = InquiryResponse | PermissionDecision;
 
 /** The options for a call in doubt. Any other text is the result. */
@@ -149,7 +149,7 @@ function toDecision(kind: CallDecisionKind, { result }: Decidable, reply: ReplyO
   return { decision: "edited", ...reason, result: { isError: result?.isError ?? false, content } };
 }
 
-/** What an answer about a call in doubt decides. */
+/** The decision in an answer about a call in doubt. */
 function rerunDecision(answer: string): Decided {
   if (answer === RERUN_ANSWERS.rerun) return { decision: "approved" };
   if (answer === RERUN_ANSWERS.skip) return { decision: "denied" };

@@ -141,7 +141,7 @@ export function streamOf(
   return { createdAt: at(0), baseConfig: {}, entries: entriesOf(...items) };
 }
 
-/** What stands in the record. Entries keep it in private fields, so they all compare as equal. */
+/** The JSON in the record. Entries keep it in private fields, so they all compare as equal. */
 export function rawOf(stream: Pick<ConversationStream, "entries">): readonly JsonObject[] {
   return stream.entries.map(({ raw }) => raw);
 }

@@ -190,7 +190,7 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
   };
 }
 
-/** Of what was decided. */
+/** The digest of what was decided. */
 export function parseDigest(shape: Shape): { readonly digest?: string } {
   const digest = optionalString(shape, "digest");
   return digest === undefined ? {} : { digest };

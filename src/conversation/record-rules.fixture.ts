@@ -1,10 +1,10 @@
 /**
- * What must hold of every record of calls and questions that a process left behind in good order.
+ * Rules for every record of calls and questions that a process left behind in good order.
  * Written from the documents, and not with the program's own pairing.
  */
 import type { ConversationEvent } from "./index.ts";
 
-/** What is wrong with the events, as sentences. */
+/** The problems of the events, as sentences. */
 export function problemsOf(events: readonly ConversationEvent[]): readonly string[] {
   const problems: string[] = [];
   for (const [index, turn] of turnsIn(events).entries()) {

@@ -57,8 +57,12 @@ export function changedParts(before: SubjectDigest, now: SubjectDigest): readonl
   if (before.version !== now.version && before.version !== 0) return ["version"];
   if (Object.keys(before.parts).length === 0) return ["digest"];
   const names = new Set([...Object.keys(before.parts), ...Object.keys(now.parts)]);
-  return [...names].filter((name) => before.parts[name] !== now.parts[name]).toSorted();
+  const changed = [...names].filter((name) => before.parts[name] !== now.parts[name]);
+  return changed.length === 0 ? [UNNAMED_PART] : changed.toSorted();
 }
+
+/** The part that has no digest of its own, to save bytes: if no other one differs, it does. */
+const UNNAMED_PART = "call";
 
 type Parts = Readonly<Record<string, unknown>>;
 
@@ -86,7 +90,9 @@ function digest(kind: string, parts: Parts): SubjectDigest {
     digest: sha256(canonicalJson(subject)),
     version: SUBJECT_VERSION,
     parts: Object.fromEntries(
-      present.map(([name, value]) => [name, sha256(canonicalJson(value)).slice(0, PART_DIGITS)]),
+      present
+        .filter(([name, value]) => name !== UNNAMED_PART && !(name === "folder" && value === "."))
+        .map(([name, value]) => [name, sha256(canonicalJson(value)).slice(0, PART_DIGITS)]),
     ),
   };
 }

@@ -22,7 +22,7 @@ import { deadlineOf, withEscalation } from "./open-question.ts";
 import { type InquiryPair, pairInquiries } from "./turns.ts";
 import type { Timestamp } from "./timestamp.ts";
 
-/** What is missing from a turn. */
+/** The missing parts of a turn. */
 export interface TurnProgress {
   /**
    * `request`: the model has to be asked. `calls`: calls are open. `check`: its answer has to be checked
@@ -52,16 +52,18 @@ export interface CallProgress {
   readonly isInDoubt: boolean;
   /** How often a person was asked whether it may run again. */
   readonly doubts: number;
-  /** What has changed whenever a decision about the call was made void, in order. */
+  /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
 }
 
-/** What a person was asked about a call, and what was decided. */
+/** A request to a person about a call, and the decision. */
 export interface PermissionProgress {
   readonly request?: PermissionRequestEvent;
   readonly decision?: PermissionDecision;
-  /** Set if that no longer counts, and it has not been asked again yet. */
+  /** Set if a decision no longer counts, and it has not been asked again yet. */
   readonly madeVoid?: DecisionVoid;
+  /** The request that it was about. */
+  readonly voided?: PermissionRequestEvent;
 }
 
 /** A call that has just been made. */
@@ -84,11 +86,11 @@ export interface PendingItem {
   readonly for?: string;
   /** Those of the call, for a doubt. */
   readonly arguments?: JsonObject;
-  /** Of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
+  /** The digest of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
   readonly digest?: string;
   /** A yes makes a tool run or change something: it needs the right to approve. */
   readonly acts: boolean;
-  /** What has changed since it was asked before. */
+  /** The parts that have changed since it was asked before. */
   readonly changed?: readonly string[];
   /** As a person sees it. Absent for a doubt that no one has been asked about yet. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
@@ -121,7 +123,7 @@ export function describeOpenTurn(
 }
 
 /**
- * What an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
+ * Lists what an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
  * alive, nothing is in doubt that it has not asked about, and questions of its connections can be answered.
  */
 export function pendingOf(
@@ -247,7 +249,7 @@ class ProgressReader {
   readonly #open: { readonly request: ToolCallRequest; readonly events: CallEvent[] }[] = [];
   /** The call that each request is about. */
   readonly #askedBy = new Map<string, CallEvent[]>();
-  /** What the model has to answer, or its answer. */
+  /** The latest of: something the model has to answer, and its answer. */
   #last: "request" | "response" | undefined;
   #isChat = false;
   #isChecked = false;
@@ -410,7 +412,7 @@ function findPermission(
     } else if (event.type === "permission_decision" && event.action === action) {
       progress = { ...progress, decision: event };
     } else if (event.type === "decision_void" && event.id === progress?.request?.id) {
-      progress = { madeVoid: event };
+      progress = { madeVoid: event, voided: progress.request };
     }
   }
   return progress;

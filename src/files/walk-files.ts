@@ -36,7 +36,7 @@ export interface WalkOptions {
 const SKIPPED_FOLDER = "node_modules";
 
 const IGNORE_FILE = ".gitignore";
-/** Of all that apply to a path, because it is compared with each of their rules. */
+/** The most bytes of all rules that apply to a path, because it is compared with each of their rules. */
 const MAX_IGNORE_BYTES = 64 * 1024;
 
 /**
@@ -92,7 +92,7 @@ interface ListedFolder {
 }
 
 interface Filter {
-  /** Of the folders above. */
+  /** The files of the folders above. */
   readonly above: readonly IgnoreFile[];
   readonly hidden: ReadonlySet<string>;
   readonly signal: AbortSignal;
@@ -100,7 +100,7 @@ interface Filter {
 
 /** A `.gitignore`. */
 interface IgnoreFile {
-  /** What the paths in its folder start with, relative to the root and with forward slashes. */
+  /** The beginning of all paths in its folder, relative to the root and with forward slashes. */
   readonly prefix: string;
   readonly rules: IgnoreRules;
   readonly size: number;

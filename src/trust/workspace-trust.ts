@@ -33,7 +33,7 @@ export interface WorkspaceTrustOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a user has trusted of one workspace. */
+/** A user's trust in one workspace. */
 export class WorkspaceTrust {
   readonly #root: string;
   readonly #variables: WorkspaceTrustOptions["variables"];

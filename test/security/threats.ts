@@ -13,6 +13,32 @@ export interface Area {
   readonly threats: readonly Threat[];
 }
 
+const decisions: Area = {
+  title: "What was decided, and what runs",
+  threats: [
+    {
+      id: "T-DECIDE-1",
+      threat:
+        "A script, a program, a server's description of its tool, a default of an argument or a file changes while an " +
+        "approval waits, and the call runs as something else.",
+      defence:
+        "A decision is recorded with the digest of its subject, which is built again before a call runs and before an " +
+        "answer reaches a tool. A yes to something else is void, and asked again.",
+    },
+    {
+      id: "T-DECIDE-2",
+      threat: "One approval is used by several copies of a conversation.",
+      defence:
+        "The conversation is part of the subject: in a fork, every unfinished call is asked about again.",
+    },
+    {
+      id: "T-DECIDE-3",
+      threat: "A call that changes after every approval wears the person down.",
+      defence: "After three decisions that no longer count, the call fails.",
+    },
+  ],
+};
+
 const provenance: Area = {
   title: "Who asked, and who answered",
   threats: [
@@ -166,6 +192,22 @@ const terminal: Area = {
       defence:
         "The screen, the transcript and `jp inquiry show` show what ran and what the model asked " +
         "for. The model is told.",
+    },
+    {
+      id: "T-TERM-11",
+      threat:
+        "A path, an argument, an option or a change looks like another one: other or more spaces, controls, letters of " +
+        "other scripts, accents, directions, a line that wraps like the next one.",
+      defence:
+        "Where the answer acts, jp shows it verbatim: everything that is not certain to be seen by its code point, " +
+        "long runs of spaces by their number, right-to-left words between marks, wrapped rows with an arrow. Accents that " +
+        "differ only slightly, and letters of one script that look alike, are not told apart.",
+    },
+    {
+      id: "T-TERM-12",
+      threat: "The user presses Enter for something else, and a tool does what its default says.",
+      defence:
+        "Enter alone decides no permission and no question of a tool that acts. It takes another key first.",
     },
   ],
 };
@@ -839,6 +881,7 @@ const notifications: Area = {
 };
 
 export const areas: readonly Area[] = [
+  decisions,
   provenance,
   terminal,
   paths,
