@@ -18,6 +18,7 @@ import {
   at,
   cancelled,
   chatRequest,
+  decisionVoid,
   entriesOf,
   inquiry,
   permission,
@@ -67,6 +68,25 @@ test("an inquiry that is not closed in its turn has no response", () => {
   const request = inquiry("c.ok.1");
   const events = [turnStart(), request, turnStart(), answered("c.ok.1")];
   expect(logOf(...events)).toStrictEqual([logged(request)]);
+});
+
+test("an inquiry whose answer no longer counts says so", () => {
+  const log = new InquiryLog();
+  const pair = { request: inquiry("c.ok.1"), response: answered("c.ok.1") };
+  const again = { request: inquiry("c.ok.2"), response: answered("c.ok.2", false) };
+  const madeVoid = decisionVoid("c.ok.1", "file");
+  const entries = entriesOf(
+    turnStart(),
+    pair.request,
+    pair.response,
+    madeVoid,
+    again.request,
+    again.response,
+  );
+  expect([...log.read(entries), ...log.end()]).toStrictEqual([
+    { turn: 0, ...pair, madeVoid },
+    { turn: 0, ...again },
+  ]);
 });
 
 test("a question of a call with edited arguments includes the edit", () => {
