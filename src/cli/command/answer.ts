@@ -36,7 +36,7 @@ import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts"
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { listEverywhere } from "./pending.ts";
-import { query } from "./query/query.ts";
+import { continueTurn } from "./query/query.ts";
 
 export interface AnswerFlags {
   readonly note?: string;
@@ -72,12 +72,10 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   const isContinued = options.continue === true;
   // Without a terminal, whatever else waits goes on waiting.
   const asked = isContinued ? { defer: prompter?.canAsk() !== true } : { onlyCall: row.toolCallId };
-  // The turn may be over by then, and must not ask for a new message.
-  const continued = { id, continueTurn: true, edit: false, ...asked };
   if (isSecret && !row.isLive) {
     // Only the process that runs the turn may keep a secret. Its prompt is not mixed up with others.
     requireTerminal(prompter, row);
-    return query({ args: [], options: continued, context });
+    return continueTurn(context, { id, ...asked });
   }
   const reply = await findReply(row, { ...options, words, prompter }, context);
   if (reply === undefined) {
@@ -90,8 +88,7 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   context.output.notice(describeReply(row, reply));
   if (!isContinued) return;
   await using opened = result.conversation;
-  const flags = { ...continued, ...(opened !== undefined && { opened }) };
-  await query({ args: [], options: flags, context });
+  await continueTurn(context, { id, ...asked, opened });
 }
 
 const MIN_DIGITS = 16;
