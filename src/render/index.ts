@@ -11,10 +11,12 @@ export {
   renderPermissionLines,
   renderResultLines,
 } from "./call-lines.ts";
-export { isDiff, type Paint, paintDiff, plain, type StyleName } from "./style.ts";
+export { type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
+export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
   describeAnswer,
   describeCalls,
+  describeChanged,
   describeEnd,
   describeEscalation,
   describeEdited,
@@ -35,7 +37,8 @@ export {
   pendingToJson,
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
-export { firstLine, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
+export { describeOrigin, originLines } from "./origin.ts";
+export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
 export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
 export { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {
@@ -46,4 +49,19 @@ export {
 export { loadMarkdownStream } from "./stream/load-markdown-stream.ts";
 export { type Cell, type Column, renderTable, type TableOptions } from "./table.ts";
 export { describeUsage, renderUsage, type UsageRow, type UsageTableOptions } from "./usage.ts";
-export { moreLines, textWidth, truncate, wrapCode, wrapProse, wrapWords } from "./wrap.ts";
+export {
+  verbatim,
+  verbatimLines,
+  type VerbatimOptions,
+  verbatimProse,
+  verbatimProseLines,
+} from "./verbatim.ts";
+export {
+  moreLines,
+  textWidth,
+  truncate,
+  wrapCode,
+  wrapProse,
+  wrapVerbatim,
+  wrapWords,
+} from "./wrap.ts";

@@ -32,27 +32,37 @@ export interface ShownOption {
   readonly description?: string;
   /** As it was given: not neutralized. */
   readonly preview?: string;
+  /** The value, as someone would type it. */
+  readonly typed?: string;
 }
 
-/** Titles stand for values. Options that look the same are told apart by their values. */
-export function describeOptions(options: readonly SelectOption[]): readonly ShownOption[] {
-  const labels = options.map(optionLabel);
+/**
+ * Titles stand for values. Options that look the same are told apart by their values. `show` draws a text on one line:
+ * `verbatim` where the answer acts.
+ */
+export function describeOptions(
+  options: readonly SelectOption[],
+  show: (text: string) => string = oneLine,
+): readonly ShownOption[] {
+  const labels = options.map((option) => optionLabel(option, show));
   return options.map(({ value, title, description, preview }, index) => {
     const label = labels[index] ?? "";
     const isUnique = labels.indexOf(label) === labels.lastIndexOf(label);
     return {
-      label: isUnique || title === undefined ? label : `${label} (${optionLabel({ value })})`,
-      ...(description !== undefined &&
-        description !== title && { description: oneLine(description) }),
+      label: isUnique || title === undefined ? label : `${label} (${optionLabel({ value }, show)})`,
+      ...(description !== undefined && description !== title && { description: show(description) }),
       ...(preview !== undefined && { preview }),
+      ...(typeof value === "string" && value !== label && { typed: value }),
     };
   });
 }
 
 /** What an option is called. */
-export function optionLabel({ value, title }: SelectOption): string {
-  if (title !== undefined) return oneLine(title);
-  return typeof value === "string" ? oneLine(value) : jsonLine(value);
+export function optionLabel(
+  { value, title }: SelectOption,
+  show: (text: string) => string = oneLine,
+): string {
+  return show(title ?? (typeof value === "string" ? value : jsonLine(value)));
 }
 
 /** An inquiry in its conversation: one line of `jp inquiry ls`. */

@@ -5,7 +5,9 @@ import {
   type Answered,
   answerQuestion,
   askQuestion,
+  isActing,
   printLabel,
+  questionText,
   type ShownQuestion,
   toResult,
 } from "./ask-question.ts";
@@ -39,16 +41,16 @@ export async function askForm(
   const result = await answerFields([first, ...others], { allowsLater, dialogue });
   if (result.type === "aborted") return { type: "interrupted" };
   if (result.type !== "all_answered") {
-    for (const { question } of fields) {
-      const message = oneLine(question.text);
+    for (const field of fields) {
+      const message = questionText(field);
       const summary = result.type === "later" ? "left for later" : "cancelled";
       dialogue.printClosed({ message, summary, isCancelled: true });
     }
     return result;
   }
   const { answers } = result;
-  for (const { question, answered } of answers) {
-    dialogue.printClosed({ message: oneLine(question.text), summary: answered.summary });
+  for (const { answered, ...field } of answers) {
+    dialogue.printClosed({ message: questionText(field), summary: answered.summary });
   }
   const results = answers.map(({ inquiryId, answered }) => toResult(inquiryId, answered));
   return { type: "answered", results };
@@ -59,7 +61,7 @@ function openField(
   index: number,
   { length }: readonly ShownQuestion[],
 ): OpenField {
-  return { ...field, message: `(${index + 1}/${length}) ${oneLine(field.question.text)}` };
+  return { ...field, message: `(${index + 1}/${length}) ${questionText(field)}` };
 }
 
 /** A single answer is not reviewed. */
@@ -95,7 +97,7 @@ async function answerFields(
   for (;;) {
     const result: Answered | ReviewChoice =
       place.type === "review"
-        ? await reviewAnswers(answers.flatMap(closedOf), dialogue)
+        ? await reviewAnswers(answers.flatMap(closedOf), fields.some(isActing), dialogue)
         : await answerField(fields, answers, { place, dialogue });
     const given = answers.filter((answer) => answer !== undefined);
     if (result.type === "send") return { type: "all_answered", answers: given };
@@ -146,11 +148,13 @@ async function answerField(
   if (field === undefined) throw new RangeError("a form has no such question");
   const { question, message, tool, questionId } = field;
   const answered = answers.toSpliced(place.index, 1).flatMap(closedOf);
-  dialogue.header = { answered, context: question.context };
+  const acts = isActing(field);
+  const style = acts ? "verbatim" : "prose";
+  dialogue.header = { answered, context: question.context, style };
   const previous = answers[place.index]?.answered;
   const escape = describeEscape(place);
   return await answerQuestion(
-    { question, message, previous, scope: { tool, questionId }, escape },
+    { question, message, acts, previous, scope: { tool, questionId }, escape },
     dialogue,
   );
 }
@@ -171,6 +175,7 @@ const MAX_NUMBER_KEYS = 9;
 
 async function reviewAnswers(
   answered: readonly ClosedQuestion[],
+  acts: boolean,
   dialogue: Dialogue,
 ): Promise<ReviewChoice> {
   const numbers = answered.slice(0, MAX_NUMBER_KEYS).map((_answer, index) => `${index + 1}`);
@@ -181,7 +186,7 @@ async function reviewAnswers(
       e: "change an answer",
       ...Object.fromEntries(numbers.map((number) => [number, `change answer ${number}`])),
     },
-    default: "y",
+    ...(!acts && { default: "y" }),
     escape: "go back",
   };
   for (;;) {

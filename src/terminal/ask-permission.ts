@@ -5,9 +5,17 @@ import type {
   DeliveryResult,
   PermissionRequest,
   PermissionResult,
-  ToolOrigin,
 } from "../agent/index.ts";
-import { callText, neutralize, oneLine } from "../render/index.ts";
+import {
+  callText,
+  type ContextStyle,
+  jsonBlock,
+  neutralize,
+  oneLine,
+  originLines,
+  verbatim,
+} from "../render/index.ts";
+import type { ToolOrigin } from "../tool/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
 import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
 
@@ -16,9 +24,13 @@ type Verdict<Result> = { readonly result: Result; readonly summary: string } | u
 /** What the terminal shows of a call that needs permission. */
 export type ShownPermission = Pick<
   PermissionRequest,
-  "tool" | "origin" | "arguments" | "isEditing" | "check"
+  "tool" | "arguments" | "isEditing" | "check"
 > &
-  Partial<Pick<PermissionRequest, "allowsLater">>;
+  Partial<Pick<PermissionRequest, "allowsLater">> & {
+    readonly origin: ToolOrigin | PermissionRequest["origin"];
+    /** Where the call runs, relative to the workspace. */
+    readonly folder?: string;
+  };
 
 /** What the terminal shows of a result that needs approval. */
 export type ShownDelivery = Pick<DeliveryRequest, "tool" | "content" | "isEditing"> &
@@ -36,23 +48,34 @@ export async function askPermission(
   dialogue: Dialogue,
 ): Promise<PermissionResult> {
   const message = permissionMessage(request.tool, request.origin);
-  const decision = {
+  const decision: Decision<PermissionResult> = {
     message,
-    context: callText({ name: request.tool, arguments: request.arguments }),
+    context: permissionText(request),
+    style: "drawn",
     ...(request.isEditing && { editFirst: () => editArguments(request, dialogue) }),
     decide: () => decidePermission(message, request, dialogue),
   };
   return await askUntilDecided(decision, dialogue);
 }
 
-function permissionMessage(tool: string, origin: ToolOrigin): string {
+/** Everything that the permission is for, verbatim. */
+function permissionText({ tool, arguments: given, origin, folder }: ShownPermission): string {
+  const call = callText({ name: tool, arguments: given });
+  const isNamed = origin.type === "builtin" || origin.type === "program" || "command" in origin;
+  return [call, ...(isNamed ? originLines(origin, folder) : [])].join("\n");
+}
+
+function permissionMessage(name: string, origin: ShownPermission["origin"]): string {
+  const tool = verbatim(name);
   switch (origin.type) {
     case "builtin":
-      return oneLine(`Run built-in ${tool} tool?`);
+      return `Run built-in ${tool} tool?`;
+    case "program":
+      return `Run ${tool} tool of this program?`;
     case "local":
-      return oneLine(`Run local ${tool} tool?`);
+      return `Run local ${tool} tool?`;
     case "mcp":
-      return oneLine(`Run MCP ${tool} tool from ${origin.server} server?`);
+      return `Run MCP ${tool} tool from ${verbatim(origin.server)} server?`;
     default:
       return assertNever(origin);
   }
@@ -63,7 +86,7 @@ async function decidePermission(
   request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<PermissionVerdict> {
-  const every = `every call to \`${oneLine(request.tool)}\` this turn`;
+  const every = `every call to \`${verbatim(request.tool)}\` this turn`;
   const choices = {
     y: "run this call",
     Y: `yes to ${every}`,
@@ -87,7 +110,7 @@ async function decidePermission(
     case "N":
       return { result: { type: "skip", isRemembered: true }, summary: `no to ${every}` };
     case "p":
-      dialogue.print(prettyJson(request.arguments));
+      dialogue.print(jsonBlock(request.arguments));
       return undefined;
     case "r":
       return await askReason(dialogue);
@@ -127,7 +150,7 @@ async function editArguments(
   dialogue: Dialogue,
   isSeen = false,
 ): Promise<PermissionVerdict> {
-  let text = prettyJson(request.arguments);
+  let text = jsonBlock(request.arguments);
   let problem: string | undefined;
   for (;;) {
     // After the first round, the text is what the user typed.
@@ -171,10 +194,6 @@ function runWith(edited: JsonObject, request: ShownPermission): PermissionVerdic
   return { result, summary: "yes, with edited arguments" };
 }
 
-function prettyJson(value: JsonObject): string {
-  return JSON.stringify(value, null, 2);
-}
-
 const DELIVERY_CHOICES = {
   y: "deliver the result unchanged",
   n: "withhold the result",
@@ -189,9 +208,10 @@ export async function askDelivery(
   dialogue: Dialogue,
 ): Promise<DeliveryResult> {
   const message = oneLine(`Deliver ${request.tool} result to assistant?`);
-  const decision = {
+  const decision: Decision<DeliveryResult> = {
     message,
     context: request.content,
+    style: "prose",
     ...(request.isEditing && { editFirst: () => editResult(request, dialogue) }),
     decide: () => decideDelivery(message, request, dialogue),
   };
@@ -241,19 +261,22 @@ interface Decision<Result> {
   readonly message: string;
   /** What the decision is about, shown above the question. Any text. */
   readonly context: string;
+  readonly style: ContextStyle;
   /** Where the config says to edit before asking. */
   readonly editFirst?: () => Promise<Verdict<Result>>;
   readonly decide: () => Promise<Verdict<Result>>;
 }
 
 async function askUntilDecided<Result extends { readonly type: string }>(
-  { message, context, editFirst, decide }: Decision<Result>,
+  { message, context, style, editFirst, decide }: Decision<Result>,
   dialogue: Dialogue,
 ): Promise<Result> {
   await dialogue.start();
   dialogue.notify(message);
+  const isForEditor = style === "prose" && editFirst !== undefined; // It has the whole text.
+  if (!isForEditor && context.trim() !== "") dialogue.printContext(context, style);
   let verdict = await editFirst?.();
-  if (verdict === undefined && context.trim() !== "") dialogue.printContext(context);
+  if (isForEditor && verdict === undefined) dialogue.printContext(context, style);
   while (verdict === undefined) verdict = await decide();
   const { result, summary } = verdict;
   const isCancelled = ["cancelled", "interrupted", "later"].includes(result.type);

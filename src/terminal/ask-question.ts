@@ -1,7 +1,14 @@
 /** Asks one question of a tool or of the assistant, in the way its answer type needs. */
 import { isDeepStrictEqual } from "node:util";
 import { defaultLabel, type PromptRequest, type PromptResult } from "../agent/index.ts";
-import { describeOptions, oneLine, optionLabel, truncate } from "../render/index.ts";
+import {
+  describeOptions,
+  oneLine,
+  optionLabel,
+  truncate,
+  verbatim,
+  verbatimProse,
+} from "../render/index.ts";
 import {
   type InquiryQuestion,
   isOther,
@@ -23,12 +30,14 @@ export type ShownQuestion = Pick<PromptRequest, "inquiryId" | "question"> &
 
 export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Promise<PromptResult> {
   const { inquiryId, question, tool, questionId, allowsLater = false } = shown;
-  const message = oneLine(question.text);
+  const acts = isActing(shown);
+  const message = questionText(shown);
   await dialogue.start();
   dialogue.notify(message);
-  if (question.context !== undefined) dialogue.printContext(question.context);
+  const { context = "" } = question;
+  if (context !== "") dialogue.printContext(context, acts ? "verbatim" : "prose");
   printLabel(shown, dialogue);
-  const open = { question, message, scope: { tool, questionId } };
+  const open = { question, message, acts, scope: { tool, questionId } };
   for (;;) {
     const result = await answerQuestion(open, dialogue);
     if (result.type === "answered") {
@@ -45,6 +54,20 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
     dialogue.printClosed({ message, summary, isCancelled: true });
     return { inquiryId, type: closing };
   }
+}
+
+/** Whether an answer makes a tool do something. Questions of the assistant only inform it. */
+export function isActing({
+  question,
+  source,
+}: Pick<ShownQuestion, "question" | "source">): boolean {
+  return (question.exclusive || question.acts === true) && source?.source !== "assistant";
+}
+
+/** The text on one line: verbatim if the answer acts, since it may name what it acts on. */
+export function questionText(shown: Pick<ShownQuestion, "question" | "source">): string {
+  const { text } = shown.question;
+  return isActing(shown) ? verbatim(text) : verbatimProse(text.trim());
 }
 
 /** The line about the call names the tool already. */
@@ -66,6 +89,8 @@ interface OpenQuestion {
   readonly question: InquiryQuestion;
   /** Its text as shown: one line, neutralized. */
   readonly message: string;
+  /** Enter alone does not answer it. */
+  readonly acts: boolean;
   /** An answer given before, which the user may now change. */
   readonly previous?: Answered | undefined;
   readonly scope?: RememberScope;
@@ -118,7 +143,7 @@ function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered 
 }
 
 async function answerBoolean(
-  { question, message, previous, scope = {}, escape = "cancel the question" }: OpenQuestion,
+  { question, message, acts, previous, scope = {}, escape = "cancel the question" }: OpenQuestion,
   dialogue: Dialogue,
 ): Promise<Answered | NoAnswer> {
   const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
@@ -129,7 +154,7 @@ async function answerBoolean(
   const menu: KeyMenu<keyof typeof summaries> = {
     message,
     choices: question.persistence === "turn" ? summaries : { y: "yes", n: "no" },
-    ...(typeof suggested === "boolean" && { default: isRemembered ? rememberKey : key }),
+    ...(typeof suggested === "boolean" && !acts && { default: isRemembered ? rememberKey : key }),
     escape,
   };
   const chosen = await dialogue.choose(menu);
@@ -154,33 +179,42 @@ function quoted(name: string): string {
 }
 
 async function answerText(
-  { question, message, previous, escape }: OpenQuestion,
+  { question, message, acts, previous, escape }: OpenQuestion,
   dialogue: Dialogue,
 ): Promise<Answered | NoAnswer> {
-  const fallback = typeof question.default === "string" ? question.default : "";
-  const shown = fallback === "" ? undefined : oneLine(fallback);
+  const fallback = typeof question.default === "string" && !acts ? question.default : "";
+  const shown = fallback === "" ? undefined : verbatimProse(fallback);
   const text = typeof previous?.answer === "string" ? previous.answer : "";
-  const result = await dialogue.enterText({ message, text, default: shown, escape });
-  if (result.type !== "entered") return result;
-  const answer = result.text === "" ? fallback : result.text;
-  return { type: "answered", answer, isRemembered: false, summary: answer };
+  let problem: string | undefined;
+  for (;;) {
+    const result = await dialogue.enterText({ message, text, default: shown, escape, problem });
+    if (result.type !== "entered") return result;
+    const answer = result.text === "" ? fallback : result.text;
+    if (answer !== "" || !acts) {
+      return { type: "answered", answer, isRemembered: false, summary: answer };
+    }
+    problem = TYPE_ANSWER;
+  }
 }
 
-async function answerSecret(
-  { message }: OpenQuestion,
-  dialogue: Dialogue,
-): Promise<Answered | NoAnswer> {
+const TYPE_ANSWER = "Type an answer: Enter alone does not decide this.";
+
+async function answerSecret(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
+  const { message, acts } = open;
   const entered = await dialogue.enterSecret(message);
   if (entered.type !== "entered") return entered;
+  if (acts && entered.text === "") return await answerSecret(open, dialogue);
   return { type: "answered", answer: entered.text, isRemembered: false, summary: "<redacted>" };
 }
 
 async function answerSelect(
-  { question, message, previous, escape }: OpenQuestion,
+  { question, message, acts, previous, escape }: OpenQuestion,
   answerType: SelectType,
   dialogue: Dialogue,
 ): Promise<Answered | NoAnswer> {
   const { allowsOther, isMultiple = false } = answerType;
+  const show = acts ? verbatim : verbatimProse;
+  const sum = acts ? verbatim : oneLine;
   const suggested = toValues(
     answerType,
     previous === undefined ? question.default : previous.answer,
@@ -192,8 +226,8 @@ async function answerSelect(
   );
   let state = markOptions({ filter: "", active: 0, marked: [] }, options, suggested);
   for (;;) {
-    const list = { message, options: describeOptions(options), allowsOther, isMultiple, escape };
-    const selected = await dialogue.select(list, state);
+    const described = { message, options: describeOptions(options, show), allowsOther, isMultiple };
+    const selected = await dialogue.select({ ...described, escape, acts }, state);
     state = selected.state;
     const { ending } = selected;
     switch (ending.type) {
@@ -202,14 +236,16 @@ async function answerSelect(
         return ending;
       case "chosen": {
         const chosen = ending.indexes.flatMap((index) => options[index] ?? []);
-        return isMultiple ? answerSeveral(chosen) : answerOne(chosen[0] ?? { value: null });
+        return isMultiple
+          ? answerSeveral(chosen, sum)
+          : answerOne(chosen[0] ?? { value: null }, sum);
       }
       case "other": {
         const text = ending.isWhole
           ? ending.text
           : await enterOther(message, ending.text, dialogue);
         if (text === "") break;
-        if (!isMultiple) return answerOne({ value: text });
+        if (!isMultiple) return answerOne({ value: text }, sum);
         options = addOptions(options, [text]);
         state = markOptions({ ...state, filter: "" }, options, [text]);
         break;
@@ -257,17 +293,20 @@ async function enterOther(message: string, text: string, dialogue: Dialogue): Pr
   return entered.type === "entered" ? entered.text.trim() : "";
 }
 
-function answerOne(chosen: SelectOption): Answered {
+type Show = (text: string) => string;
+
+function answerOne(chosen: SelectOption, show: Show): Answered {
   return {
     type: "answered",
     answer: chosen.value,
     isRemembered: false,
-    summary: optionLabel(chosen),
+    summary: optionLabel(chosen, show),
   };
 }
 
-function answerSeveral(chosen: readonly SelectOption[]): Answered {
-  const summary = chosen.length === 0 ? "none" : chosen.map(optionLabel).join(", ");
+function answerSeveral(chosen: readonly SelectOption[], show: Show): Answered {
+  const labels = chosen.map((option) => optionLabel(option, show));
+  const summary = labels.length === 0 ? "none" : labels.join(", ");
   const answer = chosen.map(({ value }) => value);
   return { type: "answered", answer, isRemembered: false, summary };
 }

@@ -1,6 +1,13 @@
 /** The dialogue for ordinary terminals: draws each question as a widget, and keeps one line of it. */
 import { isDeepStrictEqual } from "node:util";
-import { neutralize, oneLine, plain, truncate, wrapCode } from "../render/index.ts";
+import {
+  type ContextStyle,
+  neutralize,
+  oneLine,
+  plain,
+  truncate,
+  wrapCode,
+} from "../render/index.ts";
 import {
   headerPassages,
   type Passage,
@@ -91,8 +98,8 @@ export class DrawnDialogue implements Dialogue {
     this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
   }
 
-  printContext(text: string): void {
-    this.#above = [...this.#above, asContext(text)];
+  printContext(text: string, style?: ContextStyle): void {
+    this.#above = [...this.#above, asContext(text, style)];
   }
 
   printLabel(text: string): void {
@@ -279,10 +286,10 @@ export class DrawnDialogue implements Dialogue {
   }
 
   async #readMore(
-    { text, isRequired = false }: Extract<SideAction, { type: "read_more" }>,
+    { text, style, isRequired = false }: Extract<SideAction, { type: "read_more" }>,
     passages: readonly Passage[],
   ): Promise<void> {
-    const own = text === undefined ? [] : [asContext(text)];
+    const own = text === undefined ? [] : [asContext(text, style)];
     const all = isRequired ? own : [...own, ...passages];
     const { ending } = await this.#readThrough(all, isRequired);
     if (text !== undefined && ending.type === "left" && ending.isRead) this.#read.add(text);
@@ -331,8 +338,8 @@ export class DrawnDialogue implements Dialogue {
   }
 }
 
-function asContext(text: string): Passage {
-  return { type: "context", text };
+function asContext(text: string, style?: ContextStyle): Passage {
+  return { type: "context", text, style };
 }
 
 function asQuestion(text: string): Passage {

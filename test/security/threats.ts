@@ -167,6 +167,22 @@ const terminal: Area = {
         "The screen, the transcript and `jp inquiry show` show what ran and what the model asked " +
         "for. The model is told.",
     },
+    {
+      id: "T-TERM-11",
+      threat:
+        "A path, an argument, an option or a change looks like another one: other or more spaces, controls, letters of " +
+        "other scripts, accents, directions, a line that wraps like the next one.",
+      defence:
+        "Where the answer acts, jp shows it verbatim: everything that is not certain to be seen by its code point, " +
+        "long runs of spaces by their number, right-to-left words between marks, wrapped rows with an arrow. Accents that " +
+        "differ only slightly, and letters of one script that look alike, are not told apart.",
+    },
+    {
+      id: "T-TERM-12",
+      threat: "The user presses Enter for something else, and a tool does what its default says.",
+      defence:
+        "Enter alone decides no permission and no question of a tool that acts. It takes another key first.",
+    },
   ],
 };
 

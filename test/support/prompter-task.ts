@@ -9,6 +9,8 @@ import type {
   PromptRequest,
 } from "../../src/agent/index.ts";
 
+import type { ShownPermission } from "../../src/terminal/ask-permission.ts";
+
 /** A request has more than these prompters show. */
 type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &
   Omit<Partial<Request>, "signal" | "check">;
@@ -37,7 +39,11 @@ export type PrompterTask = {
     }
   | {
       readonly method: "askPermission";
-      readonly request: Shown<PermissionRequest, "tool" | "origin" | "arguments" | "isEditing">;
+      readonly request: Shown<
+        Omit<PermissionRequest, "origin">,
+        "tool" | "arguments" | "isEditing"
+      > &
+        Pick<ShownPermission, "origin" | "folder">;
       /** The arguments, as JSON, that the check rejects. */
       readonly refused?: string;
     }

@@ -94,11 +94,11 @@ describe("a permission prompt", () => {
     expect([await screen.result(), screen.lines]).toEqual([
       { type: "run", isRemembered: false },
       [
-        String.raw`• sw␛[2Jeep(path: "a\u202e\u009b2J")`,
+        '• sw<U+001B>[2Jeep(path: "a<U+202E><U+009B>2J")',
         "{",
-        '  "path": "a<U+202E><U+009B>2J"',
+        String.raw`  "path": "a\u202e\u009b2J"`,
         "}",
-        "✔ Run local sw␛[2Jeep tool? yes",
+        "✔ Run local sw<U+001B>[2Jeep tool? yes",
       ],
     ]);
   });
@@ -145,13 +145,13 @@ describe("the arguments of a call", () => {
 
   test("open for editing right away if the request says so", async () => {
     const screen = permission({ isEditing: true });
-    await screen.untilShown((lines) => lines.length === 5);
+    await screen.untilShown((lines) => lines.length === 6);
     const { lines } = screen;
     screen.type("\r");
-    expect([lines.slice(0, 4), await screen.result(), screen.lines]).toEqual([
-      EDIT,
+    expect([lines.slice(0, 5), await screen.result(), screen.lines]).toEqual([
+      [CALL, ...EDIT],
       { type: "run", isRemembered: false },
-      [`✔ ${QUESTION} yes`],
+      [CALL, `✔ ${QUESTION} yes`],
     ]);
   });
 

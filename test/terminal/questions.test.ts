@@ -177,7 +177,7 @@ describe("a select question", () => {
 describe("a text question", () => {
   test("uses its default for an empty answer", async () => {
     const screen = open(textQuestion("q", "Name?", { default: "Ada\nLovelace" }));
-    await screen.answer(["(Ada Lovelace)", "\r"]);
+    await screen.answer(["(Ada␊Lovelace)", "\r"]);
     expect([await screen.result(), screen.lines]).toEqual([
       { inquiryId, type: "answered", answer: "Ada\nLovelace", isRemembered: false },
       ["✔ Name? Ada Lovelace"],

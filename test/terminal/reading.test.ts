@@ -181,8 +181,7 @@ describe("the arguments of a call", () => {
       const end = screen.lines.join("");
       screen.type(" ");
       if (isEditing) {
-        await screen.answer(["? Edit arguments:", "\u001b"], ["more lines ·", END]);
-        await screen.answer(["go to the question", " "]);
+        await screen.answer(["? Edit arguments:", "\u001b"]);
       }
       await screen.answer(["? Run local sh tool?", "\u001b"]);
       await screen.end();
