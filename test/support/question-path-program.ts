@@ -11,12 +11,12 @@ import path from "node:path";
 import { argv, env, execPath, pid, platform, stdout } from "node:process";
 import type { Prompter } from "../../src/agent/index.ts";
 import type { ConversationWriter } from "../../src/storage/index.ts";
-import { traceValues } from "./trace-values.ts";
+import { contains, traceValues } from "./trace-values.ts";
 
 const QUESTION = "Which of the two environments?";
 const ANSWER = "the one for tests";
-/** Deep enough for a list of events, too shallow for a whole conversation. */
-const MAX_LEVELS = 4;
+/** Deep enough for a list of events among the values of a function, too shallow for a whole conversation. */
+const MAX_LEVELS = 5;
 
 const files = new Set<string>();
 const behindPort = new AsyncLocalStorage<true>();
@@ -24,24 +24,8 @@ let isUnderWay = false;
 
 traceValues((file, values) => {
   if (!isUnderWay || behindPort.getStore() === true) return;
-  if (values.some((value) => holds(value, MAX_LEVELS))) files.add(file.split(path.sep).join("/"));
+  if (contains(values, [QUESTION, ANSWER], MAX_LEVELS)) files.add(file.split(path.sep).join("/"));
 });
-
-function holds(value: unknown, levels: number): boolean {
-  if (value === QUESTION || value === ANSWER) return true;
-  if (typeof value !== "object" || value === null || levels === 0) return false;
-  return membersOf(value).some((member) => holds(member, levels - 1));
-}
-
-/** Of plain data; getters are not called. */
-function membersOf(value: object): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  if (value instanceof Map) return [...value.values()];
-  if (Object.getPrototypeOf(value) !== Object.prototype) return [];
-  return Object.values(Object.getOwnPropertyDescriptors(value)).map(
-    ({ value: own }): unknown => own,
-  );
-}
 
 const config = await import("../../src/config/index.ts");
 const runtime = await import("../../src/runtime/index.ts");
