@@ -3,45 +3,29 @@
  * Prints the files of src that handle the question or its answer on the way there and back, in that order, as JSON.
  *
  * A file counts if one of its functions takes or returns the question or the answer, or plain data that contains one of
- * them. Text and bytes do not count: what passes them on need not know what they mean. Nor does what happens behind the
- * two ports on the way, the person's prompter and the conversation's store: a reader stops at a port.
+ * them, behind the ports too: on the terminal and in the store. Text and bytes do not count: what passes them on need not
+ * know what they mean.
  */
 import path from "node:path";
 import { argv, env, execPath, pid, platform, stdout } from "node:process";
 import { Readable, Writable } from "node:stream";
 import type { TerminalDevice } from "../../src/terminal/index.ts";
-import { traceValues } from "./trace-values.ts";
+import { contains, traceValues } from "./trace-values.ts";
 
 const QUESTION = "Which of the two environments?";
 const ANSWER = "the one for tests";
 const REQUEST_CURSOR_POSITION = "\u001b[6n";
-/** Deep enough for a list of events, too shallow for a whole conversation. */
-const MAX_LEVELS = 4;
+/** Deep enough for a list of events among the values of a function, too shallow for a whole conversation. */
+const MAX_LEVELS = 5;
 
 const files = new Set<string>();
 let isUnderWay = false;
 
 traceValues((file, values) => {
   if (!isUnderWay) return;
-  if (values.some((value) => typeof value !== "string" && holds(value, MAX_LEVELS)))
-    files.add(file.split(path.sep).join("/"));
+  const data = values.filter((value) => typeof value !== "string");
+  if (contains(data, [QUESTION, ANSWER], MAX_LEVELS)) files.add(file.split(path.sep).join("/"));
 });
-
-function holds(value: unknown, levels: number): boolean {
-  if (value === QUESTION || value === ANSWER) return true;
-  if (typeof value !== "object" || value === null || levels === 0) return false;
-  return membersOf(value).some((member) => holds(member, levels - 1));
-}
-
-/** Of plain data; getters are not called. */
-function membersOf(value: object): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  if (value instanceof Map) return [...value.values()];
-  if (Object.getPrototypeOf(value) !== Object.prototype) return [];
-  return Object.values(Object.getOwnPropertyDescriptors(value)).map(
-    ({ value: own }): unknown => own,
-  );
-}
 
 const config = await import("../../src/config/index.ts");
 const runtime = await import("../../src/runtime/index.ts");

@@ -61,21 +61,12 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const { start, left, reached } = prepared;
   if (start.type === "quit") return;
   const { edit, continueTurn: isContinued = false, discardTurn = false, id, compact } = options;
+  const { nonInteractive } = request;
+  const isOptional = isContinued || discardTurn;
+  const source = { words, edit: isContinued ? false : edit, isOptional, nonInteractive };
   // Problems so far are reported before the user writes a message in the editor.
   const message =
-    start.type === "resume"
-      ? undefined
-      : await readMessage(
-          {
-            words,
-            start,
-            edit: isContinued ? false : edit,
-            isOptional: isContinued || discardTurn,
-            nonInteractive: request.nonInteractive,
-          },
-          context,
-          config,
-        );
+    start.type === "resume" ? undefined : await readMessage({ ...source, start }, context, config);
   if (message === undefined && start.type !== "resume") {
     const wasIncomplete = left !== undefined;
     return await reportNoMessage({ isContinued, discardTurn, wasIncomplete, id }, context);
