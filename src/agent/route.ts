@@ -219,8 +219,9 @@ function routeCall(input: CallRouteInput): Route {
   const mode = input.kind === "delivery" ? detached.deliver : detached.run;
   if (mode === "defer") return { type: "deferred" };
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
-  // To run a call again that may have run already takes a person.
-  const isApproved = mode !== "deny" && input.kind !== "in_doubt";
+  // Only `auto` lets a call run, and nothing but a person one that may have run already.
+  const isApproved =
+    input.kind === "delivery" ? mode !== "deny" : input.kind === "permission" && mode === "auto";
   return isApproved
     ? { type: "policy", isApproved, key: policy }
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };
