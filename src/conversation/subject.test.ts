@@ -42,14 +42,11 @@ describe("the digest of what is decided", () => {
       source: { origin: { type: "builtin" } },
       arguments: { b: 1, a: "x" },
     };
-    const parts = {
-      arguments: '{"a":"x","b":1}',
-      call: '{"conversation":"jp-c1","id":"call_1","tool":"write"}',
-      source: '{"origin":{"type":"builtin"}}',
-    };
+    const own = '{"conversation":"jp-c1","id":"call_1","tool":"write"}';
+    const parts = { arguments: '{"a":"x","b":1}', source: '{"origin":{"type":"builtin"}}' };
     expect(digestCall(call)).toEqual({
       digest: sha256(
-        `{"arguments":${parts.arguments},"call":${parts.call},"kind":"call",` +
+        `{"arguments":${parts.arguments},"call":${own},"kind":"call",` +
           `"source":${parts.source},"version":1}`,
       ),
       version: 1,
@@ -57,6 +54,17 @@ describe("the digest of what is decided", () => {
         Object.entries(parts).map(([name, json]) => [name, sha256(json).slice(0, 16)]),
       ),
     });
+  });
+
+  test("has no digests of parts that every call has, to save bytes", () => {
+    expect(Object.keys(digestCall(CALL).parts)).toEqual([
+      "source",
+      "program",
+      "file",
+      "definition",
+      "arguments",
+    ]);
+    expect(Object.keys(digestCall(withSource({ folder: "docs" })).parts)).toContain("folder");
   });
 
   test("does not depend on the order of keys, nor on members that are absent", () => {
@@ -118,6 +126,11 @@ describe("what has changed about a call", () => {
       "several, in alphabetical order",
       { ...withSource({ folder: "docs", definition: {} }), arguments: {} },
       ["arguments", "definition", "folder"],
+    ],
+    [
+      "the call and the arguments, which are named alone",
+      { ...CALL, toolCallId: "call_2", arguments: {} },
+      ["arguments"],
     ],
   ])("is named by the parts that differ: %s", (_, now, changed) => {
     expect(changedParts(digestCall(CALL), digestCall(now))).toEqual(changed);
