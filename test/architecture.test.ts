@@ -324,7 +324,9 @@ function measurePath(program: string): readonly string[] {
 
 /** The files that the numbered list below this heading names. */
 function listedPath(heading: string): readonly string[] {
-  const [, section = ""] = readDocument("docs/project/architecture.md").text.split(`## ${heading}\n`);
+  const [, section = ""] = readDocument("docs/project/architecture.md").text.split(
+    `## ${heading}\n`,
+  );
   const [list = ""] = section.split("\n## ");
   const items = [...list.matchAll(/^\d+\. .*$/gm)].map(([item]) => item);
   return items.flatMap((item) =>

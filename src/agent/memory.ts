@@ -59,6 +59,8 @@ export class TurnState {
         requests.set(event.id, event);
       }
       if (!isAnswer(event)) continue;
+      // A doubt may be decided before anyone was asked.
+      if (event.id !== undefined) state.#inquiryIds.add(event.id);
       if (isAutomatic(event)) state.#automaticAnswers += 1;
       const request = event.id === undefined ? undefined : requests.get(event.id);
       if (request === undefined) continue;

@@ -234,7 +234,9 @@ function routeCall(input: CallRouteInput): Route {
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
   // Only `auto` lets a call run, and nothing but a person one that may have run already.
   const isApproved =
-    input.kind === "delivery" ? ifDetached !== "deny" : input.kind === "permission" && ifDetached === "auto";
+    input.kind === "delivery"
+      ? ifDetached !== "deny"
+      : input.kind === "permission" && ifDetached === "auto";
   return isApproved
     ? { type: "policy", isApproved, key: policy }
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };
