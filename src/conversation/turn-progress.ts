@@ -52,13 +52,9 @@ export interface CallProgress {
   readonly isInDoubt: boolean;
   /** How many decisions there were whether it may run again, made or still open. */
   readonly doubts: number;
-<<<<<<< HEAD
-  /** Every decision about the call that was made void, in order. */
-=======
-  /** What let the last attempt run. */
+  /** The decision that let the last attempt run. */
   readonly permitted?: PermissionDecision;
-  /** What has changed whenever a decision about the call was made void, in order. */
->>>>>>> torture
+  /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
 }
 
