@@ -89,7 +89,7 @@ export {
   inquiryQuestionToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
-export { withEscalation } from "./open-question.ts";
+export { deadlineOf, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
   type AnswerProblem,

@@ -15,7 +15,6 @@ export { type ContextOptions, type ContextStyle, renderContext } from "./context
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
   describeCalls,
-  describeChanged,
   describeEnd,
   describeIncomplete,
   describePending,
