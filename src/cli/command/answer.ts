@@ -1,11 +1,11 @@
 /** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
-import { isDeepStrictEqual } from "node:util";
 import { settleOverdue } from "../../agent/index.ts";
 import { resolveTools } from "../../config/index.ts";
 import {
   deciderOf,
   describeDecider,
   explainPerson,
+  type ReplyOrCancel,
   timestampToMilliseconds,
 } from "../../conversation/index.ts";
 import { describeAnswer, oneLine, type PendingRow, shellWord } from "../../render/index.ts";
@@ -13,7 +13,6 @@ import type { TerminalPrompter } from "../../terminal/index.ts";
 import {
   answerInquiry,
   findPending,
-  type InquiryReply,
   listPending,
   type PendingDecision,
   untilAnswered,
@@ -148,7 +147,7 @@ const PATIENCE_MS = 2000;
 /** Ctrl-C withdraws the answer, as long as no one has taken it. Throws `ExitStatus` if it was withdrawn. */
 async function offerReply(
   row: PendingDecision,
-  reply: InquiryReply,
+  reply: ReplyOrCancel,
   context: AnsweringContext,
 ): Promise<AnswerResult> {
   const { clock, host, output, userName, keepsOpen, workspace } = context;
@@ -198,6 +197,10 @@ async function notRecordedError(
       return overdueError(row, context);
     case "refused":
       return new JpError("invalid_answer", `${id}: ${oneLine(result.reason)}.`);
+    case "changed":
+      return new JpError("invalid_answer", `${id} has changed since you answered it.`, {
+        hint: `To see it as it is now: jp inquiry answer ${shellWord(row.id)}`,
+      });
     case "not_pending":
       return new JpError("inquiry_not_found", `${id} is no longer waiting.`);
     default:
@@ -216,7 +219,7 @@ async function findReply(
   row: PendingDecision,
   { cancel = false, words, note, prompter }: GivenFlags,
   context: CommandContext,
-): Promise<InquiryReply | undefined> {
+): Promise<ReplyOrCancel | undefined> {
   const noted = note === undefined ? {} : { note };
   if (cancel) return { isCancelled: true };
   if (words.length > 0) return { answer: parseValue(row, words), ...noted };
@@ -229,7 +232,7 @@ async function askUntilAnswered(
   row: PendingDecision,
   prompter: TerminalPrompter,
   context: CommandContext,
-): Promise<InquiryReply | undefined> {
+): Promise<ReplyOrCancel | undefined> {
   const { clock, workspace } = context;
   const done = new AbortController();
   const elsewhere = new AbortController();
@@ -240,7 +243,7 @@ async function askUntilAnswered(
     },
     () => undefined, // Answered here; or it cannot be read, which the answer will find out.
   );
-  const reply = await ASKING[row.kind](row, prompter, elsewhere.signal).finally(() => done.abort());
+  const reply = await askPerson(row, prompter, elsewhere.signal).finally(() => done.abort());
   const ended = await watching;
   if (reply !== undefined || ended === undefined) return reply;
   const { event } = ended;
@@ -307,68 +310,49 @@ function spellings(text: string): readonly Json[] {
 }
 
 /** Asks with the same widgets as a turn. Undefined if the person leaves it for later. */
-type Ask = (
+async function askPerson(
   row: PendingDecision,
   prompter: TerminalPrompter,
   signal: AbortSignal,
-) => Promise<InquiryReply | undefined>;
-
-const ASKING: Readonly<Record<PendingDecision["kind"], Ask>> = {
-  question: askQuestion,
-  in_doubt: askQuestion,
-  permission: askPermission,
-  delivery: askDelivery,
-};
-
-async function askQuestion(
-  { id, question, tool, request }: PendingDecision,
-  prompter: TerminalPrompter,
-  signal: AbortSignal,
-): Promise<InquiryReply | undefined> {
-  const questionId = request?.type === "inquiry_request" ? request.questionId : undefined;
-  const scope = questionId === undefined ? {} : { tool, questionId };
-  const result = await prompter.ask({ inquiryId: id, question, ...scope, ...OPEN, signal });
+): Promise<ReplyOrCancel | undefined> {
+  const result = await prompter.ask(toRequest(row, signal));
   if (result.type === "cancelled") return { isCancelled: true };
   return result.type === "answered" ? result : undefined;
 }
 
-const OPEN = { allowsLater: true, isEditing: false };
-
-async function askPermission(
-  { tool, arguments: args = {} }: PendingDecision,
-  prompter: TerminalPrompter,
+/** Arguments can be edited only where the call runs, which checks them. */
+function toRequest(
+  row: PendingDecision,
   signal: AbortSignal,
-): Promise<InquiryReply | undefined> {
-  const result = await prompter.askPermission({
+): Parameters<TerminalPrompter["ask"]>[0] {
+  const { id: inquiryId, kind, tool, question, request, origin, folder, changed, acts } = row;
+  const base = {
+    inquiryId,
+    question,
     tool,
-    origin: { type: "local" },
-    arguments: args,
-    check: async (edited) =>
-      isDeepStrictEqual(edited, args)
-        ? undefined
-        : "To edit the arguments, continue the turn: jp query --continue-turn",
+    ...(origin !== undefined && { origin }),
+    ...(folder !== undefined && { folder }),
+    arguments: row.arguments ?? {},
+    acts,
+    ...(changed !== undefined && { changed }),
+    canRemember: kind === "permission" || question.persistence === "turn",
+    allowsLater: true,
     signal,
-    ...OPEN,
-  });
-  if (result.type === "cancelled") return { isCancelled: true };
-  if (result.type !== "run" && result.type !== "skip") return undefined;
-  const { isRemembered = false } = result;
-  if (result.type === "run") return { answer: true, isRemembered };
-  const { reason } = result;
-  return { answer: false, isRemembered, ...(reason !== undefined && { note: reason }) };
-}
-
-async function askDelivery(
-  { tool, request }: PendingDecision,
-  prompter: TerminalPrompter,
-  signal: AbortSignal,
-): Promise<InquiryReply | undefined> {
-  const { result: waiting } = request?.type === "permission_request" ? request : {};
-  if (waiting === undefined) return undefined;
-  const result = await prompter.askDelivery({ tool, ...waiting, signal, ...OPEN });
-  if (result.type === "cancelled") return { isCancelled: true };
-  if (result.type === "withhold") return { answer: false };
-  if (result.type !== "deliver") return undefined;
-  const { content } = result;
-  return { answer: true, ...(content !== undefined && { content }) };
+  };
+  switch (kind) {
+    case "question": {
+      const { questionId = "" } = request?.type === "inquiry_request" ? request : {};
+      return { ...base, kind, questionId };
+    }
+    case "permission":
+      return { ...base, kind, isEditing: false };
+    case "delivery": {
+      const { result } = request?.type === "permission_request" ? request : {};
+      return { ...base, kind, content: "", isError: false, ...result, isEditing: false };
+    }
+    case "in_doubt":
+      return { ...base, kind };
+    default:
+      return assertNever(kind);
+  }
 }
