@@ -88,6 +88,9 @@ export function judgeAnswer(
     const reason = findMisfit(item, event, secret);
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
+  // It was asked again under another id, or is about to be.
+  const isVoid = turn.some((other) => other.type === "decision_void" && other.id === event.id);
+  if (isVoid) return { type: "changed" };
   const first = turn.findLast(
     (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );

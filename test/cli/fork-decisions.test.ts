@@ -77,31 +77,24 @@ async function continueAll(project: Project, conversations: readonly string[]) {
 
 describe("one yes and three forks", () => {
   test.each([
-    ["to a permission", COUNT, {}],
+    ["to a permission", COUNT, { isRemembered: false }],
     ["to a permission for the whole turn", COUNT, { isRemembered: true }],
-    ["to a question", ASKER, {}],
+    ["to a question", ASKER, { isRemembered: false }],
     ["to a question for the whole turn", ASKER, { isRemembered: true }],
-    ["to a result that waits", FETCH, {}],
-  ])(
-    "run a call once, and every copy asks again: %s",
-    async (_, tool, { isRemembered = false }) => {
-      await using server = await start();
-      const { project, id, conversations } = await approveAndFork(server, tool, isRemembered);
-      const [original, ...forks] = conversations;
-      expect(await continueAll(project, conversations)).toEqual([0, 4, 4, 4]);
-      const pending = await pendingIn(project);
-      expect([
-        runsIn(project),
-        pending.map(({ conversation, id: asked, changed }) => [
-          conversation,
-          asked !== id,
-          changed,
-        ]),
-      ]).toEqual([1, forks.map((fork) => [fork, true, ["call"]])]);
-      const records = recordsOf(project);
-      expect(
-        records.map((record) => entriesOf(record, "decision_void").map(({ changed }) => changed)),
-      ).toEqual(records.map((record) => (record.id === original ? [] : [["call"]])));
-    },
-  );
+    ["to a result that waits", FETCH, { isRemembered: false }],
+  ])("run a call once, and every copy asks again: %s", async (_, tool, { isRemembered }) => {
+    await using server = await start();
+    const { project, id, conversations } = await approveAndFork(server, tool, isRemembered);
+    const [original, ...forks] = conversations;
+    expect(await continueAll(project, conversations)).toEqual([0, 4, 4, 4]);
+    const pending = await pendingIn(project);
+    expect([
+      runsIn(project),
+      pending.map(({ conversation, id: asked, changed }) => [conversation, asked !== id, changed]),
+    ]).toEqual([1, forks.map((fork) => [fork, true, ["call"]])]);
+    const records = recordsOf(project);
+    expect(
+      records.map((record) => entriesOf(record, "decision_void").map(({ changed }) => changed)),
+    ).toEqual(records.map((record) => (record.id === original ? [] : [["call"]])));
+  });
 });

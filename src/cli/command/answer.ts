@@ -109,7 +109,11 @@ function changedError({ id, conversation }: PendingDecision): JpError {
   return new JpError(
     "decision_changed",
     `${oneLine(id)} has changed since you looked at it. Your answer was not used.`,
-    { hint: `To look at it again: jp inquiry show ${shellWord(`${conversation}/${id}`)}` },
+    {
+      hint:
+        `To look at it again:     jp inquiry show ${shellWord(`${conversation}/${id}`)}\n` +
+        "To list what is waiting: jp inquiry ls --pending",
+    },
   );
 }
 
