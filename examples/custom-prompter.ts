@@ -7,11 +7,13 @@ import {
   type DecisionRequest,
   defineTool,
   describeDecider,
+  describeOutcome,
   MemoryConversationStore,
+  oneLine,
   type Prompter,
   runTurn,
+  verbatim,
 } from "jp-ts";
-import { describeOutcome, jsonLine, oneLine } from "jp-ts/render";
 import { ScriptedModel } from "jp-ts/testing";
 
 const input = createInterface({ input: stdin });
@@ -26,7 +28,7 @@ const prompter: Prompter = {
     if (request.acts) {
       // A yes lets a tool run or change something: show all of it, on one line that nothing can forge.
       const { tool, origin, folder, arguments: args } = request;
-      stdout.write(`${jsonLine({ tool, origin, folder, arguments: args })}\n`);
+      stdout.write(`${verbatim(JSON.stringify({ tool, origin, folder, arguments: args }))}\n`);
     }
     for (;;) {
       const words = await readLine(`${label} asks: ${oneLine(question.text)}`, signal);

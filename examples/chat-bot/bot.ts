@@ -10,8 +10,8 @@ import {
   type Prompter,
   runTurn,
   selectQuestion,
+  verbatim,
 } from "jp-ts";
-import { jsonLine } from "jp-ts/render";
 import { Chat, type Post } from "./chat.ts";
 import { model } from "./model.ts";
 
@@ -58,7 +58,7 @@ function createPrompter(thread: string): Prompter {
 
 /** Whoever clicks yes has seen where the tool comes from, and what it runs with. */
 function describeCall({ tool, origin, folder, arguments: args }: DecisionRequest): string {
-  return jsonLine({ tool, origin, folder, arguments: args });
+  return verbatim(JSON.stringify({ tool, origin, folder, arguments: args }));
 }
 
 const store = new MemoryConversationStore();
