@@ -10,6 +10,7 @@ import {
   describeDecider,
   describeOutcome,
   oneLine,
+  type InquiryRequest,
   pairInquiries,
   systemClock,
   type ToolCallRequest,
@@ -58,9 +59,7 @@ function reportQuestions(
 ): void {
   for (const { request, response } of pairInquiries(events).pairs) {
     if (request.toolCallId !== toolCallId) continue;
-    const { source, question } = request;
-    const asker = "name" in source ? source.name : source.source;
-    print(depth, `${asker} asked: ${question.text}`);
+    print(depth, `${askerOf(request)} asked: ${request.question.text}`);
     const end = response === undefined ? "Unanswered" : describeOutcome(response);
     const decider = response !== undefined && "answeredBy" in response && response.answeredBy;
     print(depth + 1, decider ? `${end} by ${describeDecider(decider)}` : end);
@@ -79,4 +78,8 @@ function eventsOf(call: ToolCallRequest, events: readonly ConversationEvent[]) {
 /** Neutralizes text from tools, models and users before it is printed. */
 function print(depth: number, text: string): void {
   process.stdout.write(`${"  ".repeat(depth)}${oneLine(text)}\n`);
+}
+
+function askerOf({ source }: InquiryRequest): string {
+  return "name" in source ? source.name : source.source;
 }

@@ -232,8 +232,11 @@ function routeCall(input: CallRouteInput): Route {
   const ifDetached = input.kind === "delivery" ? detached.deliver : detached.run;
   if (ifDetached === "defer") return { type: "deferred" };
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
-  // To run a call again that may have run already takes a person.
-  const isApproved = ifDetached !== "deny" && input.kind !== "in_doubt";
+  // Only `auto` lets a call run, and nothing but a person one that may have run already.
+  const isApproved =
+    input.kind === "delivery"
+      ? ifDetached !== "deny"
+      : input.kind === "permission" && ifDetached === "auto";
   return isApproved
     ? { type: "policy", isApproved, key: policy }
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };

@@ -57,6 +57,8 @@ export type AnswerProblem =
   | { readonly type: "not_pending" }
   /** Something else is asked than was shown to the person who answers. */
   | { readonly type: "changed" }
+  /** It waits in another folder, whose workspace has the same id. What was shown to the person may not be what is asked. */
+  | { readonly type: "other_workspace"; readonly workspace: string }
   /** Its deadline has passed. It ends as the config says when the turn is continued. */
   | { readonly type: "overdue"; readonly deadline: Timestamp }
   /** `reason` is for the person who answers, and never quotes the answer. */

@@ -216,10 +216,11 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
     ...reusePolicyToJson(event.question),
     ...(Object.keys(select).length > 0 && { answer_type: select }),
   };
-  const { subject } = event;
+  const { subject, isForPerson } = event;
   return {
     ...callToJson(event),
     ...(Object.keys(question).length > 0 && { question }),
+    ...(isForPerson === true && { person: true }),
     ...(subject !== undefined && { digest: subject.digest }),
   };
 }

@@ -2,12 +2,23 @@
  * Runs the turns of a recorded conversation again, in new ones that are kept in memory, with the answers,
  * permissions and deliveries of then. It ends where something else happens than is on record.
  */
-import { closeTurn, lastTurn, type Toolbox, type Turn, type TurnMessage } from "../agent/index.ts";
 import {
+  type CallableTool,
+  closeTurn,
+  lastTurn,
+  type Toolbox,
+  type Turn,
+  type TurnMessage,
+} from "../agent/index.ts";
+import {
+  type AnswerEvent,
   type CallProgress,
   type ChatRequest,
   type ConversationEvent,
+  conversationIdFromNumber,
   type ConversationStream,
+  findAnswerTo,
+  isAnswer,
   pendingOf,
   readTurnProgress,
   SecretAnswer,
@@ -29,17 +40,28 @@ import {
 } from "./recorded-parts.ts";
 import { processesOf, type RecordedProcess } from "./recorded-process.ts";
 import {
+  hasFailed,
+  recordedAnswers,
   RecordedPrompter,
   type RecordedPrompterOptions,
   UNKNOWN_SECRET,
 } from "./recorded-prompter.ts";
+import { readTurn } from "./recorded-turn.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
 import { createTurn, type CreateTurnOptions, toModel, type Tools } from "../runtime/index.ts";
 
-type Replaced = "conversation" | "model" | "tools" | "toolConfig" | "toolbox" | "prompter" | "menu";
+type Replaced =
+  | "answers"
+  | "conversation"
+  | "menu"
+  | "model"
+  | "prompter"
+  | "toolbox"
+  | "toolConfig"
+  | "tools";
 
-/** What is run again, and with what. The rest is as for any turn. */
+/** The record to run again, and with what. The rest is as for any turn. */
 export interface ReplayOptions extends Omit<CreateTurnOptions, Replaced | "signal"> {
   /** The recorded conversation. It is only read. */
   readonly stream: ConversationStream;
@@ -65,7 +87,8 @@ export async function replayConversation(options: ReplayOptions): Promise<Replay
   const turns = turnsOf(options.stream.entries);
   const compactions = compactionsByTurn(options);
   let state: ReplayState = { entries: [], ids: new Map(), delayMs: 0 };
-  for (const { events, index } of turns) {
+  for (const { events: recorded, index } of turns) {
+    const events = readTurn(recorded);
     const request = events.find((event) => event.type === "chat_request");
     const [first, ...others] = request === undefined ? [] : processesOf(events);
     if (request === undefined || first === undefined) continue;
@@ -99,7 +122,7 @@ function compactionsByTurn({
   return found;
 }
 
-/** What a process finds. */
+/** The state in which a process starts. */
 interface ReplayState {
   readonly entries: readonly StreamEntry[];
   /** The id on record of each call that has another one now. */
@@ -125,12 +148,12 @@ interface Run extends ReplayState {
 }
 
 /** Whom a process could ask. */
-type Audience = Pick<RecordedPrompterOptions, "canAsk" | "reachesAll">;
+type Audience = Pick<RecordedPrompterOptions, "canAsk" | "reachesAll" | "asksModel">;
 
-const USER: Audience = { canAsk: true, reachesAll: false };
+const USER: Audience = { canAsk: true, reachesAll: false, asksModel: false };
 const OTHERS: readonly Audience[] = [
-  { canAsk: true, reachesAll: true },
-  { canAsk: false, reachesAll: false },
+  { ...USER, reachesAll: true },
+  { ...USER, canAsk: false },
 ];
 
 /**
@@ -139,8 +162,12 @@ const OTHERS: readonly Audience[] = [
  */
 async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess): Promise<Run> {
   const { model, runsTools = false, ...others } = options;
+  const { events } = replayed.process;
+  // A prompt and a model that fail leave the same record of a question.
+  const isAmbiguous = events.some((event) => isAnswer(event) && hasFailed(event));
+  const withModel = [USER, ...OTHERS].map((audience) => ({ ...audience, asksModel: true }));
   let best = await runProcess(others, replayed, USER);
-  for (const audience of OTHERS) {
+  for (const audience of [...OTHERS, ...(isAmbiguous ? withModel : [])]) {
     if (best.divergence === undefined) break;
     const run = await runProcess(others, replayed, audience);
     if (run.divergence === undefined || run.progress > best.progress) best = run;
@@ -176,7 +203,9 @@ async function runProcess(
   if (request === undefined) await running.resume();
   else await running.run(toMessage(request));
   script.end();
-  await conversation.append(...process.answers.map((answer) => script.toNow(answer)));
+  for (const answer of process.answers) {
+    await conversation.append(...toPending(script.toNow(answer), conversation, false));
+  }
   const { divergence, ids, progress } = script;
   return {
     entries: conversation.stream.entries,
@@ -186,6 +215,19 @@ async function runProcess(
     progress,
     ...(divergence !== undefined && { divergence }),
   };
+}
+
+/** An answer from the record is to what is asked now, whatever it was about. None if it is not asked. */
+function toPending<Event extends AnswerEvent>(
+  event: Event,
+  conversation: ConversationWriter,
+  isLive: boolean,
+): readonly Event[] {
+  const items = pendingOf(readTurnProgress(lastTurn(conversation)), isLive);
+  const item = items.find((each) => findAnswerTo([event], each) !== undefined);
+  if (item === undefined) return [];
+  const { id, digest } = item;
+  return [{ ...event, id, ...(digest !== undefined && { digest }) }];
 }
 
 function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): TurnMessage {
@@ -217,16 +259,20 @@ function createReplay(parts: Parts): Turn {
     ...(live === undefined && { inquiries: recordedInquiries(script) }),
     toolbox: replayToolbox(parts),
     prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
+    answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
     validateData: recordedCheck(script),
   });
 }
 
+/** The same for every process: what was decided in one still counts in the next. */
+const REPLAY_ID = conversationIdFromNumber(0);
+
 /** Compares everything that is to be recorded with the record. */
 function comparingWriter({ conversation, script, runsTools = false }: Parts): ConversationWriter {
   const secret = { secret: new SecretAnswer(UNKNOWN_SECRET) };
   return {
-    id: conversation.id,
+    id: REPLAY_ID,
     metadata: conversation.metadata,
     isOwnTurn: true,
     get stream() {
@@ -236,9 +282,10 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
     appendEntries: (entries) => conversation.appendEntries(entries),
     updateMetadata: (change) => conversation.updateMetadata(change),
     onAnswer: (listener) => {
-      script.listener = ({ event }) => {
+      script.listener = async ({ event }) => {
         const isSecret = event.type === "inquiry_response" && event.outcome === "redacted";
-        return listener({ event, ...(isSecret && !runsTools && secret) });
+        const [answer = event] = toPending(event, conversation, true);
+        return listener({ event: answer, ...(isSecret && !runsTools && secret) });
       };
       return { [Symbol.dispose]: () => (script.listener = undefined) };
     },
@@ -259,15 +306,59 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
       // What an earlier process has asked needs no new record, so it is asked again at once.
       const isAsked = call !== undefined && pendingOf({ calls: [call] }, true).length > 0;
       await script.untilBegun(lane, isAsked);
-      const tool = await script.order.during(toolbox.find(name, signal));
-      if (tool === undefined) return undefined;
-      if (runsTools) return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
+      const found = await script.order.during(toolbox.find(name, signal));
+      if (found === undefined) return undefined;
+      const tool = asThen(found, script, lane);
+      if (runsTools && !script.isUnstable(lane)) {
+        return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
+      }
       const executor = recordedExecutor(script, lane, tool);
       if (tool.description.parameters !== ANYTHING) return { ...tool, executor };
       const parameters = withDefaults(script.argumentsOf(lane));
       return { ...tool, executor, description: { ...tool.description, parameters } };
     },
   };
+}
+
+/**
+ * Whatever the tool has become since, what was decided about a call counts for it. Answers for the whole turn count for
+ * the same source as then.
+ */
+function asThen(tool: CallableTool, script: ReplayScript, lane: string): CallableTool {
+  const requests = script.requestsOf(lane);
+  const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
+  const { source, program, file, definition } = subject?.parts ?? {};
+  const identity = [source, program, file, definition].map((part) => part ?? null);
+  const settings = { ...tool.settings, questions: questionsThen(tool, requests) };
+  const described = {
+    ...tool,
+    settings,
+    describeSource: async () => ({ origin: origin ?? { type: "program" as const }, identity }),
+  };
+  if (!script.isUnstable(lane)) return described;
+  // Nothing is asked about the call, whose result alone is replayed.
+  const unattended = { run: "unattended", result: "unattended" } as const;
+  return { ...described, isIdempotent: true, settings: { ...settings, ...unattended } };
+}
+
+/** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
+function questionsThen(
+  { settings }: CallableTool,
+  requests: ReturnType<ReplayScript["requestsOf"]>,
+): CallableTool["settings"]["questions"] {
+  const questions = new Map(settings.questions);
+  for (const request of requests) {
+    if (request.type !== "inquiry_request" || request.isForPerson !== true) continue;
+    const { questionId = "" } = request;
+    const { onTimeout, ...own } = questions.get(questionId) ?? { target: { type: "user" } };
+    const isDefault = onTimeout === "default";
+    questions.set(questionId, {
+      ...own,
+      exclusive: true,
+      ...(onTimeout !== undefined && !isDefault && { onTimeout }),
+    });
+  }
+  return questions;
 }
 
 /** A toolbox is not told which call it is asked for. Calls are found in their order, and again if they go on. */

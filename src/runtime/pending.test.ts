@@ -183,6 +183,37 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
     ]);
   });
 
+  test("what waits comes with everything that is decided", async () => {
+    const opened = await create();
+    await leave(opened, { run: "ask" }, { permissions: [{ type: "later" }] });
+    expect(await listPending(opened.store)).toEqual([
+      expect.objectContaining({
+        id: "call_1:run:1",
+        kind: "permission",
+        tool: "deploy",
+        origin: { type: "program" },
+        arguments: {},
+        acts: true,
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      }),
+    ]);
+  });
+
+  test("an answer counts only for what was read, if it says what that was", async () => {
+    const opened = await create();
+    const { store, clock } = opened;
+    await leave(opened, { run: "ask" }, { permissions: [{ type: "later" }] });
+    const [item] = await listPending(store);
+    const { digest = "" } = item ?? {};
+    const answer = { answer: true, clock };
+    const other = { ...answer, digest: "0".repeat(64) };
+    expect([
+      await answerInquiry(store, "call_1", other),
+      await answerInquiry(store, "call_1", { ...answer, digest }),
+    ]).toEqual([{ type: "changed" }, { type: "recorded" }]);
+    expect(await lastEvent(store)).toMatchObject({ decision: "approved", digest });
+  });
+
   test.each([
     ["run", { decision: "approved" }],
     ["skip", { decision: "denied" }],

@@ -267,11 +267,8 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
         parameters: { name: { type: "string" } },
       };
       const setting = `conversation.tools.greet:=${JSON.stringify(greet)}`;
-      expect(await jp("tool", "run", "greet", "-a", "name=world", "-c", setting)).toEqual({
-        status: 0,
-        stdout: "Hello world\n",
-        stderr: "",
-      });
+      const ended = await jp("tool", "run", "greet", "-a", "name=world", "-c", setting);
+      expect(ended).toEqual({ status: 0, stdout: "Hello world\n", stderr: "" });
     });
 
     test("the library and the command reach models of all providers", async () => {
