@@ -9,6 +9,7 @@ import {
   type OpenQuestion,
   printLabel,
   printSubject,
+  type Shown,
   toResult,
 } from "./ask-question.ts";
 import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
@@ -24,7 +25,7 @@ interface OpenField {
 
 type AnsweredField = OpenField & { readonly answered: Answered };
 
-export async function askForm(form: FormRequest, dialogue: Dialogue): Promise<PromptResult> {
+export async function askForm(form: Shown<FormRequest>, dialogue: Dialogue): Promise<PromptResult> {
   const { fields, acts, allowsLater, inquiryId } = form;
   const [single, ...others] = fields;
   if (single === undefined) return { inquiryId, type: "form", results: [] };

@@ -9,8 +9,11 @@ import type {
 import type { Reply } from "../conversation/index.ts";
 import { jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
-import { printSubject } from "./ask-question.ts";
+import { printSubject, type Shown } from "./ask-question.ts";
 import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
+
+type ShownPermission = Shown<PermissionRequest>;
+type ShownDelivery = Shown<DeliveryRequest>;
 
 /** The end of a prompt, and how the line that stays on the screen shows it. Undefined: ask again. */
 type Verdict = { readonly ending: Ending; readonly summary: string } | undefined;
@@ -24,7 +27,7 @@ const INTERRUPTED: Verdict = { ending: { type: "interrupted" }, summary: "interr
 const LATER: Verdict = { ending: { type: "later" }, summary: "left for later" };
 
 export async function askPermission(
-  request: PermissionRequest,
+  request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<PromptResult> {
   const message = permissionMessage(request);
@@ -36,7 +39,7 @@ export async function askPermission(
   return close(request, { ...verdict, message }, dialogue);
 }
 
-function permissionMessage({ tool: name, origin, question }: PermissionRequest): string {
+function permissionMessage({ tool: name, origin, question }: ShownPermission): string {
   const tool = verbatim(name);
   switch (origin?.type) {
     case "builtin":
@@ -56,7 +59,7 @@ function permissionMessage({ tool: name, origin, question }: PermissionRequest):
 
 async function decidePermission(
   message: string,
-  request: PermissionRequest,
+  request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<Verdict> {
   const every = `every call to \`${verbatim(request.tool)}\` this turn`;
@@ -126,7 +129,7 @@ async function askReason(dialogue: Dialogue): Promise<Verdict> {
  * alone decides nothing.
  */
 async function editArguments(
-  { arguments: given, check }: PermissionRequest,
+  { arguments: given, check }: ShownPermission,
   dialogue: Dialogue,
   isSeen = false,
 ): Promise<Verdict> {
@@ -181,7 +184,7 @@ const DELIVERY_CHOICES = {
 };
 
 export async function askDelivery(
-  request: DeliveryRequest,
+  request: ShownDelivery,
   dialogue: Dialogue,
 ): Promise<PromptResult> {
   const { tool, content, isEditing } = request;
@@ -198,7 +201,7 @@ export async function askDelivery(
 
 async function decideDelivery(
   message: string,
-  request: DeliveryRequest,
+  request: ShownDelivery,
   dialogue: Dialogue,
 ): Promise<Verdict> {
   const menu = { message, choices: DELIVERY_CHOICES, default: "y", escape: "cancel" } as const;
@@ -221,7 +224,7 @@ async function decideDelivery(
 }
 
 /** A result that is emptied or unchanged is delivered as it was. Escape goes back to the question. */
-async function editResult({ content }: DeliveryRequest, dialogue: Dialogue): Promise<Verdict> {
+async function editResult({ content }: ShownDelivery, dialogue: Dialogue): Promise<Verdict> {
   const asked = { message: "Edit the result:", text: content, escape: "go back" };
   const entered = await dialogue.enterText(asked);
   if (entered.type === "aborted") return INTERRUPTED;
@@ -237,7 +240,7 @@ interface ClosedPrompt extends NonNullable<Verdict> {
 }
 
 function close(
-  { inquiryId }: RequestBase,
+  { inquiryId }: Pick<RequestBase, "inquiryId">,
   { message, ending, summary }: ClosedPrompt,
   dialogue: Dialogue,
 ): PromptResult {

@@ -33,9 +33,15 @@ import {
   type SelectState,
 } from "./dialogue.ts";
 
-/** What the terminal shows of a question. jp's own questions are about no call, and cannot be left for later. */
+/** What the terminal shows of a request. */
+export type Shown<Request> = Request extends RequestBase
+  ? Omit<Request, "conversation" | "toolCallId" | "source" | "label" | "digest"> &
+      Partial<Pick<Request, "source" | "label">>
+  : never;
+
+/** jp's own questions are about no call, and cannot be left for later. */
 export type ShownQuestion = Pick<QuestionRequest, "inquiryId" | "question"> &
-  Partial<Omit<QuestionRequest, "kind" | "signal">>;
+  Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">>;
 
 export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Promise<PromptResult> {
   const { inquiryId, question, allowsLater = false } = shown;

@@ -8,6 +8,7 @@ import type {
   QuestionRequest,
 } from "../agent/index.ts";
 import { abortable, assertNever } from "../util/index.ts";
+import type { Shown } from "./ask-question.ts";
 import type { MenuRequest } from "./interrupt-menu.ts";
 import type {
   Dialogue,
@@ -64,7 +65,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     return this.#options.device.isAvailable();
   }
 
-  async ask(request: PromptRequest | OwnQuestion): Promise<PromptResult> {
+  async ask(request: Shown<PromptRequest> | OwnQuestion): Promise<PromptResult> {
     using dialogue = await this.#open(request.signal);
     switch (request.kind) {
       case undefined:

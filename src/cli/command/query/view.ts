@@ -2,8 +2,8 @@
 import type {
   InterruptMenu,
   Observer,
-  PermissionRequest,
   Prompter,
+  RequestBase,
   TurnEnd,
 } from "../../../agent/index.ts";
 import {
@@ -19,8 +19,8 @@ export interface TurnView extends Observer {
   resume(calls: readonly CallProgress[]): void;
   /** Leaves the screen to a prompt while the action runs. */
   aside<Value>(action: () => Promise<Value>): Promise<Value>;
-  /** The user is about to be asked for permission. */
-  showCall(request: PermissionRequest): void;
+  /** The user is about to be asked something by a prompt that shows the call itself. */
+  showCall(request: Pick<RequestBase, "tool" | "arguments">): void;
   /** The user is about to be asked a question of a call. */
   showAsker(inquiryId: InquiryId): void;
   /** The turn is being stopped, by the user or from outside. */
@@ -54,7 +54,7 @@ export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string
     canAsk: (call) => (onlyCall === undefined || call === onlyCall) && prompter.canAsk(call),
     ask: (request) =>
       view.aside(() => {
-        if (request.kind === "permission") view.showCall(request);
+        if (request.acts) view.showCall(request);
         else if (request.kind !== "delivery") view.showAsker(request.inquiryId);
         return prompter.ask(request);
       }),
