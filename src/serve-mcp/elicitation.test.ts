@@ -20,7 +20,11 @@ import {
 const OPTIONS = [{ value: "dev", description: "torn down\nat night", preview: "a\nb" }, "prod"];
 
 function fieldsOf(...questions: readonly Question[]) {
-  return questions.map((question) => ({ inquiryId: question.id as InquiryId, question }));
+  return questions.map((question) => ({
+    inquiryId: question.id as InquiryId,
+    question,
+    acts: false,
+  }));
 }
 
 describe("a form", () => {
@@ -138,8 +142,8 @@ describe("a client's user", () => {
     toolCallId: "call_1",
     tool: "deploy",
     origin: { type: "local", command: "sh deploy.sh" },
-    folder: "site a",
-    arguments: { to: "li\u202Eve" },
+    folder: "site  a",
+    arguments: { to: "li\u202Eve\u00A0" },
     source: { source: "assistant" },
     label: "assistant",
     signal,
@@ -159,11 +163,11 @@ describe("a client's user", () => {
     kind: "question",
     inquiryId: "call_1.sure.1" as InquiryId,
     questionId: "sure",
-    question: booleanQuestion("sure", "Sure?", { exclusive: true }),
+    question: booleanQuestion("sure", "Sure\u00A0?", { exclusive: true }),
   };
   const CALL =
-    'Tool: "deploy"\nSource: local command "sh deploy.sh"\nFolder: "site a"\n' +
-    String.raw`Arguments: {"to":"li\u202eve"}`;
+    'Tool: "deploy"\nSource: local command "sh deploy.sh"\nFolder: "site<2 spaces>a"\n' +
+    'Arguments: {"to":"li<U+202E>ve<U+00A0>"}';
 
   test("sees where a tool comes from and what it would run with, before the question", async () => {
     const yes = { action: "accept", content: { answer: true } } as const;
@@ -184,7 +188,7 @@ describe("a client's user", () => {
     const one = { action: "accept", content: { answer: false } } as const;
     const answered = { type: "answered", inquiryId: "call_1.sure.1", isRemembered: false };
     expect([await decide(SURE, one), await decide(form, both)]).toMatchObject([
-      { result: { ...answered, answer: false }, message: `${CALL}\n\nSure?` },
+      { result: { ...answered, answer: false }, message: `${CALL}\n\nSure<U+00A0>?` },
       {
         result: {
           type: "form",
@@ -194,7 +198,7 @@ describe("a client's user", () => {
             { ...answered, answer: false },
           ],
         },
-        message: `Changed since you decided: file\n\n${CALL}\n\n1. Sure?\n\n2. Sure?`,
+        message: `Changed since you decided: a file that its command names\n\n${CALL}\n\n1. Sure<U+00A0>?\n\n2. Sure<U+00A0>?`,
       },
     ]);
   });

@@ -7,12 +7,18 @@ import type {
   PromptResult,
   RequestBase,
 } from "../agent/index.ts";
-import { jsonLine, neutralize, oneLine } from "../render/index.ts";
+import {
+  describeChanged,
+  describeOrigin,
+  neutralize,
+  oneLine,
+  verbatim,
+  verbatimLines,
+} from "../render/index.ts";
 import {
   explainMisfit,
   type InquiryQuestion,
   type SelectType,
-  type ToolOrigin,
   withoutOther,
 } from "../tool/index.ts";
 import { assertNever, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
@@ -57,9 +63,9 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
 
 /** A result that waits is the context of its question. */
 function toField(request: DecisionRequest): Field {
-  const { inquiryId, question } = request;
+  const { inquiryId, question, acts } = request;
   if (request.kind !== "delivery") return request;
-  return { inquiryId, question: { ...question, context: request.content } };
+  return { inquiryId, acts, question: { ...question, context: request.content } };
 }
 
 /** Comes before the question, whose words may be a tool's. Throws if the client cannot show the request. */
@@ -68,35 +74,24 @@ function describeRequest(request: PromptRequest): readonly string[] {
   if ((request.kind === "permission" || request.kind === "delivery") && request.isEditing) {
     throw new Error("the client cannot show anything for editing");
   }
-  const changes = changed.length === 0 ? [] : [`Changed since you decided: ${changed.join(", ")}`];
+  const changes =
+    changed.length === 0 ? [] : [`Changed since you decided: ${describeChanged(changed)}`];
   return [...changes, ...(acts ? [describeCall(request)] : [])];
 }
 
 /** The call that a yes makes run or go on. */
 function describeCall({ tool, origin, folder, arguments: args }: RequestBase): string {
   return [
-    `Tool: ${jsonLine(tool)}`,
+    `Tool: ${valueText(tool)}`,
     ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
-    ...(folder === undefined ? [] : [`Folder: ${jsonLine(folder)}`]),
-    `Arguments: ${jsonLine(args)}`,
+    ...(folder === undefined ? [] : [`Folder: ${valueText(folder)}`]),
+    `Arguments: ${valueText(args)}`,
   ].join("\n");
 }
 
-function describeOrigin(origin: ToolOrigin): string {
-  switch (origin.type) {
-    case "builtin":
-      return "built into jp";
-    case "program":
-      return "defined by the program that runs jp";
-    case "local":
-      return `local command ${jsonLine(origin.command)}`;
-    case "mcp": {
-      const { server, tool, command } = origin;
-      return `MCP server ${jsonLine(server)} (${jsonLine(command)}), tool ${jsonLine(tool)}`;
-    }
-    default:
-      return assertNever(origin);
-  }
+/** On one line. Values that differ never look the same, whatever the client makes of white space. */
+function valueText(value: Json): string {
+  return verbatim(JSON.stringify(value));
 }
 
 /** Undefined if the user did not want to, or does not have to any more. */
@@ -117,7 +112,7 @@ async function fillIn(
   return reply.content;
 }
 
-export type Field = Pick<DecisionRequest, "inquiryId" | "question">;
+export type Field = Pick<DecisionRequest, "inquiryId" | "question" | "acts">;
 export type Form = ElicitRequestFormParams;
 type Properties = Form["requestedSchema"]["properties"];
 type Property = Properties[string];
@@ -131,11 +126,11 @@ export function toForm(
   notation: OptionNotation,
   about: readonly string[] = [],
 ): Form {
-  const messages = fields.map(({ question }, index) =>
-    fields.length === 1 ? describe(question) : `${index + 1}. ${describe(question)}`,
+  const messages = fields.map((field, index) =>
+    fields.length === 1 ? describe(field) : `${index + 1}. ${describe(field)}`,
   );
-  const properties = fields.map(({ question }, index) =>
-    propertiesOf(question, { key: keyOf(index), notation }),
+  const properties = fields.map((field, index) =>
+    propertiesOf(field, { key: keyOf(index), notation }),
   );
   const required = fields.flatMap(({ question }, index) =>
     hasOther(question) ? [] : [keyOf(index)],
@@ -170,13 +165,15 @@ function keyOf(index: number): string {
 }
 
 /** Everything that the user needs to know: some clients show little else of a form. */
-function describe({ text, context, answerType }: InquiryQuestion): string {
+function describe({ question, acts }: Field): string {
+  const { text, context, answerType } = question;
   const options = answerType.type === "select" ? answerType.options : [];
   const previews = options.flatMap(({ value, preview }) =>
     preview === undefined ? [] : [`${optionText(value)}:\n${preview}`],
   );
   const parts = [text, ...(context === undefined ? [] : [context]), ...previews];
-  return neutralize(parts.join("\n\n"));
+  const described = parts.join("\n\n");
+  return acts ? verbatimLines(described).join("\n") : neutralize(described);
 }
 
 interface Placed {
@@ -184,8 +181,8 @@ interface Placed {
   readonly notation: OptionNotation;
 }
 
-function propertiesOf(question: InquiryQuestion, { key, notation }: Placed): Properties {
-  const title = oneLine(question.text);
+function propertiesOf({ question, acts }: Field, { key, notation }: Placed): Properties {
+  const title = acts ? verbatim(question.text) : oneLine(question.text);
   return {
     [key]: { ...propertyOf(question, notation), title },
     ...(hasOther(question) && {
