@@ -38,8 +38,8 @@ export interface RecordedPrompterOptions {
   readonly conversation: ConversationWriter;
   /** Whether there was a person to ask. */
   readonly canAsk: boolean;
-  /** Whether that was also the person whom a question is for, although the record does not show it. */
-  readonly reachesAll: boolean;
+  /** The names of those who could be asked what is only for them. */
+  readonly people: readonly string[];
   /** Whether a model was asked instead if no person answered, where a question ended with an error. */
   readonly asksModel: boolean;
   /** False if tools run for real: they cannot be given a secret, because no record has it. */
@@ -62,8 +62,7 @@ export class RecordedPrompter implements Prompter {
   }
 
   canReach(name: string): boolean {
-    const { script, reachesAll } = this.#options;
-    return reachesAll || script.hasReached(name);
+    return this.#options.people.includes(name);
   }
 
   /** Answers at the time at which it was answered then. */
@@ -79,7 +78,7 @@ export class RecordedPrompter implements Prompter {
       if (end.type === "permission_decision" || !asksModel) throw new Error(problemOf(end));
       return { inquiryId, type: "unanswered", reason: "unavailable" };
     }
-    if (isByPerson(end)) return { inquiryId, ...this.#repeat(end) };
+    if (isByPerson(end)) return script.isLeftFirst(end) ? left : { inquiryId, ...this.#repeat(end) };
     // What came of another question of the call is still missing: this one was left for later by then.
     if (script.isBehindAnswer(end)) return left;
     const reason = this.#isOverdue(item) ? undefined : findReason(end, item);

@@ -133,20 +133,6 @@ export class ReplayScript {
       .find((event) => event.id === id);
   }
 
-  /** Whether a question that is only for this person has come to an end that asking them can have. */
-  hasReached(name: string): boolean {
-    const { turn, process } = this.#options;
-    const asked = new Set<string>(
-      turn.flatMap((event) =>
-        event.type === "inquiry_request" && event.for === name ? [event.id] : [],
-      ),
-    );
-    return process.events.some((event) => {
-      if (event.type !== "inquiry_response" || !asked.has(event.id)) return false;
-      return event.outcome !== "cancelled" || event.reason !== "no_prompt_backend";
-    });
-  }
-
   /** What was answered while the process ran. */
   answerTo(item: PendingItem): AnswerEvent | undefined {
     const id = this.idOnRecord(item.id) as PendingItem["id"]; // As on record.
@@ -171,6 +157,25 @@ export class ReplayScript {
     const lane = this.#laneOf(answer);
     const [first] = lane === undefined ? [] : this.upcoming(lane);
     return first !== undefined && first !== answer && isAnswer(first);
+  }
+
+  /**
+   * Whether what it answers was left for later first, and answered elsewhere: then the call has asked for a secret again
+   * that it had been given, although nothing was missing.
+   */
+  isLeftFirst(answer: AnswerEvent): boolean {
+    const lane = this.#laneOf(answer);
+    if (lane === undefined || answer.type !== "inquiry_response") return false;
+    const upcoming = this.upcoming(lane);
+    const end = upcoming.findIndex((event) => !isAnswer(event));
+    const next = upcoming[end];
+    const hasSecret = upcoming
+      .slice(0, end)
+      .some((event) => event.type === "inquiry_response" && event.outcome === "redacted");
+    const isSecret =
+      next?.type === "inquiry_request" && next.question.answerType.type === "secret";
+    // Earlier versions recorded no starts, so that any question comes right after the answers before.
+    return isSecret && !hasSecret && !this.#ignored.has("attempt_start");
   }
 
   /** The result of the call, if it is still to come. */
@@ -251,7 +256,7 @@ export class ReplayScript {
     if (this.#options.clock.skipTo(next.event)) return true;
     if (next.position === position || next.isOffered || !isByPerson(next.event)) return false;
     next.isOffered = true;
-    void this.listener?.({ event: this.toNow(next.event) });
+    void this.listener?.({ event: next.event });
     return true;
   }
 

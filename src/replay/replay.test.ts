@@ -212,6 +212,16 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
     ["later", "unavailable"],
     turnOf([[callOf("named", 0, [SURE, KEY])]], ATTENDED),
   ],
+  [
+    "a secret is asked for again because the next question was left for later and answered elsewhere",
+    ["yes", "later", "elsewhere"],
+    turnOf([[callOf("plain", 0, [KEY, SURE]), callOf("plain", 3, [NAME])]], ATTENDED),
+  ],
+  [
+    "one of two people could not be asked when the process ended",
+    ["yes"],
+    turnOf([[callOf("named", 0, [WHICH, SURE, NAME])]], killed(8)),
+  ],
 ];
 
 describe("a replay", () => {

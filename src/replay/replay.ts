@@ -17,6 +17,7 @@ import {
   type ConversationEvent,
   conversationIdFromNumber,
   type ConversationStream,
+  digestCall,
   findAnswerTo,
   isAnswer,
   pendingOf,
@@ -28,6 +29,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { type ConversationWriter, MemoryConversationStore } from "../storage/index.ts";
+import type { ToolSource } from "../tool/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
 import {
   observedExecutor,
@@ -38,7 +40,7 @@ import {
   recordedMenu,
   recordedModel,
 } from "./recorded-parts.ts";
-import { processesOf, type RecordedProcess } from "./recorded-process.ts";
+import { namedPeople, processesOf, type RecordedProcess } from "./recorded-process.ts";
 import {
   hasFailed,
   recordedAnswers,
@@ -148,31 +150,47 @@ interface Run extends ReplayState {
 }
 
 /** Whom a process could ask. */
-type Audience = Pick<RecordedPrompterOptions, "canAsk" | "reachesAll" | "asksModel">;
-
-const USER: Audience = { canAsk: true, reachesAll: false, asksModel: false };
-const OTHERS: readonly Audience[] = [
-  { ...USER, reachesAll: true },
-  { ...USER, canAsk: false },
-];
+type Audience = Pick<RecordedPrompterOptions, "canAsk" | "people" | "asksModel">;
 
 /**
  * No record says whom a process could ask. So it is run again with the user there and, unless that is as recorded,
- * with everyone or no one. The best match counts. Only then is anything live, which may have effects.
+ * with others or no one. The best match counts. Only then is anything live, which may have effects.
  */
 async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess): Promise<Run> {
   const { model, runsTools = false, ...others } = options;
-  const { events } = replayed.process;
-  // A prompt and a model that fail leave the same record of a question.
-  const isAmbiguous = events.some((event) => isAnswer(event) && hasFailed(event));
-  const withModel = [USER, ...OTHERS].map((audience) => ({ ...audience, asksModel: true }));
-  let best = await runProcess(others, replayed, USER);
-  for (const audience of [...OTHERS, ...(isAmbiguous ? withModel : [])]) {
+  const [user, ...audiences] = audiencesOf(replayed);
+  let best = await runProcess(others, replayed, user);
+  for (const audience of audiences) {
     if (best.divergence === undefined) break;
     const run = await runProcess(others, replayed, audience);
     if (run.divergence === undefined || run.progress > best.progress) best = run;
   }
   return model === undefined && !runsTools ? best : runProcess(options, replayed, best.audience);
+}
+
+/** Of more people than that, it is not tried who could be asked. */
+const MAX_OTHERS = 3;
+
+/** Everyone whom the process can have asked, the most likely first. */
+function audiencesOf({ turn, process }: ReplayedProcess): readonly [Audience, ...Audience[]] {
+  const { reached, others } = namedPeople(turn, process);
+  const user: Audience = { canAsk: true, people: reached, asksModel: false };
+  const more = others.length > MAX_OTHERS ? [others] : subsetsOf(others).slice(1);
+  const audiences = [
+    ...more.map((people) => ({ ...user, people: [...reached, ...people] })),
+    { ...user, canAsk: false },
+  ];
+  // A prompt and a model that fail leave the same record of a question.
+  const isAmbiguous = process.events.some((event) => isAnswer(event) && hasFailed(event));
+  const withModel = [user, ...audiences].map((each) => ({ ...each, asksModel: true }));
+  return [user, ...audiences, ...(isAmbiguous ? withModel : [])];
+}
+
+/** The empty set first. */
+function subsetsOf(names: readonly string[]): readonly (readonly string[])[] {
+  const [first, ...rest] = names;
+  if (first === undefined) return [[]];
+  return subsetsOf(rest).flatMap((subset) => [subset, [first, ...subset]]);
 }
 
 async function runProcess(
@@ -204,7 +222,7 @@ async function runProcess(
   else await running.run(toMessage(request));
   script.end();
   for (const answer of process.answers) {
-    await conversation.append(...toPending(script.toNow(answer), conversation, false));
+    await conversation.append(...toPending(script, answer, conversation, false));
   }
   const { divergence, ids, progress } = script;
   return {
@@ -218,16 +236,31 @@ async function runProcess(
 }
 
 /** An answer from the record is to what is asked now, whatever it was about. None if it is not asked. */
-function toPending<Event extends AnswerEvent>(
-  event: Event,
+function toPending(
+  script: ReplayScript,
+  recorded: AnswerEvent,
   conversation: ConversationWriter,
   isLive: boolean,
-): readonly Event[] {
+): readonly AnswerEvent[] {
+  const event = script.toNow(recorded);
   const items = pendingOf(readTurnProgress(lastTurn(conversation)), isLive);
   const item = items.find((each) => findAnswerTo([event], each) !== undefined);
   if (item === undefined) return [];
   const { id, digest } = item;
-  return [{ ...event, id, ...(digest !== undefined && { digest }) }];
+  if (event.type !== "permission_decision" || event.arguments === undefined) {
+    return [{ ...event, id, ...(digest !== undefined && { digest }) }];
+  }
+  // Edited arguments make a subject of their own.
+  const source = sourceThen(script, script.idOnRecord(item.toolCallId));
+  const { tool, toolCallId, arguments: args } = event;
+  const subject = digestCall({
+    conversation: REPLAY_ID,
+    toolCallId,
+    tool,
+    source,
+    arguments: args,
+  });
+  return [{ ...event, id, digest: subject.digest }];
 }
 
 function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): TurnMessage {
@@ -284,7 +317,7 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
     onAnswer: (listener) => {
       script.listener = async ({ event }) => {
         const isSecret = event.type === "inquiry_response" && event.outcome === "redacted";
-        const [answer = event] = toPending(event, conversation, true);
+        const [answer = event] = toPending(script, event, conversation, true);
         return listener({ event: answer, ...(isSecret && !runsTools && secret) });
       };
       return { [Symbol.dispose]: () => (script.listener = undefined) };
@@ -320,25 +353,23 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
   };
 }
 
-/**
- * Whatever the tool has become since, what was decided about a call counts for it. Answers for the whole turn count for
- * the same source as then.
- */
+/** Whatever the tool has become since, what was decided about a call counts for it. */
 function asThen(tool: CallableTool, script: ReplayScript, lane: string): CallableTool {
-  const requests = script.requestsOf(lane);
-  const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
-  const { source, program, file, definition } = subject?.parts ?? {};
-  const identity = [source, program, file, definition].map((part) => part ?? null);
-  const settings = { ...tool.settings, questions: questionsThen(tool, requests) };
-  const described = {
-    ...tool,
-    settings,
-    describeSource: async () => ({ origin: origin ?? { type: "program" as const }, identity }),
-  };
+  const settings = { ...tool.settings, questions: questionsThen(tool, script.requestsOf(lane)) };
+  const described = { ...tool, settings, describeSource: async () => sourceThen(script, lane) };
   if (!script.isUnstable(lane)) return described;
   // Nothing is asked about the call, whose result alone is replayed.
   const unattended = { run: "unattended", result: "unattended" } as const;
   return { ...described, isIdempotent: true, settings: { ...settings, ...unattended } };
+}
+
+/** Does not change during a call. Answers for the whole turn count for calls of the same source as then. */
+function sourceThen(script: ReplayScript, lane: string): ToolSource {
+  const requests = script.requestsOf(lane);
+  const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
+  const { source, program, file, definition } = subject?.parts ?? {};
+  const identity = [source, program, file, definition].map((part) => part ?? null);
+  return { origin: origin ?? { type: "program" }, identity };
 }
 
 /** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
