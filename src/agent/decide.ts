@@ -174,12 +174,13 @@ function replacedBy(
   return { id, changed, isForPerson, for: person, isRecorded: false };
 }
 
-/** Older versions recorded no digest, so that nothing can be said about what has changed. */
+/** Older versions recorded no digest with the request or with the answer: then nothing more can be said. */
 export function changesSince(
   before: SubjectDigest | undefined,
   now: SubjectDigest,
 ): readonly string[] {
-  return before === undefined ? ["digest"] : changedParts(before, now);
+  const changed = before === undefined ? [] : changedParts(before, now);
+  return changed.length === 0 ? ["digest"] : changed;
 }
 
 export function voidEvent(
