@@ -18,6 +18,7 @@ export type {
   PromptResult,
   QuestionRequest,
   DoubtRequest,
+  DecisionBase,
   DecisionRequest,
   DecisionToGive,
   AnsweredForm,

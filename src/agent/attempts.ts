@@ -303,7 +303,10 @@ function stalePermission(
       response.digest === digestQuestion(now, request).digest,
   );
   if (isCovered) return [];
-  const { request } = progress.permissions[permission.action] ?? {};
+  const { run, [permission.action]: own } = progress.permissions;
+  // A doubt that was decided before anyone was asked is about what was permitted.
+  const isPermitted = run?.request?.subject?.digest === permission.digest;
+  const request = own?.request ?? (isPermitted ? run?.request : undefined);
   const id = permission.id ?? request?.id;
   if (id === undefined) return [];
   const changed = changesSince(request?.subject, subject);

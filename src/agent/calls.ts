@@ -9,7 +9,6 @@
  * that has a result goes straight to its delivery, and one that may have run already is permitted anew.
  */
 import {
-  type AddedText,
   type CallProgress,
   type ConversationEvent,
   newCall,
@@ -44,7 +43,6 @@ import { describeDecision } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
-  readonly added?: AddedText;
   /** To be recorded with the response. */
   readonly events?: readonly ConversationEvent[];
 }
@@ -231,10 +229,9 @@ export class ToolCycle {
     if (end === undefined) return this.#stoppedResult(tool);
     switch (end.type) {
       case "result": {
-        const { type: _, added, ...result } = end;
+        const { type: _, ...result } = end;
         const delivered = await deliver(this.#context, { ...call, kind: "delivery", result });
-        const settled = this.#settle(delivered, tool);
-        return settled?.content === result.content && added ? { ...settled, added } : settled;
+        return this.#settle(delivered, tool);
       }
       case "void":
         return "void";

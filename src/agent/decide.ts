@@ -46,8 +46,8 @@ import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.t
 import { inquiryFailed, promptFailed, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
+  DecisionRequest,
   NoAnswerReason,
-  PromptRequest,
   PromptResult,
   QuestionRequest,
 } from "./ports.ts";
@@ -174,7 +174,7 @@ function replacedBy(
   return { id, changed, isForPerson, for: person, isRecorded: false };
 }
 
-/** Older versions recorded no digest with the request or with the answer: then nothing more can be said. */
+/** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */
 export function changesSince(
   before: SubjectDigest | undefined,
   now: SubjectDigest,
@@ -393,7 +393,7 @@ export class Decision implements Disposable {
   }
 
   /** The request for a prompter. */
-  toPrompt(signal: AbortSignal): Exclude<PromptRequest, { kind: "form" }> {
+  toPrompt(signal: AbortSignal): DecisionRequest {
     const request = this.#request;
     if (request === undefined) throw new Error("it is not on record");
     const [escalation, changed] = [this.#escalation, this.#changed];

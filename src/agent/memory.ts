@@ -4,10 +4,12 @@
 import {
   type AnswerEvent,
   type ConversationEvent,
+  type ConversationId,
   deciderOf,
   type InquiryId,
   type InquiryRequest,
   isAnswer,
+  isMadeIn,
   type PermissionAction,
   permissionId,
   type PermissionRequestEvent,
@@ -45,8 +47,8 @@ export class TurnState {
   readonly waiting = new WaitingList();
   #automaticAnswers = 0;
 
-  /** Takes the events of one turn, in order. */
-  static fromEvents(events: Iterable<ConversationEvent>): TurnState {
+  /** Takes the events of one turn, in order. What was answered in the conversation that this is a copy of does not count. */
+  static fromEvents(events: Iterable<ConversationEvent>, conversation?: ConversationId): TurnState {
     const state = new TurnState();
     const toolOf = new Map<string, string>();
     const requests = new Map<string, Requested>();
@@ -57,11 +59,14 @@ export class TurnState {
         requests.set(event.id, event);
       }
       if (!isAnswer(event)) continue;
+      // A doubt may be decided before anyone was asked.
+      if (event.id !== undefined) state.#inquiryIds.add(event.id);
       if (isAutomatic(event)) state.#automaticAnswers += 1;
       const request = event.id === undefined ? undefined : requests.get(event.id);
       if (request === undefined) continue;
       const tool = toolIn(request) ?? toolOf.get(request.toolCallId ?? "");
-      if (tool !== undefined) state.remember(tool, request, event);
+      if (tool === undefined || isCopied(request, tool, conversation)) continue;
+      state.remember(tool, request, event);
     }
     return state;
   }
@@ -121,6 +126,15 @@ export class TurnState {
   addDenial(denial: DetachedDenial): void {
     this.#denials.set(JSON.stringify([denial.tool, denial.what]), denial);
   }
+}
+
+function isCopied(
+  { subject, toolCallId = "" }: Requested,
+  tool: string,
+  conversation: ConversationId | undefined,
+): boolean {
+  if (subject === undefined || conversation === undefined) return false;
+  return !isMadeIn(subject, { conversation, toolCallId, tool });
 }
 
 /** Two calls may share an id, so what the request says is the better witness. */

@@ -20,7 +20,7 @@ import type { TurnContext } from "./context.ts";
 import { warnOnce } from "./observer.ts";
 import type {
   AnsweredPrompt,
-  FormRequest,
+  DecisionRequest,
   NoAnswer,
   NoAnswerReason,
   Prompter,
@@ -81,7 +81,7 @@ export function promptRequest(
   { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
   asked: Asked,
   { request, escalation, changed, signal }: ShownDecision,
-): Exclude<PromptRequest, FormRequest> {
+): DecisionRequest {
   const { name: tool } = asked.tool.settings;
   const source = sourceOf(asked);
   const { origin, folder, subject } = request;

@@ -764,15 +764,17 @@ describe("every combination of a decision about a call, config, memory and avail
 });
 
 test("an answer that was given for a call is taken only if nothing before it decides", () => {
-  const takeGiven = () => expect.unreachable("it would be used up");
-  const settings = (run: string) => settingsOf("x", { source: "local", run });
   const remembered = { answer: true, from: FROM };
-  const base = { kind: "permission", canAsk: true, takeGiven } as const;
-  expect([
-    decideRoute({ ...base, settings: settings("skip") }).type,
-    decideRoute({ ...base, settings: settings("unattended") }).type,
-    decideRoute({ ...base, settings: settings("ask"), remembered }).type,
-  ]).toEqual(["policy", "policy", "remembered"]);
+  const taken = ["skip", "unattended", "ask"].map((run) =>
+    decideRoute({
+      kind: "permission",
+      canAsk: true,
+      takeGiven: () => expect.unreachable("it would be used up"),
+      settings: settingsOf("x", { source: "local", run }),
+      ...(run === "ask" && { remembered }),
+    }),
+  );
+  expect(taken.map(({ type }) => type)).toEqual(["policy", "policy", "remembered"]);
 });
 
 function callInputOf(row: CallRow): CallRouteInput {

@@ -151,7 +151,12 @@ export function routeOf(
   const common = {
     takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked)),
     isGivenOnly: answers?.isComplete,
-    canAsk: !isUnavailable && prompter.canAsk(toolCallId) && canReach(context, soFar.for),
+    // The prompter is not consulted about what the config settles.
+    canAsk:
+      !isSettled(asked) &&
+      !isUnavailable &&
+      prompter.canAsk(toolCallId) &&
+      canReach(context, soFar.for),
     isOverdue: soFar.isOverdue,
   };
   if (asked.kind === "question") {
@@ -175,6 +180,13 @@ export function routeOf(
   const isReused = kind === "permission" && tool.settings.run === "ask";
   const reused = isReused ? remembered : undefined;
   return decideRoute({ ...common, kind, settings: tool.settings, remembered: reused });
+}
+
+function isSettled(asked: Asked): boolean {
+  if (asked.kind === "question") return false;
+  const { kind, tool } = asked;
+  const mode = kind === "delivery" ? tool.settings.result : tool.settings.run;
+  return settledByConfig(kind, mode) !== undefined;
 }
 
 /** As an `AnswerSource` is told of it. */
@@ -201,7 +213,8 @@ export function decideRoute(input: RouteInput): Route {
 
 /** A policy decides where the config leaves nothing to ask, and where there is no one to ask. */
 function routeCall(input: CallRouteInput): Route {
-  const settled = settledByConfig(input);
+  const mode = input.kind === "delivery" ? input.settings.result : input.settings.run;
+  const settled = settledByConfig(input.kind, mode);
   if (settled !== undefined) return settled;
   if (input.kind === "permission" && input.remembered !== undefined) {
     const { answer, from } = input.remembered;
@@ -216,22 +229,24 @@ function routeCall(input: CallRouteInput): Route {
   if (input.isGivenOnly === true) return { type: "deferred" };
   if (input.canAsk) return { type: "person" };
   const { detached } = input.settings;
-  const mode = input.kind === "delivery" ? detached.deliver : detached.run;
-  if (mode === "defer") return { type: "deferred" };
+  const ifDetached = input.kind === "delivery" ? detached.deliver : detached.run;
+  if (ifDetached === "defer") return { type: "deferred" };
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
   // Only `auto` lets a call run, and nothing but a person one that may have run already.
   const isApproved =
-    input.kind === "delivery" ? mode !== "deny" : input.kind === "permission" && mode === "auto";
+    input.kind === "delivery"
+      ? ifDetached !== "deny"
+      : input.kind === "permission" && ifDetached === "auto";
   return isApproved
     ? { type: "policy", isApproved, key: policy }
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };
 }
 
-function settledByConfig(input: CallRouteInput): Route | undefined {
-  const key = input.kind === "delivery" ? "result" : "run";
-  const mode = input.kind === "delivery" ? input.settings.result : input.settings.run;
+/** `mode`: the setting `run` or `result`. */
+function settledByConfig(kind: CallRouteInput["kind"], mode: string): Route | undefined {
+  const key = kind === "delivery" ? "result" : "run";
   if (mode === "skip") return { type: "policy", isApproved: false, key, cause: "skipped" };
-  const isUnattended = mode === "unattended" && input.kind !== "in_doubt";
+  const isUnattended = mode === "unattended" && kind !== "in_doubt";
   return isUnattended ? { type: "policy", isApproved: true, key } : undefined;
 }
 

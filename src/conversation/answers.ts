@@ -57,6 +57,8 @@ export type AnswerProblem =
   | { readonly type: "not_pending" }
   /** Something else is asked than was shown to the person who answers. */
   | { readonly type: "changed" }
+  /** It waits in another folder, whose workspace has the same id. What was shown to the person may not be what is asked. */
+  | { readonly type: "other_workspace"; readonly workspace: string }
   /** Its deadline has passed. It ends as the config says when the turn is continued. */
   | { readonly type: "overdue"; readonly deadline: Timestamp }
   /** `reason` is for the person who answers, and never quotes the answer. */
@@ -86,6 +88,9 @@ export function judgeAnswer(
     const reason = findMisfit(item, event, secret);
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
+  // It was asked again under another id, or is about to be.
+  const isVoid = turn.some((other) => other.type === "decision_void" && other.id === event.id);
+  if (isVoid) return { type: "changed" };
   const first = turn.findLast(
     (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );

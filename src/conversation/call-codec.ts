@@ -20,7 +20,6 @@ import type {
   InquiryId,
   PermissionDecision,
   PermissionRequestEvent,
-  ToolCallResponse,
   ToolResult,
 } from "./event.ts";
 import { parseDecider, parseDigest, parseSubject } from "./inquiry-codec.ts";
@@ -116,6 +115,7 @@ export function parseResult(shape: Shape): ToolResult {
       : decodeText(stringField(shape, "content")),
     isError,
     ...(found !== undefined && { blocks: found }),
+    ...parseAdded(shape.value["added"]),
   };
 }
 
@@ -136,7 +136,7 @@ export function blocksToJson({ blocks }: Pick<ToolResult, "blocks">): JsonObject
   return blocks === undefined ? {} : { blocks: blocks.map(blockToJson) };
 }
 
-export function parseAdded(value: Json | undefined): Pick<ToolCallResponse, "added"> {
+function parseAdded(value: Json | undefined): Pick<ToolResult, "added"> {
   if (!isJsonObject(value)) return {};
   const { before, after } = value;
   return typeof before === "number" && typeof after === "number"
@@ -144,7 +144,7 @@ export function parseAdded(value: Json | undefined): Pick<ToolCallResponse, "add
     : {};
 }
 
-export function addedToJson({ added }: Pick<ToolCallResponse, "added">): JsonObject {
+export function addedToJson({ added }: Pick<ToolResult, "added">): JsonObject {
   return added === undefined ? {} : { added: { ...added } };
 }
 
@@ -154,7 +154,6 @@ export function resultToJson(
 ): JsonObject {
   if (result === undefined) return {};
   const { content, isError } = result;
-  return {
-    result: { content: notation.text(content), is_error: isError, ...blocksToJson(result) },
-  };
+  const shown = { content: notation.text(content), is_error: isError };
+  return { result: { ...shown, ...blocksToJson(result), ...addedToJson(result) } };
 }

@@ -81,8 +81,6 @@ export interface ToolCallRequest extends EventBase {
 export interface ToolCallResponse extends EventBase, ToolResult {
   readonly type: "tool_call_response";
   readonly id: string;
-  /** How many characters jp has added before and after the tool's own result. */
-  readonly added?: AddedText;
 }
 
 /** The part of a result that is jp's own, in characters. */
@@ -190,6 +188,8 @@ export interface ToolResult {
   readonly content: string;
   readonly isError: boolean;
   readonly blocks?: readonly ContentBlock[];
+  /** How many characters of `content` jp has added before and after the tool's own. */
+  readonly added?: AddedText;
 }
 
 /** A person is asked about a call. Written before the prompt opens. */

@@ -79,6 +79,7 @@ export {
   digestCall,
   digestDelivery,
   digestQuestion,
+  isMadeIn,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export {
@@ -88,7 +89,7 @@ export {
   inquiryQuestionToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
-export { deadlineOf, isOverdue, withEscalation } from "./open-question.ts";
+export { deadlineOf, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
   type AnswerProblem,

@@ -48,6 +48,14 @@ export function digestDelivery(
   return digest("delivery", { call: { conversation, id: toolCallId, tool }, result });
 }
 
+/** Whether it was made for a call of this conversation. A fork has the digests of what it is a copy of. */
+export function isMadeIn(
+  { parts }: SubjectDigest,
+  { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
+): boolean {
+  return parts["call"] === partDigest({ conversation, id: toolCallId, tool });
+}
+
 /**
  * The parts that differ, in alphabetical order. `version` and `digest` stand for all of them: another version has made the
  * digest, or the Rust original has dropped the parts.
@@ -57,12 +65,8 @@ export function changedParts(before: SubjectDigest, now: SubjectDigest): readonl
   if (before.version !== now.version && before.version !== 0) return ["version"];
   if (Object.keys(before.parts).length === 0) return ["digest"];
   const names = new Set([...Object.keys(before.parts), ...Object.keys(now.parts)]);
-  const changed = [...names].filter((name) => before.parts[name] !== now.parts[name]);
-  return changed.length === 0 ? [UNNAMED_PART] : changed.toSorted();
+  return [...names].filter((name) => before.parts[name] !== now.parts[name]).toSorted();
 }
-
-/** The part that has no digest of its own, to save bytes: if no other one differs, it does. */
-const UNNAMED_PART = "call";
 
 type Parts = Readonly<Record<string, unknown>>;
 
@@ -91,8 +95,12 @@ function digest(kind: string, parts: Parts): SubjectDigest {
     version: SUBJECT_VERSION,
     parts: Object.fromEntries(
       present
-        .filter(([name, value]) => name !== UNNAMED_PART && !(name === "folder" && value === "."))
-        .map(([name, value]) => [name, sha256(canonicalJson(value)).slice(0, PART_DIGITS)]),
+        .filter(([name, value]) => name !== "folder" || value !== ".") // It is the usual one.
+        .map(([name, value]) => [name, partDigest(value)]),
     ),
   };
+}
+
+function partDigest(part: Json): string {
+  return sha256(canonicalJson(part)).slice(0, PART_DIGITS);
 }

@@ -50,8 +50,10 @@ export interface CallProgress {
   readonly attempts: number;
   /** The tool was started, and nothing came of it: it may have done its work or not. */
   readonly isInDoubt: boolean;
-  /** How often a person was asked whether it may run again. */
+  /** How many decisions there were whether it may run again, made or still open. */
   readonly doubts: number;
+  /** The decision that let the last attempt run. */
+  readonly permitted?: PermissionDecision;
   /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
 }
@@ -198,14 +200,13 @@ function pendingPermission(
 
 /** One that no one has been asked about yet is about what was permitted. */
 function pendingDoubt(call: CallProgress): readonly PendingItem[] {
-  const { request, permissions, doubts } = call;
+  const { request, permissions, doubts, permitted } = call;
   const { run, rerun } = permissions;
   if (rerun?.decision !== undefined) return [];
   if (rerun?.request !== undefined) return pendingPermission("in_doubt", call, rerun);
   const id = permissionId(request.id, "rerun", doubts + 1); // As it would be asked.
   const { name: tool, id: toolCallId, timestamp: askedAt } = request;
-  const { arguments: edited, digest } = run?.decision ?? {};
-  const args = edited ?? run?.request?.arguments ?? request.arguments;
+  const args = run?.decision?.arguments ?? run?.request?.arguments ?? request.arguments;
   return [
     {
       kind: "in_doubt",
@@ -215,7 +216,7 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
       askedAt,
       acts: true,
       arguments: args,
-      ...(digest !== undefined && { digest }),
+      ...(permitted?.digest !== undefined && { digest: permitted.digest }),
     },
   ];
 }
@@ -320,7 +321,8 @@ class ProgressReader {
     const call = this.#open.find(({ request }) => request.id === event.toolCallId);
     if (call === undefined) return;
     call.events.push(event);
-    if (event.type !== "permission_decision") this.#askedBy.set(event.id, call.events);
+    // A doubt may be decided before anyone was asked.
+    if (event.id !== undefined) this.#askedBy.set(event.id, call.events);
   }
 }
 
@@ -346,7 +348,8 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
         : questions.filter((pair) => pair.madeVoid !== undefined || isRecent(pair)),
     attempts: events.filter(({ type }) => type === "attempt_start").length,
     isInDoubt: lastAttempt !== -1 && !isAnsweredFor,
-    doubts: events.filter(isDoubt).length,
+    doubts: countDoubts(events),
+    ...findPermitted(events.slice(0, lastAttempt + 1)),
     voids: events.filter((event) => event.type === "decision_void"),
   };
 }
@@ -361,8 +364,22 @@ function questionsOf(events: readonly CallEvent[]): readonly InquiryPair[] {
   );
 }
 
-function isDoubt(event: CallEvent): boolean {
-  return event.type === "permission_request" && event.action === "rerun";
+function countDoubts(events: readonly CallEvent[]): number {
+  const ids = events.flatMap((event) => {
+    const isCall = event.type === "permission_request" || event.type === "permission_decision";
+    return isCall && event.action === "rerun" && event.id !== undefined ? [event.id] : [];
+  });
+  return new Set(ids).size;
+}
+
+function findPermitted(events: readonly CallEvent[]): Pick<CallProgress, "permitted"> {
+  const permitted = events.findLast(
+    (event): event is PermissionDecision =>
+      event.type === "permission_decision" &&
+      event.action !== "deliver" &&
+      event.decision !== "denied",
+  );
+  return permitted === undefined ? {} : { permitted };
 }
 
 /** Older versions did not record starts, and recorded a permission only once it was given. */
@@ -382,7 +399,8 @@ function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): 
     asked: questions,
     attempts: 1,
     isInDoubt: questions.every(({ response }) => response !== undefined),
-    doubts: events.filter(isDoubt).length,
+    doubts: countDoubts(events),
+    ...findPermitted(events),
     voids: events.filter((event) => event.type === "decision_void"),
   };
 }
@@ -400,7 +418,7 @@ function permissionsOf(
   );
 }
 
-/** The latest request, unless it was made void, and what was decided since. */
+/** The latest request and what was decided since, unless that was made void. */
 function findPermission(
   events: readonly CallEvent[],
   action: PermissionAction,
@@ -411,8 +429,10 @@ function findPermission(
       progress = { request: event };
     } else if (event.type === "permission_decision" && event.action === action) {
       progress = { ...progress, decision: event };
-    } else if (event.type === "decision_void" && event.id === progress?.request?.id) {
-      progress = { madeVoid: event, voided: progress.request };
+    } else if (event.type === "decision_void" && progress !== undefined) {
+      const { request, decision } = progress;
+      if (event.id !== (request ?? decision)?.id) continue;
+      progress = { madeVoid: event, ...(request !== undefined && { voided: request }) };
     }
   }
   return progress;

@@ -3,7 +3,7 @@
  * them; each provider's file overrides the defaults.
  */
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
-import type { ProviderEvent } from "../conversation/index.ts";
+import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import type { CachePolicy, ModelParameters, SchemaChange } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
@@ -35,8 +35,8 @@ export interface Dialect {
   toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject;
   /** The reverse: options to send a piece back with. Empty for pieces of other providers. */
   toPartOptions(event: ProviderEvent): JsonObject;
-  /** Drops reasoning of other providers, which this one would reject. */
-  dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[];
+  /** The part of the reasoning that this provider accepts. It would reject that of others. */
+  ownReasoning(reasoning: readonly ChatResponse[]): readonly ChatResponse[];
   /** Whether some model of this provider takes files of this type. Text is never sent as a file. */
   readonly acceptsFile: (mediaType: string) => boolean;
   toToolSchema(schema: JsonObject): JsonObject;
@@ -101,7 +101,7 @@ export function defaultDialect(key: string): Dialect {
     takesResultFiles: false,
     toEventMetadata: () => ({}),
     toPartOptions: () => ({}),
-    dropForeignReasoning: (events) => events.filter((event) => !isReasoning(event)),
+    ownReasoning: () => [],
     acceptsFile: () => true,
     toToolSchema: (schema) => schema,
     toOutputSchema: (schema) => schema,
@@ -118,8 +118,7 @@ export function localDialect(key: string): Dialect {
     canNameTool: false,
     acceptsFile: (mediaType) => mediaType.startsWith("image/"),
     schemaChanges: "nothing", // It becomes a grammar that constrains the output.
-    dropForeignReasoning: (events) =>
-      events.filter((event) => !isReasoning(event) || !isSigned(event)),
+    ownReasoning: (reasoning) => reasoning.filter((event) => !isSigned(event)),
   };
 }
 
@@ -128,11 +127,7 @@ export function isImageOrPdf(mediaType: string): boolean {
   return /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/.test(mediaType);
 }
 
-export function isReasoning(event: ProviderEvent): boolean {
-  return event.type === "chat_response" && event.content.type === "reasoning";
-}
-
-function isSigned({ metadata = {} }: ProviderEvent): boolean {
+function isSigned({ metadata = {} }: ChatResponse): boolean {
   return Object.keys(metadata).some((key) => /^(?:anthropic|google|openai|openrouter)_/.test(key));
 }
 

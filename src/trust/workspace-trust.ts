@@ -155,8 +155,8 @@ export function trustQuestion(claims: readonly Claim[]): TrustQuestion {
       ...listClaims(claims),
       "If yes, jp asks again when this changes. If no, jp continues without it for now.",
     ].join("\n"),
-    default: false,
     persistence: "none",
+    acts: true,
   });
 }
 

@@ -412,7 +412,7 @@ describe("a question in the middle of a turn", () => {
     screen.type("Y");
     const { lines } = await screen.end();
     expect(lines.filter((line) => line.includes("Go on?"))).toEqual([
-      "✔ Go on? yes to every `q` question from `asker` this turn",
+      "✔ Go on? yes to this question for the rest of the turn",
       "  ? asker asks: Go on? → yes (you said so earlier in this turn)",
     ]);
     expect(outcomes(recordOf(project)).map(({ answered_by: by }) => by)).toEqual([

@@ -509,6 +509,15 @@ const workspace: Area = {
         "The user adds an MCP server to it, and another of its files changes what that server runs.",
       defence: "Only what the user has written is trusted. jp warns about the rest.",
     },
+    {
+      id: "T-WORK-19",
+      threat:
+        "It has the id of another workspace and a copy of a conversation that waits there, with a harmless text in " +
+        "place of the question. The user answers it in the clone.",
+      defence:
+        "An answer or a secret comes with the real path of its workspace. A process takes none from another path, and " +
+        "whoever gave it is told. A turn is the user's own only at the path where they left it.",
+    },
   ],
 };
 

@@ -1,11 +1,11 @@
 /** The fields of one question: what its type, its notes and its reuse call for. */
 import type { ComponentChildren, VNode } from "preact";
-import { describeOptions, neutralize, oneLine } from "../../render/index.ts";
+import { describeOptions, neutralize } from "../../render/index.ts";
 import type { SelectType } from "../../tool/index.ts";
-import { Code } from "./code.tsx";
 import { allowsNote, canRemember, type Draft } from "./draft.ts";
-import type { Item } from "./item.ts";
-import { Line, Notice } from "./parts.tsx";
+import { drawing, type Item, showValue } from "./item.ts";
+import { Line, Notice, Value } from "./parts.tsx";
+import { Verbatim } from "./verbatim.tsx";
 
 /** One question's draft, and how it is changed. */
 export interface FieldProps {
@@ -26,7 +26,7 @@ export function AnswerFields(props: FieldProps): VNode {
     case "select":
       return <Options {...props} select={answerType} />;
     case "secret":
-      return item.isLive ? <Secret {...props} /> : <SecretElsewhere item={item} />;
+      return item.is_live === true ? <Secret {...props} /> : <SecretElsewhere item={item} />;
     case "text":
       return (
         <Area
@@ -67,6 +67,12 @@ export function ExtraFields({ item, name, draft, onDraft }: FieldProps): VNode {
             {item.kind === "permission"
               ? "Apply to every call of this tool in this turn"
               : "Remember this answer for the rest of the turn"}
+            {item.question.rememberAs !== undefined && (
+              <>
+                {": "}
+                <Value text={item.question.rememberAs} />
+              </>
+            )}
           </span>
         </label>
       )}
@@ -100,6 +106,7 @@ function Options({
   select,
 }: FieldProps & { readonly select: SelectType }): VNode {
   const { options, isMultiple = false, allowsOther = false } = select;
+  const { default: suggested } = item.question;
   const type = isMultiple ? "checkbox" : "radio";
   const choose = (index: number, isChosen: boolean) => {
     if (!isMultiple) return onDraft({ ...draft, chosen: [index], isOther: false });
@@ -115,8 +122,13 @@ function Options({
       aria-labelledby={`${name}-question`}
     >
       {isMultiple && <p class="hint">Choose any number.</p>}
-      {describeOptions(options).map(({ label, description, preview }, index) => (
-        <Option key={index} value={label} description={description} preview={preview}>
+      {describeOptions(options, drawing(item)).map(({ label, ...shown }, index) => (
+        <Option
+          key={index}
+          item={item}
+          label={item.acts && suggested === options[index]?.value ? `${label} (suggested)` : label}
+          {...shown}
+        >
           <input
             type={type}
             name={name}
@@ -126,7 +138,7 @@ function Options({
         </Option>
       ))}
       {allowsOther && (
-        <Option value={item.kind === "in_doubt" ? "Give a result" : "Other"}>
+        <Option item={item} label={item.kind === "in_doubt" ? "Give a result" : "Other"}>
           <input
             type={type}
             name={name}
@@ -149,27 +161,39 @@ function Options({
 }
 
 interface OptionProps {
-  readonly value: string;
-  readonly description?: string | undefined;
-  readonly preview?: string | undefined;
+  readonly item: Item;
+  /** As it is drawn, like `description`. */
+  readonly label: string;
+  readonly description?: string;
+  readonly preview?: string;
+  /** The value, if the label is not. */
+  readonly typed?: string;
   readonly children: ComponentChildren;
 }
 
-function Option({ value, description, preview, children }: OptionProps): VNode {
+function Option({ item, label, description, preview, typed, children }: OptionProps): VNode {
+  const style = item.acts ? "verbatim" : "prose";
   return (
     <div class="option">
       <label class="choice">
         {children}
         <span>
-          <bdi class="value">{oneLine(value)}</bdi>
+          <bdi class={`value ${style}`}>{label}</bdi>
+          {item.acts && typed !== undefined && (
+            <span class="description">
+              is sent as <Value text={typed} />
+            </span>
+          )}
           {description !== undefined && (
-            <span class="description" dir="auto">
-              {oneLine(description)}
+            <span class={`description ${style}`} dir={item.acts ? "ltr" : "auto"}>
+              {description}
             </span>
           )}
         </span>
       </label>
-      {preview !== undefined && <Code text={preview} label={`Preview of ${oneLine(value)}`} />}
+      {preview !== undefined && (
+        <Verbatim text={preview} label={`Preview of ${label}`} folds={!item.acts} />
+      )}
     </div>
   );
 }
@@ -199,8 +223,8 @@ function SecretElsewhere({ item }: { readonly item: Item }): VNode {
   return (
     <Notice kind="hint">
       No process is waiting for this secret, and secrets are never stored. To enter it, continue the
-      turn in a terminal in <code>{oneLine(item.workspace)}</code>:
-      <code class="command">jp query --continue-turn --id {oneLine(item.conversation)}</code>
+      turn in a terminal in <code class="verbatim">{showValue(item.workspace)}</code>:
+      <code class="command">jp query --continue-turn --id {showValue(item.conversation)}</code>
     </Notice>
   );
 }

@@ -1,16 +1,15 @@
 /** Answers what waits: at once with two buttons, or with fields, and a review where several are asked together. */
 import type { RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { neutralize } from "../../render/index.ts";
-import { isJsonObject, type JsonObject } from "../../util/index.ts";
-import { ApiError } from "./api.ts";
-import { type DeskContext, useDesk } from "./session.ts";
-import { describeDraft, type Draft, isAnswerable, newDraft, toBody } from "./draft.ts";
+import { describeChanged, neutralize } from "../../render/index.ts";
+import { DeskError } from "../client.ts";
+import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
-import { describeBy, type Item } from "./item.ts";
-import { summaryOf } from "./markdown.tsx";
+import { contentKey, describeBy, drawing, type Item, summaryOf } from "./item.ts";
 import { messageOf, Notice } from "./parts.tsx";
-import { QuestionText } from "./question-text.tsx";
+import { isReadable, QuestionText } from "./question-text.tsx";
+import { EndOfReading, ReadHint, useReading } from "./reading.tsx";
+import { type DeskContext, useDesk } from "./session.ts";
 
 type Problems = Readonly<Record<string, string>>;
 
@@ -31,6 +30,12 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
   const isBusy = step === "sending";
   const form = useRef<HTMLFormElement>(null);
   useFocusOnProblem(form, problems);
+  const { isRead, end } = useReading(contentKey(items), step !== "review");
+  const acts = answerable.some((item) => item.acts);
+  const isLocked = acts && !(isRead && answerable.every(isReadable));
+  useEffect(() => {
+    if (isLocked && step === "review") setStep("edit"); // Something else is asked by now.
+  }, [isLocked, step]);
   if (step === "review") {
     const onBack = () => {
       setStep("edit");
@@ -40,6 +45,10 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
       <Review items={answerable} draftOf={draftOf} onBack={onBack} onSend={() => void send()} />
     );
   }
+  const submit = () => {
+    if (answerable.length > 1) review();
+    else if (quick === undefined) void send();
+  };
   return (
     <form
       class="answer-form"
@@ -47,8 +56,7 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
       ref={form}
       onSubmit={(event) => {
         event.preventDefault();
-        if (answerable.length > 1) review();
-        else if (quick === undefined) void send();
+        if (!acts) submit(); // Enter alone decides nothing that acts.
       }}
     >
       {items.map((item, index) => (
@@ -61,12 +69,19 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
           isAlone={items.length === 1}
         />
       ))}
+      <EndOfReading end={end} />
+      {isLocked && <ReadHint id="read-hint" isReadable={answerable.every(isReadable)} />}
       {quick === undefined ? (
-        <SubmitButton count={answerable.length} isBusy={isBusy} />
+        <SubmitButton
+          count={answerable.length}
+          isDisabled={isBusy || isLocked}
+          onPress={acts ? submit : undefined}
+        />
       ) : (
         <QuickButtons
           item={quick}
           isBusy={isBusy}
+          isLocked={isLocked}
           onChoose={(truth) => void send({ key: quick.key, draft: { ...draftOf(quick), truth } })}
         />
       )}
@@ -163,7 +178,7 @@ type DraftOf = (item: Item) => Draft;
 
 function missingIn(items: readonly Item[], draftOf: DraftOf): Problems {
   const missing = items.flatMap((item) => {
-    const result = toBody(item, draftOf(item));
+    const result = toReply(item, draftOf(item));
     return result.type === "incomplete" ? [[item.key, result.problem] as const] : [];
   });
   return Object.fromEntries(missing);
@@ -177,19 +192,20 @@ interface Sending extends Pick<AnswerFormProps, "onLate"> {
 async function sendAll(
   items: readonly Item[],
   draftOf: DraftOf,
-  { desk: { api, me, drafts, markAnswered }, onLate }: Sending,
+  { desk: { client, me, drafts, markAnswered }, onLate }: Sending,
 ): Promise<Problems> {
   const failed: Record<string, string> = {};
   for (const item of items) {
-    const result = toBody(item, draftOf(item));
+    const result = toReply(item, draftOf(item));
     if (result.type === "incomplete") continue;
+    const { answer, ...extras } = result.reply;
     try {
-      await api.answer(item, result.body);
+      await client.answer(item, answer, extras);
       drafts.remove(item);
-      markAnswered(item.key, { kind: "user", channel: "desk", name: me.name });
+      markAnswered(item.key, byPerson(me));
     } catch (error) {
       failed[item.key] = describeFailure(error);
-      if (!(error instanceof ApiError) || error.status !== 409) continue;
+      if (!isLate(error)) continue;
       onLate(item);
       markAnswered(item.key, whoAnswered(error));
     }
@@ -197,14 +213,28 @@ async function sendAll(
   return failed;
 }
 
-function whoAnswered({ body }: ApiError): JsonObject | undefined {
-  return isJsonObject(body["answered_by"]) ? body["answered_by"] : undefined;
+function byPerson({ name }: DeskContext["me"]) {
+  return { answered_by: { kind: "user", channel: "desk", name } };
+}
+
+function isLate(error: unknown): error is DeskError {
+  return error instanceof DeskError && error.code === "already_answered";
+}
+
+function whoAnswered({ answeredBy }: DeskError) {
+  return answeredBy === undefined ? {} : { answered_by: answeredBy };
 }
 
 function describeFailure(error: unknown): string {
-  if (!(error instanceof ApiError)) return messageOf(error);
-  if (error.status === 409)
-    return `${describeBy(whoAnswered(error))} was first. Your answer was not used.`;
+  if (!(error instanceof DeskError)) return messageOf(error);
+  const { code, answeredBy, changed } = error;
+  if (code === "already_answered") {
+    return `${describeBy(answeredBy)} was first. Your answer was not used.`;
+  }
+  if (code === "changed") {
+    const what = changed.length === 0 ? "" : `: ${describeChanged(changed)} changed`;
+    return `This is no longer what you have read${what}. Your answer was not used.`;
+  }
   if (error.status === 422) return `The answer does not fit: ${error.message}`;
   if (error.status === 404) return "This is no longer pending. Your answer was not used.";
   return messageOf(error);
@@ -220,10 +250,12 @@ const QUICK_WORDS: Readonly<Record<Item["kind"], readonly [yes: string, no: stri
 interface QuickProps {
   readonly item: Item;
   readonly isBusy: boolean;
+  /** There is more to read before a yes. */
+  readonly isLocked: boolean;
   readonly onChoose: (truth: boolean) => void;
 }
 
-function QuickButtons({ item, isBusy, onChoose }: QuickProps): VNode {
+function QuickButtons({ item, isBusy, isLocked, onChoose }: QuickProps): VNode {
   const { kind, question } = item;
   const [yes, no] = QUICK_WORDS[kind];
   const suggested = (truth: boolean) => (question.default === truth ? " (suggested)" : "");
@@ -233,7 +265,8 @@ function QuickButtons({ item, isBusy, onChoose }: QuickProps): VNode {
         type="button"
         class="primary"
         data-key="y"
-        disabled={isBusy}
+        disabled={isBusy || isLocked}
+        aria-describedby={isLocked ? "read-hint" : undefined}
         onClick={() => onChoose(true)}
       >
         {yes}
@@ -250,14 +283,21 @@ function QuickButtons({ item, isBusy, onChoose }: QuickProps): VNode {
 interface SubmitProps {
   /** How many can be answered here. */
   readonly count: number;
-  readonly isBusy: boolean;
+  readonly isDisabled: boolean;
+  /** If given, Enter in a field does not press it. */
+  readonly onPress: (() => void) | undefined;
 }
 
-function SubmitButton({ count, isBusy }: SubmitProps): VNode | null {
+function SubmitButton({ count, isDisabled, onPress }: SubmitProps): VNode | null {
   if (count === 0) return null;
   return (
     <div class="actions bar">
-      <button class="primary" disabled={isBusy}>
+      <button
+        type={onPress === undefined ? "submit" : "button"}
+        class="primary"
+        disabled={isDisabled}
+        onClick={onPress}
+      >
         {count > 1 ? "Review answers" : "Send answer"}
       </button>
     </div>
@@ -282,8 +322,8 @@ function Review({ items, draftOf, onBack, onSend }: ReviewProps): VNode {
       <dl class="review">
         {items.map((item) => (
           <div key={item.key}>
-            <dt dir="auto">{summaryOf(item.question.text)}</dt>
-            <dd dir="auto">{neutralize(describeDraft(item, draftOf(item)))}</dd>
+            <dt class={styleOf(item)}>{summaryOf(item.question, drawing(item))}</dt>
+            <dd class={styleOf(item)}>{describeDraft(item, draftOf(item))}</dd>
           </div>
         ))}
       </dl>
@@ -297,6 +337,10 @@ function Review({ items, draftOf, onBack, onSend }: ReviewProps): VNode {
       </div>
     </section>
   );
+}
+
+function styleOf({ acts }: Item): string {
+  return acts ? "verbatim" : "prose";
 }
 
 /** What the model sees instead of the result. */
@@ -334,7 +378,7 @@ interface CancelProps {
 
 /** Asks for confirmation: a cancelled question can no longer be answered. */
 function Cancel({ item, onProblem }: CancelProps): VNode {
-  const { api, me, say, markAnswered } = useDesk();
+  const { client, me, say, markAnswered } = useDesk();
   const [isSure, setIsSure] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const choose = (isNowSure: boolean) => {
@@ -343,13 +387,12 @@ function Cancel({ item, onProblem }: CancelProps): VNode {
   };
   const cancel = async () => {
     try {
-      await api.cancel(item);
-      markAnswered(item.key, { kind: "user", channel: "desk", name: me.name });
+      await client.cancel(item);
+      markAnswered(item.key, byPerson(me));
       say("Question cancelled.");
       location.hash = "#/";
     } catch (error) {
-      if (error instanceof ApiError && error.status === 409)
-        markAnswered(item.key, whoAnswered(error));
+      if (isLate(error)) markAnswered(item.key, whoAnswered(error));
       onProblem(describeFailure(error));
     }
   };

@@ -132,6 +132,20 @@ export const WAITING_FOR_SECRET: readonly ConversationEvent[] = [
   { ...QUESTION, question: { ...QUESTION.question, answerType: { type: "secret" } } },
 ];
 
+/** The digest of what the next turn asks about. */
+export const DIGEST = "5".repeat(64);
+
+/** The same turn, with a question whose answer has to repeat the digest. */
+export const WAITING_WITH_DIGEST: readonly ConversationEvent[] = [
+  ...WAITING.slice(0, -1),
+  {
+    ...QUESTION,
+    subject: { digest: DIGEST, version: 1, parts: { arguments: "5".repeat(16) } },
+    origin: { type: "local", command: "sh a.sh" },
+    folder: ".",
+  },
+];
+
 /** An answer to the question. `name` tells answers apart. */
 export function answerBy(
   name: string,

@@ -1,0 +1,53 @@
+/** Whether someone has seen what they decide about: a yes that acts counts only once its end has been in view. */
+import type { RefObject, VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/** The buttons at the bottom cover what is behind them. In pixels. */
+const BAR_HEIGHT = 96;
+
+interface Reading {
+  readonly isRead: boolean;
+  /** Of the element after everything there is to read. */
+  readonly end: RefObject<HTMLSpanElement | null>;
+}
+
+/** Starts anew with another content. `isShown`: whether the end is on the page at all. */
+export function useReading(content: string, isShown: boolean): Reading {
+  const end = useRef<HTMLSpanElement>(null);
+  const [read, setRead] = useState<string>();
+  useEffect(() => {
+    const { current } = end;
+    if (current === null) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) setRead(content);
+      },
+      { rootMargin: `0px 0px -${BAR_HEIGHT}px 0px` },
+    );
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [content, isShown]);
+  return { isRead: read === content, end };
+}
+
+/** Why a button cannot be pressed yet. */
+export function ReadHint({
+  id,
+  isReadable,
+}: {
+  readonly id: string;
+  readonly isReadable: boolean;
+}) {
+  return (
+    <p id={id} class="hint">
+      {isReadable
+        ? "To approve this, read it to the end: scroll down, or press End."
+        : "This is too long for the page. To approve it, use a terminal: jp inquiry answer."}
+    </p>
+  );
+}
+
+/** Marks the end of what there is to read. */
+export function EndOfReading({ end }: Pick<Reading, "end">): VNode {
+  return <span ref={end} class="end" aria-hidden="true" />;
+}
