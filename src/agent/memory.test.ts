@@ -141,14 +141,14 @@ describe("the id of an inquiry", () => {
   });
 });
 
-describe("an answer", () => {
-  /** Remembers a yes to the request, and tells for which of the others it counts. */
-  function covered(request: InquiryRequest, others: readonly Asked[]): readonly boolean[] {
-    const state = new TurnState();
-    state.remember("tool", request, closed(request.id, answeredBy(FOR_THE_TURN)));
-    return others.map(([tool, other]) => state.find(tool, other) !== undefined);
-  }
+/** Remembers a yes to the request, and tells for which of the others it counts. */
+function covered(request: InquiryRequest, others: readonly Asked[]): readonly boolean[] {
+  const state = new TurnState();
+  state.remember("tool", request, closed(request.id, answeredBy(FOR_THE_TURN)));
+  return others.map(([tool, other]) => state.find(tool, other) !== undefined);
+}
 
+describe("an answer", () => {
   test("is found by tool and question if a person gave it for the turn, whichever call asked", () => {
     verifies(
       "082/remember/answers-keyed-by-tool-and-question",

@@ -295,11 +295,11 @@ function routeQuestion(input: QuestionRouteInput): Route {
 
 /** The record says for whom a question is, whatever the config says by now. */
 function targetFor(
-  { for: name }: Pick<QuestionRouteInput, "for">,
+  { for: name, isForPerson = false }: Pick<QuestionRouteInput, "for" | "isForPerson">,
   target: QuestionTarget = { type: "user" },
 ): QuestionTarget {
-  if (name === undefined || isSameName(target.user ?? "", name)) return target;
-  return { type: "user", user: name };
+  if (name === undefined) return isForPerson && !isUser(target) ? { type: "user" } : target;
+  return isSameName(target.user ?? "", name) ? target : { type: "user", user: name };
 }
 
 function canReuse(input: QuestionRouteInput, { answer, name }: RememberedAnswer): boolean {
@@ -338,7 +338,7 @@ export function settleOverdue(overdue: Overdue): OverdueOutcome | undefined {
   const { onTimeout = "deny", target } = settings?.questions.get(question.id) ?? {};
   const { default: suggested, answerType } = question;
   const isForModel = target?.type === "assistant" && escalation === undefined && !isModelPrompt;
-  if (onTimeout === "escalate" && isForModel) return undefined;
+  if (onTimeout === "escalate" && isForModel && !isForPerson) return undefined;
   const isDefault = onTimeout === "default" && answerType.type !== "secret" && !isForPerson;
   return isDefault && isUsable(question, suggested)
     ? { outcome: "answered", answer: suggested, answeredBy: { kind: "default" } }
