@@ -19,13 +19,7 @@ import {
 } from "../testing/index.ts";
 import { defineTool, secretQuestion, selectQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import {
-  answerInquiry,
-  listPending,
-  type PendingDecision,
-  resumeTurn,
-  runTurn,
-} from "./index.ts";
+import { answerInquiry, listPending, type PendingDecision, resumeTurn, runTurn } from "./index.ts";
 
 const CALL = { type: "tool_call", id: "call_1", name: "deploy", arguments: {} } as const;
 
