@@ -86,7 +86,8 @@ Outcomes:
   redacted     has an answer that is a secret
   cancelled    was closed without an answer, or denied though no one said no
   unanswered   still open
-  approved, denied, edited   what was decided about a call or its result
+  approved, denied, edited
+               what was decided about a call or its result
   void         no longer counts, because what was decided has changed since
 
 --format json prints one object per line, with every recorded field.`,
@@ -105,16 +106,16 @@ Outcomes:
     .option("--cancel", "Cancel it instead of answering")
     .option(
       "--digest <hex>",
-      "Answer only if it still has this digest, or one that starts with these 16 digits or more",
+      "Answer only if its digest is still this one; the first 16 digits are enough",
     )
     .option("--continue", "Continue the turn afterwards")
     .addHelpText(
       "after",
       `
-jp prints what you are answering: the tool, its source, folder and arguments, and
-the question. The answer counts only for that. If it has changed by then, jp says
-so and exits with status 1. --digest makes sure that it has not changed since you
-looked: jp inquiry show prints the digest.`,
+jp prints what you are answering: the question, and the tool with its source,
+folder and arguments. The answer counts only for that. If it has changed by
+then, jp says so and exits with status 1. With --digest, it must not have
+changed since you looked at it: \`jp inquiry show\` prints the digest.`,
     )
     .action(command(async () => (await import("./answer.ts")).answerPending));
   withTurns(group.command("export [conversation]"))
