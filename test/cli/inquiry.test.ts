@@ -345,7 +345,7 @@ describe("decisions about calls", () => {
           "      │ a  b",
           "      │ c",
           "    page: 2",
-          '  Source: MCP server "docs" ("npx  docs"), tool "find"',
+          '  Source: MCP server "docs" ("npx<2 spaces>docs"), tool "find"',
           '  Folder: "sub dir"',
         ),
       ),
