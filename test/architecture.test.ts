@@ -280,7 +280,7 @@ test("the turn loop handles no inquiry events and asks no inquiry model", () => 
   ]);
 });
 
-test("only the executors decide who asks", () => {
+test("only the executors decide who asks a question, and one function who asks about a call", () => {
   verifies("082/source/rule-in-one-place");
   const deciding = sources
     // The type itself, its codec, and what tests record.
@@ -288,6 +288,7 @@ test("only the executors decide who asks", () => {
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([
+    "src/conversation/decision.ts",
     "src/executor/builtin/ask-user.ts",
     "src/executor/local/local-executor.ts",
     "src/executor/mcp/mcp-executor.ts",

@@ -2,6 +2,7 @@
  * Prompts: what a person is asked with, and who answers. They always close, whatever the program's own prompter does.
  */
 import {
+  askerAbout,
   type Decider,
   explainPerson,
   type InquiryEscalation,
@@ -141,9 +142,9 @@ export function promptRequest(
 }
 
 function sourceOf(asked: Asked): InquirySource {
-  if (asked.kind === "question") return asked.source;
-  if (asked.kind === "permission") return { source: "assistant" };
-  return { source: "tool", name: asked.tool.settings.name };
+  return asked.kind === "question"
+    ? asked.source
+    : askerAbout(asked.kind, asked.tool.settings.name);
 }
 
 /** Who asks, if the config does not say. */

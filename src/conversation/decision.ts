@@ -5,6 +5,7 @@
 import {
   explainMisfit,
   type InquiryQuestion,
+  type InquirySource,
   isOther,
   type Question,
   selectQuestion,
@@ -87,6 +88,11 @@ export function questionAbout(kind: CallDecisionKind, tool: string): Question {
   }
   const text = kind === "delivery" ? `Show the model the result of ${tool}?` : `Run ${tool}?`;
   return { id: ACTIONS[kind], text, answerType: { type: "boolean" }, ...base };
+}
+
+/** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */
+export function askerAbout(kind: DecisionKind, tool: string): InquirySource {
+  return kind === "permission" ? { source: "assistant" } : { source: "tool", name: tool };
 }
 
 /** Why a reply cannot be used. Undefined if it can. */

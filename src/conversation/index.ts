@@ -62,6 +62,7 @@ export {
 export {
   ACTIONS,
   type AnswerEvent,
+  askerAbout,
   type CallDecisionKind,
   type Decidable,
   type DecisionKind,
