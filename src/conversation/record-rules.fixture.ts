@@ -51,13 +51,16 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
         }
         inquiries.set(event.id, "closed");
         break;
+      case "decision_void":
+        // A question that was asked again needs no answer any more.
+        if (inquiries.has(event.id)) inquiries.set(event.id, "closed");
+        break;
       case "turn_start":
       case "chat_request":
       case "chat_response":
       case "inquiry_escalation":
       case "permission_request":
       case "permission_decision":
-      case "decision_void":
       case "attempt_start":
       case "turn_resume":
       case "turn_end":
