@@ -16,7 +16,7 @@ import {
 import { checkArguments } from "../executor/index.ts";
 import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import { assertNever, type Clock, isJsonObject, type JsonObject } from "../util/index.ts";
-import { type Asked, toolCallIdOf } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { warnOnce } from "./observer.ts";
 import type {
@@ -89,7 +89,7 @@ export function promptRequest(
   const base = {
     inquiryId: request.id,
     conversation: journal.conversation,
-    toolCallId: toolCallIdOf(asked),
+    toolCallId: asked.toolCallId,
     tool,
     ...(origin !== undefined && { origin }),
     ...(folder !== undefined && { folder }),

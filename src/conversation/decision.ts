@@ -169,3 +169,9 @@ export function isActing({
 }: Pick<InquiryRequest, "question" | "source">): boolean {
   return question.acts === true || (question.exclusive && source.source !== "assistant");
 }
+
+/** Undefined if it was no one in particular, as for a question that was cancelled. */
+export function deciderOf(event: AnswerEvent): Decider | undefined {
+  if (event.type === "permission_decision") return event.decidedBy;
+  return event.outcome === "cancelled" ? undefined : event.answeredBy;
+}
