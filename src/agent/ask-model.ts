@@ -123,7 +123,7 @@ async function inquireBackend(
   }
 }
 
-/** What requests for one purpose have cost so far. */
+/** The cost of the requests for one purpose so far. */
 export class SpentTokens {
   /** `provider/name`. */
   model = "";

@@ -1,5 +1,5 @@
 /**
- * What a turn waits for, and answers to it that come from elsewhere. Whoever answers first wins: a prompt here
+ * Everything that a turn waits for, and answers to it that come from elsewhere. Whoever answers first wins: a prompt here
  * claims what it decides before it records it, and an answer from elsewhere is claimed and recorded in here. A
  * secret from elsewhere is taken only by what waits for it here: it stays in memory, and the record says `redacted`.
  */
@@ -39,7 +39,7 @@ export class WaitingItem implements Disposable {
     return this.#answer;
   }
 
-  /** What belongs to an answer from elsewhere that is recorded as `redacted`. */
+  /** The secret of an answer from elsewhere that is recorded as `redacted`. */
   get secret(): SecretAnswer | undefined {
     return this.#secret;
   }

@@ -1,4 +1,4 @@
-/** What belongs to a call in the JSON of the record: its result, and the decisions about it. */
+/** The parts of a call in the JSON of the record: its result, and the decisions about it. */
 import { blockToJson, findBlocks, parseBlock, textForModel } from "../tool/index.ts";
 import {
   base64Size,

@@ -3,12 +3,19 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { bearer, OWNER, type PageSession, QUESTION_PATH, ServedDesk } from "./served.fixture.ts";
+import {
+  bearer,
+  OWNER,
+  type PageSession,
+  QUESTION_PATH,
+  READ,
+  ServedDesk,
+} from "./served.fixture.ts";
 import { openSessions } from "./sessions.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const YES = { method: "POST", body: { answer: true } };
+const YES = { method: "POST", body: { answer: true, ...READ } };
 
 describe("without a token or a session", () => {
   test.each([

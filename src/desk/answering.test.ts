@@ -5,15 +5,16 @@ import { at, chatRequest, message, turnStart } from "../conversation/events.fixt
 import type { ConversationEvent, InquiryId } from "../conversation/index.ts";
 import { REST, WAITING } from "../storage/open-question.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
+import type { InquiryQuestion } from "../tool/index.ts";
 import { createDesk, type Desk, type Person } from "./index.ts";
 import { bearer, ServedDesk } from "./served.fixture.ts";
 
 const ADA: Person = { name: "Ada", rights: ["see", "answer", "approve"] };
 const BEN: Person = { name: "Ben", rights: ["see", "answer", "approve"] };
 const OLGA: Person = { name: "Olga", rights: ["see", "answer", "approve", "administer"] };
-const YES = { type: "answer", answer: true } as const;
+const YES = { answer: true };
 const YES_BODY = { answer: true };
-const CANCEL = { type: "cancel" } as const;
+const CANCEL = { isCancelled: true } as const;
 const id = "a.q.1" as InquiryId; // As in the fixture.
 
 const LATER = at(5);
@@ -21,6 +22,15 @@ const LATER = at(5);
 const FOR_ADA = WAITING.map((event) =>
   event.type === "inquiry_request" ? { ...event, for: "ada" } : event,
 );
+
+/** The same, asked otherwise. */
+function asking(question: Partial<InquiryQuestion>): readonly ConversationEvent[] {
+  return WAITING.map((event) =>
+    event.type === "inquiry_request"
+      ? { ...event, question: { ...event.question, ...question } }
+      : event,
+  );
+}
 
 function long(length: number) {
   return message("x".repeat(length));
@@ -51,6 +61,32 @@ test("a question for someone is answered and cancelled by no one else, but an ad
   expect(await desk.answer(first, YES, OLGA)).toEqual(refused);
   expect(await desk.answer(first, CANCEL, ADA)).toEqual({ type: "recorded" });
   expect(await desk.answer(second, CANCEL, OLGA)).toEqual({ type: "recorded" });
+});
+
+test("whoever may only answer does not approve what a tool does, however the tool asks", async () => {
+  counters("T-DESK-11");
+  const store = new MemoryConversationStore(new FakeClock());
+  const places = {
+    question: await place(store, asking({})),
+    exclusive: await place(store, asking({ exclusive: true })),
+    acting: await place(store, asking({ acts: true })),
+  };
+  const desk = await open(store);
+  const eve: Person = { name: "Eve", rights: ["see", "answer"] };
+  const results = async (person: Person) => {
+    const given = Object.entries(places).map(
+      async ([name, conversation]) =>
+        [name, (await desk.answer({ conversation, id }, YES, person)).type] as const,
+    );
+    return Object.fromEntries(await Promise.all(given));
+  };
+  const refused = { exclusive: "forbidden", acting: "forbidden" };
+  expect(await results(eve)).toEqual({ question: "recorded", ...refused });
+  expect(await results(ADA)).toEqual({
+    question: "answered",
+    exclusive: "recorded",
+    acting: "recorded",
+  });
 });
 
 test("an answer to what was asked before is not used for a later question with the same id", async () => {

@@ -5,7 +5,7 @@ import { counters } from "../../test/security/threats.ts";
 import { DESK_OPENAPI, renderDeskOpenApi } from "../../test/support/desk-openapi.ts";
 import { API_PATH, OPERATIONS } from "./api.ts";
 import { renderOpenApi } from "./openapi.ts";
-import { bearer, PENDING, QUESTION_PATH, ServedDesk } from "./served.fixture.ts";
+import { bearer, PENDING, QUESTION_PATH, READ, ServedDesk } from "./served.fixture.ts";
 
 async function start(rights?: Parameters<ServedDesk["addPerson"]>[1]) {
   const served = await ServedDesk.start();
@@ -60,18 +60,16 @@ describe("an answer", () => {
 
   test("is recorded with its note", async () => {
     const { served, post } = await start();
-    const body = { answer: true, note: "It is old.", remember: true };
+    const body = { answer: true, note: "It is old.", remember: true, ...READ };
     expect(await post(path, body)).toEqual([200, { type: "recorded" }]);
-    expect(served.desk.calls).toEqual([
-      { type: "answer", answer: true, note: "It is old.", isRemembered: true },
-    ]);
+    expect(served.desk.calls).toEqual([{ answer: true, note: "It is old.", isRemembered: true }]);
   });
 
   test("gets 409 after another, and who was faster", async () => {
     const { served, post } = await start();
     const by = { kind: "user", channel: "terminal", name: "bob" };
     served.desk.answeredBy = by;
-    expect(await post(path, { answer: true })).toEqual([
+    expect(await post(path, { answer: true, ...READ })).toEqual([
       409,
       { ...refusal("already_answered", "bob answered first."), answered_by: by },
     ]);
@@ -79,15 +77,30 @@ describe("an answer", () => {
 
   test("gets 422 if it does not fit, and why", async () => {
     const { post } = await start();
-    expect(await post(path, { answer: "maybe" })).toEqual([
+    expect(await post(path, { answer: "maybe", ...READ })).toEqual([
       422,
       refusal("does_not_fit", "Expected yes or no."),
     ]);
   });
 
+  test("gets 428 without the digest of what was read, and 409 with another one", async () => {
+    counters("T-DESK-9");
+    const { served, post } = await start();
+    expect(await post(path, { answer: true })).toEqual([428, refusal("digest_required")]);
+    expect(await post(path, { answer: true, digest: "another" })).toEqual([
+      409,
+      { ...refusal("changed"), changed: ["arguments"] },
+    ]);
+    expect(served.desk.calls).toEqual([]);
+    expect((await post(path, { answer: true, ...READ }))[0]).toBe(200);
+  });
+
   test("gets 403 from someone who may not answer", async () => {
     const { post } = await start(["see"]);
-    expect(await post(path, { answer: true })).toEqual([403, refusal("forbidden", "You may not.")]);
+    expect(await post(path, { answer: true, ...READ })).toEqual([
+      403,
+      refusal("forbidden", "You may not."),
+    ]);
   });
 
   test.each(["/conversations/jp-c1/inquiries/x/answer", "/conversations/x/inquiries/x/answer"])(
@@ -102,7 +115,7 @@ describe("an answer", () => {
     const { served, post } = await start();
     expect(await post(`${QUESTION_PATH}/cancel`)).toEqual([200, { type: "recorded" }]);
     expect((await post(`${QUESTION_PATH}/cancel`, {}))[0]).toBe(409);
-    expect(served.desk.calls).toEqual([{ type: "cancel" }]);
+    expect(served.desk.calls).toEqual([{ isCancelled: true }]);
   });
 });
 
@@ -252,7 +265,7 @@ test("the OpenAPI document has every operation, and is what the server sends", a
           "application/json": { schema: { required: ["answer"], additionalProperties: false } },
         },
       },
-      responses: { 200: {}, 401: {}, 403: {}, 404: {}, 409: {}, 422: {} },
+      responses: { 200: {}, 401: {}, 403: {}, 404: {}, 409: {}, 422: {}, 428: {} },
     },
   );
 });

@@ -1,19 +1,14 @@
 /** The operations of the API. `server.ts` makes them routes, and finds out who is calling. */
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import * as v from "valibot";
-import { findConversationId, type InquiryId } from "../conversation/index.ts";
-import { type JsonObject } from "../util/index.ts";
+import { findConversationId, type InquiryId, type Reply } from "../conversation/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { ACCOUNT_OPERATIONS } from "./account-api.ts";
 import { ApiError, badRequest, type JsonReply, notFound, tooLarge } from "./http.ts";
 import { MAX_BODY_BYTES, type Operation, operation } from "./operation.ts";
-import type {
-  ConversationRef,
-  DeskAnswerResult,
-  InquiryQuery,
-  InquiryRef,
-  PendingJson,
-} from "./port.ts";
+import type { ConversationRef, DeskAnswerResult, InquiryRef } from "./port.ts";
 import * as schemas from "./schemas.ts";
+import type { DeciderJson, DecisionJson, InquiryQuery } from "./wire.ts";
 
 /** Below it are all operations. */
 export const API_PATH = "/api/v1";
@@ -36,10 +31,24 @@ const noteText = v.pipe(
   v.description("A remark that is recorded with the answer."),
 );
 
-const askedAt = v.pipe(
-  v.exactOptional(v.string()),
-  v.description("`asked_at` of the one that is meant, if a later one may have the same id."),
-);
+/** Which reading of a decision is meant. */
+const reading = {
+  asked_at: v.pipe(
+    v.exactOptional(v.string()),
+    v.description("`asked_at` of the one that is meant, if a later one may have the same id."),
+  ),
+  digest: v.pipe(
+    v.exactOptional(v.string()),
+    v.description("`digest` of what was read. An answer needs it if there is one."),
+  ),
+};
+
+const ANSWER_RESPONSES = {
+  200: { description: "It is on record.", schema: schemas.recorded },
+  404: schemas.NOT_FOUND,
+  409: schemas.CONFLICT,
+  422: schemas.DOES_NOT_FIT,
+};
 
 export const OPERATIONS: readonly Operation[] = [
   operation({
@@ -53,7 +62,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...ACCOUNT_OPERATIONS,
   operation({
     id: "listInquiries",
-    summary: "List what waits, oldest first, or all questions on record, newest first",
+    summary: "List what waits, oldest first, or all decisions on record, newest first",
     route: "GET /inquiries",
     needs: "see",
     query: {
@@ -63,6 +72,7 @@ export const OPERATIONS: readonly Operation[] = [
       ),
       workspace,
       conversation: v.exactOptional(v.string()),
+      kind: v.exactOptional(schemas.kind),
       outcome: v.exactOptional(v.string()),
       by: v.pipe(v.exactOptional(v.string()), v.description("The `kind` of who decided.")),
       text,
@@ -80,7 +90,7 @@ export const OPERATIONS: readonly Operation[] = [
   }),
   operation({
     id: "readInquiry",
-    summary: "Read a question, a permission or a delivery",
+    summary: "Read a question, a permission, a delivery, or a call in doubt",
     route: "GET /conversations/{conversation}/inquiries/{inquiry}",
     needs: "see",
     query: { workspace },
@@ -89,19 +99,19 @@ export const OPERATIONS: readonly Operation[] = [
       404: schemas.NOT_FOUND,
     },
     handle: async ({ desk, params, query }) => ({
-      body: found(await desk.findInquiry(inquiryRef(params, query))),
+      body: found(await desk.findInquiry(inquiryRef(params, query, {}))),
     }),
   }),
   operation({
     id: "answerInquiry",
-    summary: "Answer a question, or decide about a permission or a delivery",
+    summary: "Answer a question, or decide about a permission, a delivery, or a call in doubt",
     route: "POST /conversations/{conversation}/inquiries/{inquiry}/answer",
     // The desk knows which right it takes, and for whom the question is.
     needs: "person",
     query: { workspace },
     body: {
       answer: v.pipe(
-        v.custom<JsonObject[string]>((value) => value !== undefined, "a value"),
+        v.custom<Json>((value) => value !== undefined, "a value"),
         v.description("What `jp inquiry answer` takes: a value of the question's type."),
       ),
       note: noteText,
@@ -113,25 +123,21 @@ export const OPERATIONS: readonly Operation[] = [
         v.exactOptional(v.string()),
         v.description("For a delivery: what the model sees instead of the result."),
       ),
-      asked_at: askedAt,
+      ...reading,
     },
     maxBytes: MAX_CONTENT_BYTES + MAX_BODY_BYTES,
-    responses: {
-      200: { description: "It is on record.", schema: schemas.recorded },
-      404: schemas.NOT_FOUND,
-      409: schemas.ANSWERED,
-      422: schemas.DOES_NOT_FIT,
-    },
+    responses: { ...ANSWER_RESPONSES, 428: schemas.DIGEST_REQUIRED },
     handle: async ({ desk, params, query, body, caller }) => {
-      const { remember, content, asked_at, ...rest } = body;
+      const { answer, note, remember, content, asked_at, digest } = body;
+      const { content: _content, ...rest } = body;
       if (Buffer.byteLength(JSON.stringify(rest)) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
-      const reply = {
-        type: "answer" as const,
-        ...rest,
+      const reply: Reply = {
+        answer,
+        ...(note !== undefined && { note }),
         ...(remember !== undefined && { isRemembered: remember }),
         ...(content !== undefined && { content }),
       };
-      const ref = { ...inquiryRef(params, query), askedAt: asked_at };
+      const ref = inquiryRef(params, query, { asked_at, digest });
       return toReply(await desk.answer(ref, reply, caller.person));
     },
   }),
@@ -141,16 +147,11 @@ export const OPERATIONS: readonly Operation[] = [
     route: "POST /conversations/{conversation}/inquiries/{inquiry}/cancel",
     needs: "person",
     query: { workspace },
-    body: { asked_at: askedAt },
-    responses: {
-      200: { description: "It is on record.", schema: schemas.recorded },
-      404: schemas.NOT_FOUND,
-      409: schemas.ANSWERED,
-      422: schemas.DOES_NOT_FIT,
-    },
+    body: reading,
+    responses: ANSWER_RESPONSES,
     handle: async ({ desk, params, query, body, caller }) => {
-      const ref = { ...inquiryRef(params, query), askedAt: body.asked_at };
-      return toReply(await desk.answer(ref, { type: "cancel" }, caller.person));
+      const ref = inquiryRef(params, query, body);
+      return toReply(await desk.answer(ref, { isCancelled: true }, caller.person));
     },
   }),
   operation({
@@ -258,9 +259,13 @@ function conversationRef(
   return { conversation, ...(root !== undefined && { workspace: root }) };
 }
 
-function inquiryRef(params: Params, query: InWorkspace): InquiryRef {
+function inquiryRef(
+  params: Params,
+  query: InWorkspace,
+  { asked_at, digest }: Pick<InquiryRef, "asked_at" | "digest">,
+): InquiryRef {
   const id = (params.inquiry ?? "") as InquiryId; // Any text may be an id; the desk knows which are.
-  return { ...conversationRef(params, query), id };
+  return { ...conversationRef(params, query), id, asked_at, digest };
 }
 
 function found<Value>(value: Value | undefined): Value {
@@ -269,12 +274,13 @@ function found<Value>(value: Value | undefined): Value {
 }
 
 function isWanted(
-  item: PendingJson,
-  { workspace: root, conversation, text: wanted }: Omit<InquiryQuery, "limit">,
+  item: DecisionJson,
+  { workspace: root, conversation, kind, text: wanted }: Omit<InquiryQuery, "limit">,
 ): boolean {
   if (root !== undefined && item.workspace !== root) return false;
   if (conversation !== undefined && item.conversation !== conversation) return false;
-  const searched = `${item.tool}\n${item.text}`.toLowerCase();
+  if (kind !== undefined && item.kind !== kind) return false;
+  const searched = `${item.tool}\n${item.question.text}`.toLowerCase();
   return wanted === undefined || searched.includes(wanted.toLowerCase());
 }
 
@@ -287,6 +293,17 @@ function toReply(result: DeskAnswerResult): JsonReply {
       const error = { code: "already_answered", message: `${describeDecider(by)} answered first.` };
       return { status: 409, body: { error, ...(by !== undefined && { answered_by: by }) } };
     }
+    case "changed": {
+      const message = "This has changed since you read it. Read it again.";
+      const { changed } = result;
+      return { status: 409, body: { error: { code: "changed", message }, changed } };
+    }
+    case "digest_required":
+      throw new ApiError(428, "digest_required", {
+        message: "Send the digest of what you have read.",
+      });
+    case "conflict":
+      throw new ApiError(409, result.code, { message: result.message });
     case "not_found":
       return found<JsonReply>(undefined);
     case "refused":
@@ -296,10 +313,9 @@ function toReply(result: DeskAnswerResult): JsonReply {
   }
 }
 
-function describeDecider(by: JsonObject | undefined): string {
-  const { name, kind } = by ?? {};
-  if (typeof name === "string") return name;
-  return typeof kind === "string" ? `The ${kind}` : "Someone";
+function describeDecider(by: DeciderJson | undefined): string {
+  if (by === undefined) return "Someone";
+  return by.name ?? `The ${by.kind}`;
 }
 
 function readEventId(header: string | string[] | undefined): number | undefined {

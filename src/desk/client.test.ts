@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { freePort } from "../../test/mcp/http-programs.ts";
 import { systemClock } from "../util/index.ts";
-import { DeskClient, DeskError } from "./client.ts";
+import { type Connection, DeskClient, DeskError, type DeskEvent } from "./client.ts";
+import { EventParser } from "./event-parser.ts";
 import { PENDING, ServedDesk } from "./served.fixture.ts";
 
 /** Connects again at once. */
@@ -9,6 +10,10 @@ const clock = { ...systemClock, sleep: async () => undefined };
 
 async function badGateway(): Promise<Response> {
   return new Response("<html>", { status: 502 });
+}
+
+function noNetwork(): Promise<Response> {
+  return Promise.reject(new TypeError("no network"));
 }
 
 async function start() {
@@ -22,12 +27,10 @@ describe("a client", () => {
     const { served, client } = await start();
     const [pending = PENDING] = await client.pending();
     expect(await client.inquiry(pending)).toEqual(PENDING);
-    await client.answer(pending, true, { note: "Go.", remember: false });
-    expect(served.desk.calls).toEqual([
-      { type: "answer", answer: true, note: "Go.", isRemembered: false },
-    ]);
+    await client.answer(pending, true, { note: "Go.", isRemembered: false });
+    expect(served.desk.calls).toEqual([{ answer: true, note: "Go.", isRemembered: false }]);
     expect(await client.pending()).toEqual([]);
-    expect((await client.inquiry(pending))["outcome"]).toBe("answered");
+    expect((await client.inquiry(pending)).outcome).toBe("answered");
   });
 
   test("cancels, and continues the turn", async () => {
@@ -35,7 +38,7 @@ describe("a client", () => {
     await expect(client.resume(PENDING)).rejects.toMatchObject({ code: "not_resumed" });
     await client.cancel(PENDING);
     await client.resume(PENDING);
-    expect(served.desk.calls).toEqual([{ type: "cancel" }]);
+    expect(served.desk.calls).toEqual([{ isCancelled: true }]);
   });
 
   test("reads the record", async () => {
@@ -70,6 +73,20 @@ describe("a client", () => {
     await expect(client.events().next()).rejects.toMatchObject(refused);
   });
 
+  test("is told that something else is asked than it has read", async () => {
+    const { client } = await start();
+    await expect(client.answer({ ...PENDING, digest: "another" }, true)).rejects.toMatchObject({
+      status: 409,
+      code: "changed",
+      changed: ["arguments"],
+    });
+  });
+
+  test("is told that nothing answers", async () => {
+    const client = new DeskClient({ url: "http://desk.test", token: "x", fetch: noNetwork });
+    await expect(client.pending()).rejects.toMatchObject({ status: 0, code: "unreachable" });
+  });
+
   test("notices that something else answers", async () => {
     const { token } = await start();
     const client = new DeskClient({ url: "http://127.0.0.1:1", token, fetch: badGateway });
@@ -77,6 +94,52 @@ describe("a client", () => {
       status: 502,
       code: "unexpected_response",
     });
+  });
+});
+
+describe("the stream of events", () => {
+  const text =
+    ': hello\n\nid: 7\nevent: pending\ndata: {"a":\ndata: 1}\n\nretry: 2000\n\nevent: reset\r\ndata: {}\r\n\r\nevent: bad\ndata: no\n\n';
+  const expected = [
+    { id: "7", type: "pending", data: { a: 1 } },
+    { id: "7", type: "reset", data: {} },
+  ];
+
+  test.each([1, 2, 3, 7, 1000])("is parsed in pieces of %i characters", (size) => {
+    const parser = new EventParser();
+    const pieces = text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+    expect(pieces.flatMap((piece) => parser.push(piece))).toEqual(expected);
+  });
+
+  test("is opened again where it broke, until the desk refuses", async () => {
+    const lastIds: (string | null)[] = [];
+    const refusal = '{"error":{"code":"unauthorized","message":"Log in."}}';
+    const replies = [
+      () => new Response('id: 1\nevent: pending\ndata: {"n":1}\n\nid: 2\nevent'),
+      () => Promise.reject(new TypeError("no network")),
+      () => new Response('id: 3\nevent: pending\ndata: {"n":3}\n\n'),
+      () => new Response(refusal, { status: 401 }),
+    ];
+    const waits: number[] = [];
+    const client = new DeskClient({
+      url: "http://desk.test",
+      fetch: async (_path, init) => {
+        lastIds.push(new Headers(init.headers).get("last-event-id"));
+        return (replies.shift() ?? (() => Response.error()))();
+      },
+      clock: { ...systemClock, sleep: async (milliseconds) => void waits.push(milliseconds) },
+    });
+    const events: DeskEvent[] = [];
+    const connections: Connection[] = [];
+    const onConnection = (connection: Connection) => connections.push(connection);
+    const listen = async () => {
+      for await (const event of client.events(undefined, onConnection)) events.push(event);
+    };
+    await expect(listen()).rejects.toMatchObject({ status: 401 });
+    expect(events.map(({ data }) => data)).toEqual([{ n: 1 }, { n: 3 }]);
+    expect(lastIds).toEqual([null, "1", "1", "3"]);
+    expect(connections).toEqual(["connecting", "live", "lost", "lost", "live", "lost"]);
+    expect(waits).toEqual([500, 1000, 500]);
   });
 });
 

@@ -1,4 +1,8 @@
-/** A client of the desk's API, for programs of any kind: it needs nothing but `fetch`. */
+/**
+ * The client of the desk's API, for programs of any kind and for the page itself: it needs nothing but `fetch`. Programs
+ * have a token; the page passes a `fetch` that has its session.
+ */
+import type { Reply } from "../conversation/index.ts";
 import {
   type Clock,
   isJsonObject,
@@ -9,83 +13,75 @@ import {
 } from "../util/index.ts";
 import { EventParser } from "./event-parser.ts";
 import type {
+  ConversationAddress,
   ConversationJson,
   ConversationPart,
+  ConversationQuery,
+  DeciderJson,
+  DecisionJson,
   DeskEvent,
+  DeskUser,
+  InquiryAddress,
   InquiryQuery,
   Page,
-  PendingJson,
-  Right,
-} from "./port.ts";
+} from "./wire.ts";
 
 export type {
+  AnsweredJson,
+  ChangedConversation,
+  ConversationAddress,
   ConversationJson,
   ConversationPart,
+  ConversationQuery,
+  DeciderJson,
+  DecisionJson,
+  DeskChange,
   DeskEvent,
+  DeskUser,
+  InquiryAddress,
   InquiryQuery,
+  OutcomeJson,
   Page,
-  PendingJson,
+  QuestionJson,
   Right,
-};
+} from "./wire.ts";
 
 /** Where the desk is, and who is calling. */
 export interface DeskClientOptions {
   /** What `jp serve` prints as the address, such as `http://127.0.0.1:4711`. */
   readonly url: string;
-  /** What `jp serve people add NAME` prints. */
-  readonly token: string;
+  /** What `jp serve people add NAME` prints. Without one, `fetch` has to identify the caller. */
+  readonly token?: string;
   /** Instead of the global one, for a proxy or a test. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Waits before `events` connects again. */
   readonly clock?: Clock;
 }
 
-/** A conversation, as in what the desk returns. `workspace` matters only if the desk serves several. */
-export interface ConversationAddress {
-  readonly conversation: string;
-  readonly workspace?: string;
-}
+/** What goes with an answer. Arguments can be edited only where the turn runs. */
+export type AnswerExtras = Omit<Reply, "answer" | "arguments">;
 
-/** Something that waits, or did. A `PendingJson` is one. */
-export interface InquiryAddress extends ConversationAddress {
-  readonly id: string;
-  /** If given, only the one that was asked then is answered: a later one may have the same id. */
-  readonly asked_at?: string;
-}
-
-/** What goes with an answer. */
-export interface AnswerExtras {
-  /** A remark that is recorded with the answer. */
-  readonly note?: string;
-  /** Whether the answer counts for the rest of the turn. */
-  readonly remember?: boolean;
-  /** For a delivery: what the model sees instead of the result. */
-  readonly content?: string;
-}
-
-/** Who a token belongs to. */
-export interface DeskUser {
-  readonly name: string;
-  readonly rights: readonly Right[];
-  /** Whether the desk continues turns when their questions are answered. */
-  readonly runs: boolean;
-}
+/** Whether `events` hears of changes. */
+export type Connection = "connecting" | "live" | "lost";
 
 /**
- * The desk refused. `code` is its own code, such as `unauthorized`, `forbidden`, `not_found`, `already_answered` or
- * `does_not_fit`; `unexpected_response` if something else answered.
+ * The desk refused. `code` is its own code, such as `unauthorized`, `forbidden`, `not_found`, `already_answered`,
+ * `changed` or `does_not_fit`; `unreachable` if nothing answered, and `unexpected_response` if something else did.
  */
 export class DeskError extends JpError {
-  /** The status of the response. */
+  /** Of the response. 0 if there was none. */
   readonly status: number;
   /** For `already_answered`: who was faster, as in the record. */
-  readonly answeredBy: JsonObject | undefined;
+  readonly answeredBy: DeciderJson | undefined;
+  /** For `changed`: codes of what has changed since it was read, if that is known. */
+  readonly changed: readonly string[];
 
-  constructor(status: number, { code, message, answeredBy }: Refusal) {
-    super(code, message);
+  constructor(status: number, { code, message, cause, answeredBy, changed = [] }: Refusal) {
+    super(code, message, { cause });
     this.name = "DeskError";
     this.status = status;
     this.answeredBy = answeredBy;
+    this.changed = changed;
   }
 }
 
@@ -96,13 +92,19 @@ interface Sent extends Omit<RequestInit, "headers"> {
 interface Refusal {
   readonly code: string;
   readonly message: string;
-  readonly answeredBy?: JsonObject | undefined;
+  readonly cause?: unknown;
+  readonly answeredBy?: DeciderJson | undefined;
+  readonly changed?: readonly string[];
 }
+
+type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** After an interruption before the first event: no one knows what happened in between. */
 const RESET: DeskEvent = { id: 0, type: "reset", data: {} };
-const MIN_RETRY_MS = 1000;
-const MAX_RETRY_MS = 30_000;
+const MIN_RETRY_MS = 500;
+const MAX_RETRY_MS = 15_000;
+/** The desk sends comments in between. A stream that is silent for longer is dead. */
+const MAX_SILENCE_MS = 60_000;
 
 /** Lists what waits, answers it, and listens to what changes. All methods throw a `DeskError`. */
 export class DeskClient {
@@ -110,89 +112,109 @@ export class DeskClient {
   readonly #options: DeskClientOptions;
 
   constructor(options: DeskClientOptions) {
-    this.#base = `${new URL(options.url).origin}/api/v1`;
+    this.#base = new URL("api/v1", options.url).href;
     this.#options = options;
   }
 
-  /** Who the token belongs to. */
+  /** Who is calling. */
   async me(): Promise<DeskUser> {
     return this.#get<DeskUser>("/me");
   }
 
+  /** Starts a session, for a page in a browser: takes the code of a login link, or a person's token. */
+  async login(login: string): Promise<Pick<DeskUser, "csrf">> {
+    const response = await this.#post("/login", { login });
+    return (await response.json()) as Pick<DeskUser, "csrf">; // As for `#get`.
+  }
+
+  /** Ends the session. */
+  async logout(): Promise<void> {
+    await this.#post("/logout", {});
+  }
+
   /** Everything that waits, oldest first. */
-  async pending(): Promise<readonly PendingJson[]> {
-    const { items } = await this.#get<Page<PendingJson>>("/inquiries", { state: "pending" });
+  async pending(): Promise<readonly DecisionJson[]> {
+    const { items } = await this.#get<Page<DecisionJson>>("/inquiries", { state: "pending" });
     return items;
   }
 
-  /** Questions on record, newest first. Pass `next` as `cursor` to get the next page. */
-  async inquiries(query: InquiryQuery = {}): Promise<Page<JsonObject>> {
-    return this.#get<Page<JsonObject>>("/inquiries", { ...query });
+  /** Decisions on record, newest first. Pass `next` as `cursor` to get the next page. */
+  async inquiries(query: InquiryQuery = {}): Promise<Page<DecisionJson>> {
+    return this.#get<Page<DecisionJson>>("/inquiries", { ...query });
   }
 
-  /** One that waits, or the same as on record, with `outcome`, once it is answered. */
-  async inquiry(address: InquiryAddress): Promise<JsonObject> {
-    return this.#get<JsonObject>(inquiryPath(address), inWorkspace(address));
+  /** One that waits, or the same as on record, with `outcome`, once it is decided. */
+  async inquiry(address: InquiryAddress): Promise<DecisionJson> {
+    return this.#get<DecisionJson>(inquiryPath(address), workspaceOf(address));
   }
 
-  /** The first valid answer counts: later ones get `already_answered`. */
+  /**
+   * Answers what `pending` or `inquiry` has returned. The first valid answer counts: later ones get `already_answered`. If
+   * something else is asked by now, the answer gets `changed`.
+   */
   async answer(address: InquiryAddress, answer: Json, extras: AnswerExtras = {}): Promise<void> {
-    await this.#post(`${inquiryPath(address)}/answer`, address, {
-      answer,
-      ...extras,
-      ...askedAtOf(address),
-    });
+    const { isRemembered: remember, note, content } = extras;
+    const body = { answer, note, remember, content, ...readingOf(address) };
+    await this.#post(`${inquiryPath(address)}/answer`, body, workspaceOf(address));
   }
 
   /** Cancels the question, and with it the call that asks. */
   async cancel(address: InquiryAddress): Promise<void> {
-    await this.#post(`${inquiryPath(address)}/cancel`, address, askedAtOf(address));
+    const path = `${inquiryPath(address)}/cancel`;
+    await this.#post(path, readingOf(address), workspaceOf(address));
   }
 
-  /** Conversations, newest first. `text` is searched for in titles and in what was said. */
-  async conversations(
-    query: { readonly text?: string; readonly cursor?: string; readonly limit?: number } = {},
-  ): Promise<Page<ConversationJson>> {
-    return this.#get<Page<ConversationJson>>("/conversations", query);
+  /** Conversations, newest first. */
+  async conversations(query: ConversationQuery = {}): Promise<Page<ConversationJson>> {
+    return this.#get<Page<ConversationJson>>("/conversations", { ...query });
   }
 
   /** The events of a conversation, from the index `first` on. */
   async conversation(address: ConversationAddress, first = 0): Promise<ConversationPart> {
-    return this.#get<ConversationPart>(conversationPath(address), {
-      ...inWorkspace(address),
-      first,
-    });
+    const query = { ...workspaceOf(address), first };
+    return this.#get<ConversationPart>(conversationPath(address), query);
   }
 
   /** Continues a turn whose questions are answered. Throws `not_resumed` if it does not. */
   async resume(address: ConversationAddress): Promise<void> {
-    await this.#post(`${conversationPath(address)}/resume`, address, {});
+    await this.#post(`${conversationPath(address)}/resume`, {}, workspaceOf(address));
   }
 
   /**
    * What changes from now on, until the signal aborts. Connects again after an interruption, and goes on after the
    * last event. Where events may be missing, a `reset` says to read everything again. Throws if the desk refuses.
    */
-  async *events(signal: AbortSignal = new AbortController().signal): AsyncGenerator<DeskEvent> {
+  async *events(
+    signal: AbortSignal = new AbortController().signal,
+    onConnection: (connection: Connection) => void = () => undefined,
+  ): AsyncGenerator<DeskEvent> {
     const { clock = systemClock } = this.#options;
     let last: number | undefined;
     let delay = 0;
     let isConnected = false;
+    onConnection("connecting");
     while (!signal.aborted) {
+      const silence = new Silence(signal);
       try {
-        await clock.sleep(delay, signal);
-        const response = await this.#connect(last, signal);
+        if (delay > 0) await clock.sleep(delay, signal);
+        silence.restart();
+        const response = await this.#connect(last, silence.signal);
+        onConnection("live");
         if (isConnected && last === undefined) yield RESET;
         isConnected = true;
-        for await (const event of readEvents(response)) {
+        for await (const event of readEvents(response, silence)) {
           last = event.id;
           delay = 0;
           yield event;
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof DeskError && error.status < 500) throw error;
+        if (error instanceof DeskError && error.status >= 400 && error.status < 500) throw error;
+      } finally {
+        silence.stop();
       }
+      if (signal.aborted) return;
+      onConnection("lost");
       delay = Math.min(Math.max(delay * 2, MIN_RETRY_MS), MAX_RETRY_MS);
     }
   }
@@ -202,20 +224,13 @@ export class DeskClient {
     return this.#send("/events", { headers: { accept: "text/event-stream", ...headers }, signal });
   }
 
-  async #get<Result>(
-    path: string,
-    query: Readonly<Record<string, string | number>> = {},
-  ): Promise<Result> {
-    const words = new URLSearchParams(
-      Object.entries(query).map(([key, value]) => [key, String(value)]),
-    );
-    const response = await this.#send(words.size === 0 ? path : `${path}?${words}`, {});
-    return (await response.json()) as Result; // What the API returns; its types are in `port.ts`.
+  async #get<Result>(path: string, query: Query = {}): Promise<Result> {
+    const response = await this.#send(withQuery(path, query), {});
+    return (await response.json()) as Result; // What the API returns; its types are in `wire.ts`.
   }
 
-  async #post(path: string, address: ConversationAddress, body: JsonObject): Promise<void> {
-    const words = new URLSearchParams(inWorkspace(address));
-    await this.#send(words.size === 0 ? path : `${path}?${words}`, {
+  #post(path: string, body: object, query: Query = {}): Promise<Response> {
+    return this.#send(withQuery(path, query), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -224,15 +239,32 @@ export class DeskClient {
 
   async #send(path: string, init: Sent): Promise<Response> {
     const { fetch: send = fetch, token } = this.#options;
-    const headers = { ...init.headers, authorization: `Bearer ${token}` };
-    const response = await send(`${this.#base}${path}`, { ...init, headers });
+    const headers = {
+      ...init.headers,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
+    const response = await send(`${this.#base}${path}`, { ...init, headers }).catch(
+      (cause: unknown) => {
+        init.signal?.throwIfAborted();
+        const message = "The server cannot be reached.";
+        throw new DeskError(0, { code: "unreachable", message, cause });
+      },
+    );
     if (response.ok) return response;
     throw new DeskError(response.status, await readRefusal(response));
   }
 }
 
-function askedAtOf({ asked_at }: InquiryAddress): JsonObject {
-  return asked_at === undefined ? {} : { asked_at };
+/** Which reading of it is meant. */
+function readingOf({ asked_at, digest }: InquiryAddress) {
+  return { asked_at, digest };
+}
+
+function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }
 
 function conversationPath({ conversation }: ConversationAddress): string {
@@ -243,29 +275,65 @@ function inquiryPath(address: InquiryAddress): string {
   return `${conversationPath(address)}/inquiries/${encodeURIComponent(address.id)}`;
 }
 
-function inWorkspace({ workspace }: ConversationAddress): Record<string, string> {
-  return workspace === undefined ? {} : { workspace };
+function workspaceOf({ workspace }: ConversationAddress) {
+  return { workspace };
 }
 
 async function readRefusal(response: Response): Promise<Refusal> {
   const body: unknown = await response.json().catch(() => undefined);
-  const { error, answered_by: by } = isJsonObject(body) ? body : {};
+  const { error, answered_by: by, changed } = isJsonObject(body) ? body : {};
   const { code, message } = isJsonObject(error) ? error : {};
   if (typeof code === "string" && typeof message === "string") {
-    return { code, message, answeredBy: isJsonObject(by) ? by : undefined };
+    return {
+      code,
+      message,
+      answeredBy: isDecider(by) ? by : undefined,
+      changed: Array.isArray(changed) ? changed.map(String) : [],
+    };
   }
   const status = `${response.status} ${response.statusText}`.trim();
   return { code: "unexpected_response", message: `This is not a desk: it answered ${status}.` };
 }
 
+function isDecider(json: Json | undefined): json is JsonObject & DeciderJson {
+  return isJsonObject(json) && typeof json["kind"] === "string";
+}
+
+/** Aborts a stream on which nothing arrives. */
+class Silence {
+  readonly #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly signal: AbortSignal;
+
+  constructor(signal: AbortSignal) {
+    this.signal = AbortSignal.any([signal, this.#controller.signal]);
+  }
+
+  restart(): void {
+    this.stop();
+    this.#timer = setTimeout(() => this.#controller.abort(), MAX_SILENCE_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
 /** An event that was not received completely is left out. */
-async function* readEvents(response: Response): AsyncGenerator<DeskEvent> {
-  if (response.body === null) return;
+async function* readEvents(response: Response, silence: Silence): AsyncGenerator<DeskEvent> {
   const decoder = new TextDecoder();
   const parser = new EventParser();
-  for await (const chunk of response.body) {
-    for (const { id, type, data } of parser.push(decoder.decode(chunk, { stream: true }))) {
-      yield { id: Number(id), type: type as DeskEvent["type"], data }; // The desk sends no others.
+  const reader = response.body?.getReader();
+  try {
+    for (;;) {
+      const { value, done } = (await reader?.read()) ?? { done: true };
+      if (done) return;
+      silence.restart();
+      for (const { id, type, data } of parser.push(decoder.decode(value, { stream: true }))) {
+        yield { id: Number(id), type, data } as unknown as DeskEvent; // The desk sends no others.
+      }
     }
+  } finally {
+    await reader?.cancel().catch(() => undefined); // It may have broken.
   }
 }

@@ -1,7 +1,12 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { EVERY_STORE } from "../../test/storage/every-store.ts";
 import { at, chatRequest, message, turnStart } from "../conversation/events.fixture.ts";
-import type { ConversationEvent, ConversationId, InquiryId } from "../conversation/index.ts";
+import {
+  type ConversationEvent,
+  type ConversationId,
+  type InquiryId,
+  parseConversationId,
+} from "../conversation/index.ts";
 import { answerInquiry, resumeTurn, runTurn } from "../runtime/index.ts";
 import type { ConversationStore } from "../storage/index.ts";
 import { temporaryWorkspace } from "../storage/temporary-workspace.fixture.ts";
@@ -18,6 +23,7 @@ import {
 import { booleanQuestion, defineTool } from "../tool/index.ts";
 import { yieldToEventLoop } from "../util/index.ts";
 import { EventLog } from "./event-log.ts";
+import { PENDING } from "./served.fixture.ts";
 import {
   type ConversationJson,
   type ConversationRef,
@@ -25,14 +31,15 @@ import {
   type Desk,
   type DeskEvent,
   type DeskOptions,
+  type InquiryRef,
   type Page,
-  type PendingJson,
+  type DecisionJson,
   type Person,
 } from "./index.ts";
 
 const ADA: Person = { name: "Ada", rights: ["see", "answer", "approve"] };
 const BEN: Person = { name: "Ben", rights: ["see", "answer"] };
-const YES = { type: "answer", answer: true } as const;
+const YES = { answer: true };
 const QUESTION = "a.q.1" as InquiryId; // As in the fixture.
 const UNKNOWN = "jp-c1" as ConversationId;
 const BY_ADA = { kind: "user", channel: "desk", name: "Ada" };
@@ -52,6 +59,11 @@ async function place(store: ConversationStore, ...events: readonly ConversationE
   await using writer = await store.create({});
   await writer.append(...events);
   return writer.id;
+}
+
+/** As a client does it that answers what it has read. */
+function refTo({ conversation, id, digest }: DecisionJson): InquiryRef {
+  return { conversation: parseConversationId(conversation), id: id as InquiryId, digest };
 }
 
 /** Events of a desk, which a test can wait for. */
@@ -102,7 +114,7 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     await using writer = await other.create({ title: "Deploy" });
     await writer.append(...WAITING);
     const asked = await events.until(
-      ({ type, data }) => type === "pending" && data["is_live"] === true,
+      ({ type, data }) => type === "pending" && data.is_live === true,
     );
     await writer.release();
     const by = { answer: true, channel: "cli", userName: "Ben", clock };
@@ -115,12 +127,13 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
         id: "a.q.1",
         kind: "question",
         tool: "a_tool",
-        text: "Go on?",
-        answer_type: { type: "boolean" },
-        asked_at: at(0),
+        tool_call_id: "a",
         label: "a_tool",
         source: { source: "tool", name: "a_tool" },
-        tool_call_id: "a",
+        arguments: {},
+        question: { text: "Go on?", answer_type: { type: "boolean" } },
+        acts: false,
+        asked_at: at(0),
         is_live: false,
       },
     ]);
@@ -142,11 +155,11 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     const ref = { conversation, id: QUESTION };
     const results = await Promise.all([
       desk.answer(ref, YES, ADA),
-      second.answer(ref, { type: "answer", answer: false }, BEN),
+      second.answer(ref, { answer: false }, BEN),
     ]);
     const late = await desk.answer(ref, YES, ADA);
     const recorded = await second.findInquiry(ref);
-    const winner = recorded?.["answered_by"];
+    const winner = recorded?.answered_by;
     expect(results.map(({ type }) => type).toSorted()).toEqual(["answered", "recorded"]);
     expect([BY_ADA, { ...BY_ADA, name: "Ben" }]).toContainEqual(winner);
     expect(results).toContainEqual({ type: "answered", by: winner });
@@ -164,9 +177,9 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     const held = holdPrompt<PromptRequest, ScriptedAnswer>();
     const prompter = new ScriptedPrompter({ answers: [held.reply] });
     const running = runTurn({ conversation, model, tools: [confirm], prompter, clock }, "Go.");
-    const { data } = await events.untilType("pending");
-    const ref = { conversation: conversation.id, id: data["id"] as InquiryId };
-    const result = await desk.answer(ref, YES, ADA);
+    await events.untilType("pending");
+    const [waiting = PENDING] = await desk.listPending();
+    const result = await desk.answer(refTo(waiting), YES, ADA);
     expect([result.type, (await running).text, resumed]).toEqual(["recorded", "It is done.", []]);
   });
 
@@ -189,14 +202,13 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
       },
     });
     const events = new Events(desk);
-    const [first, second] = (await desk.listPending()).map(({ id }) => id as InquiryId);
-    await desk.answer({ conversation, id: first ?? QUESTION }, YES, ADA);
+    const [first = PENDING, second = PENDING] = await desk.listPending();
+    await desk.answer(refTo(first), YES, ADA);
     const early = await desk.resume({ conversation }, ADA);
-    await desk.answer({ conversation, id: second ?? QUESTION }, YES, BEN);
+    await desk.answer(refTo(second), YES, BEN);
     expect(await ended.promise).toBe("It is done.");
     await events.until(
-      ({ type, data }) =>
-        type === "conversation" && !("state" in data) && data["id"] === conversation,
+      ({ type, data }) => type === "conversation" && !("state" in data) && data.id === conversation,
     );
     expect(early).toEqual({ type: "refused", message: "The turn still waits for answers." });
     expect(resumed).toEqual([{ conversation, workspace: "/w" }]);
@@ -237,7 +249,7 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     do {
       const page = await desk.listInquiries({ limit: 4, ...(cursor !== undefined && { cursor }) });
       pages += 1;
-      listed.push(...page.items.map((item) => [item["conversation"], item["turn"]]));
+      listed.push(...page.items.map((item) => [item.conversation, item.turn]));
       cursor = page.next;
     } while (cursor !== undefined);
     expect([pages, listed]).toEqual([
@@ -305,7 +317,10 @@ describe("an answer", () => {
     const waiting = await desk.findInquiry(ref);
     const result = await desk.answer(ref, { ...YES, content: "a text" }, ADA);
     const { stream } = await store.load(conversation);
-    expect(waiting).toMatchObject({ kind: "delivery", content: "secret text", is_error: false });
+    expect(waiting).toMatchObject({
+      kind: "delivery",
+      result: { content: "secret text", is_error: false },
+    });
     expect(result).toEqual({ type: "recorded" });
     expect(stream.entries.at(-1)?.event).toMatchObject({
       decision: "edited",
@@ -319,7 +334,7 @@ describe("an answer", () => {
     const desk = await open(store);
     const refs = ids.map((conversation) => ({ conversation, id: QUESTION }));
     const results = await Promise.all(
-      refs.map((ref) => desk.answer(ref, { type: "answer", answer: "perhaps" }, ADA)),
+      refs.map((ref) => desk.answer(ref, { answer: "perhaps" }, ADA)),
     );
     expect(results).toEqual([
       { type: "refused", message: expect.stringContaining("") as string },
@@ -349,7 +364,7 @@ describe("an answer", () => {
     const store = new MemoryConversationStore(new FakeClock());
     const ref = { conversation: await place(store, ...WAITING), id: QUESTION };
     const desk = await open(store);
-    expect(await desk.answer(ref, { type: "cancel" }, ADA)).toEqual({ type: "recorded" });
+    expect(await desk.answer(ref, { isCancelled: true }, ADA)).toEqual({ type: "recorded" });
     expect(await desk.findInquiry(ref)).toMatchObject({ outcome: "cancelled" });
     expect(await desk.answer(ref, YES, ADA)).toEqual({ type: "answered" });
   });
@@ -422,7 +437,7 @@ describe("events", () => {
     const conversation = await place(store, ...WAITING);
     while (clock.sleepers === 0) await yieldToEventLoop();
     clock.advance(30_000);
-    expect((await events.untilType("pending")).data["conversation"]).toBe(conversation);
+    expect((await events.untilType("pending")).data).toMatchObject({ conversation });
   });
 });
 
@@ -468,7 +483,9 @@ test("events that are too long together are forgotten, but for the last", () => 
   const log = new EventLog(new FakeClock());
   const ids: number[] = [];
   log.subscribe(({ id }) => ids.push(id));
-  for (let count = 0; count < 3; count += 1) log.emit("pending", { text: "x".repeat(3 << 20) });
+  for (let count = 0; count < 3; count += 1) {
+    log.emit({ type: "pending", data: { ...PENDING, label: "x".repeat(3 << 20) } });
+  }
   const after = (id = 0) => {
     const got: unknown[] = [];
     log.subscribe((event) => got.push(event.type === "reset" ? "reset" : event.id), id);
@@ -573,13 +590,13 @@ function quiet(store: ConversationStore, reads: ConversationId[] = []): Conversa
 }
 
 function counts(count: number): (event: DeskEvent) => boolean {
-  return ({ data }) => data["count"] === count;
+  return ({ data }) => "count" in data && data.count === count;
 }
 
 function idsOf({ items }: Page<ConversationJson>): readonly string[] {
   return items.map(({ id }) => id);
 }
 
-function rootsOf(items: readonly (ConversationJson | PendingJson)[]): readonly string[] {
+function rootsOf(items: readonly (ConversationJson | DecisionJson)[]): readonly string[] {
   return items.map(({ workspace }) => workspace);
 }

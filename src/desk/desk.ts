@@ -3,50 +3,45 @@ import {
   type AnswerEvent,
   type ConversationId,
   deciderOf,
-  deciderToJson,
   explainPerson,
   type InquiryId,
   type PendingItem,
+  type ReplyOrCancel,
 } from "../conversation/index.ts";
-import { answerInquiry, type InquiryReply } from "../runtime/index.ts";
+import { answerInquiry } from "../runtime/index.ts";
 import type { AnswerResult, ConversationSummary } from "../storage/index.ts";
-import {
-  assertNever,
-  type Clock,
-  isJpError,
-  JpError,
-  type JsonObject,
-  messageOf,
-  systemClock,
-} from "../util/index.ts";
+import { type Clock, isJpError, JpError, messageOf, systemClock } from "../util/index.ts";
+import { loggedToJson, toDeciderJson } from "./decision-json.ts";
 import { EventLog } from "./event-log.ts";
 import {
+  findRecorded,
   type HistoryContext,
   listConversations,
   listInquiries,
   readConversation,
 } from "./history.ts";
 import { Inbox, type InboxItem } from "./inbox.ts";
-import type { DeskWorkspace } from "./workspace.ts";
-import { findRecorded } from "./recorded.ts";
+import type {
+  ConversationRef,
+  Desk,
+  DeskAnswerResult,
+  InquiryRef,
+  Person,
+  ResumeResult,
+  ResumeTurn,
+} from "./port.ts";
 import type {
   ConversationJson,
   ConversationPart,
   ConversationQuery,
-  ConversationRef,
-  Desk,
-  DeskAnswerResult,
+  DecisionJson,
+  DeskChange,
   DeskEvent,
-  DeskReply,
   InquiryQuery,
-  InquiryRef,
   Page,
-  PendingJson,
-  Person,
-  ResumeResult,
-  ResumeTurn,
   Right,
-} from "./port.ts";
+} from "./wire.ts";
+import type { DeskWorkspace } from "./workspace.ts";
 
 /** How a desk runs. Nothing is required. */
 export interface DeskOptions {
@@ -90,7 +85,7 @@ class WorkspacesDesk implements Desk {
     this.#clock = clock;
     this.#log = new EventLog(clock);
     this.#history = { workspaces, onProblem };
-    const emit = (type: DeskEvent["type"], data: JsonObject) => this.#log.emit(type, data);
+    const emit = (change: DeskChange) => this.#log.emit(change);
     this.#inboxes = workspaces.map((workspace) => {
       const onReady = (conversation: ConversationId) =>
         void this.#resumeAnswered({ conversation, workspace: workspace.root });
@@ -109,20 +104,23 @@ class WorkspacesDesk implements Desk {
     await Promise.all(this.#inboxes.map((inbox) => inbox[Symbol.asyncDispose]()));
   }
 
-  async listPending(): Promise<readonly PendingJson[]> {
+  async listPending(): Promise<readonly DecisionJson[]> {
     const items = this.#inboxes.flatMap((inbox) => inbox.items().map(({ json }) => json));
     return items.toSorted((left, right) => (left.asked_at < right.asked_at ? -1 : 1));
   }
 
-  async findInquiry(ref: InquiryRef): Promise<JsonObject | undefined> {
+  async findInquiry(ref: InquiryRef): Promise<DecisionJson | undefined> {
+    const { conversation, id } = ref;
     const found = await this.#locate(ref);
     if (found === undefined) return undefined;
     const item = await findItem(found.inbox, ref);
     if (item !== undefined) return item.json;
-    return (await findRecorded(found.inbox.workspace, ref.conversation, ref.id))?.json;
+    const { workspace } = found.inbox;
+    const recorded = await findRecorded(workspace, conversation, id);
+    return recorded && loggedToJson(recorded, { workspace: workspace.root, conversation });
   }
 
-  listInquiries(query: InquiryQuery): Promise<Page<JsonObject>> {
+  listInquiries(query: InquiryQuery): Promise<Page<DecisionJson>> {
     return listInquiries(query, this.#history);
   }
 
@@ -135,24 +133,19 @@ class WorkspacesDesk implements Desk {
     return found && readConversation(found.inbox.workspace, found.summary, first);
   }
 
-  async answer(ref: InquiryRef, reply: DeskReply, person: Person): Promise<DeskAnswerResult> {
+  async answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult> {
     const found = await this.#locate(ref);
     if (found === undefined) return { type: "not_found" };
     const { inbox } = found;
     const item = await findItem(inbox, ref);
     if (item === undefined) return findAnswered(inbox, ref);
-    const { askedAt = item.json.asked_at } = ref;
+    const { asked_at: askedAt = item.json.asked_at, digest } = ref;
     if (askedAt !== item.json.asked_at) return { type: "answered" };
-    const right = RIGHTS[item.inquiry.kind];
-    if (!person.rights.includes(right)) {
-      return { type: "forbidden", message: `This needs the right to ${right}.` };
-    }
-    const stranger = explainPerson(item.inquiry.for, person.name);
-    // Whoever runs the turn can cancel it anyway, but people at the desk run nothing.
-    if (stranger !== undefined && !(reply.type === "cancel" && isAdministrator(person))) {
-      return { type: "forbidden", message: `${stranger}.`.replace(/^o/, "O") };
-    }
-    const result = await this.#record(inbox, item, { reply, person });
+    const refusal = explainRefusal(item.inquiry, reply, person);
+    if (refusal !== undefined) return { type: "forbidden", message: refusal };
+    const isUnread = !("isCancelled" in reply) && digest === undefined;
+    if (isUnread && item.inquiry.digest !== undefined) return { type: "digest_required" };
+    const result = await this.#record(inbox, item, { reply, person, digest });
     await inbox.refresh(ref.conversation);
     return result ?? findAnswered(inbox, ref);
   }
@@ -197,7 +190,7 @@ class WorkspacesDesk implements Desk {
   async #record(
     { workspace }: Inbox,
     { inquiry }: InboxItem,
-    { reply, person }: { readonly reply: DeskReply; readonly person: Person },
+    { reply, person, digest }: Given,
   ): Promise<DeskAnswerResult | undefined> {
     const done = new AbortController();
     const isBusy = new AbortController();
@@ -208,7 +201,7 @@ class WorkspacesDesk implements Desk {
       .catch(() => undefined);
     try {
       const by = { channel: "desk", userName: person.name, clock: this.#clock, signal };
-      const answer = { ...toInquiryReply(reply), ...by };
+      const answer = { ...reply, ...by, ...(digest !== undefined && { digest }) };
       return toDeskResult(await answerInquiry(workspace.conversations, inquiry, answer));
     } catch (error) {
       if (signal.aborted && error === signal.reason) {
@@ -247,12 +240,28 @@ interface Located {
   readonly summary: ConversationSummary;
 }
 
-const RIGHTS: Readonly<Record<PendingItem["kind"], Right>> = {
-  question: "answer",
-  permission: "approve",
-  delivery: "approve",
-  in_doubt: "approve",
-};
+/** What one person says to one decision. */
+interface Given {
+  readonly reply: ReplyOrCancel;
+  readonly person: Person;
+  /** Of what they have read. */
+  readonly digest: string | undefined;
+}
+
+/** Why this person may not say this. Undefined if they may. */
+function explainRefusal(
+  { kind, acts, for: addressee }: PendingItem,
+  reply: ReplyOrCancel,
+  person: Person,
+): string | undefined {
+  // Whichever way a tool asks: what acts is approved, and so is who sees a result.
+  const right: Right = acts || kind === "delivery" ? "approve" : "answer";
+  if (!person.rights.includes(right)) return `This needs the right to ${right}.`;
+  // Whoever runs the turn can cancel it anyway, but people at the desk run nothing.
+  if ("isCancelled" in reply && isAdministrator(person)) return undefined;
+  const stranger = explainPerson(addressee, person.name);
+  return stranger && `${stranger.charAt(0).toUpperCase()}${stranger.slice(1)}.`;
+}
 
 function isAdministrator({ rights }: Person): boolean {
   return rights.includes("administer");
@@ -271,19 +280,20 @@ async function findItem(inbox: Inbox, ref: InquiryRef): Promise<InboxItem | unde
 
 async function findAnswered(inbox: Inbox, ref: InquiryRef): Promise<DeskAnswerResult> {
   const recorded = await findRecorded(inbox.workspace, ref.conversation, ref.id);
-  return recorded?.answer === undefined ? { type: "not_found" } : answeredBy(recorded.answer);
+  const { madeVoid, answer } = recorded ?? {};
+  // It has been asked again.
+  if (madeVoid !== undefined) return { type: "changed", changed: madeVoid.changed };
+  return answer === undefined ? { type: "not_found" } : answeredBy(answer);
 }
 
 function answeredBy(event: AnswerEvent): DeskAnswerResult {
   const decider = deciderOf(event);
-  return { type: "answered", ...(decider !== undefined && { by: deciderToJson(decider) }) };
+  return { type: "answered", ...(decider !== undefined && { by: toDeciderJson(decider) }) };
 }
 
-function toInquiryReply(reply: DeskReply): InquiryReply {
-  if (reply.type === "cancel") return { isCancelled: true };
-  const { type: _type, ...answer } = reply;
-  return answer;
-}
+const CONFLICTS: ReadonlyMap<string, string> = new Map([
+  ["other_workspace", "This was asked in another folder than the one that is served."],
+]);
 
 function toDeskResult(result: AnswerResult): DeskAnswerResult | undefined {
   switch (result.type) {
@@ -297,8 +307,12 @@ function toDeskResult(result: AnswerResult): DeskAnswerResult | undefined {
       return { type: "refused", message: `The deadline has passed: ${result.deadline} UTC.` };
     case "refused":
       return { type: "refused", message: result.reason };
-    default:
-      return assertNever(result);
+    case "changed":
+      return { type: "changed", changed: [] };
+    default: {
+      const { type: code } = result as { readonly type: string }; // Whatever else a store may refuse.
+      return { type: "conflict", code, message: CONFLICTS.get(code) ?? "Cannot be answered here." };
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** The last events of the desk, for listeners that come back after they have missed some. */
-import type { Clock, JsonObject } from "../util/index.ts";
-import type { DeskEvent } from "./port.ts";
+import type { Clock } from "../util/index.ts";
+import type { DeskChange, DeskEvent } from "./wire.ts";
 
 /** A listener that has missed more reads everything again. */
 const MAX_EVENTS = 1000;
@@ -24,10 +24,10 @@ export class EventLog {
     this.#first = this.#last + 1;
   }
 
-  emit(type: DeskEvent["type"], data: JsonObject): void {
+  emit(change: DeskChange): void {
     this.#last += 1;
-    const event = { id: this.#last, type, data };
-    const { length } = JSON.stringify(data);
+    const event = { id: this.#last, ...change };
+    const { length } = JSON.stringify(change.data);
     this.#events.push({ event, length });
     this.#length += length;
     while (this.#isTooLong()) this.#length -= this.#events.shift()?.length ?? 0;

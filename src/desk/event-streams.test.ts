@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { systemClock } from "../util/index.ts";
 import { EventLog } from "./event-log.ts";
-import { bearer, ServedDesk } from "./served.fixture.ts";
+import { bearer, PENDING, ServedDesk } from "./served.fixture.ts";
 
 /** One client that listens, and what it got. */
 class Listener {
@@ -99,7 +99,7 @@ describe("a client", () => {
     const log = new EventLog(systemClock);
     const ids: number[] = [];
     log.subscribe(({ id }) => ids.push(id));
-    log.emit("reset", {});
+    log.emit({ type: "reset", data: {} });
     const { listen } = await start();
     expect((await listen({ "last-event-id": ids.join() })).status).toBe(200);
   });
@@ -116,7 +116,7 @@ describe("a client", () => {
     const log = new EventLog(systemClock);
     const ids: number[] = [];
     log.subscribe(({ id }) => ids.push(id));
-    log.emit("pending", {});
+    log.emit({ type: "pending", data: PENDING });
     const { listen } = await start();
     expect((await listen({ "last-event-id": String(ids[0]) })).status).toBe(200);
   });

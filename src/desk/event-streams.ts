@@ -3,7 +3,8 @@ import type { ServerResponse } from "node:http";
 import { type Clock, messageOf } from "../util/index.ts";
 import type { Caller } from "./access.ts";
 import { ApiError } from "./http.ts";
-import type { Desk, DeskEvent } from "./port.ts";
+import type { Desk } from "./port.ts";
+import type { DeskEvent } from "./wire.ts";
 
 export interface EventStreamsOptions {
   readonly desk: Desk;

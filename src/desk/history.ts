@@ -1,31 +1,28 @@
-/** Reads conversations and the questions in them, newest first and page by page. No record is held in memory as a whole. */
+/** Reads conversations and the decisions in them, newest first and page by page. No record is held in memory as a whole. */
 import {
   type ConversationId,
   conversationIdFromNumber,
   conversationIdToNumber,
+  deciderOf,
   eventToPlainJson,
   findConversationId,
   findSearchableText,
-  inquiriesIn,
-  type LoggedInquiry,
   TurnCounter,
 } from "../conversation/index.ts";
-import {
-  describeSource,
-  inquiryToJson,
-  matchesInquiryFilter,
-  summaryToJson,
-} from "../render/index.ts";
+import { summaryToJson } from "../render/index.ts";
 import type { ConversationStore, ConversationSummary, RecordPiece } from "../storage/index.ts";
 import { JpError, type JsonObject, messageOf } from "../util/index.ts";
-import type { DeskWorkspace } from "./workspace.ts";
+import { loggedToJson, outcomeOf } from "./decision-json.ts";
+import { DecisionLog, type LoggedDecision } from "./decision-log.ts";
 import type {
   ConversationJson,
   ConversationPart,
   ConversationQuery,
+  DecisionJson,
   InquiryQuery,
   Page,
-} from "./port.ts";
+} from "./wire.ts";
+import type { DeskWorkspace } from "./workspace.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -43,7 +40,7 @@ export function conversationToJson(
 ): ConversationJson {
   const { id, openTurn } = summary;
   const state = openTurn === undefined ? {} : { state: openTurn.type };
-  return { workspace, ...summaryToJson(summary), id, ...state };
+  return { ...summaryToJson(summary), workspace, id, ...state };
 }
 
 /** What lists need besides their query. */
@@ -79,9 +76,9 @@ export async function listConversations(
 export async function listInquiries(
   query: InquiryQuery,
   context: HistoryContext,
-): Promise<Page<JsonObject>> {
+): Promise<Page<DecisionJson>> {
   const limit = limitOf(query);
-  const items: JsonObject[] = [];
+  const items: DecisionJson[] = [];
   const start = query.cursor === undefined ? undefined : parseCursor(query.cursor);
   let position = start;
   let read = 0;
@@ -92,17 +89,32 @@ export async function listInquiries(
     read += 1;
     const { id } = found.summary;
     const { root } = found.workspace;
-    const inquiries = await readInquiries(found, context);
+    const decisions = await readDecisions(found, context);
     const isPartial = start?.id === id && start.root === root;
-    for (let index = isPartial ? start.rest : inquiries.length; index > 0; index -= 1) {
-      const inquiry = inquiries[index - 1];
-      if (inquiry === undefined || !isWantedInquiry(inquiry, query)) continue;
+    for (let index = isPartial ? start.rest : decisions.length; index > 0; index -= 1) {
+      const decision = decisions[index - 1];
+      const isWanted = decision !== undefined && matches(decision, query);
+      const json = decision && loggedToJson(decision, { workspace: root, conversation: id });
+      if (json === undefined || !isWanted || !hasWords(json, query)) continue;
       if (items.length >= limit) return { items, next: cursorTo({ id, root, rest: index }) };
-      items.push({ workspace: root, ...inquiryToJson({ ...inquiry, conversation: id }) });
+      items.push(json);
     }
     position = { id, root, rest: 0 };
   }
   return { items };
+}
+
+/** The last decision with this id, whether anything was decided or not. */
+export async function findRecorded(
+  { conversations }: DeskWorkspace,
+  conversation: ConversationId,
+  wanted: string,
+): Promise<LoggedDecision | undefined> {
+  let found: LoggedDecision | undefined;
+  for await (const decision of decisionsIn(conversations, conversation)) {
+    if (decision.id === wanted) found = decision;
+  }
+  return found;
 }
 
 /** See `Desk.readConversation`. */
@@ -203,35 +215,43 @@ function searchFor(text: string): (searched: string | undefined) => boolean {
   return (searched = "") => (isLower ? searched.toLowerCase() : searched).includes(text);
 }
 
-function isWantedInquiry(inquiry: LoggedInquiry, { outcome, by, text }: InquiryQuery): boolean {
-  const filter = {
-    ...(outcome !== undefined && { outcome: [outcome] }),
-    ...(by !== undefined && { by: [by] }),
-  };
-  if (!matchesInquiryFilter(inquiry, filter)) return false;
+function matches({ kind, answer }: LoggedDecision, query: InquiryQuery): boolean {
+  const outcome = answer === undefined ? "unanswered" : outcomeOf(answer);
+  const by = answer && deciderOf(answer)?.kind;
+  const wanted = [query.kind, query.outcome, query.by];
+  return [kind, outcome, by].every(
+    (value, index) => wanted[index] === undefined || wanted[index] === value,
+  );
+}
+
+function hasWords({ label, tool, question }: DecisionJson, { text }: InquiryQuery): boolean {
   if (text === undefined) return true;
-  const { source, question } = inquiry.request;
-  const isIn = searchFor(text);
-  return [describeSource(source), question.text, question.context].some((each) => isIn(each));
+  return [label, tool, question.text, question.context].some(searchFor(text));
 }
 
 /** Without those that cannot be read. */
-async function readInquiries(
+async function readDecisions(
   { workspace, summary }: Found,
   { onProblem }: HistoryContext,
-): Promise<readonly LoggedInquiry[]> {
-  const inquiries: LoggedInquiry[] = [];
+): Promise<readonly LoggedDecision[]> {
+  const decisions: LoggedDecision[] = [];
   try {
-    const pieces = entriesOf(workspace.conversations, summary.id);
-    for await (const inquiry of inquiriesIn(pieces)) inquiries.push(inquiry);
+    for await (const decision of decisionsIn(workspace.conversations, summary.id)) {
+      decisions.push(decision);
+    }
   } catch (error) {
     onProblem(messageOf(error));
   }
-  return inquiries;
+  return decisions;
 }
 
-async function* entriesOf(store: ConversationStore, id: ConversationId) {
-  for await (const { entries } of store.scan(id)) yield entries;
+async function* decisionsIn(
+  store: ConversationStore,
+  id: ConversationId,
+): AsyncGenerator<LoggedDecision> {
+  const log = new DecisionLog();
+  for await (const { entries } of store.scan(id)) yield* log.read(entries);
+  yield* log.end();
 }
 
 interface Found {
@@ -239,7 +259,7 @@ interface Found {
   readonly summary: ConversationSummary;
 }
 
-/** Where the next page starts: after this conversation, or with the first `rest` questions of it. */
+/** Where the next page starts: after this conversation, or with the first `rest` decisions of it. */
 interface Position {
   readonly id: ConversationId;
   readonly root: string;

@@ -70,7 +70,8 @@ export function notFound(message: string): ApiError {
 /** What to answer a request with. */
 export interface JsonReply {
   readonly status?: number;
-  readonly body: JsonObject;
+  /** Sent as JSON. */
+  readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

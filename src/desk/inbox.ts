@@ -5,34 +5,31 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
-  type AnswerEvent,
   type ConversationEvent,
   type ConversationId,
-  deciderOf,
-  deciderToJson,
   eventsOf,
   findAnswerTo,
   type InquiryId,
   isAnswer,
   lastTurnOf,
 } from "../conversation/index.ts";
-import { describeSource, pendingToJson } from "../render/index.ts";
 import { type PendingDecision, pendingInTurn } from "../runtime/index.ts";
 import type { PendingTurn } from "../storage/index.ts";
-import { type JsonObject, messageOf } from "../util/index.ts";
+import { messageOf } from "../util/index.ts";
+import { endToJson, pendingToJson } from "./decision-json.ts";
 import { conversationToJson, EventCounter } from "./history.ts";
-import type { DeskEvent, PendingJson } from "./port.ts";
+import type { DecisionJson, DeskChange } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
 
 /** Something that waits. */
 export interface InboxItem {
   readonly inquiry: PendingDecision;
-  readonly json: PendingJson;
+  readonly json: DecisionJson;
 }
 
 /** Told of what happens in a workspace. Must not throw. */
 export interface InboxListener {
-  readonly emit: (type: DeskEvent["type"], data: JsonObject) => void;
+  readonly emit: (change: DeskChange) => void;
   readonly onProblem: (problem: string) => void;
   /** Everything that a turn has waited for is answered, and no process has it open. Told once. */
   readonly onReady: (id: ConversationId) => void;
@@ -64,7 +61,7 @@ export class Inbox implements AsyncDisposable {
   async start(): Promise<void> {
     this.#watching = this.workspace.conversations.watch(({ id }) => {
       // Anyone who shows a conversation has to read it again too.
-      if (id === undefined) this.#listener.emit("reset", {});
+      if (id === undefined) this.#listener.emit({ type: "reset", data: {} });
       void this.refresh(id);
     });
     await this.refresh();
@@ -134,10 +131,12 @@ export class Inbox implements AsyncDisposable {
     await this.#readTurn({ id });
     const summary = await conversations.find(id);
     if (summary === undefined) {
-      return this.#listener.emit("conversation", { workspace: root, id, removed: true });
+      const gone = { workspace: root, id, removed: true } as const;
+      return this.#listener.emit({ type: "conversation", data: gone });
     }
     const count = await this.#counter.count(id);
-    this.#listener.emit("conversation", { ...conversationToJson(root, summary), count });
+    const data = { ...conversationToJson(root, summary), count };
+    this.#listener.emit({ type: "conversation", data });
   }
 
   async #update(id: ConversationId, turn: PendingTurn | undefined): Promise<void> {
@@ -151,12 +150,14 @@ export class Inbox implements AsyncDisposable {
     if (after.length > 0) this.#items.set(id, after);
     else this.#items.delete(id);
     for (const { inquiry } of gone) {
-      const answer = findAnswerTo(end, inquiry);
-      this.#listener.emit("answered", { ...this.#refOf(inquiry), ...answerToJson(answer) });
+      const { conversation, id: answered } = inquiry;
+      const ref = { workspace: this.workspace.root, conversation, id: answered };
+      const ended = endToJson(findAnswerTo(end, inquiry), findVoid(end, answered));
+      this.#listener.emit({ type: "answered", data: { ...ref, ...ended } });
     }
     for (const item of after) {
       const isKnown = isDeepStrictEqual(findSame(before, item)?.json, item.json);
-      if (!isKnown) this.#listener.emit("pending", item.json);
+      if (!isKnown) this.#listener.emit({ type: "pending", data: item.json });
     }
     this.#updateReady(id, after.length === 0 ? turn : undefined);
   }
@@ -175,16 +176,10 @@ export class Inbox implements AsyncDisposable {
 
   #itemsIn(turn: PendingTurn): readonly InboxItem[] {
     const { root: workspace } = this.workspace;
-    return pendingInTurn(turn).map((inquiry) => {
-      const json = {
-        ...pendingToJson({ ...inquiry, workspace }),
-        ...(turn.title !== undefined && { title: turn.title }),
-        ...askerToJson(inquiry),
-        tool_call_id: inquiry.toolCallId,
-        is_live: turn.isLive,
-      };
-      return { inquiry, json };
-    });
+    return pendingInTurn(turn).map((inquiry) => ({
+      inquiry,
+      json: pendingToJson(inquiry, { workspace, title: turn.title }),
+    }));
   }
 
   /** The next turn may have started already. Empty if the conversation is gone. */
@@ -197,10 +192,6 @@ export class Inbox implements AsyncDisposable {
     } catch {
       return [];
     }
-  }
-
-  #refOf({ conversation, id }: PendingDecision): JsonObject {
-    return { workspace: this.workspace.root, conversation, id };
   }
 
   /** Each problem once, however often it is found. */
@@ -219,21 +210,10 @@ function findSame(items: readonly InboxItem[], { inquiry }: InboxItem): InboxIte
   );
 }
 
-function askerToJson({ tool, request }: PendingDecision) {
-  if (request?.type === "inquiry_request") {
-    return { label: describeSource(request.source), source: { ...request.source } };
-  }
-  const { result } = request ?? {};
-  const shown = result && { content: result.content, is_error: result.isError };
-  return { label: tool, ...shown };
-}
-
-/** The outcome, and who decided, if that is on record. */
-function answerToJson(event: AnswerEvent | undefined): JsonObject {
-  if (event === undefined) return {};
-  const outcome = event.type === "inquiry_response" ? event.outcome : event.decision;
-  const decider = deciderOf(event);
-  return { outcome, ...(decider !== undefined && { answered_by: deciderToJson(decider) }) };
+/** What has changed, if it no longer counts for that reason. */
+function findVoid(turn: readonly ConversationEvent[], id: InquiryId) {
+  const voids = turn.filter((event) => event.type === "decision_void");
+  return voids.findLast((event) => event.id === id)?.changed;
 }
 
 /** Different for each answer. Undefined unless an answer is the last that happened, and no process has it. */

@@ -2,24 +2,25 @@ export { createDesk, type DeskOptions } from "./desk.ts";
 export type { DeskWorkspace } from "./workspace.ts";
 export { DEFAULT_RIGHTS, looksLike, openPeople, RIGHTS } from "./people.ts";
 export type {
-  ConversationJson,
-  ConversationPart,
-  ConversationQuery,
   ConversationRef,
   Desk,
   DeskAnswerResult,
-  DeskEvent,
-  DeskReply,
-  InquiryQuery,
   InquiryRef,
-  Page,
-  PendingJson,
   People,
   Person,
   ResumeResult,
   ResumeTurn,
-  Right,
 } from "./port.ts";
+export type {
+  ConversationJson,
+  ConversationPart,
+  ConversationQuery,
+  DecisionJson,
+  DeskEvent,
+  InquiryQuery,
+  Page,
+  Right,
+} from "./wire.ts";
 export {
   type DeskLimits,
   type DeskService,

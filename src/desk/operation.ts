@@ -13,7 +13,8 @@ import {
   readTarget,
   toResponse,
 } from "./http.ts";
-import type { Desk, People, Person, Right } from "./port.ts";
+import type { Desk, People, Person } from "./port.ts";
+import type { Right } from "./wire.ts";
 
 /** What operations work with. */
 export interface ApiParts {

@@ -11,7 +11,8 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
-import type { People, Person, Right } from "./port.ts";
+import type { People, Person } from "./port.ts";
+import type { Right } from "./wire.ts";
 
 /** All rights, in the order in which they are stored and shown. */
 export const RIGHTS: readonly Right[] = ["see", "answer", "approve", "administer"];

@@ -1,52 +1,127 @@
-/** The JSON that the API answers with. What is not listed may come on top: the fields are those of the record. */
+/** The JSON that the API answers with, as schemas. What is not listed may come on top: the fields are those of the record. */
 import * as v from "valibot";
+import type { JsonObject } from "../util/index.ts";
 import type { ResponseSpec } from "./operation.ts";
 import { RIGHTS } from "./people.ts";
+import type {
+  ConversationJson,
+  ConversationPart,
+  DeciderJson,
+  DecisionJson,
+  DeskUser,
+  Page,
+} from "./wire.ts";
 
 const decider = v.pipe(
-  v.looseObject({ kind: v.string() }),
+  v.looseObject({
+    kind: v.string(),
+    channel: v.exactOptional(v.string()),
+    name: v.exactOptional(v.string()),
+    model: v.exactOptional(v.string()),
+    key: v.exactOptional(v.string()),
+    entry: v.exactOptional(v.string()),
+  }),
   v.description("Who decided, as in the record: a person has `kind`, `channel` and `name`."),
-);
+) satisfies v.GenericSchema<unknown, DeciderJson>;
 
 const time = v.pipe(v.string(), v.description("UTC, as in the record."));
+const digest = v.pipe(v.string(), v.description("SHA-256, in hexadecimal digits."));
+/** Any object. */
+const object = v.record(v.string(), v.any()) satisfies v.GenericSchema<unknown, JsonObject>;
 
-const pending = v.pipe(
+export const kind = v.picklist(["question", "permission", "delivery", "in_doubt"]);
+
+const origin = v.variant("type", [
+  v.looseObject({ type: v.picklist(["builtin", "program"]) }),
+  v.looseObject({ type: v.literal("local"), command: v.string() }),
+  v.looseObject({
+    type: v.literal("mcp"),
+    server: v.string(),
+    tool: v.string(),
+    command: v.string(),
+  }),
+]);
+
+const source = v.variant("source", [
+  v.looseObject({ source: v.picklist(["assistant", "user"]) }),
+  v.looseObject({ source: v.picklist(["tool", "other"]), name: v.string() }),
+]);
+
+const codes = v.array(v.string());
+
+const decision = v.pipe(
   v.looseObject({
     workspace: v.string(),
     conversation: v.string(),
     id: v.string(),
-    kind: v.picklist(["question", "permission", "delivery", "in_doubt"]),
+    kind,
     tool: v.string(),
-    text: v.string(),
+    tool_call_id: v.exactOptional(v.string()),
+    label: v.pipe(v.string(), v.description("Who asks, in words.")),
+    source: v.exactOptional(source),
+    origin: v.pipe(v.exactOptional(origin), v.description("Where the tool comes from.")),
+    folder: v.pipe(
+      v.exactOptional(v.string()),
+      v.description("Where the tool runs, relative to the workspace."),
+    ),
+    arguments: v.pipe(
+      v.exactOptional(object),
+      v.description("Of the call, exactly as it would run."),
+    ),
+    question: v.pipe(
+      v.looseObject({ text: v.string(), answer_type: v.any() }),
+      v.description("As in the record. Every decision can be put as a question."),
+    ),
+    acts: v.pipe(
+      v.boolean(),
+      v.description("A yes makes a tool run or change something: it takes the right `approve`."),
+    ),
+    digest: v.exactOptional(digest),
+    replaces: v.exactOptional(v.string()),
+    changed: v.pipe(
+      v.exactOptional(codes),
+      v.description("What has changed since it was decided before, such as `arguments`."),
+    ),
     asked_at: time,
+    deadline: v.exactOptional(time),
+    for: v.pipe(v.exactOptional(v.string()), v.description("The only person who may answer.")),
+    result: v.pipe(
+      v.exactOptional(v.looseObject({ content: v.string(), is_error: v.boolean() })),
+      v.description("For a delivery that waits."),
+    ),
+    is_live: v.pipe(
+      v.exactOptional(v.boolean()),
+      v.description("While it waits: whether a process waits for the answer."),
+    ),
+    outcome: v.pipe(v.exactOptional(v.string()), v.description("Absent while it waits.")),
+    answer: v.exactOptional(v.any()),
+    answered_by: v.exactOptional(decider),
+    answered_at: v.exactOptional(time),
+    answered_digest: v.pipe(v.exactOptional(digest), v.description("Of what was decided.")),
+    void: v.pipe(
+      v.exactOptional(codes),
+      v.description("It does not count, because these have changed since."),
+    ),
   }),
-  v.description("Something that waits: the fields of `jp inquiry ls --pending --format json`."),
-);
-
-const inquiry = v.pipe(
-  v.looseObject({
-    conversation: v.string(),
-    id: v.string(),
-    question: v.optional(v.looseObject({ text: v.string() })),
-    outcome: v.optional(v.string()),
-    answered_by: v.optional(decider),
-    asked_at: time,
-    answered_at: v.optional(time),
-  }),
-  v.description("A question on record: the fields of `jp inquiry ls --format json`."),
-);
+  v.description(
+    "A question, a permission, a delivery, or a call in doubt: it waits, or is on record.",
+  ),
+) satisfies v.GenericSchema<unknown, DecisionJson>;
 
 const conversation = v.pipe(
   v.looseObject({
     workspace: v.string(),
     id: v.string(),
+    title: v.exactOptional(v.string()),
     state: v.pipe(
-      v.optional(v.string()),
+      v.exactOptional(v.string()),
       v.description("`running`, `waiting_for_input` and the like; absent after a complete turn."),
     ),
+    last_event_at: v.exactOptional(time),
+    last_activated_at: v.exactOptional(time),
   }),
   v.description("A conversation in a list."),
-);
+) satisfies v.GenericSchema<unknown, ConversationJson>;
 
 const error = v.looseObject({
   error: v.looseObject({
@@ -56,27 +131,31 @@ const error = v.looseObject({
 });
 
 /** The schemas that the OpenAPI document refers to by name. */
-export const NAMED = { pending, inquiry, conversation, decider, error };
+export const NAMED = { decision, conversation, decider, error };
 
 const person = { name: v.string(), rights: v.array(v.picklist(RIGHTS)) };
 
 export const session = v.object({ csrf: v.string() });
 export const me = v.object({
   ...person,
-  csrf: v.pipe(v.optional(v.string()), v.description("With a session: for `x-csrf-token`.")),
+  csrf: v.pipe(v.exactOptional(v.string()), v.description("With a session: for `x-csrf-token`.")),
   runs: v.pipe(v.boolean(), v.description("Whether turns continue once they are answered.")),
-});
+}) satisfies v.GenericSchema<unknown, DeskUser>;
 export const people = v.object({ items: v.array(v.object(person)) });
 export const newPerson = v.object({ ...person, token: v.string() });
 export const removed = v.object({ type: v.literal("removed") });
-export const inquiryItem = v.union([pending, inquiry]);
-export const inquiries = pageOf(inquiryItem);
-export const conversations = pageOf(conversation);
+export const inquiryItem = decision;
+export const inquiries = pageOf(decision) satisfies v.GenericSchema<unknown, Page<DecisionJson>>;
+export const conversations = pageOf(conversation) satisfies v.GenericSchema<
+  unknown,
+  Page<ConversationJson>
+>;
 export const conversationPart = v.object({
   conversation,
   first: v.pipe(v.number(), v.description("The index of the first of these events.")),
-  events: v.array(v.looseObject({})),
-});
+  count: v.pipe(v.number(), v.description("How many events the conversation has.")),
+  events: v.array(object),
+}) satisfies v.GenericSchema<unknown, ConversationPart>;
 export const recorded = v.object({ type: v.literal("recorded") });
 export const started = v.object({ type: v.literal("started") });
 export const loggedOut = v.object({ type: v.literal("logged_out") });
@@ -89,12 +168,21 @@ export const eventStream = v.pipe(
 );
 export const document = v.looseObject({ openapi: v.string() });
 
-const answered = v.intersect([error, v.looseObject({ answered_by: v.optional(decider) })]);
+const conflict = v.intersect([
+  error,
+  v.looseObject({
+    answered_by: v.exactOptional(decider),
+    changed: v.pipe(
+      v.exactOptional(codes),
+      v.description("For the code `changed`: what differs from what was read, if that is known."),
+    ),
+  }),
+]);
 
 function pageOf<Item extends v.GenericSchema>(item: Item) {
   return v.object({
     items: v.array(item),
-    next: v.pipe(v.optional(v.string()), v.description("The `cursor` of the next page.")),
+    next: v.pipe(v.exactOptional(v.string()), v.description("The `cursor` of the next page.")),
   });
 }
 
@@ -104,9 +192,14 @@ export const DOES_NOT_FIT: ResponseSpec = {
   description: "The answer does not fit the question: `does_not_fit`.",
   schema: error,
 };
-export const ANSWERED: ResponseSpec = {
-  description: "Someone was faster: `already_answered`.",
-  schema: answered,
+export const CONFLICT: ResponseSpec = {
+  description:
+    "Someone was faster: `already_answered`. It is not what was read: `changed`. It was asked in another folder: `other_workspace`.",
+  schema: conflict,
+};
+export const DIGEST_REQUIRED: ResponseSpec = {
+  description: "The answer does not say what was read: `digest_required`.",
+  schema: error,
 };
 /** Any operation that needs a login, or has parameters, may answer with these. */
 export const COMMON_RESPONSES: Readonly<Record<number, ResponseSpec>> = {

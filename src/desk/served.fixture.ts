@@ -2,39 +2,41 @@
 import { EventEmitter, once } from "node:events";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { onTestFinished } from "vitest";
+import type { ReplyOrCancel } from "../conversation/index.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { openPeople } from "./people.ts";
-import type {
-  ConversationPart,
-  Desk,
-  DeskAnswerResult,
-  DeskEvent,
-  DeskReply,
-  InquiryQuery,
-  InquiryRef,
-  Page,
-  PendingJson,
-  People,
-  Person,
-  ResumeResult,
-} from "./port.ts";
+import type { Desk, DeskAnswerResult, InquiryRef, People, Person, ResumeResult } from "./port.ts";
 import { sessionsInMemory } from "./sessions.ts";
 import { type DeskService, serveDesk, type ServeDeskOptions } from "./server.ts";
+import type {
+  ConversationPart,
+  DeciderJson,
+  DecisionJson,
+  DeskChange,
+  DeskEvent,
+  InquiryQuery,
+  Page,
+} from "./wire.ts";
 
-export const PENDING: PendingJson = {
+export const PENDING: DecisionJson = {
   workspace: "/work space",
   conversation: "jp-c17457886043",
   id: "call/1 ü.sure.1",
   kind: "question",
   tool: "fs_delete_file",
-  text: "Delete it?",
-  asked_at: "2026-01-02T03:04:05.678Z",
-  label: "fs_delete_file",
   tool_call_id: "call/1 ü",
+  label: "fs_delete_file",
+  question: { text: "Delete it?", answer_type: { type: "boolean" } },
+  acts: true,
+  digest: "0123456789abcdef",
+  asked_at: "2026-01-02T03:04:05.678Z",
   is_live: false,
 };
+
+/** An answer that says what was read. */
+export const READ = { digest: PENDING.digest };
 
 /** Where the question is. */
 export const QUESTION_PATH = `/conversations/${PENDING.conversation}/inquiries/${encodeURIComponent(PENDING.id)}`;
@@ -65,7 +67,7 @@ pTxKKrGoxVML5qBoCVKuJ92ekFXRCadS+X6hUh/PIg==
 
 /** Keeps everything in memory, and what it was asked. */
 class FakeDesk implements Desk {
-  answeredBy: JsonObject | undefined;
+  answeredBy: DeciderJson | undefined;
   readonly calls: unknown[] = [];
   readonly #events: DeskEvent[] = [];
   readonly #listeners = new Set<(event: DeskEvent) => void>();
@@ -80,7 +82,8 @@ class FakeDesk implements Desk {
   }
 
   publish(data: JsonObject, type: DeskEvent["type"] = "conversation"): void {
-    const event = { id: this.#events.length + 1, type, data };
+    const change = { type, data } as unknown as DeskChange; // Any, to see that it arrives as it is.
+    const event = { id: this.#events.length + 1, ...change };
     this.#events.push(event);
     for (const listener of this.#listeners) listener(event);
   }
@@ -89,13 +92,17 @@ class FakeDesk implements Desk {
     return this.answeredBy === undefined ? [PENDING] : [];
   }
 
-  async findInquiry({ conversation, id, workspace }: InquiryRef): Promise<JsonObject | undefined> {
+  async findInquiry({
+    conversation,
+    id,
+    workspace,
+  }: InquiryRef): Promise<DecisionJson | undefined> {
     const isIt = conversation === PENDING.conversation && id === PENDING.id;
     if (!isIt || (workspace ?? PENDING.workspace) !== PENDING.workspace) return undefined;
     return this.answeredBy === undefined ? PENDING : { ...PENDING, outcome: "answered" };
   }
 
-  async listInquiries(query: InquiryQuery): Promise<Page<JsonObject>> {
+  async listInquiries(query: InquiryQuery): Promise<Page<DecisionJson>> {
     this.calls.push(query);
     return { items: [{ ...PENDING, outcome: "answered" }], next: "more" };
   }
@@ -114,16 +121,20 @@ class FakeDesk implements Desk {
     return { conversation, first, count: first + 1, events: [{ n: first }] };
   }
 
-  async answer(ref: InquiryRef, reply: DeskReply, person: Person): Promise<DeskAnswerResult> {
+  async answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult> {
     if ((await this.findInquiry(ref)) === undefined) return { type: "not_found" };
     if (this.answeredBy !== undefined) return { type: "answered", by: this.answeredBy };
     if (!person.rights.includes("answer")) return { type: "forbidden", message: "You may not." };
-    if (reply.type === "answer" && typeof reply.answer !== "boolean") {
-      return { type: "refused", message: "Expected yes or no." };
+    if ("answer" in reply) {
+      if (ref.digest === undefined) return { type: "digest_required" };
+      if (ref.digest !== PENDING.digest) return { type: "changed", changed: ["arguments"] };
+      if (typeof reply.answer !== "boolean") {
+        return { type: "refused", message: "Expected yes or no." };
+      }
     }
     this.calls.push(reply);
     this.answeredBy = { kind: "user", channel: "desk", name: person.name };
-    this.publish({ id: PENDING.id, answered_by: this.answeredBy }, "answered");
+    this.publish({ id: PENDING.id, answered_by: { ...this.answeredBy } }, "answered");
     return { type: "recorded" };
   }
 

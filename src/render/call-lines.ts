@@ -12,8 +12,10 @@ import {
 import type { Json, JsonObject } from "../util/index.ts";
 import { answerParts, describeSource } from "./inquiry.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
-import { isDiff, type Paint, paintDiff } from "./style.ts";
-import { fits, moreLines, textWidth, truncate, wrapCode, wrapWords } from "./wrap.ts";
+import { verbatim, verbatimLines } from "./verbatim.ts";
+import { renderContext } from "./context.ts";
+import type { Paint } from "./style.ts";
+import { fits, moreLines, textWidth, truncate, wrapWords } from "./wrap.ts";
 
 export interface LineOptions {
   readonly paint: Paint;
@@ -105,25 +107,30 @@ function widthOf(value: Json): number {
 const MAX_ONE_LINE_CALL = 60;
 
 /**
- * A call with all its arguments, for deciding about it: on one line if it is short, otherwise one argument
+ * A call with all its arguments, verbatim, for deciding about it: on one line if it is short, otherwise one argument
  * per line. Lines of a text get a bar in front, so that none of them can pass for an argument.
  */
-export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): string {
-  const entries = Object.entries(call.arguments);
-  const line = `• ${describeCall(call)}`;
-  const hasLines = entries.some(([, value]) => typeof value === "string" && value.includes("\n"));
+export function callText({
+  name,
+  arguments: given,
+}: Pick<ToolCallRequest, "name" | "arguments">): string {
+  const entries = Object.entries(given);
+  const shown = entries.map(
+    ([key, value]) => `${verbatim(keyText(key))}: ${verbatim(JSON.stringify(value))}`,
+  );
+  const line = `• ${verbatim(name)}(${shown.join(", ")})`;
+  const hasLines = entries.some(([, value]) => isSeveralLines(value));
   if (!hasLines && textWidth(line) <= MAX_ONE_LINE_CALL) return line;
-  const below = entries.flatMap(([key, value]) => {
-    const name = `  ${keyText(key)}:`;
-    if (typeof value !== "string" || !value.includes("\n")) return [`${name} ${valueLine(value)}`];
-    return [
-      name,
-      ...neutralize(value)
-        .split("\n")
-        .map((row) => `    │ ${row}`),
-    ];
-  });
-  return [`• ${oneLine(call.name)}`, ...below].join("\n");
+  const below = entries.flatMap(([key, value], index) =>
+    isSeveralLines(value)
+      ? [`  ${verbatim(keyText(key))}:`, ...verbatimLines(value).map((row) => `    │ ${row}`)]
+      : [`  ${shown[index] ?? ""}`],
+  );
+  return [`• ${verbatim(name)}`, ...below].join("\n");
+}
+
+function isSeveralLines(value: Json): value is string {
+  return typeof value === "string" && value.includes("\n");
 }
 
 /** Lines of a result to show, by whom it is addressed to. */
@@ -183,7 +190,7 @@ export function renderInquiryLines(
   const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
   const isWhole = answeredBy?.kind === "remembered";
   const { text, context } = event.question;
-  const asked = isWhole ? oneLine(text) : truncate(firstLine(text), MAX_FOLDED);
+  const asked = isWhole ? verbatim(text) : truncate(firstLine(text), MAX_FOLDED);
   const asks = `${oneLine(describeSource(event.source))} asks: ${asked}`;
   const mark = paint("magenta", "?");
   const paintAnswer = (shown: string) => `${paint("bold", shown)}${paint("dim", by)}`;
@@ -203,9 +210,9 @@ export function renderInquiryLines(
 const MAX_FOLDED = 1000;
 
 function contextRows(context: string, { paint, width }: LineOptions): readonly string[] {
-  const lines = neutralize(context.trimEnd()).split("\n");
-  const painted = isDiff(lines) ? paintDiff(lines, paint) : lines;
-  return painted.flatMap((line) => wrapCode(line, width - 2)).map((row) => `  ${row}`);
+  return renderContext(context, { paint, width: width - 2, style: "verbatim" }).map(
+    (row) => `  ${row}`,
+  );
 }
 
 /** `requested`: what the model asked for, if the call ran with other arguments. */

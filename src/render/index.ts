@@ -11,31 +11,38 @@ export {
   renderPermissionLines,
   renderResultLines,
 } from "./call-lines.ts";
-export { isDiff, type Paint, paintDiff, plain, type StyleName } from "./style.ts";
+export { type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
+export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
-  describeAnswer,
   describeCalls,
   describeEnd,
-  describeEscalation,
-  describeEdited,
-  describeOptions,
-  describeOutcome,
   describeIncomplete,
   describePending,
   describeRemembered,
-  describeSource,
+  describeSubject,
+  describeWaiting,
   type InquiryFilter,
   type InquiryRow,
   type InquiryState,
   inquiryState,
   inquiryToJson,
   matchesInquiryFilter,
-  optionLabel,
   type PendingRow,
   pendingToJson,
+} from "./decision-rows.ts";
+export {
+  describeAnswer,
+  describeChanged,
+  describeEdited,
+  describeEscalation,
+  describeOptions,
+  describeOutcome,
+  describeSource,
+  optionLabel,
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
-export { firstLine, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
+export { describeOrigin, originLines } from "./origin.ts";
+export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
 export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
 export { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {
@@ -46,4 +53,19 @@ export {
 export { loadMarkdownStream } from "./stream/load-markdown-stream.ts";
 export { type Cell, type Column, renderTable, type TableOptions } from "./table.ts";
 export { describeUsage, renderUsage, type UsageRow, type UsageTableOptions } from "./usage.ts";
-export { moreLines, textWidth, truncate, wrapCode, wrapProse, wrapWords } from "./wrap.ts";
+export {
+  verbatim,
+  verbatimLines,
+  type VerbatimOptions,
+  verbatimProse,
+  verbatimProseLines,
+} from "./verbatim.ts";
+export {
+  moreLines,
+  textWidth,
+  truncate,
+  wrapCode,
+  wrapProse,
+  wrapVerbatim,
+  wrapWords,
+} from "./wrap.ts";

@@ -32,6 +32,7 @@ const HARMLESS = /^[\t\n -~\xa0-\xac\xae-\u02ff]*$/;
 /** Compiled on first use. */
 let unsafe: RegExp | undefined;
 let unsafeInJson: RegExp | undefined;
+let hidden: RegExp | undefined;
 
 /** Makes everything that a terminal acts on visible, except line breaks and tabs. */
 export function neutralize(text: string): string {
@@ -39,6 +40,21 @@ export function neutralize(text: string): string {
   // And C0, except tab and newline.
   unsafe ??= new RegExp(String.raw`[\0-\x08\x0b-\x1f]|${INVISIBLE}|${OUT_OF_PLACE}`, "gv");
   return text.replaceAll("\r\n", "\n").replaceAll(unsafe, picture);
+}
+
+/** Where a text has characters that cannot be seen, or that look like a space. */
+export function hiddenIn(text: string): ReadonlySet<number> {
+  hidden ??= new RegExp(
+    [
+      String.raw`[\0-\x1f[\p{Zs}--[ ]]\p{Cs}\p{Cn}\p{Co}]`,
+      INVISIBLE,
+      OUT_OF_PLACE,
+      // Accents on nothing, and more than a letter can carry.
+      String.raw`(?<=^|\s|\p{M}{3})\p{M}`,
+    ].join("|"),
+    "gv",
+  );
+  return new Set(Array.from(text.matchAll(hidden), ({ index }) => index));
 }
 
 /** Neutralized, with every run of white space replaced by one space. */
@@ -60,6 +76,15 @@ export function jsonLine(value: unknown): string {
   return line.replaceAll(unsafeInJson, escape);
 }
 
+/** JSON to read and edit, on several lines. Whatever cannot be seen is escaped, which leaves the value as it is. */
+export function jsonBlock(value: unknown): string {
+  const text = JSON.stringify(value, null, 2);
+  const hiddenAt = hiddenIn(text);
+  return Array.from(text.matchAll(/./gsu), ({ 0: character, index }) =>
+    hiddenAt.has(index) && character !== "\n" ? escape(character) : character,
+  ).join("");
+}
+
 /** JSON for people: a Windows path keeps its single backslashes. */
 export function valueLine(value: unknown): string {
   const isPath = typeof value === "string" && /^([A-Za-z]:\\|\\\\)[^"\t\r\n]*$/.test(value);
@@ -67,10 +92,15 @@ export function valueLine(value: unknown): string {
 }
 
 /** `␛` for escape and so on; `<U+009B>` where Unicode has no such symbol. */
-function picture(character: string): string {
+export function picture(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  return code === 0x7f ? "␡" : `<U+${hexadecimal(code)}>`;
+  return code === 0x7f ? "␡" : codePoint(character);
+}
+
+/** `<U+00A0>`. */
+export function codePoint(character: string): string {
+  return `<U+${hexadecimal(character.codePointAt(0) ?? 0)}>`;
 }
 
 function escape(character: string): string {

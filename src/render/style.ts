@@ -19,11 +19,6 @@ export type Paint = (style: StyleName, text: string) => string;
 /** Leaves the text as it is. */
 export const plain: Paint = (_style, text) => text;
 
-/** Colours each line of a unified diff. */
-export function paintDiff(lines: readonly string[], paint: Paint): readonly string[] {
-  return lines.map((line) => paintLine(line, paint));
-}
-
 /** Whether the lines hold a unified diff. */
 export function isDiff(lines: readonly string[]): boolean {
   return lines.some(
@@ -33,9 +28,10 @@ export function isDiff(lines: readonly string[]): boolean {
   );
 }
 
-function paintLine(line: string, paint: Paint): string {
-  if (line.startsWith("--- ") || line.startsWith("+++ ")) return paint("bold", line);
-  if (line.startsWith("@@")) return paint("cyan", line);
-  if (line.startsWith("+")) return paint("green", line);
-  return line.startsWith("-") ? paint("red", line) : line;
+/** Colours a row as its line of a diff. A line that is too wide takes several rows. */
+export function paintLine(line: string, paint: Paint, row: string): string {
+  if (line.startsWith("--- ") || line.startsWith("+++ ")) return paint("bold", row);
+  if (line.startsWith("@@")) return paint("cyan", row);
+  if (line.startsWith("+")) return paint("green", row);
+  return line.startsWith("-") ? paint("red", row) : row;
 }

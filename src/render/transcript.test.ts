@@ -237,7 +237,7 @@ test("a remembered answer is shown with its full question and context", () => {
     closed("a", { outcome: "answered", answer: true, answeredBy }),
   ]);
   expect([lines.slice(0, 5), lines.slice(5, -2).join(""), lines.at(-2)]).toEqual([
-    ["  --- a/x", "  +++ b/x", "  @@ -1 +1 @@", "  -old", "  +    new<U+3164>"],
+    ["  --- a/x", "  +++ b/x", "  @@ -1 +1 @@", "  -old", "  +⇥   new<U+3164>"],
     expect.stringMatching(/^\? a_tool asks: Apply changes to .*calc\.py\?$/),
     "  → yes (you said so earlier in this turn)",
   ]);

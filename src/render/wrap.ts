@@ -24,6 +24,71 @@ export function wrapCode(line: string, columns: number): readonly string[] {
   return wrapAnsi(expanded, Math.max(1, columns), options).split("\n");
 }
 
+/** Begins a row that continues a word or a line. It is never part of what is shown verbatim. */
+export const CONTINUED = "↳";
+
+/**
+ * Wraps one line so that it cannot be mistaken for another: between words, where it loses one space, or within a word
+ * that is too wide, which the next row says. `used`: columns taken in the first row.
+ */
+export function wrapVerbatim(line: string, columns: number, used = 0): readonly string[] {
+  const widths = { first: columns - used, spaced: columns + 1, broken: columns - CONTINUED.length };
+  const [first = "", ...others] = wrapLine(line, widths);
+  return [
+    first,
+    ...others.map((row) => (row.startsWith(" ") ? row.slice(1) : `${CONTINUED}${row}`)),
+  ];
+}
+
+/** Wraps one line of several: rows that continue it say so, and none of its spaces is lost. */
+export function wrapVerbatimLine(line: string, columns: number): readonly string[] {
+  const mark = `${CONTINUED} `;
+  const room = columns - mark.length;
+  const [first = "", ...others] = wrapLine(line, { first: columns, spaced: room, broken: room });
+  return [first, ...others.map((row) => mark + row)];
+}
+
+/** Of the first row, of those that begin with a space, and of those that begin within a word. */
+type RowWidths = Readonly<Record<"first" | "spaced" | "broken", number>>;
+
+/** Breaks before spaces, which then begin a row: none could be seen at the end of one. */
+function wrapLine(line: string, widths: RowWidths): readonly string[] {
+  if (fits(line, widths.first)) return [line];
+  const rows: string[] = [];
+  let row = "";
+  let room = widths.first;
+  const add = (text: string, width: number) => {
+    if (width > room && (row !== "" || rows.length === 0)) {
+      rows.push(row);
+      row = "";
+      room = Math.max(1, text.startsWith(" ") ? widths.spaced : widths.broken);
+    }
+    row += text;
+    room -= width;
+  };
+  for (const word of line.match(/ *(?:<\d+ spaces>|[^ ])+| +$/g) ?? []) {
+    const width = textWidth(word);
+    const isWhole = width <= room || width <= (word.startsWith(" ") ? widths.spaced : 0);
+    if (isWhole) add(word, width);
+    else for (const piece of piecesOf(word)) add(piece, textWidth(piece));
+  }
+  return [...rows, row];
+}
+
+/** Marks in angle brackets stay whole, and spaces stay with what follows them. */
+function piecesOf(word: string): readonly string[] {
+  const [first = "", ...others] = word
+    .trimStart()
+    .split(/(<(?:U\+[0-9A-F]+|\d+ spaces|\/?RTL)>)/)
+    .flatMap((part) =>
+      /^<.+>$/.test(part) ? [part] : Array.from(segments.segment(part), ({ segment }) => segment),
+    );
+  const spaces = word.slice(0, word.length - word.trimStart().length);
+  return [spaces + first, ...others];
+}
+
+const segments = new Intl.Segmenter();
+
 /**
  * Wraps lines of prose, but leaves alone what looks like code: indented, fenced or with tabs. A word
  * that is too wide, such as a URL, stays whole.

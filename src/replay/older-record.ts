@@ -62,8 +62,7 @@ const PROMPT_FAILED: Readonly<Record<PermissionAction | "ask", string>> = {
   deliver: "Delivery prompt failed: ",
   ask: "Question prompt failed: ",
 };
-const MODEL_FAILED =
-  "but the secondary assistant failed to provide a valid answer. Error: ";
+const MODEL_FAILED = "but the secondary assistant failed to provide a valid answer. Error: ";
 const MODEL_FAILED_END = ". You may retry the tool call or end the turn.";
 
 /** One call. Its result has the sentences. */

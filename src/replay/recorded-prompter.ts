@@ -187,9 +187,7 @@ function findReason(end: AnswerEvent, { deadline }: PendingItem): NoAnswerReason
 }
 
 /** The request could not be shown, or a model failed that was asked instead. */
-export function hasFailed(
-  end: AnswerEvent,
-): end is AnswerEvent & { readonly problem?: string } {
+export function hasFailed(end: AnswerEvent): end is AnswerEvent & { readonly problem?: string } {
   if (end.type === "permission_decision") return end.cause === "prompt_failed";
   return end.outcome === "cancelled" && end.reason === "backend_error";
 }

@@ -1,10 +1,6 @@
 /** Reads a recorded turn in the form in which it is replayed. */
 import { TurnState } from "../agent/index.ts";
-import {
-  type ConversationEvent,
-  type Decider,
-  type InquiryId,
-} from "../conversation/index.ts";
+import { type ConversationEvent, type Decider, type InquiryId } from "../conversation/index.ts";
 import { withDerivedFields } from "./older-record.ts";
 import { withoutVoid } from "./without-void.ts";
 
@@ -48,7 +44,8 @@ function withCurrentIds(turn: readonly ConversationEvent[]): readonly Conversati
       case "inquiry_escalation":
       case "inquiry_response": {
         const id = toNow(event.id);
-        if (event.outcome === "cancelled" || event.answeredBy === undefined) return { ...event, id };
+        if (event.outcome === "cancelled" || event.answeredBy === undefined)
+          return { ...event, id };
         return { ...event, id, answeredBy: decider(event.answeredBy) };
       }
       default:

@@ -338,7 +338,11 @@ function isOnMain(event: ConversationEvent): boolean {
   return MAIN_TYPES.has(event.type);
 }
 
-const MAIN_TYPES: ReadonlySet<EventType> = new Set(["turn_end", "chat_request", "tool_call_request"]);
+const MAIN_TYPES: ReadonlySet<EventType> = new Set([
+  "turn_end",
+  "chat_request",
+  "tool_call_request",
+]);
 
 function isUnstable(event: ConversationEvent): event is PermissionDecision {
   return event.type === "permission_decision" && event.cause === "subject_unstable";

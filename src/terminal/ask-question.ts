@@ -1,7 +1,23 @@
 /** Asks one question of a tool or of the assistant, in the way its answer type needs. */
 import { isDeepStrictEqual } from "node:util";
-import { defaultLabel, type PromptRequest, type PromptResult } from "../agent/index.ts";
-import { describeOptions, oneLine, optionLabel, truncate } from "../render/index.ts";
+import {
+  defaultLabel,
+  type PromptResult,
+  type QuestionRequest,
+  type RequestBase,
+} from "../agent/index.ts";
+import {
+  callText,
+  describeCall,
+  describeChanged,
+  describeOptions,
+  oneLine,
+  optionLabel,
+  originLines,
+  truncate,
+  verbatim,
+  verbatimProse,
+} from "../render/index.ts";
 import {
   type InquiryQuestion,
   isOther,
@@ -17,18 +33,26 @@ import {
   type SelectState,
 } from "./dialogue.ts";
 
-/** What the terminal shows of a question. jp's own questions have no tool, and cannot be left for later. */
-export type ShownQuestion = Pick<PromptRequest, "inquiryId" | "question"> &
-  Partial<Pick<PromptRequest, "label" | "tool" | "questionId" | "source" | "allowsLater">>;
+/** What the terminal shows of a request. */
+export type Shown<Request> = Request extends RequestBase
+  ? Omit<Request, "conversation" | "toolCallId" | "source" | "label" | "digest"> &
+      Partial<Pick<Request, "source" | "label">>
+  : never;
+
+/** jp's own questions are about no call, and cannot be left for later. */
+export type ShownQuestion = Pick<QuestionRequest, "inquiryId" | "question"> &
+  Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">>;
 
 export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Promise<PromptResult> {
-  const { inquiryId, question, tool, questionId, allowsLater = false } = shown;
-  const message = oneLine(question.text);
+  const { inquiryId, question, allowsLater = false } = shown;
+  const open = openQuestion(shown);
+  const { message, acts } = open;
   await dialogue.start();
   dialogue.notify(message);
-  if (question.context !== undefined) dialogue.printContext(question.context);
+  printSubject(shown, dialogue);
+  const { context = "" } = question;
+  if (context !== "") dialogue.printContext(context, acts ? "verbatim" : "prose");
   printLabel(shown, dialogue);
-  const open = { question, message, scope: { tool, questionId } };
   for (;;) {
     const result = await answerQuestion(open, dialogue);
     if (result.type === "answered") {
@@ -47,9 +71,33 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   }
 }
 
+/** What the terminal shows of the call that a decision is about. */
+type ShownSubject = Partial<
+  Pick<QuestionRequest, "acts" | "tool" | "arguments" | "origin" | "folder" | "question">
+> & { readonly changed?: RequestBase["changed"] | undefined };
+
+/** Above a decision: that it is asked again, and if it acts, the whole call that it is about, verbatim. */
+export function printSubject(
+  shown: ShownSubject,
+  dialogue: Pick<Dialogue, "printNotice" | "printContext">,
+): void {
+  const { acts = false, changed, tool, arguments: given = {}, origin, folder, question } = shown;
+  if (changed !== undefined) {
+    dialogue.printNotice(`Asked again. Changed since you answered: ${describeChanged(changed)}.`);
+  }
+  if (!acts || tool === undefined) return;
+  const call = { name: tool, arguments: given };
+  // A context needs the room more.
+  const isAlone = question !== undefined && (question.context ?? "") === "";
+  const short = isAlone ? undefined : `• ${describeCall(call)}`;
+  dialogue.printContext(callText(call), "drawn", short);
+  const lines = origin === undefined ? [] : originLines(origin, folder);
+  if (lines.length > 0) dialogue.printContext(lines.join("\n"), "drawn");
+}
+
 /** The line about the call names the tool already. */
 export function printLabel(
-  { label, tool, source }: ShownQuestion,
+  { label, tool, source }: Partial<Pick<RequestBase, "label" | "tool" | "source">>,
   dialogue: Pick<Dialogue, "printLabel">,
 ): void {
   const isKnown = tool !== undefined && source !== undefined;
@@ -57,26 +105,31 @@ export function printLabel(
   if (label !== undefined && !isDefault) dialogue.printLabel(label);
 }
 
-export function toResult(inquiryId: PromptRequest["inquiryId"], answered: Answered): PromptResult {
+/** The text is on one line: verbatim if the answer acts, since it may name what it acts on. */
+export function openQuestion(shown: ShownQuestion): OpenQuestion {
+  const { question, acts = question.acts === true } = shown;
+  const { canRemember = question.persistence === "turn" } = shown;
+  const message = acts ? verbatim(question.text) : verbatimProse(question.text.trim());
+  return { question, message, acts, canRemember };
+}
+
+export function toResult(inquiryId: RequestBase["inquiryId"], answered: Answered): PromptResult {
   const { summary: _summary, ...result } = answered;
   return { inquiryId, ...result };
 }
 
-interface OpenQuestion {
+export interface OpenQuestion {
   readonly question: InquiryQuestion;
   /** Its text as shown: one line, neutralized. */
   readonly message: string;
+  /** Enter alone does not answer it. */
+  readonly acts: boolean;
+  readonly canRemember: boolean;
   /** An answer given before, which the user may now change. */
   readonly previous?: Answered | undefined;
-  readonly scope?: RememberScope;
   /** What Escape does; by default it cancels this question alone. */
   readonly escape?: string;
 }
-
-/** Which questions a remembered answer covers. */
-type RememberScope = {
-  readonly [Name in "tool" | "questionId"]?: string | undefined;
-};
 
 export interface Answered {
   readonly type: "answered";
@@ -117,19 +170,18 @@ function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered 
   }
 }
 
-async function answerBoolean(
-  { question, message, previous, scope = {}, escape = "cancel the question" }: OpenQuestion,
-  dialogue: Dialogue,
-): Promise<Answered | NoAnswer> {
+async function answerBoolean(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
+  const { question, message, acts, canRemember, previous } = open;
+  const { escape = "cancel the question" } = open;
   const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
   const key = suggested === true ? "y" : "n";
   const rememberKey = suggested === true ? "Y" : "N";
-  const every = describeScope(scope);
+  const every = describeScope(question);
   const summaries = { y: "yes", Y: `yes ${every}`, n: "no", N: `no ${every}` };
   const menu: KeyMenu<keyof typeof summaries> = {
     message,
-    choices: question.persistence === "turn" ? summaries : { y: "yes", n: "no" },
-    ...(typeof suggested === "boolean" && { default: isRemembered ? rememberKey : key }),
+    choices: canRemember ? summaries : { y: "yes", n: "no" },
+    ...(typeof suggested === "boolean" && !acts && { default: isRemembered ? rememberKey : key }),
     escape,
   };
   const chosen = await dialogue.choose(menu);
@@ -143,44 +195,52 @@ async function answerBoolean(
   };
 }
 
-/** Names what else a remembered answer covers, so that the user need not guess. */
-function describeScope({ tool, questionId }: RememberScope): string {
-  if (tool === undefined || questionId === undefined) return "for the rest of the turn";
-  return `to every ${quoted(questionId)} question from ${quoted(tool)} this turn`;
+/** Names what else a remembered answer covers, so that the user need not guess: the tool's own words, if it has any. */
+function describeScope({ rememberAs: label }: InquiryQuestion): string {
+  if (label === undefined) return "to this question for the rest of the turn";
+  if (label === "") return "to every question of this kind this turn";
+  return `to ${truncate(verbatim(label), MAX_LABEL_WIDTH)}`;
 }
 
-function quoted(name: string): string {
-  return `\`${truncate(oneLine(name), 60)}\``;
-}
+const MAX_LABEL_WIDTH = 200;
 
 async function answerText(
-  { question, message, previous, escape }: OpenQuestion,
+  { question, message, acts, previous, escape }: OpenQuestion,
   dialogue: Dialogue,
 ): Promise<Answered | NoAnswer> {
-  const fallback = typeof question.default === "string" ? question.default : "";
-  const shown = fallback === "" ? undefined : oneLine(fallback);
+  const fallback = typeof question.default === "string" && !acts ? question.default : "";
+  const shown = fallback === "" ? undefined : verbatimProse(fallback);
   const text = typeof previous?.answer === "string" ? previous.answer : "";
-  const result = await dialogue.enterText({ message, text, default: shown, escape });
-  if (result.type !== "entered") return result;
-  const answer = result.text === "" ? fallback : result.text;
-  return { type: "answered", answer, isRemembered: false, summary: answer };
+  let problem: string | undefined;
+  for (;;) {
+    const result = await dialogue.enterText({ message, text, default: shown, escape, problem });
+    if (result.type !== "entered") return result;
+    const answer = result.text === "" ? fallback : result.text;
+    if (answer !== "" || !acts) {
+      return { type: "answered", answer, isRemembered: false, summary: answer };
+    }
+    problem = TYPE_ANSWER;
+  }
 }
 
-async function answerSecret(
-  { message }: OpenQuestion,
-  dialogue: Dialogue,
-): Promise<Answered | NoAnswer> {
+const TYPE_ANSWER = "Type an answer: Enter alone does not decide this.";
+
+async function answerSecret(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
+  const { message, acts } = open;
   const entered = await dialogue.enterSecret(message);
   if (entered.type !== "entered") return entered;
+  if (acts && entered.text === "") return await answerSecret(open, dialogue);
   return { type: "answered", answer: entered.text, isRemembered: false, summary: "<redacted>" };
 }
 
 async function answerSelect(
-  { question, message, previous, escape }: OpenQuestion,
+  { question, message, acts, previous, escape }: OpenQuestion,
   answerType: SelectType,
   dialogue: Dialogue,
 ): Promise<Answered | NoAnswer> {
   const { allowsOther, isMultiple = false } = answerType;
+  const show = acts ? verbatim : verbatimProse;
+  const sum = acts ? verbatim : oneLine;
   const suggested = toValues(
     answerType,
     previous === undefined ? question.default : previous.answer,
@@ -192,8 +252,8 @@ async function answerSelect(
   );
   let state = markOptions({ filter: "", active: 0, marked: [] }, options, suggested);
   for (;;) {
-    const list = { message, options: describeOptions(options), allowsOther, isMultiple, escape };
-    const selected = await dialogue.select(list, state);
+    const described = { message, options: describeOptions(options, show), allowsOther, isMultiple };
+    const selected = await dialogue.select({ ...described, escape, acts }, state);
     state = selected.state;
     const { ending } = selected;
     switch (ending.type) {
@@ -202,14 +262,16 @@ async function answerSelect(
         return ending;
       case "chosen": {
         const chosen = ending.indexes.flatMap((index) => options[index] ?? []);
-        return isMultiple ? answerSeveral(chosen) : answerOne(chosen[0] ?? { value: null });
+        return isMultiple
+          ? answerSeveral(chosen, sum)
+          : answerOne(chosen[0] ?? { value: null }, sum);
       }
       case "other": {
         const text = ending.isWhole
           ? ending.text
           : await enterOther(message, ending.text, dialogue);
         if (text === "") break;
-        if (!isMultiple) return answerOne({ value: text });
+        if (!isMultiple) return answerOne({ value: text }, sum);
         options = addOptions(options, [text]);
         state = markOptions({ ...state, filter: "" }, options, [text]);
         break;
@@ -257,17 +319,20 @@ async function enterOther(message: string, text: string, dialogue: Dialogue): Pr
   return entered.type === "entered" ? entered.text.trim() : "";
 }
 
-function answerOne(chosen: SelectOption): Answered {
+type Show = (text: string) => string;
+
+function answerOne(chosen: SelectOption, show: Show): Answered {
   return {
     type: "answered",
     answer: chosen.value,
     isRemembered: false,
-    summary: optionLabel(chosen),
+    summary: optionLabel(chosen, show),
   };
 }
 
-function answerSeveral(chosen: readonly SelectOption[]): Answered {
-  const summary = chosen.length === 0 ? "none" : chosen.map(optionLabel).join(", ");
+function answerSeveral(chosen: readonly SelectOption[], show: Show): Answered {
+  const labels = chosen.map((option) => optionLabel(option, show));
+  const summary = labels.length === 0 ? "none" : labels.join(", ");
   const answer = chosen.map(({ value }) => value);
   return { type: "answered", answer, isRemembered: false, summary };
 }

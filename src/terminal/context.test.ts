@@ -64,21 +64,22 @@ test("a context is neutralized and wrapped", () => {
   const context = `a\t日\u202e${"x".repeat(10)}`;
   expect(
     headerRows({ answered: [], context }, { columns: 16, rows: 20, paint: plain }).rows,
-  ).toEqual(["a    日<U+202E>x", "xxxxxxxxx"]);
+  ).toEqual(["a⇥   日<U+202E>x", "xxxxxxxxx"]);
 });
 
-const CANVAS = { columns: 10, rows: 4, paint: plain };
+const CANVAS = { columns: 11, rows: 4, paint: plain };
 const marked: Paint = (style, text) => `<${style}>${text}`;
 
 test("a unified diff is coloured", () => {
-  const diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n";
+  const diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n same\n-old\n+new and more\n";
   expect(contextLines(diff, { ...CANVAS, paint: marked })).toEqual([
     "<bold>--- a/x",
     "<bold>+++ b/x",
-    "<cyan>@@ -1,2 +1,2 @@",
+    "<cyan>@@ -1 +1 @@",
     " same",
     "<red>-old",
-    "<green>+new",
+    "<green>+new and",
+    "<green>↳  more",
   ]);
 });
 
@@ -86,17 +87,17 @@ test("a list with dashes is not a diff", () => {
   expect(contextLines("- one\n- two", { ...CANVAS, paint: marked })).toEqual(["- one", "- two"]);
 });
 
-test("prose is wrapped at words, but a diff is not", () => {
+test("prose is wrapped at words, and rows of a diff say that they continue a line", () => {
   const diff = "@@ -1 +1 @@\n+a line that is long";
   expect([contextLines("A line that is long.", CANVAS), contextLines(diff, CANVAS)]).toEqual([
-    ["A line", "that is", "long."],
-    ["@@ -1 +1 @@", "+a line that is long"],
+    ["A line that", "is long."],
+    ["@@ -1 +1 @@", "+a line", "↳  that is", "↳  long"],
   ]);
 });
 
 test("escape sequences are neutralized before anything is coloured", () => {
   expect(contextLines("@@ -1 +1 @@\n+\u001b[2Jnew", { ...CANVAS, paint: marked })[1]).toBe(
-    "<green>+␛[2Jnew",
+    "<green>+<U+001B>[2",
   );
 });
 
@@ -117,7 +118,7 @@ test.each([
   {
     what: "the beginning of a line that is too long",
     lines: ["a".repeat(100)],
-    shown: ["a".repeat(10), "a".repeat(10), "a".repeat(10), "… 1 more line"],
+    shown: ["a".repeat(11), "a".repeat(11), "a".repeat(11), "… 1 more line"],
     hasMore: true,
   },
 ])("shows $what", ({ lines, shown, hasMore }) => {

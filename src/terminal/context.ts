@@ -1,13 +1,13 @@
 /** What is shown above a question: its context, and in a form the answers so far. */
 import {
-  isDiff,
+  type ContextStyle,
   moreLines,
-  neutralize,
   oneLine,
-  paintDiff,
+  renderContext,
+  truncate,
+  verbatimProse,
   wrapCode,
-  wrapProse,
-  wrapWords,
+  wrapVerbatim,
 } from "../render/index.ts";
 import type { FormHeader } from "./dialogue.ts";
 import { closedLine } from "./question-rows.ts";
@@ -16,27 +16,39 @@ import type { Canvas, Widget } from "./widget.ts";
 /** A text to read before answering. Any text. */
 export interface Passage {
   readonly text: string;
-  /** A label says who asks; labels and questions are one line each. */
-  readonly type: "context" | "label" | "question";
+  /** A label says who asks. All but contexts are one line each; only a label is not shown as it is. */
+  readonly type: "context" | "label" | "notice" | "question";
+  /** How a context is shown; as prose by default. */
+  readonly style?: ContextStyle | undefined;
+  /** One line that stands for it where not everything fits. */
+  readonly short?: string | undefined;
 }
+
+const PAINT = { label: "cyan", notice: "yellow", question: "bold" } as const;
 
 /** All lines of the passages, one below the other. */
 export function passageLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
   const { columns, paint } = canvas;
-  return passages.flatMap(({ text, type }) =>
-    type === "context"
-      ? contextLines(text, canvas)
-      : wrapWords(paint(type === "label" ? "cyan" : "bold", oneLine(text)), columns),
+  return passages.flatMap(({ text, type, style }) => {
+    if (type === "context") return contextLines(text, canvas, style);
+    const line = type === "label" ? verbatimProse(text) : text;
+    return wrapVerbatim(line, columns).map((row) => paint(PAINT[type], row));
+  });
+}
+
+/** The same where not all of them fit. */
+export function shortLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
+  return passages.flatMap(({ short, ...passage }) =>
+    short === undefined ? passageLines([passage], canvas) : [truncate(short, canvas.columns)],
   );
 }
 
-/** Prose is wrapped at words; a diff keeps its lines, however long they are. */
-export function contextLines(context: string, { columns, paint }: Canvas): readonly string[] {
-  const text = neutralize(context.trimEnd());
-  const lines = text.split("\n");
-  const shown = isDiff(lines) ? paintDiff(lines, paint) : wrapProse(text, columns);
-  // Terminals disagree on the width of a tab.
-  return shown.map((line) => line.replaceAll("\t", "    "));
+export function contextLines(
+  context: string,
+  { columns, paint }: Canvas,
+  style?: ContextStyle,
+): readonly string[] {
+  return renderContext(context, { paint, width: columns, style });
 }
 
 export interface ContextPreview {
@@ -91,7 +103,7 @@ interface HeaderRows {
 
 /** In at most `canvas.rows`. The context matters more than answers the user has just given. */
 export function headerRows(header: FormHeader, canvas: Canvas): HeaderRows {
-  const { answered, context, isReview = false } = header;
+  const { answered, context, style, isReview = false } = header;
   const lines = answered.map((closed) => closedLine(closed, canvas));
   const maxRows = Math.max(0, canvas.rows);
   if (context === undefined) {
@@ -99,7 +111,7 @@ export function headerRows(header: FormHeader, canvas: Canvas): HeaderRows {
     return { rows: isReview ? cutEnd(lines, maxRows) : cutStart(lines, maxRows), isCut };
   }
   const room = { ...canvas, rows: Math.max(1, maxRows) };
-  const { shown, hasMore } = previewContext(contextLines(context, canvas), room);
+  const { shown, hasMore } = previewContext(contextLines(context, canvas, style), room);
   const rows = shown.flatMap((line) => wrapCode(line, canvas.columns)).slice(0, maxRows);
   return {
     rows: [...cutStart(lines, maxRows - rows.length), ...rows],
@@ -118,10 +130,12 @@ function cutEnd(lines: readonly string[], maxRows: number): readonly string[] {
 
 /** What the user must read of a header before answering. */
 export function headerPassages(header: FormHeader | undefined): readonly Passage[] {
-  const { answered = [], isReview = false, context } = header ?? {};
+  const { answered = [], isReview = false, context, style } = header ?? {};
   const answers = answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`);
   return [
-    ...(isReview ? [{ type: "context" as const, text: answers.join("\n") }] : []),
-    ...(context === undefined ? [] : [{ type: "context" as const, text: context }]),
+    ...(isReview
+      ? [{ type: "context" as const, text: answers.join("\n"), style: "drawn" as const }]
+      : []),
+    ...(context === undefined ? [] : [{ type: "context" as const, text: context, style }]),
   ];
 }

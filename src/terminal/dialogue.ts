@@ -2,7 +2,7 @@
  * The port between what is asked and how it looks on the terminal. `DrawnDialogue` draws widgets,
  * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
  */
-import { neutralize } from "../render/index.ts";
+import { type ContextStyle, neutralize } from "../render/index.ts";
 import { isJpError } from "../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
 import type { InputEnding, InputOptions, InputState } from "./input-state.ts";
@@ -20,8 +20,13 @@ export interface Dialogue extends Disposable {
   start(): Promise<void>;
   /** Rings the bell or sends a desktop notification once the question is on the screen. */
   notify(message: string): void;
-  /** Shown above the next question, which takes no answer until the user has seen or skipped all of it. */
-  printContext(context: string): void;
+  /**
+   * Shown above the next question, which takes no answer until the user has seen or skipped all of it. `short`: one line,
+   * neutralized, that stays above the question where the rest does not fit.
+   */
+  printContext(context: string, style?: ContextStyle, short?: string): void;
+  /** The same for a sentence of jp itself. */
+  printNotice(notice: string): void;
   printLabel(label: string): void;
   /** Prints all of it, neutralized. */
   print(text: string): void;
@@ -70,7 +75,7 @@ export interface KeyMenu<Choice extends string> {
   readonly message: string;
   /** Maps each key to what it does. */
   readonly choices: Readonly<Partial<Record<Choice, string>>>;
-  /** What Enter selects; without it, Enter shows the help. */
+  /** What Enter selects; without it, Enter shows the help. Decisions that act have none. */
   readonly default?: NoInfer<Choice> | undefined;
   /** What Escape does. */
   readonly escape: string;
@@ -90,11 +95,15 @@ export interface SelectList {
   readonly isMultiple?: boolean | undefined;
   /** What Escape does, if it does not cancel the question. */
   readonly escape?: string | undefined;
+  /** The answer acts: Enter alone does not choose, and previews are shown verbatim. */
+  readonly acts?: boolean | undefined;
 }
 
 export interface ListedOption {
   /** One line, neutralized. */
   readonly label: string;
+  /** What the user may type for it, if that differs. */
+  readonly typed?: string;
   /** Neutralized. */
   readonly description?: string;
   /** Any text. */
@@ -107,6 +116,8 @@ export interface SelectState {
   readonly active: number;
   /** Indexes of the selected options, where several can be selected. */
   readonly marked: readonly number[];
+  /** Another key than Enter was pressed, so the choice is the user's. */
+  readonly isTouched?: boolean;
 }
 
 export interface Selected {
@@ -174,6 +185,7 @@ export interface FormHeader {
   readonly isReview?: boolean;
   /** Any text. */
   readonly context?: string | undefined;
+  readonly style?: ContextStyle | undefined;
 }
 
 /** Asks for a note to go with the answer. Cancelling leaves the note as it was. */

@@ -1,11 +1,19 @@
 /** The dialogue for ordinary terminals: draws each question as a widget, and keeps one line of it. */
 import { isDeepStrictEqual } from "node:util";
-import { neutralize, oneLine, plain, truncate, wrapCode } from "../render/index.ts";
+import {
+  type ContextStyle,
+  neutralize,
+  oneLine,
+  plain,
+  truncate,
+  wrapCode,
+} from "../render/index.ts";
 import {
   headerPassages,
   type Passage,
   passageLines,
   previewContext,
+  shortLines,
   withHeader,
 } from "./context.ts";
 import {
@@ -91,8 +99,12 @@ export class DrawnDialogue implements Dialogue {
     this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
   }
 
-  printContext(text: string): void {
-    this.#above = [...this.#above, asContext(text)];
+  printContext(text: string, style?: ContextStyle, short?: string): void {
+    this.#above = [...this.#above, { ...asContext(text, style), short }];
+  }
+
+  printNotice(text: string): void {
+    this.#above = [...this.#above, { type: "notice", text }];
   }
 
   printLabel(text: string): void {
@@ -268,21 +280,25 @@ export class DrawnDialogue implements Dialogue {
     if (this.#above.length === 0) return;
     const canvas = canvasOf(this.#open());
     const room = canvas.rows - widget.view(state, canvas).rows.length;
+    const whole = previewContext(passageLines(this.#above, canvas), {
+      ...canvas,
+      rows: Math.max(3, room),
+    });
     const rows = Math.max(3, room - 1); // The hint that there is more may take another row.
-    const lines = passageLines(this.#above, canvas);
-    const whole = previewContext(lines, { ...canvas, rows: Math.max(3, room) });
-    const { shown, hasMore } = whole.hasMore ? previewContext(lines, { ...canvas, rows }) : whole;
-    this.#isPrintedCut = hasMore;
+    const shown = whole.hasMore
+      ? previewContext(shortLines(this.#above, canvas), { ...canvas, rows }).shown
+      : whole.shown;
+    this.#isPrintedCut = whole.hasMore;
     this.#printed = [...this.#printed, ...this.#above];
     this.#above = [];
     this.#write(() => toLines(shown));
   }
 
   async #readMore(
-    { text, isRequired = false }: Extract<SideAction, { type: "read_more" }>,
+    { text, style, isRequired = false }: Extract<SideAction, { type: "read_more" }>,
     passages: readonly Passage[],
   ): Promise<void> {
-    const own = text === undefined ? [] : [asContext(text)];
+    const own = text === undefined ? [] : [asContext(text, style)];
     const all = isRequired ? own : [...own, ...passages];
     const { ending } = await this.#readThrough(all, isRequired);
     if (text !== undefined && ending.type === "left" && ending.isRead) this.#read.add(text);
@@ -331,8 +347,8 @@ export class DrawnDialogue implements Dialogue {
   }
 }
 
-function asContext(text: string): Passage {
-  return { type: "context", text };
+function asContext(text: string, style?: ContextStyle): Passage {
+  return { type: "context", text, style };
 }
 
 function asQuestion(text: string): Passage {

@@ -16,6 +16,8 @@ export interface PagerState {
   readonly before: number;
   /** The user has seen the last row. */
   readonly isRead: boolean;
+  /** The user pressed a key that would decide, before the end was visible. */
+  readonly isHurried?: boolean;
 }
 
 export type PagerEnding =
@@ -44,7 +46,9 @@ export function pager({ linesFor, mustRead = false }: PagerText): Widget<PagerSt
       const text = wrapFor(size.columns);
       const placed = placeIn(text, state, size);
       const step = scroll({ text, size, mustRead }, placed, key);
-      return step.type === "wait" && step.state.top === placed.top ? wait(state) : step;
+      if (step.type === "end" || step.state.top !== placed.top) return step;
+      const isHurried = mustRead && !placed.isRead && key.type === "text" && key.text !== " ";
+      return wait(isHurried && state.isHurried !== true ? { ...state, isHurried } : state);
     },
     view: (state, canvas) => {
       const text = wrapFor(canvas.columns);
@@ -80,7 +84,7 @@ function placeIn({ columns, rows, starts }: Wrapped, state: PagerState, size: Si
   }
   top = Math.min(top, lastTop(rows.length, size));
   const isAtEnd = top + pageOf(size) >= rows.length;
-  return { top, columns, before: starts[top] ?? 0, isRead: state.isRead || isAtEnd };
+  return { ...state, top, columns, before: starts[top] ?? 0, isRead: state.isRead || isAtEnd };
 }
 
 interface Scrolling {
@@ -113,12 +117,12 @@ function scroll(
     end: last,
   };
   const next = Math.min(Math.max(0, to[name] ?? top), last);
-  return wait({ ...state, top: next, before: text.starts[next] ?? 0 });
+  return wait({ ...state, top: next, before: text.starts[next] ?? 0, isHurried: false });
 }
 
 function viewScrolled(
   { text: { rows: all }, mustRead }: Pick<Scrolling, "text" | "mustRead">,
-  { top, isRead }: PagerState,
+  { top, isRead, isHurried = false }: PagerState,
   canvas: Canvas,
 ): Frame {
   const page = pageOf(canvas);
@@ -127,7 +131,10 @@ function viewScrolled(
   const place = `${top + 1}-${top + shown.length} of ${all.length}`;
   const hidden = all.length - top - shown.length;
   const status = mustRead
-    ? fitting(isRead ? endHints(place) : moreHints(place, hidden), canvas.columns)
+    ? fitting(
+        isRead ? endHints(place) : isHurried ? hurriedHints(hidden) : moreHints(place, hidden),
+        canvas.columns,
+      )
     : `${place} · ↑↓ PageUp PageDown Home End · q back`;
   const blank = Array.from({ length: page - shown.length }, () => "");
   return {
@@ -148,6 +155,17 @@ function moreHints(place: string, hidden: number): readonly string[] {
     `${more} · Space/PgDn continue · End skip to the end · Esc cancel`,
     `${more} · Space continue · End skip`,
     `${more} · Space, End`,
+  ];
+}
+
+function hurriedHints(hidden: number): readonly string[] {
+  const first = "Read to the end first (End)";
+  const more = moreLines(hidden);
+  return [
+    `${first} · ${more} · Space continue · Esc cancel`,
+    `${first} · ${more}`,
+    first,
+    "Read on first (End)",
   ];
 }
 

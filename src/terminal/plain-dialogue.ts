@@ -2,7 +2,15 @@
  * The dialogue for screen readers and simple terminals: prints lines that never change afterwards, and
  * reads every answer as a line.
  */
-import { neutralize, oneLine, plain, wrapWords } from "../render/index.ts";
+import {
+  type ContextStyle,
+  neutralize,
+  oneLine,
+  plain,
+  verbatimProse,
+  wrapVerbatim,
+  wrapWords,
+} from "../render/index.ts";
 import { contextLines } from "./context.ts";
 import {
   type Chosen,
@@ -70,12 +78,16 @@ export class PlainDialogue implements Dialogue {
   }
 
   /** Prints all of it, however long: the user can scroll back. */
-  printContext(context: string): void {
-    this.#say(...contextLines(context, { columns: this.#columns, rows: 0, paint: plain }));
+  printContext(context: string, style?: ContextStyle): void {
+    this.#say(...contextLines(context, { columns: this.#columns, rows: 0, paint: plain }, style));
+  }
+
+  printNotice(notice: string): void {
+    this.#sayWords(notice);
   }
 
   printLabel(label: string): void {
-    this.#say(oneLine(label));
+    this.#say(...wrapVerbatim(verbatimProse(label), this.#columns));
   }
 
   print(text: string): void {
@@ -204,7 +216,8 @@ export class PlainDialogue implements Dialogue {
 
   #sayQuestion<Ending>(question: PlainQuestion<Ending>): void {
     const { note = "" } = this;
-    this.#sayWords(...question.lines, ...(note === "" ? [] : [`Note: ${oneLine(note)}`]));
+    this.#say(...question.lines.flatMap((line) => wrapVerbatim(line, this.#columns)));
+    if (note !== "") this.#sayWords(`Note: ${oneLine(note)}`);
     this.#sayWords(question.hint, this.#commandsOf(question));
   }
 
@@ -242,9 +255,9 @@ export class PlainDialogue implements Dialogue {
 
   /** Prints the question's context or, at the end of a form, all answers. */
   #sayHeader(): void {
-    const { answered, context, isReview = false } = this.header ?? { answered: [] };
+    const { answered, context, style, isReview = false } = this.header ?? { answered: [] };
     this.header = undefined;
-    if (context !== undefined) this.printContext(context);
+    if (context !== undefined) this.printContext(context, style);
     if (!isReview) return;
     this.#sayWords(
       "Your answers:",

@@ -1,6 +1,6 @@
 /** A list in plain mode: numbered options, chosen by typing numbers or values. Pure. */
-import { neutralize, oneLine } from "../render/index.ts";
-import type { SelectEnding, SelectList, SelectState } from "./dialogue.ts";
+import { oneLine, verbatimLines, verbatimProseLines } from "../render/index.ts";
+import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
 import { accept, askAgain, type LineResult, type PlainQuestion } from "./plain-questions.ts";
 import { matchingOptions } from "./select-list.ts";
 
@@ -14,9 +14,17 @@ export function plainList(list: SelectList, { marked }: SelectState): PlainQuest
   const { message, options, allowsOther = false } = list;
   const hasPreviews = options.some(({ preview }) => preview !== undefined);
   return {
-    lines: [message, ...options.map((_option, index) => optionLine(list, marked, index))],
+    lines: [
+      message,
+      ...options.flatMap((_option, index) => [
+        optionLine(list, marked, index),
+        // Whatever acts is printed in full before it can be chosen.
+        ...(list.acts === true ? detailLines(list, index) : []),
+      ]),
+    ],
     hint: hintFor(list, marked),
-    ...(hasPreviews && { commands: ["?1 for details of option 1, and so on"] }),
+    ...(hasPreviews &&
+      list.acts !== true && { commands: ["?1 for details of option 1, and so on"] }),
     cancelHint: `/cancel to ${list.escape ?? "cancel"}`,
     help: [
       'End with a period to choose by number: "1." is always option 1.',
@@ -53,6 +61,7 @@ const TYPED = {
 function hintFor(list: SelectList, marked: readonly number[]): string {
   const { options, isMultiple = false, allowsOther = false } = list;
   const typed = TYPED[isMultiple ? "several" : "one"][allowsOther ? "orOther" : "listed"];
+  if (list.acts === true) return isMultiple ? `${typed} Type none for none.` : typed;
   if (isMultiple) {
     return marked.length === 0
       ? `${typed} Or just press Enter for none.`
@@ -75,7 +84,9 @@ function readList(
   if (list.isMultiple === true) return readSeveral(list, marked, typed);
   const [first] = marked;
   if (typed === "") {
-    return first === undefined ? askAgain(hintFor(list, marked)) : chosen([first]);
+    return first === undefined || list.acts === true
+      ? askAgain(hintFor(list, marked))
+      : chosen([first]);
   }
   const match = matchOption(list, typed);
   switch (match.type) {
@@ -94,7 +105,7 @@ function readSeveral(
   marked: readonly number[],
   typed: string,
 ): LineResult<PlainSelected> {
-  if (typed === "") return chosen(marked);
+  if (typed === "") return list.acts === true ? askAgain(hintFor(list, marked)) : chosen(marked);
   // A value may itself contain a comma, or be "none".
   const whole = matchOption(list, typed);
   if (whole.type === "option") return chosen([whole.index]);
@@ -129,7 +140,12 @@ function previewLines(list: SelectList, index: number): readonly string[] {
   const option = list.options[index];
   if (option === undefined) return [`No option ${index + 1}. ${rangeOf(list)}`];
   if (option.preview === undefined) return [`Option ${index + 1} has no details.`];
-  return neutralize(option.preview.trimEnd()).split("\n");
+  return verbatimProseLines(option.preview.trimEnd());
+}
+
+function detailLines({ options }: SelectList, index: number): readonly string[] {
+  const { preview } = options[index] ?? {};
+  return preview === undefined ? [] : verbatimLines(preview).map((line) => `   │ ${line}`);
 }
 
 function explain(
@@ -197,10 +213,14 @@ function matchText(list: SelectList, typed: string): OptionMatch {
 
 /** An exact match, or the only one that differs in case. */
 function findByLabel({ options }: SelectList, typed: string): number | undefined {
-  const exact = options.findIndex(({ label }) => label === typed);
+  const exact = options.findIndex((option) => namesOf(option).includes(typed));
   if (exact !== -1) return exact;
-  const similar = options.flatMap(({ label }, index) =>
-    label.toLowerCase() === typed.toLowerCase() ? [index] : [],
+  const similar = options.flatMap((option, index) =>
+    namesOf(option).some((name) => name.toLowerCase() === typed.toLowerCase()) ? [index] : [],
   );
   return similar.length === 1 ? similar[0] : undefined;
+}
+
+function namesOf({ label, typed = label }: ListedOption): readonly string[] {
+  return [label, typed];
 }

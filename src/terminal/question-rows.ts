@@ -1,6 +1,14 @@
 /** The rows of a question: while it is open, with the hints below it, and after it was answered. */
 import stringWidth from "fast-string-width";
-import { moreLines, oneLine, truncate, wrapWords } from "../render/index.ts";
+import {
+  type ContextStyle,
+  moreLines,
+  oneLine,
+  textWidth,
+  truncate,
+  wrapVerbatim,
+  wrapWords,
+} from "../render/index.ts";
 import type { Key } from "./key.ts";
 import { type LaidOutText, layOutText, type TextBuffer } from "./text-buffer.ts";
 import type { Canvas } from "./widget.ts";
@@ -33,12 +41,7 @@ export function questionRows(
   typed: TextBuffer,
   { columns, rows: maxRows, paint }: Canvas,
 ): QuestionRows {
-  const painted = [
-    paint("green", "?"),
-    paint("bold", message),
-    ...(suffix === "" ? [] : [paint("dim", suffix)]),
-  ].join(" ");
-  const all = wrapWords(painted, columns - 1);
+  const all = headRows({ message, suffix }, { columns: columns - 1, paint });
   const isCut = all.length > Math.max(1, maxRows);
   const head = isCut ? cutHead(all, suffix, { columns, rows: maxRows, paint }) : all;
   const last = head.at(-1) ?? "";
@@ -53,6 +56,24 @@ export function questionRows(
     height: head.length,
     isCut,
   };
+}
+
+/** Breaks within the message lose none of its spaces. */
+function headRows(
+  { message, suffix }: Required<QuestionLine>,
+  { columns, paint }: Pick<Canvas, "columns" | "paint">,
+): readonly string[] {
+  const [first = "", ...others] = wrapVerbatim(message, columns, 2);
+  const asked = [
+    `${paint("green", "?")} ${paint("bold", first)}`,
+    ...others.map((row) => paint("bold", row)),
+  ];
+  if (suffix === "") return asked;
+  const last = others.at(-1) ?? `? ${first}`;
+  if (textWidth(last) + 1 + textWidth(suffix) <= columns) {
+    return [...asked.slice(0, -1), `${asked.at(-1) ?? ""} ${paint("dim", suffix)}`];
+  }
+  return [...asked, ...wrapVerbatim(suffix, columns).map((row) => paint("dim", row))];
 }
 
 /** The beginning of the question, and a last row that says how much is missing. */
@@ -83,6 +104,7 @@ export type SideAction =
       readonly type: "read_more";
       /** Shown before everything else there is to read. Any text. */
       readonly text?: string;
+      readonly style?: ContextStyle;
       /** The answer does not count until the user has read or skipped the text. */
       readonly isRequired?: boolean;
     }

@@ -139,7 +139,7 @@ test("cuts options at the width of the screen, except the active one", () => {
   const open = list([{ label: long }, { label: long }]);
   expect(open.screen.slice(1, 4)).toEqual([
     `❯ ${"日本".repeat(14)}日`,
-    `  本${"日本".repeat(5)}`,
+    `  ↳本${"日本".repeat(5)}`,
     `  ${"日本".repeat(14)}…`,
   ]);
 });
@@ -250,7 +250,7 @@ describe("a list with several choices", () => {
     const narrow = list(options, 0, { isMultiple: true, size: { columns: 20 } });
     expect(narrow.screen.slice(1, 4)).toEqual([
       "❯ [ ] 日本日本日本日",
-      "      本日本",
+      "      ↳本日本",
       "  [ ] 日本日本日本…",
     ]);
   });
@@ -293,13 +293,16 @@ describe("a preview", () => {
   test("is neutralized, and belongs to the active option", () => {
     const open = list(options).type(DOWN);
     expect([open.screen.slice(5), open.type(DOWN).screen.length]).toEqual([
-      ["  │     one␛[2J", "  │ two", HINT],
+      ["  │ ⇥   one␛[2J", "  │ two", HINT],
       6,
     ]);
   });
 
   test.each([
-    ["\u000f", { type: "read_more", text: ["long", "all of it", ...lines].join("\n") }],
+    [
+      "\u000f",
+      { type: "read_more", style: "drawn", text: ["long", "all of it", ...lines].join("\n") },
+    ],
     [`${DOWN}${DOWN}\u000f`, undefined],
     ["xyz\u000f", undefined],
   ])("%j opens the pager: %j", (input, ending) => {
@@ -338,7 +341,7 @@ describe("an option that does not fit", () => {
         list(options, index).type("\r").ending,
         list(options, index, { read }).type("\r").ending,
       ]).toEqual([
-        { type: "read_more", text, isRequired: true },
+        { type: "read_more", style: "drawn", text, isRequired: true },
         { type: "chosen", indexes: [index] },
       ]);
     },
@@ -349,6 +352,7 @@ describe("an option that does not fit", () => {
     const open = list(options, 3, { isMultiple: true }).type("\u0001\r");
     expect(open.ending).toEqual({
       type: "read_more",
+      style: "drawn",
       text: textOf(options[0] ?? { label: "" }),
       isRequired: true,
     });

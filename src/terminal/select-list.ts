@@ -1,18 +1,9 @@
 /** The widget for choosing one or several options: arrows move, typing filters. */
-import {
-  moreLines,
-  neutralize,
-  oneLine,
-  plain,
-  textWidth,
-  truncate,
-  wrapCode,
-  wrapWords,
-} from "../render/index.ts";
+import { neutralize, oneLine, plain, textWidth, truncate, wrapVerbatim } from "../render/index.ts";
 import { assertNever } from "../util/index.ts";
-import { contextLines, previewContext } from "./context.ts";
 import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
 import type { Key, KeyName } from "./key.ts";
+import { type CutRows, cutRows, detailRows, NO_ROWS, optionText } from "./option-details.ts";
 import {
   type SideAction,
   type SideActions,
@@ -41,9 +32,10 @@ export function selectList(
       const preview = isReadKey ? findPreview(open, state, size) : undefined;
       const sideAction = preview ?? findSideAction(sideActions, key);
       if (sideAction !== undefined) return end(sideAction);
-      const step = updateList(list, state, key);
+      if (isEnter(key) && list.acts === true && state.isTouched !== true) return wait(state);
+      const step = touch(updateList(list, state, key), key);
       const text = step.type === "end" ? findUnread(open, step.ending, size) : undefined;
-      return text === undefined ? step : end({ type: "read_more", text, isRequired: true });
+      return text === undefined ? step : end({ ...readOption(text), isRequired: true });
     },
     stepBack: (state) => (state.filter === "" ? undefined : filterBy(list, state, "")),
     view: (state, canvas) => viewSelect(open, state, canvas),
@@ -57,7 +49,19 @@ function findPreview(list: OpenList, state: SelectState, size: Size): SideAction
   if (option === undefined) return undefined;
   const { isOptionCut } = viewSelect(list, state, { ...size, paint: plain });
   if (option.preview === undefined && !isOptionCut) return undefined;
-  return { type: "read_more", text: optionText(option) };
+  return readOption(optionText(list, option));
+}
+
+function readOption(text: string) {
+  return { type: "read_more", text, style: "drawn" } as const;
+}
+
+function isEnter(key: Key): boolean {
+  return key.type === "named" && (key.name === "enter" || key.name === "new-line");
+}
+
+function touch(step: SelectStep, key: Key): SelectStep {
+  return step.type === "end" || isEnter(key) ? step : wait({ ...step.state, isTouched: true });
 }
 
 /** The text of a chosen option that did not fit on the screen and that the user has not read. */
@@ -66,7 +70,7 @@ function findUnread(list: OpenList, ending: ListEnding, size: Size): string | un
   const canvas = { ...size, paint: plain };
   return ending.indexes
     .filter((active) => viewSelect(list, { filter: "", active, marked: [] }, canvas).isOptionCut)
-    .map((index) => optionText(list.options[index] ?? { label: "" }))
+    .map((index) => optionText(list, list.options[index] ?? { label: "" }))
     .find((text) => list.sideActions.read?.has(text) !== true);
 }
 
@@ -172,8 +176,6 @@ function move(rows: readonly number[], active: number, name: KeyName): number {
   return rows[to[name] ?? at] ?? active;
 }
 
-/** Of the active option; fewer on a small screen. */
-const MAX_PREVIEW_ROWS = 8;
 /** Rows that a long question must leave for the list. */
 const MIN_LIST_ROWS = 3;
 
@@ -193,18 +195,19 @@ function viewSelect(
   const option = at === -1 ? undefined : list.options[state.active];
   const active = at === -1 ? NO_ROWS : activeRows(list, state, canvas);
   const beside = descriptionBeside(option, active.rows, columns);
-  const details = detailRows(option, beside === "", canvas);
+  const details = detailRows(option, { isDescribed: beside === "", acts: list.acts }, canvas);
   const hasMore = list.sideActions.hasMore || details.isCut || active.isCut;
   const sideActions = { ...list.sideActions, hasMore };
   const foot = [
     ...details.rows,
-    ...footerRows(sideActions, { own: hintsFor(list, at, rows.length) }, canvas),
+    ...footerRows(sideActions, { own: hintsFor(list, state, { at, count: rows.length }) }, canvas),
   ];
-  const labels = rows.flatMap((index) =>
+  const shown = rows.map((index) =>
     index === state.active
       ? active.rows.map((row) => paint("cyan", row) + (beside && paint("dim", beside)))
-      : [inactiveRow(list, state, { index, canvas })],
+      : inactiveRows(list, state, { index, canvas }),
   );
+  const labels = shown.flat();
   const none = paint("yellow", truncate(`  ${emptyMessage(state.filter)}`, columns));
   const room = height - foot.length - Math.min(MIN_LIST_ROWS, labels.length);
   const question = questionRows(list, bufferOf(state.filter), { ...canvas, rows: room });
@@ -212,7 +215,7 @@ function viewSelect(
     {
       head: question.rows,
       body: labels.length === 0 ? [none] : labels,
-      active: Math.max(0, at),
+      active: shown.slice(0, Math.max(0, at)).flat().length,
       activeHeight: active.rows.length,
       foot,
     },
@@ -229,29 +232,21 @@ function viewSelect(
   };
 }
 
-/** An option in full; the list shows only its beginning. */
-function optionText({ label, description, preview }: ListedOption): string {
-  return [label, description, preview].filter((text) => text !== undefined).join("\n");
-}
-
-interface CutRows {
-  readonly rows: readonly string[];
-  readonly isCut: boolean;
-}
-
-const NO_ROWS: CutRows = { rows: [], isCut: false };
-
-/** With as much of its description as fits. */
-function inactiveRow(
+/** With as much of its description as fits. Where the answer acts, no label is cut to look like another. */
+function inactiveRows(
   list: SelectList,
   state: SelectState,
   { index, canvas: { columns, paint } }: { readonly index: number; readonly canvas: Canvas },
-): string {
-  const label = truncate(`  ${labelOf(list, state, index)}`, columns);
+): readonly string[] {
+  const whole = `  ${labelOf(list, state, index)}`;
+  if (list.acts === true && textWidth(whole) > columns) {
+    return wrapVerbatim(whole.trimStart(), columns - 2).map((row) => `  ${row}`);
+  }
+  const label = truncate(whole, columns);
   const { description } = list.options[index] ?? {};
   const room = columns - textWidth(label) - SEPARATOR.length;
-  if (description === undefined || room < MIN_DESCRIPTION_WIDTH) return label;
-  return label + paint("dim", SEPARATOR + truncate(description, room));
+  if (description === undefined || room < MIN_DESCRIPTION_WIDTH) return [label];
+  return [label + paint("dim", SEPARATOR + truncate(description, room))];
 }
 
 const SEPARATOR = " - ";
@@ -265,7 +260,7 @@ function activeRows(list: SelectList, state: SelectState, canvas: Canvas): CutRo
     return { rows: [`❯ ${truncate(label, room)}`], isCut: false };
   }
   const mark = list.isMultiple === true ? label.slice(0, MARK_WIDTH) : "";
-  const wrapped = wrapWords(label.slice(mark.length), room - mark.length);
+  const wrapped = wrapVerbatim(label.slice(mark.length), room - mark.length);
   const { rows, isCut } = cutRows(wrapped, canvas);
   const indent = " ".repeat(2 + mark.length);
   return {
@@ -274,14 +269,6 @@ function activeRows(list: SelectList, state: SelectState, canvas: Canvas): CutRo
     ),
     isCut,
   };
-}
-
-/** At most a third of the screen. */
-function cutRows(rows: readonly string[], { rows: height }: Canvas): CutRows {
-  const most = Math.max(2, Math.floor(height / 3));
-  if (rows.length <= most) return { rows, isCut: false };
-  const shown = rows.slice(0, most - 1);
-  return { rows: [...shown, moreLines(rows.length - shown.length)], isCut: true };
 }
 
 function labelOf(list: SelectList, { filter, marked }: SelectState, index: number): string {
@@ -310,44 +297,18 @@ function descriptionBeside(
   return description !== "" && others.length === 0 && fits ? text : "";
 }
 
-/** What is below the list. */
-function detailRows(
-  option: ListedOption | undefined,
-  isDescribed: boolean,
-  canvas: Canvas,
-): CutRows {
-  const described = isDescribed ? descriptionRows(option, canvas) : NO_ROWS;
-  const preview = previewRows(option, canvas);
-  return { rows: [...described.rows, ...preview.rows], isCut: described.isCut || preview.isCut };
-}
-
-function descriptionRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
-  if (option?.description === undefined) return { rows: [], isCut: false };
-  const { rows, isCut } = cutRows(wrapWords(option.description, canvas.columns - 4), canvas);
-  return { rows: rows.map((row) => canvas.paint("dim", `    ${row}`)), isCut };
-}
-
-function previewRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
-  const { preview = "" } = option ?? {};
-  if (preview.trim() === "") return { rows: [], isCut: false };
-  const columns = canvas.columns - 4;
-  const rows = Math.max(1, Math.min(MAX_PREVIEW_ROWS, Math.floor(canvas.rows / 3)));
-  const { shown, hasMore } = previewContext(contextLines(preview, canvas), {
-    ...canvas,
-    columns,
-    rows,
-  });
-  const bar = canvas.paint("dim", "│");
-  const wrapped = shown.flatMap((line) => wrapCode(line, columns));
-  return { rows: wrapped.map((row) => `  ${bar} ${row}`), isCut: hasMore };
-}
-
-function hintsFor({ isMultiple = false, escape }: SelectList, at: number, count: number) {
+function hintsFor(
+  { isMultiple = false, escape, acts = false }: SelectList,
+  { isTouched = false }: SelectState,
+  { at, count }: { readonly at: number; readonly count: number },
+) {
+  const enter = isMultiple ? "Enter submit" : "Enter select";
   return [
     ...(count > PAGE_SIZE ? [`${at + 1} of ${count}`] : []),
     "↑↓ move",
     "type to filter",
-    ...(isMultiple ? ["Space select", "Enter submit"] : ["Enter select"]),
+    ...(isMultiple ? ["Space select"] : []),
+    acts && !isTouched ? `then ${enter}` : enter,
     ...(escape === undefined ? [] : [`Esc ${escape}`]),
   ];
 }
@@ -375,8 +336,8 @@ function findNumbered({ options }: SelectList, filter: string): number | undefin
 
 export function matchingOptions({ options }: SelectList, filter: string): readonly number[] {
   const wanted = neutralize(filter).toLowerCase();
-  return options.flatMap(({ label }, index) =>
-    label.toLowerCase().includes(wanted) ? [index] : [],
+  return options.flatMap(({ label, typed = label }, index) =>
+    [label, typed].some((text) => text.toLowerCase().includes(wanted)) ? [index] : [],
   );
 }
 

@@ -13,6 +13,32 @@ export interface Area {
   readonly threats: readonly Threat[];
 }
 
+const decisions: Area = {
+  title: "What was decided, and what runs",
+  threats: [
+    {
+      id: "T-DECIDE-1",
+      threat:
+        "A script, a program, a server's description of its tool, a default of an argument or a file changes while an " +
+        "approval waits, and the call runs as something else.",
+      defence:
+        "A decision is recorded with the digest of its subject, which is built again before a call runs and before an " +
+        "answer reaches a tool. A yes to something else is void, and asked again.",
+    },
+    {
+      id: "T-DECIDE-2",
+      threat: "One approval is used by several copies of a conversation.",
+      defence:
+        "The conversation is part of the subject: in a fork, every unfinished call is asked about again.",
+    },
+    {
+      id: "T-DECIDE-3",
+      threat: "A call that changes after every approval wears the person down.",
+      defence: "After three decisions that no longer count, the call fails.",
+    },
+  ],
+};
+
 const provenance: Area = {
   title: "Who asked, and who answered",
   threats: [
@@ -166,6 +192,22 @@ const terminal: Area = {
       defence:
         "The screen, the transcript and `jp inquiry show` show what ran and what the model asked " +
         "for. The model is told.",
+    },
+    {
+      id: "T-TERM-11",
+      threat:
+        "A path, an argument, an option or a change looks like another one: other or more spaces, controls, letters of " +
+        "other scripts, accents, directions, a line that wraps like the next one.",
+      defence:
+        "Where the answer acts, jp shows it verbatim: everything that is not certain to be seen by its code point, " +
+        "long runs of spaces by their number, right-to-left words between marks, wrapped rows with an arrow. Accents that " +
+        "differ only slightly, and letters of one script that look alike, are not told apart.",
+    },
+    {
+      id: "T-TERM-12",
+      threat: "The user presses Enter for something else, and a tool does what its default says.",
+      defence:
+        "Enter alone decides no permission and no question of a tool that acts. It takes another key first.",
     },
   ],
 };
@@ -466,6 +508,15 @@ const workspace: Area = {
       threat:
         "The user adds an MCP server to it, and another of its files changes what that server runs.",
       defence: "Only what the user has written is trusted. jp warns about the rest.",
+    },
+    {
+      id: "T-WORK-19",
+      threat:
+        "It has the id of another workspace and a copy of a conversation that waits there, with a harmless text in " +
+        "place of the question. The user answers it in the clone.",
+      defence:
+        "An answer or a secret comes with the real path of its workspace. A process takes none from another path, and " +
+        "whoever gave it is told. A turn is the user's own only at the path where they left it.",
     },
   ],
 };
@@ -792,11 +843,30 @@ const desk: Area = {
       id: "T-DESK-9",
       threat:
         "An answer, perhaps a secret, reaches another question than the one that the person has " +
-        "read: a later one with the same id, or one of another workspace.",
+        "read: a later one with the same id, one whose call has changed since, or one of another workspace.",
       defence:
-        "The page and the client send when the question was asked, and jp uses the answer for that " +
-        "one only. If several workspaces have a conversation, the request has to name one, unless " +
+        "An answer carries the digest of what was read, and jp refuses it if something else waits. " +
+        "The page and the client also send when the question was asked. If several workspaces have a conversation, the request has to name one, unless " +
         "the question waits in only one of them.",
+    },
+    {
+      id: "T-DESK-10",
+      threat:
+        "A question, a path, an argument, an option or a change looks on the page like another one, " +
+        "or part of it is not shown.",
+      defence:
+        "Where a yes acts, the page shows everything verbatim and folds nothing. Letters stand from " +
+        "left to right, whatever cannot be seen is shown by its code point, and numbers tell lines " +
+        "from rows that are only wrapped. Only other prose is Markdown: a part of it that would lack " +
+        "a word is shown as it was written.",
+    },
+    {
+      id: "T-DESK-11",
+      threat:
+        "Someone approves what they have not read, by a stray Enter, or without the right to.",
+      defence:
+        "A yes to what acts takes the right to approve, however the tool asks. On the page it can " +
+        "only be given once the end of the text was in view, and Enter in a field does not give it.",
     },
   ],
 };
@@ -839,6 +909,7 @@ const notifications: Area = {
 };
 
 export const areas: readonly Area[] = [
+  decisions,
   provenance,
   terminal,
   paths,

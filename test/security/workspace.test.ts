@@ -452,7 +452,9 @@ questions.where.exclusive = true
     const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
     await screen.untilShown((lines) => lines.join("\n").includes("more lines ·"));
     const firstPage = screen.lines.join("\n");
-    screen.type("y\u001b[F");
+    screen.type("y");
+    await screen.untilShown((lines) => lines.join("\n").includes("Read to the end first"));
+    screen.type("\u001b[F");
     await screen.untilShown((lines) => lines.join("\n").includes("tool t59"));
     screen.type(" ");
     await screen.untilShown((lines) => lines.join("\n").includes("? Trust this workspace"));

@@ -164,14 +164,14 @@ describe("a multiple-choice question", () => {
     const rows = [
       "? Which?",
       "❯ [x] 日本語日本語日本語日本",
-      "      語",
+      "      ↳語",
       `  [x] ${"b".repeat(22)}…`,
     ];
     await screen.untilShown((lines) => lines.slice(0, 4).join("\n") === rows.join("\n"));
     screen.type("\r");
     await screen.end();
     expect([narrow, screen.lines]).toEqual([
-      ["? Which?", "❯ [x] 日本語日本語", "      日本語日本語", `  [x] ${"b".repeat(12)}…`],
+      ["? Which?", "❯ [x] 日本語日本語", "      ↳日本語日本語", `  [x] ${"b".repeat(12)}…`],
       ["✔ Which? 日本語日本語日本語…"],
     ]);
   });
@@ -216,7 +216,8 @@ describe("a preview of an option", () => {
     const screen = open(QUESTION, { rows: 18 });
     await screen.answer(
       ["❯ long", "\r"],
-      ["… 24 more lines ·", "yq1 "],
+      ["… 24 more lines ·", "yq1"],
+      ["Read to the end first (End) · … 24 more lines", " "],
       ["… 7 more lines ·", " "],
       ["go to the question", "\r"],
       ["go to the question", " "],

@@ -110,9 +110,9 @@ test.each(COMBINATIONS)(
 describe("a boolean question", () => {
   test.each([
     ["y", true, false, "yes"],
-    ["Y", true, true, "yes for the rest of the turn"],
+    ["Y", true, true, "yes to this question for the rest of the turn"],
     ["n", false, false, "no"],
-    ["N", false, true, "no for the rest of the turn"],
+    ["N", false, true, "no to this question for the rest of the turn"],
   ])("is answered by one key, without Enter: %s", async (keys, answer, isRemembered, said) => {
     verifies("083/prompt/turn-offers-to-remember");
     const screen = open(booleanQuestion("q", "Apply it?"));
@@ -177,7 +177,7 @@ describe("a select question", () => {
 describe("a text question", () => {
   test("uses its default for an empty answer", async () => {
     const screen = open(textQuestion("q", "Name?", { default: "Ada\nLovelace" }));
-    await screen.answer(["(Ada Lovelace)", "\r"]);
+    await screen.answer(["(Ada␊Lovelace)", "\r"]);
     expect([await screen.result(), screen.lines]).toEqual([
       { inquiryId, type: "answered", answer: "Ada\nLovelace", isRemembered: false },
       ["✔ Name? Ada Lovelace"],

@@ -1,14 +1,15 @@
 /** The whole page: who is logged in, which view is open, and what frames it. */
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
-import { type Api, ApiError, type Me } from "./api.ts";
+import { type Connection, DeskError } from "../client.ts";
+import type { DeskUser } from "../wire.ts";
 import { Audit } from "./audit.tsx";
 import { ConversationView } from "./conversation.tsx";
 import { Conversations } from "./conversations.tsx";
 import { Inbox } from "./inbox.tsx";
 import { keyOf } from "./item.ts";
-import type { Connection } from "./live.ts";
 import { Login } from "./login.tsx";
+import type { PageSession } from "./page-session.ts";
 import { Line, messageOf, Notice, Title } from "./parts.tsx";
 import { InquiryView } from "./question.tsx";
 import { isOneTime, loginCode, parseRoute, type Route } from "./route.ts";
@@ -18,23 +19,22 @@ import { Shortcuts } from "./shortcuts.tsx";
 type Entry =
   | { readonly type: "starting" }
   | { readonly type: "out"; readonly problem?: string | undefined }
-  | { readonly type: "in"; readonly me: Me };
+  | { readonly type: "in"; readonly me: DeskUser };
 
 /** Logs in with the code of the address, if it has one, else with the cookie of an earlier login. */
-export function App({ api }: { readonly api: Api }): VNode {
+export function App({ session }: { readonly session: PageSession }): VNode {
   const [entry, setEntry] = useState<Entry>({ type: "starting" });
   const enter = useCallback(
     async (login?: string) => {
       try {
-        if (login !== undefined) await api.login(login);
-        setEntry({ type: "in", me: await api.me() });
+        setEntry({ type: "in", me: await session.enter(login) });
       } catch (error) {
-        const isUnknown = error instanceof ApiError && error.status === 401;
+        const isUnknown = error instanceof DeskError && error.status === 401;
         const problem = login === undefined && isUnknown ? undefined : loginProblem(error);
         setEntry({ type: "out", problem });
       }
     },
-    [api],
+    [session],
   );
   const onLoggedOut = useCallback(
     () => setEntry({ type: "out", problem: "You are no longer logged in." }),
@@ -53,11 +53,16 @@ export function App({ api }: { readonly api: Api }): VNode {
   if (entry.type === "starting") return <p class="starting">Loading …</p>;
   if (entry.type === "out") return <Login problem={entry.problem} onLogin={enter} />;
   const logOut = async () => {
-    await api.logout().catch(() => undefined); // The page forgets the person anyway.
+    await session.client.logout().catch(() => undefined); // The page forgets the person anyway.
     setEntry({ type: "out" });
   };
   return (
-    <LoggedIn api={api} me={entry.me} onLoggedOut={onLoggedOut} onLogOut={() => void logOut()} />
+    <LoggedIn
+      session={session}
+      me={entry.me}
+      onLoggedOut={onLoggedOut}
+      onLogOut={() => void logOut()}
+    />
   );
 }
 
@@ -69,24 +74,24 @@ function takeLoginCode(): string | undefined {
 }
 
 function loginProblem(error: unknown): string {
-  if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
+  if (error instanceof DeskError && (error.status === 401 || error.status === 403)) {
     return "This login is invalid, expired or already used.";
   }
   return messageOf(error);
 }
 
 interface LoggedInProps {
-  readonly api: Api;
-  readonly me: Me;
+  readonly session: PageSession;
+  readonly me: DeskUser;
   readonly onLoggedOut: () => void;
   readonly onLogOut: () => void;
 }
 
-function LoggedIn({ onLogOut, ...session }: LoggedInProps): VNode {
-  const { me } = session;
+function LoggedIn({ onLogOut, ...options }: LoggedInProps): VNode {
+  const { me } = options;
   const [message, setMessage] = useState("");
   const say = useCallback((text: string | undefined) => setMessage((before) => text ?? before), []);
-  const desk = useSession({ ...session, say });
+  const desk = useSession({ ...options, say });
   const route = useRoute();
   const count = desk.inbox.items.length;
   useFocusOnChange(route);

@@ -1,48 +1,66 @@
-/** Every question on record: who asked, who answered, and how it ended. */
+/** Every decision on record: who asked for it, who made it, and how it ended. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { oneLine } from "../../render/index.ts";
-import type { JsonObject } from "../../util/index.ts";
-import { describeBy, describeEnd, type Item, readItem } from "./item.ts";
-import { summaryOf } from "./markdown.tsx";
+import { describeChanged, verbatimProse } from "../../render/index.ts";
+import type { DecisionJson, InquiryQuery } from "../wire.ts";
+import { askerOf, describeBy, describeEnd, readItem, timeOf } from "./item.ts";
 import { Pages, SearchBox } from "./pages.tsx";
-import { Line, Time, Title } from "./parts.tsx";
+import { Line, Summary, Time, Title, Value } from "./parts.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
+import { useDesk } from "./session.ts";
 
-const OUTCOMES = ["answered", "redacted", "cancelled", "unanswered"];
-const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default", "answers_file"];
+const KINDS: readonly DecisionJson["kind"][] = ["question", "permission", "delivery", "in_doubt"];
+const OUTCOMES = [
+  "answered",
+  "redacted",
+  "cancelled",
+  "approved",
+  "denied",
+  "edited",
+  "unanswered",
+] as const;
+const DECIDERS = [
+  "user",
+  "assistant",
+  "config",
+  "remembered",
+  "policy",
+  "default",
+  "answers_file",
+] as const;
 
 export function Audit(): VNode {
-  const [text, setText] = useState("");
-  const [outcome, setOutcome] = useState("");
-  const [by, setBy] = useState("");
-  const isFiltered = [text, outcome, by].some((filter) => filter !== "");
+  const { client } = useDesk();
+  const [query, setQuery] = useState<InquiryQuery>({});
+  const set = <Name extends "text" | "kind" | "outcome" | "by">(
+    name: Name,
+    value: InquiryQuery[Name] | "",
+  ) => {
+    const { [name]: _before, ...others } = query;
+    setQuery(value === "" ? others : { ...others, [name]: value });
+  };
+  const { text = "", kind = "", outcome = "", by = "" } = query;
   return (
     <>
       <Title>Audit</Title>
       <div class="filters">
-        <SearchBox label="Search questions" text={text} onText={setText} />
+        <SearchBox label="Search decisions" text={text} onText={(words) => set("text", words)} />
+        <Filter label="Kind" values={KINDS} value={kind} onValue={(one) => set("kind", one)} />
         <Filter
-          name="outcome"
           label="Outcome"
           values={OUTCOMES}
           value={outcome}
-          onValue={setOutcome}
+          onValue={(one) => set("outcome", one)}
         />
-        <Filter name="by" label="Answered by" values={DECIDERS} value={by} onValue={setBy} />
+        <Filter label="Decided by" values={DECIDERS} value={by} onValue={(one) => set("by", one)} />
       </div>
       <Pages
-        what="inquiries"
-        query={{ text, outcome, by }}
-        empty={isFiltered ? "No matching questions." : "No questions yet."}
+        wanted={JSON.stringify(query)}
+        load={(page) => client.inquiries({ ...query, ...page })}
+        empty={Object.keys(query).length > 0 ? "No matching decisions." : "No decisions yet."}
         row={(json) => (
           <Row
-            key={JSON.stringify([
-              json["workspace"],
-              json["conversation"],
-              json["turn"],
-              json["id"],
-            ])}
+            key={JSON.stringify([json.workspace, json.conversation, json.turn, json.id])}
             json={json}
           />
         )}
@@ -51,22 +69,24 @@ export function Audit(): VNode {
   );
 }
 
-interface FilterProps {
-  readonly name: string;
+interface FilterProps<Value extends string> {
   readonly label: string;
-  readonly values: readonly string[];
+  readonly values: readonly Value[];
   readonly value: string;
-  readonly onValue: (value: string) => void;
+  readonly onValue: (value: Value | "") => void;
 }
 
-function Filter({ name, label, values, value, onValue }: FilterProps): VNode {
+function Filter<Value extends string>({ label, values, value, onValue }: FilterProps<Value>) {
+  const id = `filter-${label.toLowerCase().replaceAll(" ", "-")}`;
   return (
     <div class="field">
-      <label for={`filter-${name}`}>{label}</label>
+      <label for={id}>{label}</label>
       <select
-        id={`filter-${name}`}
+        id={id}
         value={value}
-        onChange={({ currentTarget }) => onValue(currentTarget.value)}
+        onChange={({ currentTarget }) =>
+          onValue(values.find((each) => each === currentTarget.value) ?? "")
+        }
       >
         <option value="">any</option>
         {values.map((each) => (
@@ -79,37 +99,51 @@ function Filter({ name, label, values, value, onValue }: FilterProps): VNode {
   );
 }
 
-function Row({ json }: { readonly json: JsonObject }): VNode {
+/** Enough to tell two digests apart at a glance; the whole one is on the page of the decision. */
+const DIGEST_DIGITS = 12;
+
+function Row({ json }: { readonly json: DecisionJson }): VNode {
   const item = readItem(json);
   if (item === undefined)
-    return <li class="card">This version of the page cannot show this question.</li>;
-  const { question, asker, askedAt, conversation, title, end } = item;
+    return <li class="card">This version of the page cannot show this decision.</li>;
+  const { answered_digest: decided = item.digest } = item;
+  const at = timeOf(item.answered_at) ?? timeOf(item.asked_at);
   return (
     <li class="card">
       <a class="card-text" data-item href={inquiryLink(item)}>
-        {summaryOf(question.text)}
+        <Summary text={item.question.text} acts={item.acts} />
       </a>
-      <Outcome item={item} />
+      <Outcome json={json} />
       <span class="facts">
+        <span>{item.kind.replaceAll("_", " ")}</span>
         <span>
-          asked by <Line text={asker} />
+          asked by <Line text={askerOf(item)} />
         </span>
-        <Time at={end?.at ?? askedAt} />
+        {at !== undefined && <Time at={at} />}
         <a href={conversationLink(item)}>
-          <Line text={title ?? conversation} />
+          <Line text={item.conversation} />
         </a>
+        {decided !== undefined && (
+          <span title={decided}>
+            digest <Value text={decided.slice(0, DIGEST_DIGITS)} />
+          </span>
+        )}
       </span>
     </li>
   );
 }
 
-function Outcome({ item: { end } }: { readonly item: Item }): VNode {
-  if (end === undefined) return <span class="outcome">unanswered</span>;
+/** How it ended, who decided, and whether it still counts. */
+export function Outcome({ json }: { readonly json: DecisionJson }): VNode {
+  const { answered_by: by, note, void: changed } = json;
   return (
-    <span class="outcome" dir="auto">
-      <strong>{oneLine(describeEnd(end))}</strong>
-      {end.by !== undefined && ` by ${describeBy(end.by)}`}
-      {end.note !== undefined && ` with the note “${oneLine(end.note)}”`}
+    <span class="outcome prose" dir="auto">
+      <strong>{describeEnd(json)}</strong>
+      {by !== undefined && ` by ${describeBy(by)}`}
+      {note !== undefined && ` with the note “${verbatimProse(note)}”`}
+      {changed !== undefined && (
+        <span class="urgent">, void: {describeChanged(changed)} changed</span>
+      )}
     </span>
   );
 }

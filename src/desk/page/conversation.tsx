@@ -1,17 +1,17 @@
 /** The reader of one conversation, live while it runs: what was said and called, who asked, and who answered. */
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { firstLine, oneLine } from "../../render/index.ts";
-import { isJsonArray, isJsonObject, type JsonObject } from "../../util/index.ts";
-import type { ConversationAddress } from "./api.ts";
-import { Arguments, Code, JsonBlock } from "./code.tsx";
+import { describeChanged, verbatimProse } from "../../render/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import type { ConversationAddress, ConversationJson, OutcomeJson } from "../wire.ts";
 import { StateBadge } from "./conversations.tsx";
-import { useDesk, useEvents } from "./session.ts";
-import { describeBy, describeEnd, stringOf } from "./item.ts";
-import { Markdown, summaryOf } from "./markdown.tsx";
-import { Line, messageOf, Notice, Time, Title } from "./parts.tsx";
+import { describeBy, describeEnd, showValue, summaryOf } from "./item.ts";
+import { Markdown } from "./markdown.tsx";
+import { Drawn, Line, messageOf, Notice, Summary, Time, Title, Value } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
+import { useDesk, useEvents } from "./session.ts";
 import { type Block, type CallBlock, type Step, toBlocks } from "./timeline.ts";
+import { Arguments, JsonBlock, Verbatim } from "./verbatim.tsx";
 
 /** The latest are drawn; a button draws more. */
 const STEP = 150;
@@ -21,20 +21,20 @@ export function ConversationView({ address }: { readonly address: ConversationAd
   const [count, setCount] = useState(STEP);
   const blocks = useMemo(() => toBlocks(events ?? []), [events]);
   const shown = blocks.slice(-count);
-  const state = stringOf(conversation["state"]);
+  const state = conversation?.state;
   return (
     <>
       <p class="back">
         <a href="#/conversations">← Conversations</a>
       </p>
       <Title>
-        <Line text={stringOf(conversation["title"]) ?? address.conversation} />
+        <Line text={conversation?.title ?? address.conversation} />
       </Title>
       <p class="facts">
         <span>{state === undefined ? "complete" : <StateBadge state={state} />}</span>
-        {stringOf(conversation["workspace"]) !== undefined && (
+        {conversation !== undefined && (
           <span>
-            <Line text={stringOf(conversation["workspace"]) ?? ""} />
+            <Value text={conversation.workspace} />
           </span>
         )}
       </p>
@@ -60,27 +60,24 @@ export function ConversationView({ address }: { readonly address: ConversationAd
 }
 
 interface Loaded {
-  readonly conversation: JsonObject;
-  readonly events?: readonly JsonObject[] | undefined;
+  readonly conversation?: ConversationJson;
+  readonly events?: readonly JsonObject[];
 }
 
 /** Reads what is new whenever there is something. One request at a time, so that no event comes twice. */
 function useConversation(
   address: ConversationAddress,
 ): Loaded & { readonly problem?: string | undefined } {
-  const { api, generation } = useDesk();
-  const [loaded, setLoaded] = useState<Loaded>({ conversation: {} });
+  const { client, generation } = useDesk();
+  const [loaded, setLoaded] = useState<Loaded>({});
   const [problem, setProblem] = useState<string>();
   const reading = useRef(Promise.resolve());
-  const known = useRef<Loaded>({ conversation: {} });
+  const known = useRef<Loaded>({});
   const readNow = async (isFresh: boolean) => {
     try {
       const before = isFresh ? [] : (known.current.events ?? []);
-      const { conversation, events } = await api.conversation(address, before.length);
-      known.current = {
-        conversation: isJsonObject(conversation) ? conversation : {},
-        events: [...before, ...(isJsonArray(events) ? events.filter(isJsonObject) : [])],
-      };
+      const { conversation, events } = await client.conversation(address, before.length);
+      known.current = { conversation, events: [...before, ...events] };
       setLoaded(known.current);
       setProblem(undefined);
     } catch (error) {
@@ -94,10 +91,9 @@ function useConversation(
   useEffect(() => read(true), [conversation, workspace, generation]);
   useEvents(
     ({ type, data }) => {
-      const isThis =
-        data["id"] === conversation && (workspace === undefined || data["workspace"] === workspace);
-      if (type !== "conversation" || !isThis) return;
-      const count = typeof data["count"] === "number" ? data["count"] : Infinity;
+      if (type !== "conversation" || data.id !== conversation) return;
+      if (workspace !== undefined && data.workspace !== workspace) return;
+      const count = "count" in data ? data.count : Infinity;
       // Fewer than before: its end was removed.
       read(count < (known.current.events?.length ?? 0));
     },
@@ -146,13 +142,13 @@ function BlockView({
       return (
         <>
           <h3>Assistant</h3>
-          <JsonBlock value={block.data} label="Data" />
+          <JsonBlock value={block.data} label="Data" folds />
         </>
       );
     case "call":
       return <CallView call={block} address={address} />;
     case "end":
-      return <p class="hint">{oneLine(block.text)}</p>;
+      return <p class="hint prose">{verbatimProse(block.text)}</p>;
     default:
       return block satisfies never;
   }
@@ -187,12 +183,12 @@ function CallView({
   return (
     <>
       <h3>
-        Called <Line text={name} />
+        Called <Value text={name} />
       </h3>
       {Object.keys(call.arguments).length > 0 && (
         <details open={result === undefined}>
           <summary>Arguments</summary>
-          <Arguments value={call.arguments} />
+          <Arguments value={call.arguments} folds />
         </details>
       )}
       {steps.length > 0 && (
@@ -208,9 +204,9 @@ function CallView({
         <details>
           <summary>
             {result.isError ? "Error: " : "Result: "}
-            {firstLine(result.content.slice(0, 200))}
+            <Drawn text={summaryOf(result.content, showValue)} />
           </summary>
-          <Code text={result.content} label={`Result of ${oneLine(name)}`} />
+          <Verbatim text={result.content} label="Result" folds />
         </details>
       )}
     </>
@@ -237,21 +233,22 @@ function StepView({
         <strong>
           <Line text={asker} />
         </strong>{" "}
-        asked: <a href={inquiryLink({ ...address, id: step.id })}>{summaryOf(text)}</a>
+        asked:{" "}
+        <a href={inquiryLink({ ...address, id: step.id })}>
+          <Summary text={text} acts={step.acts} />
+        </a>
         <br />
         {end === undefined ? (
           <span class="urgent">waiting for an answer</span>
         ) : (
-          <>
-            <strong>{oneLine(describeEnd(end))}</strong>
-            {end.by !== undefined && ` by ${describeBy(end.by)}`}
-            {end.note !== undefined && `, note: ${oneLine(end.note)}`}
-          </>
+          <End end={end} madeVoid={step.madeVoid} />
         )}
       </>
     );
   }
-  const action = Object.hasOwn(ACTIONS, step.action) ? ACTIONS[step.action] : oneLine(step.action);
+  const action = Object.hasOwn(ACTIONS, step.action)
+    ? ACTIONS[step.action]
+    : showValue(step.action);
   if (step.type === "asked") {
     return (
       <>
@@ -264,9 +261,28 @@ function StepView({
   }
   return (
     <>
-      {action}: <strong>{oneLine(step.decision)}</strong> by {describeBy(step.by)}
-      {step.reason !== undefined && `, reason: ${oneLine(step.reason)}`}
+      {action}: <End end={step.end} madeVoid={step.madeVoid} />
     </>
+  );
+}
+
+interface EndProps {
+  readonly end: OutcomeJson;
+  readonly madeVoid: readonly string[] | undefined;
+}
+
+/** How it ended, and by whom. */
+function End({ end, madeVoid }: EndProps): VNode {
+  const { answered_by: by, note } = end;
+  return (
+    <span class="prose">
+      <strong>{describeEnd(end)}</strong>
+      {by !== undefined && ` by ${describeBy(by)}`}
+      {note !== undefined && `, note: ${verbatimProse(note)}`}
+      {madeVoid !== undefined && (
+        <span class="urgent">, void: {describeChanged(madeVoid)} changed</span>
+      )}
+    </span>
   );
 }
 
@@ -281,7 +297,7 @@ function Waiting({ address }: { readonly address: ConversationAddress }): VNode 
         {items.map((item) => (
           <li key={item.key}>
             <a data-item href={inquiryLink(item)}>
-              {summaryOf(item.question.text)}
+              <Summary text={item.question.text} acts={item.acts} />
             </a>
           </li>
         ))}
@@ -306,13 +322,13 @@ interface ContinueProps {
 
 /** Only where the server runs turns, the turn is open, no process runs it, and nothing waits. */
 function Continue({ address, state }: ContinueProps): VNode | null {
-  const { api, me, say } = useDesk();
+  const { client, me, say } = useDesk();
   const [problem, setProblem] = useState<string>();
   const isIdle = state !== undefined && !/^(running|waiting)/.test(state);
   const waiting = useWaiting(address);
   const resume = async () => {
     try {
-      await api.resume(address);
+      await client.resume(address);
       setProblem(undefined);
       say("The turn continues.");
     } catch (error) {

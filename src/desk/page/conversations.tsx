@@ -1,16 +1,17 @@
 /** The list of conversations, with search. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { JsonObject } from "../../util/index.ts";
-import { useEvents } from "./session.ts";
-import { stringOf, timeOf } from "./item.ts";
+import type { ChangedConversation, ConversationJson } from "../wire.ts";
+import { timeOf } from "./item.ts";
 import { Pages, SearchBox } from "./pages.tsx";
 import { Line, Time, Title } from "./parts.tsx";
 import { conversationLink } from "./route.ts";
+import { useDesk, useEvents } from "./session.ts";
 
 export function Conversations(): VNode {
+  const { client } = useDesk();
   const [text, setText] = useState("");
-  const [fresh, setFresh] = useState<ReadonlyMap<string, JsonObject>>(new Map());
+  const [fresh, setFresh] = useState<ReadonlyMap<string, ChangedConversation>>(new Map());
   useEvents(({ type, data }) => {
     if (type === "conversation") setFresh((before) => new Map(before).set(keyOf(data), data));
   }, []);
@@ -19,42 +20,40 @@ export function Conversations(): VNode {
       <Title>Conversations</Title>
       <SearchBox label="Search conversations" text={text} onText={setText} />
       <Pages
-        what="conversations"
-        query={{ text }}
+        wanted={text}
+        load={(page) => client.conversations({ ...page, ...(text !== "" && { text }) })}
         empty={text === "" ? "No conversations yet." : "No matching conversations."}
         arrange={(items) => arrange(items, fresh, text === "")}
-        row={(json) => <Row key={keyOf(json)} json={fresh.get(keyOf(json)) ?? json} />}
+        row={(json) => <Row key={keyOf(json)} json={json} />}
       />
     </>
   );
 }
 
-/** New conversations come first, unless the list shows the result of a search. */
+/** As they are now. New ones come first, unless the list shows the result of a search. */
 function arrange(
-  items: readonly JsonObject[],
-  fresh: ReadonlyMap<string, JsonObject>,
+  items: readonly ConversationJson[],
+  fresh: ReadonlyMap<string, ChangedConversation>,
   isWhole: boolean,
-): readonly JsonObject[] {
-  if (!isWhole) return items;
+): readonly ConversationJson[] {
   const listed = new Set(items.map(keyOf));
-  const added = [...fresh.values()].filter((json) => !listed.has(keyOf(json))).toReversed();
-  return [...added, ...items];
+  const added = isWhole ? [...fresh.values()].filter((json) => !listed.has(keyOf(json))) : [];
+  const all = [...added.toReversed(), ...items.map((json) => fresh.get(keyOf(json)) ?? json)];
+  return all.filter((json) => !("removed" in json));
 }
 
-function keyOf(json: JsonObject): string {
-  return JSON.stringify([json["workspace"] ?? "", json["id"] ?? ""]);
+function keyOf({ workspace, id }: Pick<ConversationJson, "workspace" | "id">): string {
+  return JSON.stringify([workspace, id]);
 }
 
-function Row({ json }: { readonly json: JsonObject }): VNode {
-  const id = stringOf(json["id"]) ?? "";
-  const state = stringOf(json["state"]);
-  const last = timeOf(json["last_event_at"]) ?? timeOf(json["last_activated_at"]);
-  const workspace = stringOf(json["workspace"]);
+function Row({ json }: { readonly json: ConversationJson }): VNode {
+  const { id, workspace, state, title = id } = json;
+  const last = timeOf(json.last_event_at) ?? timeOf(json.last_activated_at);
   return (
     <li>
       <a class="card" data-item href={conversationLink({ conversation: id, workspace })}>
         <strong class="card-text">
-          <Line text={stringOf(json["title"]) ?? id} />
+          <Line text={title} />
         </strong>
         <span class="facts">
           {state !== undefined && <StateBadge state={state} />}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../util/index.ts";
+import type { DecisionJson } from "../wire.ts";
 import {
   canRemember,
   describeDraft,
@@ -7,38 +8,64 @@ import {
   DraftStore,
   isAnswerable,
   newDraft,
-  toBody,
+  toReply,
   whyNot,
 } from "./draft.ts";
-import { argumentsLine, describeBy, describeEnd, type Item, readItem } from "./item.ts";
+import {
+  argumentsLine,
+  askerOf,
+  describeBy,
+  describeEnd,
+  isOver,
+  type Item,
+  readItem,
+  showValue,
+  summaryOf,
+} from "./item.ts";
 
 const SELECT = { type: "select", options: [{ value: "a" }, { value: null }, { value: ["b"] }] };
 
+const ASKED: DecisionJson = {
+  workspace: "/w",
+  conversation: "c",
+  id: "q",
+  kind: "question",
+  tool: "t",
+  label: "t",
+  question: { text: "Sure?", answer_type: { type: "boolean" } },
+  acts: false,
+  asked_at: "2026-01-02 03:04:05.6",
+};
+
+/** Fields of the question, and of the decision itself. */
+type Fields = JsonObject & Partial<Pick<DecisionJson, "kind" | "for" | "acts" | "asked_at">>;
+
 /** As the API gives it. */
-function item(fields: JsonObject): Item {
+function item(fields: Fields): Item {
+  const { kind = "question", for: person, acts = false, asked_at = ASKED.asked_at } = fields;
+  const { content, is_error: isError, is_live: isLive, ...question } = fields;
   const found = readItem({
-    workspace: "/w",
-    conversation: "c",
-    id: "q",
-    kind: "question",
-    tool: "t",
-    text: "Sure?",
-    answer_type: { type: "boolean" },
-    asked_at: "2026-01-02 03:04:05.6",
-    ...fields,
+    ...ASKED,
+    kind,
+    acts,
+    asked_at,
+    question: { ...ASKED.question, ...question },
+    ...(person !== undefined && { for: person }),
+    ...(isLive === true && { is_live: true }),
+    ...(typeof content === "string" && { result: { content, is_error: isError === true } }),
   });
   if (found === undefined) throw new Error("not an item");
   return found;
 }
 
-function bodyOf(fields: JsonObject, draft: Partial<Draft>) {
+function replyTo(fields: Fields, draft: Partial<Draft>) {
   const asked = item(fields);
-  const result = toBody(asked, { ...newDraft(asked), ...draft });
-  return result.type === "complete" ? result.body : result.problem;
+  const result = toReply(asked, { ...newDraft(asked), ...draft });
+  return result.type === "complete" ? result.reply : result.problem;
 }
 
 describe("the answer that is sent", () => {
-  test.each<[title: string, JsonObject, Partial<Draft>, unknown]>([
+  test.each<[title: string, Fields, Partial<Draft>, unknown]>([
     ["yes", {}, { truth: true }, { answer: true }],
     ["no", {}, { truth: false }, { answer: false }],
     ["nothing yet", {}, {}, "Choose yes or no."],
@@ -52,6 +79,12 @@ describe("the answer that is sent", () => {
     ["an option that is a list", { answer_type: SELECT }, { chosen: [2] }, { answer: ["b"] }],
     ["no option", { answer_type: SELECT }, {}, "Choose an option."],
     ["the suggested option", { answer_type: SELECT, default: "a" }, {}, { answer: "a" }],
+    [
+      "no suggested option if it acts",
+      { answer_type: SELECT, default: "a", acts: true },
+      {},
+      "Choose an option.",
+    ],
     [
       "another answer",
       { answer_type: { ...SELECT, other: true } },
@@ -72,34 +105,34 @@ describe("the answer that is sent", () => {
       { answer: ["a", null, "z"] },
     ],
   ])("is %s", (_title, fields, draft, expected) => {
-    expect(bodyOf(fields, draft)).toEqual(expected);
+    expect(replyTo(fields, draft)).toEqual(expected);
   });
 
   test("has a note only where one is allowed", () => {
     const draft = { truth: true, note: " why " };
-    expect(bodyOf({ note: true }, draft)).toEqual({ answer: true, note: "why" });
-    expect(bodyOf({}, draft)).toEqual({ answer: true });
-    expect(bodyOf({ kind: "permission" }, draft)).toEqual({ answer: true, note: "why" });
+    expect(replyTo({ note: true }, draft)).toEqual({ answer: true, note: "why" });
+    expect(replyTo({}, draft)).toEqual({ answer: true });
+    expect(replyTo({ kind: "permission" }, draft)).toEqual({ answer: true, note: "why" });
   });
 
   test("is remembered only where that is possible", () => {
     const draft = { truth: true, isRemembered: true };
-    expect(bodyOf({}, draft)).toEqual({ answer: true, remember: true });
-    expect(bodyOf({ persistence: "none" }, draft)).toEqual({ answer: true });
-    const permission = { kind: "permission", persistence: "none" };
-    expect(bodyOf(permission, draft)).toEqual({ answer: true, remember: true });
+    expect(replyTo({}, draft)).toEqual({ answer: true, isRemembered: true });
+    expect(replyTo({ persistence: "none" }, draft)).toEqual({ answer: true });
+    const permission = { kind: "permission", persistence: "none" } as const;
+    expect(replyTo(permission, draft)).toEqual({ answer: true, isRemembered: true });
     expect(canRemember(item({ answer_type: { type: "secret" } }))).toBe(false);
     expect(canRemember(item({ kind: "delivery" }))).toBe(false);
   });
 
   test("has the edited result of a delivery, if it was edited and is shown", () => {
-    const delivery = { kind: "delivery", content: "long", is_error: false };
-    expect(bodyOf(delivery, { truth: true, content: "short" })).toEqual({
+    const delivery = { kind: "delivery", content: "long", is_error: false } as const;
+    expect(replyTo(delivery, { truth: true, content: "short" })).toEqual({
       answer: true,
       content: "short",
     });
-    expect(bodyOf(delivery, { truth: true, content: "long" })).toEqual({ answer: true });
-    expect(bodyOf(delivery, { truth: false, content: "short" })).toEqual({ answer: false });
+    expect(replyTo(delivery, { truth: true, content: "long" })).toEqual({ answer: true });
+    expect(replyTo(delivery, { truth: false, content: "short" })).toEqual({ answer: false });
   });
 });
 
@@ -133,37 +166,52 @@ test("the review names chosen options by their titles", () => {
 describe("an item", () => {
   test("is read from the record, with who answered", () => {
     const read = readItem({
-      conversation: "c",
-      id: "q",
+      ...ASKED,
       source: { source: "assistant" },
-      question: { text: "Sure?", answer_type: { type: "boolean" } },
       outcome: "answered",
       answer: true,
       answered_by: { kind: "user", channel: "desk", name: "Ada" },
-      asked_at: "2026-01-02 03:04:05.6",
     });
-    expect(read).toMatchObject({ asker: "Assistant", kind: "question", end: { answer: true } });
-    expect(describeBy(read?.end?.by)).toBe("Ada (desk)");
+    expect(read && [askerOf(read), describeEnd(read), isOver(read)]).toEqual([
+      "Assistant",
+      "yes",
+      true,
+    ]);
+    expect(describeBy(read?.answered_by)).toBe("Ada (desk)");
   });
 
-  test("of a decision on record has words of its own", () => {
-    const denied = {
-      conversation: "c",
-      id: "p",
-      kind: "permission",
-      tool: "rm",
-      outcome: "denied",
-    };
-    const read = readItem({ ...denied, reason: "no" });
-    expect(read?.question.text).toBe("Run rm?");
-    expect(read?.end && describeEnd(read.end)).toBe("denied (no)");
+  test.each([
+    [{ outcome: "denied", reason: "no" }, "denied (no)"],
+    [{ outcome: "denied", cause: "timed_out" }, "denied (timed_out)"],
+    [{ outcome: "answered", answer: "yes" }, '"yes"'],
+    [{ outcome: "answered", answer: "a\u00a0b" }, '"a<U+00A0>b"'],
+    [{ outcome: "redacted" }, "answered with a secret"],
+    [{}, "unanswered"],
+  ])("says how it ended: %j", (end, words) => {
+    expect(describeEnd(end)).toBe(words);
   });
 
-  test("that makes no sense is left out", () => {
-    expect(
-      readItem({ conversation: "c", id: "q", text: "?", answer_type: { type: "dance" } }),
-    ).toBeUndefined();
-    expect(readItem({ id: 1 })).toBeUndefined();
+  test("waits no longer once it is void", () => {
+    expect([isOver(item({})), isOver({ ...item({}), void: ["file"] })]).toEqual([false, true]);
+  });
+
+  test("of an unknown type is left out", () => {
+    const question = { ...ASKED.question, answer_type: { type: "dance" } };
+    expect(readItem({ ...ASKED, question })).toBeUndefined();
+  });
+
+  test.each([
+    ["Delete __init__.py?", "Delete __init__.py?"],
+    ["~~old~~prod.db", "~~old~~prod.db"],
+    ["# Plan\n\nMore", "# Plan …"],
+    ["a\u{202e}b", "a<U+202E>b"],
+    ["", ""],
+  ])("has its first line in lists, without Markdown: %j", (text, line) => {
+    expect(summaryOf(text, showValue)).toBe(line);
+  });
+
+  test("is short in lists", () => {
+    expect(summaryOf("x".repeat(1_000_000), showValue)).toHaveLength(302);
   });
 });
 
@@ -221,15 +269,15 @@ describe("what was typed", () => {
 });
 
 test.each([
-  [{ command: "ls\n-l" }, "ls -l"],
-  [{ path: "a", lines: [1, 2] }, "path: a, lines: [1,2]"],
+  [{ command: "ls\n-l" }, "ls<U+000A>-l"],
+  [{ path: "a", lines: [1, 2] }, 'path: "a", lines: [1,2]'],
   [{}, ""],
 ])("arguments on one line: %j", (args, line) => {
   expect(argumentsLine(args)).toBe(line);
 });
 
 describe("who may answer", () => {
-  test.each<[title: string, JsonObject, string | undefined]>([
+  test.each<[title: string, Fields, string | undefined]>([
     ["anyone with the right", {}, undefined],
     ["the person it is for, however the name is written", { for: "ADA" }, undefined],
     [
@@ -239,7 +287,12 @@ describe("who may answer", () => {
     ],
     [
       "no one without the right",
-      { kind: "permission" },
+      { kind: "permission", acts: true },
+      "You can read this. To answer it, you need the right “approve”.",
+    ],
+    [
+      "no one without the right to approve, if a question acts",
+      { acts: true },
       "You can read this. To answer it, you need the right “approve”.",
     ],
   ])("%s", (_title, fields, reason) => {

@@ -1,11 +1,10 @@
 /** What a person has typed and chosen so far, and the answer that it makes. Pure: the fields draw it. */
-import { mayAnswer } from "../../conversation/index.ts";
-import { describeOptions, oneLine } from "../../render/index.ts";
+import { mayAnswer, type Reply } from "../../conversation/index.ts";
+import { describeOptions, verbatimProse } from "../../render/index.ts";
 import { explainMisfit, type SelectType } from "../../tool/index.ts";
 import { isJsonObject, type Json } from "../../util/index.ts";
-import type { Right } from "../port.ts";
-import type { AnswerBody, Me } from "./api.ts";
-import { describeAnswer, type Item } from "./item.ts";
+import type { DeskUser, Right } from "../wire.ts";
+import { drawing, type Item } from "./item.ts";
 
 /** The state of the fields of one question. Fields of other types than the question's stay empty. */
 export interface Draft {
@@ -22,18 +21,19 @@ export interface Draft {
   readonly content?: string | undefined;
 }
 
-/** A draft with the suggested answer. */
-export function newDraft({ question }: Item): Draft {
+/** A draft with the suggested answer. What acts is chosen by the person. */
+export function newDraft({ question, acts }: Pick<Item, "question" | "acts">): Draft {
   const { answerType, default: suggested } = question;
   const empty = { chosen: [], isOther: false, other: "", text: "", note: "", isRemembered: false };
   if (suggested === undefined || explainMisfit(answerType, suggested) !== undefined) return empty;
+  if (acts && answerType.type !== "text") return empty;
   switch (answerType.type) {
     case "boolean":
       return { ...empty, truth: suggested === true };
     case "select":
       return { ...empty, chosen: chosenOf(answerType, suggested) };
     case "text":
-      return { ...empty, text: describeAnswer(suggested) };
+      return { ...empty, text: typeof suggested === "string" ? suggested : "" };
     default:
       return empty;
   }
@@ -47,11 +47,11 @@ function chosenOf({ options, isMultiple = false }: SelectType, answer: Json): re
 
 /** The answer of a draft, or what is missing from it. */
 export type DraftResult =
-  | { readonly type: "complete"; readonly body: AnswerBody }
+  | { readonly type: "complete"; readonly reply: Reply }
   | { readonly type: "incomplete"; readonly problem: string };
 
 /** What would be sent. */
-export function toBody(item: Item, draft: Draft): DraftResult {
+export function toReply(item: Item, draft: Draft): DraftResult {
   const { question } = item;
   const { answerType } = question;
   const answer = answerOf(item, draft);
@@ -64,13 +64,13 @@ export function toBody(item: Item, draft: Draft): DraftResult {
     answer === true &&
     draft.content !== undefined &&
     draft.content !== item.result?.content;
-  const body = {
+  const reply = {
     answer,
     ...(note !== "" && { note }),
-    ...(canRemember(item) && draft.isRemembered && { remember: true }),
+    ...(canRemember(item) && draft.isRemembered && { isRemembered: true }),
     ...(isEdited && { content: draft.content }),
   };
-  return { type: "complete", body };
+  return { type: "complete", reply };
 }
 
 const MISSING = {
@@ -107,27 +107,35 @@ function answerOf({ question }: Item, draft: Draft): Json | undefined {
 
 /** In words, for the review before sending. Never contains a secret. */
 export function describeDraft(item: Item, draft: Draft): string {
-  const result = toBody(item, draft);
+  const result = toReply(item, draft);
   if (result.type === "incomplete") return result.problem;
-  const { answerType } = item.question;
-  if (answerType.type === "secret") return "(hidden)";
-  const { answer, note, remember } = result.body;
-  const value =
-    answerType.type === "select"
-      ? describeChosen(answerType, draft)
-      : describeAnswer(answer) || "(empty)";
+  const { note, isRemembered } = result.reply;
   return [
-    value,
-    ...(note === undefined ? [] : [`note: ${note}`]),
-    ...(remember === true ? ["for the rest of this turn"] : []),
+    describeValue(item, draft),
+    ...(note === undefined ? [] : [`note: ${verbatimProse(note)}`]),
+    ...(isRemembered === true ? ["for the rest of this turn"] : []),
   ].join("; ");
 }
 
-function describeChosen({ options }: SelectType, { chosen, isOther, other }: Draft): string {
-  const labels = describeOptions(options)
-    .filter((_option, index) => chosen.includes(index))
-    .map(({ label }) => label);
-  return [...labels, ...(isOther ? [other.trim()] : [])].join(", ") || "(none)";
+function describeValue(item: Item, { truth, chosen, isOther, other, text }: Draft): string {
+  const { answerType } = item.question;
+  const show = drawing(item);
+  switch (answerType.type) {
+    case "boolean":
+      return truth === true ? "yes" : "no";
+    case "secret":
+      return "(hidden)";
+    case "text":
+      return show(text) || "(empty)";
+    case "select": {
+      const labels = describeOptions(answerType.options, show)
+        .filter((_option, index) => chosen.includes(index))
+        .map(({ label }) => label);
+      return [...labels, ...(isOther ? [show(other.trim())] : [])].join(", ") || "(none)";
+    }
+    default:
+      return answerType satisfies never;
+  }
 }
 
 /** A denied permission or delivery may have a reason, which is its note. */
@@ -143,18 +151,18 @@ export function canRemember({ kind, question }: Item): boolean {
 }
 
 /** Whether it can be answered here. A secret reaches only a process that waits for it. */
-export function isAnswerable({ question, isLive }: Item): boolean {
-  return question.answerType.type !== "secret" || isLive;
+export function isAnswerable({ question, is_live: isLive }: Item): boolean {
+  return question.answerType.type !== "secret" || isLive === true;
 }
 
 /** Why the person may not answer it. Undefined if they may. The server checks it too. */
-export function whyNot(item: Item, { name, rights }: Pick<Me, "name" | "rights">) {
-  const right: Right = item.kind === "question" ? "answer" : "approve";
+export function whyNot(item: Item, { name, rights }: Pick<DeskUser, "name" | "rights">) {
+  const right: Right = item.acts || item.kind === "delivery" ? "approve" : "answer";
   if (!rights.includes(right)) {
     return `You can read this. To answer it, you need the right “${right}”.`;
   }
   if (item.for === undefined || mayAnswer(item.for, name)) return undefined;
-  return `You can read this, but only ${oneLine(item.for)} can answer it.`;
+  return `You can read this, but only ${verbatimProse(item.for)} can answer it.`;
 }
 
 const STORED = "jp-desk-drafts";
@@ -205,7 +213,7 @@ export class DraftStore {
 }
 
 /** A later question may have the same id. */
-function draftKey({ key, askedAt }: Item): string {
+function draftKey({ key, asked_at: askedAt }: Item): string {
   return `${askedAt} ${key}`;
 }
 

@@ -1,11 +1,12 @@
 /** The fields of one question: what its type, its notes and its reuse call for. */
 import type { ComponentChildren, VNode } from "preact";
-import { describeOptions, neutralize, oneLine } from "../../render/index.ts";
+import { describeOptions, neutralize } from "../../render/index.ts";
 import type { SelectType } from "../../tool/index.ts";
-import { Code } from "./code.tsx";
+import type { Json } from "../../util/index.ts";
 import { allowsNote, canRemember, type Draft } from "./draft.ts";
-import type { Item } from "./item.ts";
-import { Line, Notice } from "./parts.tsx";
+import { drawing, type Item, showValue } from "./item.ts";
+import { Line, Notice, Value } from "./parts.tsx";
+import { Verbatim } from "./verbatim.tsx";
 
 /** One question's draft, and how it is changed. */
 export interface FieldProps {
@@ -26,7 +27,7 @@ export function AnswerFields(props: FieldProps): VNode {
     case "select":
       return <Options {...props} select={answerType} />;
     case "secret":
-      return item.isLive ? <Secret {...props} /> : <SecretElsewhere item={item} />;
+      return item.is_live === true ? <Secret {...props} /> : <SecretElsewhere item={item} />;
     case "text":
       return (
         <Area
@@ -67,6 +68,12 @@ export function ExtraFields({ item, name, draft, onDraft }: FieldProps): VNode {
             {item.kind === "permission"
               ? "Apply to every call of this tool in this turn"
               : "Remember this answer for the rest of the turn"}
+            {item.question.rememberAs !== undefined && (
+              <>
+                {": "}
+                <Value text={item.question.rememberAs} />
+              </>
+            )}
           </span>
         </label>
       )}
@@ -115,8 +122,8 @@ function Options({
       aria-labelledby={`${name}-question`}
     >
       {isMultiple && <p class="hint">Choose any number.</p>}
-      {describeOptions(options).map(({ label, description, preview }, index) => (
-        <Option key={index} value={label} description={description} preview={preview}>
+      {describeOptions(options, drawing(item)).map(({ label, ...shown }, index) => (
+        <Option key={index} item={item} label={label} value={options[index]?.value} {...shown}>
           <input
             type={type}
             name={name}
@@ -126,7 +133,7 @@ function Options({
         </Option>
       ))}
       {allowsOther && (
-        <Option value={item.kind === "in_doubt" ? "Give a result" : "Other"}>
+        <Option item={item} label={item.kind === "in_doubt" ? "Give a result" : "Other"}>
           <input
             type={type}
             name={name}
@@ -149,27 +156,44 @@ function Options({
 }
 
 interface OptionProps {
-  readonly value: string;
-  readonly description?: string | undefined;
-  readonly preview?: string | undefined;
+  readonly item: Item;
+  /** As it is drawn, like `description`. */
+  readonly label: string;
+  readonly description?: string;
+  readonly preview?: string;
+  /** The value, if the label is not. */
+  readonly typed?: string;
+  readonly value?: Json | undefined;
   readonly children: ComponentChildren;
 }
 
-function Option({ value, description, preview, children }: OptionProps): VNode {
+function Option({ item, label, description, preview, ...option }: OptionProps): VNode {
+  const { typed, value, children } = option;
+  const style = item.acts ? "verbatim" : "prose";
+  // Where it does not act, it is chosen already.
+  const isSuggested = item.acts && value !== undefined && value === item.question.default;
   return (
     <div class="option">
       <label class="choice">
         {children}
         <span>
-          <bdi class="value">{oneLine(value)}</bdi>
+          <bdi class={`value ${style}`}>{label}</bdi>
+          {isSuggested && <span class="badge">suggested</span>}
+          {item.acts && typed !== undefined && showValue(typed) !== label && (
+            <span class="description">
+              is sent as <Value text={typed} />
+            </span>
+          )}
           {description !== undefined && (
-            <span class="description" dir="auto">
-              {oneLine(description)}
+            <span class={`description ${style}`} dir={item.acts ? "ltr" : "auto"}>
+              {description}
             </span>
           )}
         </span>
       </label>
-      {preview !== undefined && <Code text={preview} label={`Preview of ${oneLine(value)}`} />}
+      {preview !== undefined && (
+        <Verbatim text={preview} label={`Preview of ${label}`} folds={!item.acts} />
+      )}
     </div>
   );
 }
@@ -199,8 +223,8 @@ function SecretElsewhere({ item }: { readonly item: Item }): VNode {
   return (
     <Notice kind="hint">
       No process is waiting for this secret, and secrets are never stored. To enter it, continue the
-      turn in a terminal in <code>{oneLine(item.workspace)}</code>:
-      <code class="command">jp query --continue-turn --id {oneLine(item.conversation)}</code>
+      turn in a terminal in <code class="verbatim">{showValue(item.workspace)}</code>:
+      <code class="command">jp query --continue-turn --id {showValue(item.conversation)}</code>
     </Notice>
   );
 }
@@ -235,9 +259,9 @@ export function Area({ id, label, value, rows = 4, onValue }: AreaProps): VNode 
   );
 }
 
-/** The first line with characters that cannot be seen, with those made visible. */
+/** The first line with characters that cannot be seen. */
 function hiddenIn(text: string): string | undefined {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
   const line = lines.find((each) => neutralize(each) !== each);
-  return line === undefined ? undefined : neutralize(line).slice(0, 500);
+  return line?.slice(0, 500);
 }

@@ -1,16 +1,15 @@
 /** Answers what waits: at once with two buttons, or with fields, and a review where several are asked together. */
 import type { RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { neutralize } from "../../render/index.ts";
-import { isJsonObject, type JsonObject } from "../../util/index.ts";
-import { ApiError } from "./api.ts";
-import { type DeskContext, useDesk } from "./session.ts";
-import { describeDraft, type Draft, isAnswerable, newDraft, toBody } from "./draft.ts";
+import { describeChanged, neutralize } from "../../render/index.ts";
+import { DeskError } from "../client.ts";
+import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
-import { describeBy, type Item } from "./item.ts";
-import { summaryOf } from "./markdown.tsx";
-import { messageOf, Notice } from "./parts.tsx";
-import { QuestionText } from "./question-text.tsx";
+import { contentKey, describeBy, type Item } from "./item.ts";
+import { messageOf, Notice, Summary } from "./parts.tsx";
+import { isReadable, QuestionText } from "./question-text.tsx";
+import { useReading } from "./reading.ts";
+import { type DeskContext, useDesk } from "./session.ts";
 
 type Problems = Readonly<Record<string, string>>;
 
@@ -24,13 +23,16 @@ interface AnswerFormProps {
 export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
   const answerable = items.filter(isAnswerable);
   const answers = useAnswers(answerable, onLate);
-  const { draftOf, problems, step, setStep, send, review } = answers;
+  const { draftOf, problems, step, setStep, send, submit } = answers;
   const [first] = items;
-  const quick =
-    items.length === 1 && first?.question.answerType.type === "boolean" ? first : undefined;
-  const isBusy = step === "sending";
+  const isQuick = items.length === 1 && first?.question.answerType.type === "boolean";
   const form = useRef<HTMLFormElement>(null);
   useFocusOnProblem(form, problems);
+  const acts = answerable.some((item) => item.acts);
+  const { lock, end } = useLock(items, acts, step !== "review");
+  useEffect(() => {
+    if (lock !== undefined && step === "review") setStep("edit"); // Something else is asked by now.
+  }, [lock, step]);
   if (step === "review") {
     const onBack = () => {
       setStep("edit");
@@ -43,12 +45,11 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
   return (
     <form
       class="answer-form"
-      aria-busy={isBusy}
+      aria-busy={step === "sending"}
       ref={form}
       onSubmit={(event) => {
         event.preventDefault();
-        if (answerable.length > 1) review();
-        else if (quick === undefined) void send();
+        if (!acts && !isQuick) submit(); // Enter alone decides nothing that acts.
       }}
     >
       {items.map((item, index) => (
@@ -57,23 +58,76 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
           item={item}
           name={`question-${index}`}
           answers={answers}
-          isQuick={quick !== undefined}
+          isQuick={isQuick}
           isAlone={items.length === 1}
         />
       ))}
-      {quick === undefined ? (
-        <SubmitButton count={answerable.length} isBusy={isBusy} />
-      ) : (
-        <QuickButtons
-          item={quick}
-          isBusy={isBusy}
-          onChoose={(truth) => void send({ key: quick.key, draft: { ...draftOf(quick), truth } })}
-        />
+      <span ref={end} aria-hidden="true" />
+      {lock !== undefined && (
+        <p id={LOCK_ID} class="hint">
+          {lock}
+        </p>
       )}
+      <Buttons
+        items={answerable}
+        quick={isQuick ? first : undefined}
+        answers={answers}
+        lock={lock}
+      />
       {items.length === 1 && first?.kind === "question" && (
         <Cancel item={first} onProblem={(text) => answers.setProblem(first, text)} />
       )}
     </form>
+  );
+}
+
+/** Says why something cannot be approved yet. */
+const LOCK_ID = "read-first";
+
+/** Why what acts cannot be approved yet, in words. `end` is the element after everything there is to read. */
+function useLock(items: readonly Item[], acts: boolean, isShown: boolean) {
+  const { isRead, end } = useReading(contentKey(items), isShown);
+  if (acts && !items.every(isReadable)) {
+    return { end, lock: "This is too long for the page. To approve it, use a terminal." };
+  }
+  if (!acts || isRead) return { end };
+  return { end, lock: "To approve this, read it to the end: scroll down, or press End." };
+}
+
+interface ButtonsProps {
+  /** Those that can be answered here. */
+  readonly items: readonly Item[];
+  /** The only one, if it is answered by one of two buttons. */
+  readonly quick: Item | undefined;
+  readonly answers: Answers;
+  /** Why nothing can be approved yet. */
+  readonly lock: string | undefined;
+}
+
+function Buttons({ items, quick, answers, lock }: ButtonsProps): VNode | null {
+  const { draftOf, step, send, submit } = answers;
+  const isBusy = step === "sending";
+  const isLocked = lock !== undefined;
+  if (quick !== undefined) {
+    const onChoose = (truth: boolean) =>
+      void send({ key: quick.key, draft: { ...draftOf(quick), truth } });
+    return <QuickButtons item={quick} isBusy={isBusy} isLocked={isLocked} onChoose={onChoose} />;
+  }
+  if (items.length === 0) return null;
+  const isPressed = items.some((item) => item.acts);
+  return (
+    <div class="actions bar">
+      <button
+        // Enter in a field must not press it.
+        type={isPressed ? "button" : "submit"}
+        class="primary"
+        disabled={isBusy || isLocked}
+        aria-describedby={isLocked ? LOCK_ID : undefined}
+        onClick={isPressed ? submit : undefined}
+      >
+        {items.length > 1 ? "Review answers" : "Send answer"}
+      </button>
+    </div>
   );
 }
 
@@ -115,8 +169,9 @@ function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
     setProblems(found);
     if (Object.keys(found).length === 0) setStep("review");
   };
+  const submit = () => (items.length > 1 ? review() : void send());
   const setProblem = (item: Item, problem: string) => setProblems({ [item.key]: problem });
-  return { draftOf, setDraft, problems, setProblem, step, setStep, send, review };
+  return { draftOf, setDraft, problems, setProblem, step, setStep, send, submit };
 }
 
 interface OneQuestionProps {
@@ -163,7 +218,7 @@ type DraftOf = (item: Item) => Draft;
 
 function missingIn(items: readonly Item[], draftOf: DraftOf): Problems {
   const missing = items.flatMap((item) => {
-    const result = toBody(item, draftOf(item));
+    const result = toReply(item, draftOf(item));
     return result.type === "incomplete" ? [[item.key, result.problem] as const] : [];
   });
   return Object.fromEntries(missing);
@@ -177,19 +232,20 @@ interface Sending extends Pick<AnswerFormProps, "onLate"> {
 async function sendAll(
   items: readonly Item[],
   draftOf: DraftOf,
-  { desk: { api, me, drafts, markAnswered }, onLate }: Sending,
+  { desk: { client, me, drafts, markAnswered }, onLate }: Sending,
 ): Promise<Problems> {
   const failed: Record<string, string> = {};
   for (const item of items) {
-    const result = toBody(item, draftOf(item));
+    const result = toReply(item, draftOf(item));
     if (result.type === "incomplete") continue;
+    const { answer, ...extras } = result.reply;
     try {
-      await api.answer(item, result.body);
+      await client.answer(item, answer, extras);
       drafts.remove(item);
-      markAnswered(item.key, { kind: "user", channel: "desk", name: me.name });
+      markAnswered(item.key, byPerson(me));
     } catch (error) {
       failed[item.key] = describeFailure(error);
-      if (!(error instanceof ApiError) || error.status !== 409) continue;
+      if (!isLate(error)) continue;
       onLate(item);
       markAnswered(item.key, whoAnswered(error));
     }
@@ -197,14 +253,28 @@ async function sendAll(
   return failed;
 }
 
-function whoAnswered({ body }: ApiError): JsonObject | undefined {
-  return isJsonObject(body["answered_by"]) ? body["answered_by"] : undefined;
+function byPerson({ name }: DeskContext["me"]) {
+  return { answered_by: { kind: "user", channel: "desk", name } };
+}
+
+function isLate(error: unknown): error is DeskError {
+  return error instanceof DeskError && error.code === "already_answered";
+}
+
+function whoAnswered({ answeredBy }: DeskError) {
+  return answeredBy === undefined ? {} : { answered_by: answeredBy };
 }
 
 function describeFailure(error: unknown): string {
-  if (!(error instanceof ApiError)) return messageOf(error);
-  if (error.status === 409)
-    return `${describeBy(whoAnswered(error))} was first. Your answer was not used.`;
+  if (!(error instanceof DeskError)) return messageOf(error);
+  const { code, answeredBy, changed } = error;
+  if (code === "already_answered") {
+    return `${describeBy(answeredBy)} was first. Your answer was not used.`;
+  }
+  if (code === "changed") {
+    const what = changed.length === 0 ? "" : `: ${describeChanged(changed)} changed`;
+    return `This is no longer what you have read${what}. Your answer was not used.`;
+  }
   if (error.status === 422) return `The answer does not fit: ${error.message}`;
   if (error.status === 404) return "This is no longer pending. Your answer was not used.";
   return messageOf(error);
@@ -220,10 +290,12 @@ const QUICK_WORDS: Readonly<Record<Item["kind"], readonly [yes: string, no: stri
 interface QuickProps {
   readonly item: Item;
   readonly isBusy: boolean;
+  /** There is more to read before a yes. */
+  readonly isLocked: boolean;
   readonly onChoose: (truth: boolean) => void;
 }
 
-function QuickButtons({ item, isBusy, onChoose }: QuickProps): VNode {
+function QuickButtons({ item, isBusy, isLocked, onChoose }: QuickProps): VNode {
   const { kind, question } = item;
   const [yes, no] = QUICK_WORDS[kind];
   const suggested = (truth: boolean) => (question.default === truth ? " (suggested)" : "");
@@ -233,7 +305,8 @@ function QuickButtons({ item, isBusy, onChoose }: QuickProps): VNode {
         type="button"
         class="primary"
         data-key="y"
-        disabled={isBusy}
+        disabled={isBusy || isLocked}
+        aria-describedby={isLocked ? LOCK_ID : undefined}
         onClick={() => onChoose(true)}
       >
         {yes}
@@ -242,23 +315,6 @@ function QuickButtons({ item, isBusy, onChoose }: QuickProps): VNode {
       <button type="button" data-key="n" disabled={isBusy} onClick={() => onChoose(false)}>
         {no}
         {suggested(false)}
-      </button>
-    </div>
-  );
-}
-
-interface SubmitProps {
-  /** How many can be answered here. */
-  readonly count: number;
-  readonly isBusy: boolean;
-}
-
-function SubmitButton({ count, isBusy }: SubmitProps): VNode | null {
-  if (count === 0) return null;
-  return (
-    <div class="actions bar">
-      <button class="primary" disabled={isBusy}>
-        {count > 1 ? "Review answers" : "Send answer"}
       </button>
     </div>
   );
@@ -282,8 +338,10 @@ function Review({ items, draftOf, onBack, onSend }: ReviewProps): VNode {
       <dl class="review">
         {items.map((item) => (
           <div key={item.key}>
-            <dt dir="auto">{summaryOf(item.question.text)}</dt>
-            <dd dir="auto">{neutralize(describeDraft(item, draftOf(item)))}</dd>
+            <dt>
+              <Summary text={item.question.text} acts={item.acts} />
+            </dt>
+            <dd class={item.acts ? "verbatim" : "prose"}>{describeDraft(item, draftOf(item))}</dd>
           </div>
         ))}
       </dl>
@@ -334,7 +392,7 @@ interface CancelProps {
 
 /** Asks for confirmation: a cancelled question can no longer be answered. */
 function Cancel({ item, onProblem }: CancelProps): VNode {
-  const { api, me, say, markAnswered } = useDesk();
+  const { client, me, say, markAnswered } = useDesk();
   const [isSure, setIsSure] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const choose = (isNowSure: boolean) => {
@@ -343,13 +401,12 @@ function Cancel({ item, onProblem }: CancelProps): VNode {
   };
   const cancel = async () => {
     try {
-      await api.cancel(item);
-      markAnswered(item.key, { kind: "user", channel: "desk", name: me.name });
+      await client.cancel(item);
+      markAnswered(item.key, byPerson(me));
       say("Question cancelled.");
       location.hash = "#/";
     } catch (error) {
-      if (error instanceof ApiError && error.status === 409)
-        markAnswered(item.key, whoAnswered(error));
+      if (isLate(error)) markAnswered(item.key, whoAnswered(error));
       onProblem(describeFailure(error));
     }
   };

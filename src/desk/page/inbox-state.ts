@@ -1,22 +1,23 @@
 /** What waits, kept up to date by events. Pure: the page draws it. */
-import { isJsonObject, type JsonObject } from "../../util/index.ts";
-import { type Item, keyOf, readItem, stringOf } from "./item.ts";
-import type { StreamEvent } from "../event-parser.ts";
+import type { AnsweredJson, DecisionJson, DeskChange } from "../wire.ts";
+import { type Item, keyOf, readItem } from "./item.ts";
 
 /** What waits, and what was answered while the page was open. */
 export interface InboxState {
   readonly isLoaded: boolean;
   /** Oldest first. */
   readonly items: readonly Item[];
-  /** By whom, by the key of the item; the latest last. */
+  /** By the key of the item; the latest last. */
   readonly answered: ReadonlyMap<string, Answered>;
 }
 
-/** Something that no longer waits, and who has decided. */
-export interface Answered {
+/** Something that no longer waits, and why. */
+export interface Answered extends Ended {
   readonly item: Item | undefined;
-  readonly by: JsonObject | undefined;
 }
+
+/** Who has decided, or what has changed so that it is asked again. */
+export type Ended = Pick<AnsweredJson, "answered_by" | "void">;
 
 export const EMPTY_INBOX: InboxState = { isLoaded: false, items: [], answered: new Map() };
 
@@ -30,7 +31,7 @@ const MAX_ANSWERED = 200;
 export function withList(
   state: InboxState,
   before: InboxState,
-  list: readonly JsonObject[],
+  list: readonly DecisionJson[],
 ): InboxState {
   const isGone = ({ key }: Item) => state.answered.has(key) && !before.answered.has(key);
   const listed = list.flatMap((json) => readItem(json) ?? []).filter((item) => !isGone(item));
@@ -41,7 +42,7 @@ export function withList(
 }
 
 /** The state after an event. */
-export function withEvent(state: InboxState, { type, data }: StreamEvent): InboxState {
+export function withEvent(state: InboxState, { type, data }: DeskChange): InboxState {
   if (type === "pending") {
     const item = readItem(data);
     if (item === undefined) return state;
@@ -50,27 +51,16 @@ export function withEvent(state: InboxState, { type, data }: StreamEvent): Inbox
     answered.delete(item.key); // A later question may have the same id.
     return { ...state, items: sorted([...others, item]), answered };
   }
-  if (type !== "answered") return state;
-  const key = keyOf({
-    workspace: stringOf(data["workspace"]) ?? "",
-    conversation: stringOf(data["conversation"]) ?? "",
-    id: stringOf(data["id"]) ?? "",
-  });
-  const by = data["answered_by"];
-  return withAnswered(state, key, isJsonObject(by) ? by : undefined);
+  return type === "answered" ? withAnswered(state, keyOf(data), data) : state;
 }
 
-/** The state after someone has answered this item. */
-export function withAnswered(
-  state: InboxState,
-  key: string,
-  by: JsonObject | undefined,
-): InboxState {
+/** The state after someone has answered this item, or it was asked again. */
+export function withAnswered(state: InboxState, key: string, ended: Ended): InboxState {
   const item = state.items.find((each) => each.key === key);
   const answered = new Map(state.answered);
   const known = answered.get(key);
   answered.delete(key);
-  answered.set(key, { item: item ?? known?.item, by: by ?? known?.by });
+  answered.set(key, { ...known, ...ended, item: item ?? known?.item });
   const [oldest] = answered.keys();
   if (answered.size > MAX_ANSWERED && oldest !== undefined) answered.delete(oldest);
   return { ...state, items: state.items.filter((each) => each.key !== key), answered };
@@ -94,11 +84,11 @@ export function toForms(items: readonly Item[]): readonly (readonly [Item, ...It
   return [...forms.values()];
 }
 
-function formKey({ kind, callId, workspace, conversation, key }: Item): string {
+function formKey({ kind, tool_call_id: callId, workspace, conversation, key }: Item): string {
   const isAlone = kind !== "question" || callId === undefined;
   return isAlone ? key : JSON.stringify([workspace, conversation, "call", callId]);
 }
 
 function sorted(items: readonly Item[]): readonly Item[] {
-  return items.toSorted((left, right) => left.askedAt - right.askedAt);
+  return items.toSorted((left, right) => (left.asked_at < right.asked_at ? -1 : 1));
 }

@@ -1,13 +1,20 @@
 /** The inbox: what waits, oldest first, and what was answered while the page was open. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { firstLine } from "../../render/index.ts";
-import { useDesk } from "./session.ts";
 import { type Answered, toForms } from "./inbox-state.ts";
-import { argumentsLine, describeBy, type Item, toolBehind } from "./item.ts";
-import { summaryOf } from "./markdown.tsx";
-import { Deadline, Line, Title, Waited } from "./parts.tsx";
+import {
+  argumentsLine,
+  askerOf,
+  describeBy,
+  type Item,
+  summaryOf,
+  showValue,
+  timeOf,
+  toolBehind,
+} from "./item.ts";
+import { Deadline, Drawn, Line, Summary, Title, Value, Waited } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
+import { useDesk } from "./session.ts";
 
 /** Drawn at once; a button draws more. */
 const STEP = 100;
@@ -64,7 +71,8 @@ interface CardProps {
 
 function Card({ form, showsWorkspace }: CardProps): VNode {
   const [item] = form;
-  const { kind, asker, title, conversation, workspace, askedAt, deadline } = item;
+  const { kind, title, conversation, workspace } = item;
+  const deadline = timeOf(item.deadline);
   const tool = toolBehind(item);
   return (
     <li>
@@ -75,23 +83,23 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
           </span>
           {deadline !== undefined && <Deadline at={deadline} />}
           <span class="card-time">
-            <Waited since={askedAt} />
+            <Waited since={timeOf(item.asked_at) ?? 0} />
           </span>
         </span>
-        {form.slice(0, MAX_LISTED).map(({ key, question }) => (
-          <strong key={key} class="card-text" dir="auto">
-            {summaryOf(question.text)}
+        {form.slice(0, MAX_LISTED).map((each) => (
+          <strong key={each.key} class="card-text">
+            <Summary text={each.question.text} acts={each.acts} />
           </strong>
         ))}
         {form.length > MAX_LISTED && <span>and {form.length - MAX_LISTED} more</span>}
         <Detail item={item} />
         <span class="facts">
           <span>
-            <Line text={asker} />
+            <Line text={askerOf(item)} />
             {tool !== undefined && (
               <>
                 {" in "}
-                <Line text={tool} />
+                <Value text={tool} />
               </>
             )}
           </span>
@@ -100,7 +108,7 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
           </span>
           {showsWorkspace && (
             <span>
-              <Line text={workspace} />
+              <Value text={workspace} />
             </span>
           )}
           {item.for !== undefined && (
@@ -116,24 +124,33 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
 
 /** What a call would do, or what it returned. */
 function Detail({ item: { arguments: args = {}, result } }: { readonly item: Item }): VNode | null {
-  const line = result === undefined ? argumentsLine(args) : firstLine(result.content.slice(0, 300));
-  return line === "" ? null : <code class="card-detail">{line}</code>;
+  const line = result === undefined ? argumentsLine(args) : summaryOf(result.content, showValue);
+  if (line === "") return null;
+  return (
+    <code class="card-detail">
+      <Drawn text={line} />
+    </code>
+  );
 }
 
 function AnsweredList({ answered }: { readonly answered: readonly Answered[] }): VNode | null {
-  const known = answered.flatMap(({ item, by }) => (item === undefined ? [] : [{ item, by }]));
+  const known = answered.flatMap(({ item, ...end }) =>
+    item === undefined ? [] : [{ item, ...end }],
+  );
   if (known.length === 0) return null;
   return (
     <section aria-labelledby="answered">
       <h2 id="answered">Recently answered</h2>
       <ul class="plain-list">
-        {known.map(({ item, by }) => (
+        {known.map(({ item, answered_by: by, void: changed }) => (
           <li key={item.key}>
             <a data-item href={inquiryLink(item)}>
-              {summaryOf(item.question.text)}
+              <Summary text={item.question.text} acts={item.acts} />
             </a>{" "}
             <span class="hint">
-              {by === undefined ? "no longer pending" : `answered by ${describeBy(by)}`}
+              {changed !== undefined && "asked again"}
+              {changed === undefined &&
+                (by === undefined ? "no longer pending" : `answered by ${describeBy(by)}`)}
             </span>
           </li>
         ))}

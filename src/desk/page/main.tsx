@@ -1,12 +1,17 @@
 /**
- * Starts the page of the desk. It runs in a browser, talks to the server only through the API (`api.ts`, `live.ts`),
- * and trusts nothing that comes from there: `item.ts` reads it field by field, and foreign text becomes text nodes,
- * never HTML (`markdown.tsx`, `code.tsx`). What can be decided without a browser is pure: `inbox-state.ts`,
+ * Starts the page of the desk. It runs in a browser, and talks to the server only through the client that programs use
+ * too, with a session of its own (`page-session.ts`). Foreign text becomes text nodes, never HTML: values as they are
+ * (`verbatim.tsx`), prose as Markdown (`markdown.tsx`). What can be decided without a browser is pure: `inbox-state.ts`,
  * `draft.ts`, `timeline.ts`, `route.ts`.
  */
 import { render } from "preact";
-import { Api } from "./api.ts";
 import { App } from "./app.tsx";
+import { PageSession } from "./page-session.ts";
+import { pageClock } from "./session.ts";
 
 const root = document.querySelector("#app");
-if (root !== null) render(<App api={new Api(fetch.bind(window))} />, root);
+if (root !== null) {
+  const url = new URL(".", location.href).href;
+  const session = new PageSession({ url, fetch: fetch.bind(window), clock: pageClock });
+  render(<App session={session} />, root);
+}

@@ -1,13 +1,15 @@
 /**
- * Foreign Markdown as nodes of the page. HTML in it is shown as text, links and images as text with their address:
- * nothing is loaded, and nothing leads away from the page.
+ * Foreign Markdown as nodes of the page, for prose only. HTML in it is shown as text, links and images as text with their
+ * address: nothing is loaded, and nothing leads away from the page. Where the nodes would lack a word of the source, the
+ * source is shown instead.
  */
 import { Lexer, type Token, type Tokens } from "marked";
-import type { ComponentChild, ComponentChildren, VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { type ComponentChild, type ComponentChildren, isValidElement, type VNode } from "preact";
 import { neutralize, oneLine } from "../../render/index.ts";
-import { beginningOf, Code } from "./code.tsx";
+import { Code } from "./code.tsx";
 import { decodeEntities } from "./entities.ts";
+import { Folded } from "./folded.tsx";
+import { Verbatim } from "./verbatim.tsx";
 
 /** Deeper lists and quotes are shown as text. */
 const MAX_DEPTH = 12;
@@ -18,70 +20,59 @@ const MAX_PARSED = 30_000;
 
 /** A text in Markdown. A long one is collapsed. */
 export function Markdown({ text }: { readonly text: string }): VNode {
-  const [isWhole, setIsWhole] = useState(false);
-  const short = beginningOf(text, MAX_LINES, MAX_CHARACTERS);
-  const shown = isWhole ? text : short;
-  const nodes = useMemo(() => markdownNodes(shown), [shown]);
   return (
     <div class="markdown" dir="auto">
-      {nodes}
-      {short.length < text.length && (
-        <button
-          type="button"
-          class="quiet"
-          aria-expanded={isWhole}
-          onClick={() => setIsWhole(!isWhole)}
-        >
-          {isWhole ? "Show less" : "Show the whole text"}
-        </button>
-      )}
+      <Folded text={text} maxLines={MAX_LINES} maxCharacters={MAX_CHARACTERS}>
+        {markdownNodes}
+      </Folded>
     </div>
   );
 }
 
-/** Of longer texts, lists show only the beginning. */
-const MAX_SUMMARY = 300;
-
-/** The first line in plain words, for lists and messages: without the signs of Markdown, and safe to show. */
-export function summaryOf(text: string): string {
-  const whole = text.trim();
-  const line = beginningOf(whole, 1, MAX_SUMMARY);
-  return oneLine(wordsOf(line)) + (line.length < whole.length ? " …" : "");
-}
-
-function wordsOf(markdown: string): string {
-  try {
-    return words(new Lexer({ gfm: true }).lex(markdown));
-  } catch {
-    return markdown;
-  }
-}
-
-function words(tokens: readonly Token[]): string {
-  return tokens.map((token) => tokenWords(token as Known)).join(""); // As for blocks.
-}
-
-function tokenWords(token: Known): string {
-  if (token.type === "list") return token.items.map((item) => words(item.tokens)).join(" ");
-  if ("tokens" in token && token.tokens !== undefined) return words(token.tokens);
-  const isText = token.type === "text" || token.type === "image";
-  if (isText) return decodeEntities(token.text);
-  const isCode = token.type === "codespan" || token.type === "code" || token.type === "escape";
-  return isCode ? token.text : token.raw;
-}
-
 /** The nodes of a document. */
 function markdownNodes(text: string): ComponentChildren {
-  if (text.length > MAX_PARSED) return <Code text={text} label="Long text" isOpen />;
+  if (text.length > MAX_PARSED) return <Verbatim text={text} label="Text" />;
   try {
-    return blocks(new Lexer({ gfm: true }).lex(text), 0);
+    const tokens = new Lexer({ gfm: true }).lex(text);
+    return tokens.map((token) => wholeBlock(token as Known)); // Without extensions there are no others.
   } catch {
-    return <Code text={text} label="Text" />; // Such as quotes nested so deep that the parser gives up.
+    return <Verbatim text={text} label="Text" />; // Such as quotes nested so deep that the parser gives up.
   }
+}
+
+function wholeBlock(token: Known): ComponentChild {
+  const drawn = block(token, 0);
+  return wordsOf(textIn(drawn)) === wordsOf(token.raw) ? drawn : source(token.raw);
+}
+
+function source(raw: string): VNode {
+  return <p class="source">{neutralize(raw.trimEnd())}</p>;
+}
+
+/** Letters, digits and pictures, without references to characters, which may be shown either way. */
+function wordsOf(text: string): string {
+  const plainText = text.replaceAll(/&(?:#x?[0-9a-f]+|[a-z0-9]+);/gi, "");
+  return plainText.match(/[\p{L}\p{N}\p{So}]+/gu)?.join("") ?? "";
+}
+
+/** What someone reads in these nodes, apart from the words that this page adds. */
+function textIn(node: ComponentChildren): string {
+  if (typeof node === "string") return node;
+  if (Array.isArray(node)) return node.map(textIn).join("");
+  if (!isValidElement(node)) return "";
+  const { info, text, value, ours, children } = node.props as Readonly<Record<string, unknown>>; // Of any kind.
+  if (ours === true) return "";
+  const own = [value, info, text].filter((each) => /^(string|number)$/.test(typeof each)).join("");
+  return own + textIn(children as ComponentChildren);
+}
+
+/** Words that are not of the text. */
+function Ours({ children }: { readonly ours: true; readonly children: string }): VNode {
+  return <>{children}</>;
 }
 
 function blocks(tokens: readonly Token[], depth: number): ComponentChildren {
-  return tokens.map((token) => block(token as Known, depth)); // Without extensions there are no others.
+  return tokens.map((token) => block(token as Known, depth)); // As above.
 }
 
 type Known =
@@ -107,18 +98,19 @@ type Known =
   | Tokens.Text;
 
 function block(token: Known, depth: number): ComponentChild {
-  if (depth > MAX_DEPTH) return <p>{neutralize(token.raw)}</p>;
+  if (depth > MAX_DEPTH) return source(token.raw);
   switch (token.type) {
     case "space":
-    case "def":
       return null;
+    case "def":
+      return source(token.raw);
     case "hr":
       return <hr />;
     case "heading":
       // The page has its own headings: these must not look like its parts.
       return <p class={`heading heading-${token.depth}`}>{inlines(token.tokens, depth)}</p>;
     case "code":
-      return <Code text={token.text} language={token.lang?.split(/\s/, 1)[0]} />;
+      return <Code text={token.text} info={token.lang ?? ""} />;
     case "blockquote":
       return <blockquote>{blocks(token.tokens, depth + 1)}</blockquote>;
     case "list":
@@ -136,9 +128,14 @@ function block(token: Known, depth: number): ComponentChild {
   }
 }
 
-function list({ ordered, start, items }: Tokens.List, depth: number): VNode {
-  const entries = items.map((item, index) => <li key={index}>{blocks(item.tokens, depth + 1)}</li>);
-  return ordered ? <ol start={Number(start) || 1}>{entries}</ol> : <ul>{entries}</ul>;
+function list({ ordered, items }: Tokens.List, depth: number): VNode {
+  const entries = items.map((item, index) => (
+    // Each with the number that it has in the text.
+    <li key={index} value={ordered ? Number(/\d+/.exec(item.raw)?.[0]) : undefined}>
+      {blocks(item.tokens, depth + 1)}
+    </li>
+  ));
+  return ordered ? <ol>{entries}</ol> : <ul>{entries}</ul>;
 }
 
 function table({ header, rows }: Tokens.Table, depth: number): VNode {
@@ -178,13 +175,14 @@ function inline(token: Known, depth: number): ComponentChild {
     case "br":
       return <br />;
     case "checkbox":
-      return token.checked ? "☑ " : "☐ ";
+      return token.checked ? "[x] " : "[ ] ";
     case "link":
       return link(token, depth);
     case "image":
       return (
         <>
-          [image: {plain(token.text)} <Address href={token.href} />]
+          [<Ours ours>image: </Ours>
+          {plain(token.text)} {address(token)}]
         </>
       );
     case "escape":
@@ -196,18 +194,25 @@ function inline(token: Known, depth: number): ComponentChild {
   }
 }
 
-/** The words, and where they would lead. The address is left out only if the words are the address. */
-function link({ href, text, tokens }: Tokens.Link, depth: number): VNode {
-  if (decodeEntities(text) === decodeEntities(href)) return <Address href={href} />;
+/** The words, and where they would lead. */
+function link(token: Tokens.Link, depth: number): ComponentChild {
+  const isBare = decodeEntities(token.raw) === token.text || token.raw === `<${token.text}>`;
+  if (isBare) return address({ href: token.text });
   return (
     <>
-      <u>{inlines(tokens, depth + 1)}</u> <Address href={href} />
+      <u>{inlines(token.tokens, depth + 1)}</u> {address(token)}
     </>
   );
 }
 
-function Address({ href }: { readonly href: string }): VNode {
-  return <span class="address">&lt;{oneLine(decodeEntities(href))}&gt;</span>;
+/** With the title, which a browser would show to those who point at it. */
+function address({ href, title }: { readonly href: string; readonly title?: string | null }) {
+  const words = title == null ? "" : ` "${oneLine(decodeEntities(title))}"`;
+  return (
+    <span class="address">
+      &lt;{oneLine(decodeEntities(href))}&gt;{words}
+    </span>
+  );
 }
 
 function plain(text: string): string {

@@ -1,30 +1,40 @@
 /** A list that comes in pages, and the box that searches it. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { JsonObject } from "../../util/index.ts";
-import type { ListPart, Query } from "./api.ts";
+import type { Page } from "../wire.ts";
 import { useDesk } from "./session.ts";
 import { messageOf, Notice } from "./parts.tsx";
 
-interface PagesProps {
-  readonly what: "inquiries" | "conversations";
-  readonly query: Query;
+interface PagesProps<Item> {
+  /** Says what is wanted: if it changes, the list starts again. */
+  readonly wanted: string;
+  readonly load: (page: Paging) => Promise<Page<Item>>;
   /** Shown if nothing is found. */
   readonly empty: string;
-  readonly row: (json: JsonObject) => VNode;
-  readonly arrange?: (items: readonly JsonObject[]) => readonly JsonObject[];
+  readonly row: (item: Item) => VNode;
+  readonly arrange?: (items: readonly Item[]) => readonly Item[];
 }
 
-export function Pages({ what, query, empty, row, arrange = (items) => items }: PagesProps): VNode {
-  const { api, generation } = useDesk();
-  const [part, setPart] = useState<ListPart>();
+/** Which page of a list. */
+export interface Paging {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+const PAGE_SIZE = 50;
+
+export function Pages<Item>(props: PagesProps<Item>): VNode {
+  const { wanted, empty, row, arrange = (items) => items } = props;
+  const { generation } = useDesk();
+  const [part, setPart] = useState<Page<Item>>();
   const [problem, setProblem] = useState<string>();
-  const wanted = JSON.stringify(query);
   const current = useRef(wanted);
   current.current = wanted;
-  const load = async (before: ListPart | undefined) => {
+  const load = async (before: Page<Item> | undefined) => {
+    const cursor = before?.next;
     try {
-      const { items, next } = await api.list(what, { ...query, limit: "50", cursor: before?.next });
+      const page = { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
+      const { items, next } = await props.load(page);
       if (current.current !== wanted) return; // Something else is wanted by now.
       setProblem(undefined);
       setPart({ items: [...(before?.items ?? []), ...items], ...(next !== undefined && { next }) });
@@ -32,7 +42,7 @@ export function Pages({ what, query, empty, row, arrange = (items) => items }: P
       setProblem(messageOf(error));
     }
   };
-  useEffect(() => void load(undefined), [what, wanted, generation]);
+  useEffect(() => void load(undefined), [wanted, generation]);
   const items = arrange(part?.items ?? []);
   return (
     <>

@@ -1,12 +1,29 @@
 /** Small parts that several views use: names, headings, times and notices. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { oneLine } from "../../render/index.ts";
-import { ApiError } from "./api.ts";
+import { verbatimProse } from "../../render/index.ts";
+import { DeskError } from "../client.ts";
+import { drawing, showValue, summaryOf } from "./item.ts";
 
-/** A foreign name or line. It cannot reorder what stands around it. */
+/** A foreign name or line of prose. It cannot reorder what stands around it. */
 export function Line({ text }: { readonly text: string }): VNode {
-  return <bdi>{oneLine(text)}</bdi>;
+  return <bdi class="prose">{verbatimProse(text)}</bdi>;
+}
+
+/** A foreign value, such as a path: two that differ never look the same. */
+export function Value({ text }: { readonly text: string }): VNode {
+  return <Drawn text={showValue(text)} />;
+}
+
+/** The first line of a question, for lists. */
+export function Summary({ text, acts }: { readonly text: string; readonly acts: boolean }): VNode {
+  const line = summaryOf(text, drawing({ acts }));
+  return acts ? <Drawn text={line} /> : <bdi class="prose">{line}</bdi>;
+}
+
+/** What `showValue` has made of a value. */
+export function Drawn({ text }: { readonly text: string }): VNode {
+  return <span class="verbatim">{text}</span>;
 }
 
 /** The heading of a view, which gets the focus when the view opens. */
@@ -74,7 +91,7 @@ export function Notice({
 
 /** What went wrong, in words. */
 export function messageOf(error: unknown): string {
-  if (error instanceof ApiError && error.status === 403)
+  if (error instanceof DeskError && error.status === 403)
     return `You may not do this: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,23 +1,27 @@
 /** One question, or the open questions of one call as a form: all there is to read, the fields, and sending. */
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type Api, ApiError, type InquiryAddress } from "./api.ts";
-import { useDesk } from "./session.ts";
+import { describeChanged } from "../../render/index.ts";
+import { type DeskClient, DeskError } from "../client.ts";
+import type { InquiryAddress } from "../wire.ts";
 import { whyNot } from "./draft.ts";
 import { AnswerForm } from "./form.tsx";
 import { formOf } from "./inbox-state.ts";
 import {
+  askerOf,
   describeBy,
   describeEnd,
-  type End,
+  isOver,
   type Item,
   keyOf,
   readItem,
+  timeOf,
   toolBehind,
 } from "./item.ts";
+import { Deadline, Line, messageOf, Notice, Time, Title, Value, Waited } from "./parts.tsx";
 import { QuestionText } from "./question-text.tsx";
-import { Deadline, Line, messageOf, Notice, Time, Title, Waited } from "./parts.tsx";
-import { conversationLink } from "./route.ts";
+import { conversationLink, inquiryLink } from "./route.ts";
+import { useDesk } from "./session.ts";
 
 /** Shows what the address names, whether it waits or was answered. */
 export function InquiryView({ address }: { readonly address: InquiryAddress }): VNode {
@@ -38,8 +42,9 @@ export function InquiryView({ address }: { readonly address: InquiryAddress }): 
 }
 
 /** Who wants what. */
-function headingOf({ kind, asker, tool }: Item, count: number): VNode {
-  const name = <Line text={kind === "question" ? asker : tool} />;
+function headingOf(item: Item, count: number): VNode {
+  const { kind, tool } = item;
+  const name = kind === "question" ? <Line text={askerOf(item)} /> : <Value text={tool} />;
   switch (kind) {
     case "question":
       return count > 1 ? (
@@ -68,7 +73,7 @@ function useItems(address: InquiryAddress): {
   items: readonly Item[];
   problem?: string | undefined;
 } {
-  const { api, inbox } = useDesk();
+  const { client, inbox } = useDesk();
   const [shown, setShown] = useState<{ key: string; items: readonly Item[] }>({
     key: "",
     items: [],
@@ -87,7 +92,7 @@ function useItems(address: InquiryAddress): {
   useEffect(() => {
     setProblem(undefined);
     if (!isMissing) return;
-    findItem(api, address).then(
+    findItem(client, address).then(
       (item) => setShown({ key, items: [item] }),
       (error: unknown) => setProblem(messageOf(error)),
     );
@@ -96,13 +101,12 @@ function useItems(address: InquiryAddress): {
 }
 
 /** Throws what to tell the person. */
-async function findItem(api: Api, address: InquiryAddress): Promise<Item> {
-  const { conversation, id, workspace = "" } = address;
-  const json = await api.inquiry(address).catch((error: unknown) => {
-    const isUnknown = error instanceof ApiError && error.status === 404;
+async function findItem(client: DeskClient, address: InquiryAddress): Promise<Item> {
+  const json = await client.inquiry(address).catch((error: unknown) => {
+    const isUnknown = error instanceof DeskError && error.status === 404;
     throw isUnknown ? new Error("This question does not exist, or was removed.") : error;
   });
-  const item = readItem({ conversation, id, workspace, ...json });
+  const item = readItem(json);
   if (item !== undefined) return item;
   throw new Error(
     "This version of the page cannot show the question. Reload it, or answer in a terminal.",
@@ -125,26 +129,29 @@ function isAt(item: Item, { conversation, id, workspace }: InquiryAddress): bool
 }
 
 function Facts({ item }: { readonly item: Item }): VNode {
-  const { kind, title, conversation, workspace, askedAt, deadline, end } = item;
+  const { kind, title, conversation, workspace } = item;
   const tool = toolBehind(item);
+  const askedAt = timeOf(item.asked_at) ?? 0;
+  const deadline = timeOf(item.deadline);
+  const isWaiting = !isOver(item);
   return (
     <p class="facts">
       {kind === "question" && tool !== undefined && (
         <span>
-          in <Line text={tool} />
+          in <Value text={tool} />
         </span>
       )}
       <a href={conversationLink(item)}>
         <Line text={title ?? conversation} />
       </a>
-      {workspace !== "" && <Line text={workspace} />}
+      <Value text={workspace} />
       {item.for !== undefined && (
         <span>
           for <Line text={item.for} />
         </span>
       )}
       <span>
-        {end === undefined ? (
+        {isWaiting ? (
           <>
             waiting for <Waited since={askedAt} />
           </>
@@ -154,7 +161,7 @@ function Facts({ item }: { readonly item: Item }): VNode {
           </>
         )}
       </span>
-      {deadline !== undefined && end === undefined && <Deadline at={deadline} />}
+      {deadline !== undefined && isWaiting && <Deadline at={deadline} />}
     </p>
   );
 }
@@ -164,13 +171,13 @@ function Answerable({ items }: { readonly items: readonly Item[] }): VNode {
   const { inbox, me } = useDesk();
   const [late, setLate] = useState<ReadonlySet<string>>(new Set());
   const onLate = ({ key }: Item) => setLate((before) => new Set(before).add(key));
-  const isOver = (item: Item) => item.end !== undefined || inbox.answered.has(item.key);
-  const open = items.filter((item) => !isOver(item));
+  const hasEnded = (item: Item) => isOver(item) || inbox.answered.has(item.key);
+  const open = items.filter((item) => !hasEnded(item));
   const isAllowed = open.every((item) => whyNot(item, me) === undefined);
   useFocusAfterEnd(open.length);
   return (
     <>
-      {items.filter(isOver).map((item) => (
+      {items.filter(hasEnded).map((item) => (
         <article key={item.key} class="question">
           <QuestionText item={item} name={item.key} />
           <Ended item={item} isLate={late.has(item.key)} />
@@ -206,39 +213,54 @@ interface EndedProps {
 
 function Ended({ item, isLate }: EndedProps): VNode {
   const { inbox } = useDesk();
-  const end = useEnd(item);
-  const by = end?.by ?? inbox.answered.get(item.key)?.by;
+  const known = useEnd(item);
+  const told = inbox.answered.get(item.key);
+  const by = known?.answered_by ?? told?.answered_by;
+  const changed = known?.void ?? told?.void;
+  const note = known?.note;
+  const isKnown = known !== undefined && isOver(known) && known.outcome !== "unanswered";
   return (
-    <p class="notice hint" role="status">
-      {end !== undefined && (
+    <p class="notice hint prose" role="status">
+      {isKnown && (
         <>
-          <strong>
-            <Line text={describeEnd(end)} />
-          </strong>{" "}
+          <strong>{describeEnd(known)}</strong>{" "}
         </>
       )}
       {by === undefined ? "No longer pending." : `Answered by ${describeBy(by)}.`}
       {isLate && " Your answer came later, and was not used."}
-      {end?.note !== undefined && (
+      {changed !== undefined && (
+        <>
+          {` It does not count: ${describeChanged(changed)} changed. `}
+          <AskedAgain item={item} />
+        </>
+      )}
+      {note !== undefined && (
         <>
           {" "}
-          Note: <Line text={end.note} />
+          Note: <Line text={note} />
         </>
       )}
     </p>
   );
 }
 
+/** Where the same is asked about what it is now. */
+function AskedAgain({ item }: { readonly item: Item }): VNode | null {
+  const { inbox } = useDesk();
+  const again = inbox.items.find(
+    ({ workspace, conversation, replaces }) =>
+      keyOf({ workspace, conversation, id: replaces ?? "" }) === item.key,
+  );
+  return again === undefined ? null : <a href={inquiryLink(again)}>It is asked again.</a>;
+}
+
 /** How it ended. Events say only who has answered. */
-function useEnd(item: Item): End | undefined {
-  const { api } = useDesk();
-  const [end, setEnd] = useState(item.end);
+function useEnd(item: Item): Item | undefined {
+  const { client } = useDesk();
+  const [end, setEnd] = useState<Item>();
   useEffect(() => {
-    if (item.end !== undefined) return;
-    findItem(api, item).then(
-      (found) => setEnd(found.end),
-      () => undefined, // Who has answered is said anyway.
-    );
+    if (isOver(item)) return;
+    findItem(client, item).then(setEnd, () => undefined); // Who has answered is said anyway.
   }, [item.key]);
-  return item.end ?? end;
+  return isOver(item) ? item : end;
 }

@@ -1,5 +1,5 @@
 /** Which view the fragment of the address names, and the fragment of a view. */
-import type { ConversationAddress, InquiryAddress } from "./api.ts";
+import type { ConversationAddress, InquiryAddress } from "../wire.ts";
 
 /** What the page shows. */
 export type Route =

@@ -1,20 +1,26 @@
 /** What all views share, for as long as someone is logged in: what waits and changes, and what can be done. */
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { oneLine } from "../../render/index.ts";
-import type { JsonObject } from "../../util/index.ts";
-import type { Api, Me } from "./api.ts";
+import { verbatimProse } from "../../render/index.ts";
+import type { Clock } from "../../util/index.ts";
+import type { Connection, DeskClient } from "../client.ts";
+import type { DeskEvent, DeskUser } from "../wire.ts";
 import { DraftStore } from "./draft.ts";
-import { EMPTY_INBOX, type InboxState, withAnswered, withEvent, withList } from "./inbox-state.ts";
-import { describeBy, type Item } from "./item.ts";
-import { summaryOf } from "./markdown.tsx";
-import { type Connection, listen } from "./live.ts";
-import type { StreamEvent } from "../event-parser.ts";
+import {
+  EMPTY_INBOX,
+  type Ended,
+  type InboxState,
+  withAnswered,
+  withEvent,
+  withList,
+} from "./inbox-state.ts";
+import { askerOf, describeBy, drawing, type Item, summaryOf } from "./item.ts";
+import type { PageSession } from "./page-session.ts";
 
 /** The state of the page, and what views can do. */
 export interface DeskContext {
-  readonly api: Api;
-  readonly me: Me;
+  readonly client: DeskClient;
+  readonly me: DeskUser;
   readonly inbox: InboxState;
   readonly connection: Connection;
   /** Grows whenever changes may have been missed, so that views read again. */
@@ -22,9 +28,9 @@ export interface DeskContext {
   readonly drafts: DraftStore;
   /** Shows a short message, and reads it to those who cannot see it. */
   readonly say: (message: string) => void;
-  readonly markAnswered: (key: string, by: JsonObject | undefined) => void;
+  readonly markAnswered: (key: string, ended: Ended) => void;
   /** Returns what ends it. */
-  readonly subscribe: (listener: (event: StreamEvent) => void) => () => void;
+  readonly subscribe: (listener: Listener) => () => void;
 }
 
 const Context = createContext<DeskContext | undefined>(undefined);
@@ -39,43 +45,38 @@ export function useDesk(): DeskContext {
 }
 
 /** Calls the listener for each event as long as the component is shown. */
-export function useEvents(
-  listener: (event: StreamEvent) => void,
-  inputs: readonly unknown[],
-): void {
+export function useEvents(listener: Listener, inputs: readonly unknown[]): void {
   const { subscribe } = useDesk();
   useEffect(() => subscribe(listener), [subscribe, ...inputs]);
 }
 
 /** What a session needs. */
 export interface SessionOptions {
-  readonly api: Api;
-  readonly me: Me;
+  readonly session: PageSession;
+  readonly me: DeskUser;
   readonly say: (message: string | undefined) => void;
   readonly onLoggedOut: () => void;
 }
 
-type Listener = (event: StreamEvent) => void;
+type Listener = (event: DeskEvent) => void;
 
 /** Whichever request finds out first. */
-function useLoggedOut(api: Api, onLoggedOut: () => void): void {
+function useLoggedOut(session: PageSession, onLoggedOut: () => void): void {
   useEffect(() => {
-    api.onLoggedOut = onLoggedOut;
+    session.onLoggedOut = onLoggedOut;
     return () => {
-      api.onLoggedOut = undefined;
+      session.onLoggedOut = undefined;
     };
-  }, [api, onLoggedOut]);
+  }, [session, onLoggedOut]);
 }
 
 /** Listens to the server, and keeps the inbox. */
-export function useSession({ api, me, say, onLoggedOut }: SessionOptions): DeskContext {
+function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<Listener>) {
+  const { client } = session;
   const [inbox, setInbox] = useState(EMPTY_INBOX);
   const latest = useRef<InboxState>(EMPTY_INBOX);
   const [connection, setConnection] = useState<Connection>("connecting");
   const [generation, setGeneration] = useState(0);
-  const listeners = useRef(new Set<Listener>());
-  const drafts = useMemo(() => new DraftStore(sessionStorage, me.name), [me.name]);
-
   const update = useCallback((change: (state: InboxState) => InboxState) => {
     latest.current = change(latest.current);
     setInbox(latest.current);
@@ -86,39 +87,52 @@ export function useSession({ api, me, say, onLoggedOut }: SessionOptions): DeskC
       const before = latest.current;
       setGeneration((count) => count + 1);
       try {
-        const list = await api.listPending();
+        const list = await client.pending();
         update((state) => withList(state, before, list));
       } catch {
         // The stream breaks too, or no one is logged in.
       }
     };
-    const onEvent = (event: StreamEvent) => {
+    const onEvent = (event: DeskEvent) => {
       if (event.type === "reset") return void reload();
       const before = latest.current;
       update((state) => withEvent(state, event));
       say(newsOf(before, latest.current, me));
-      for (const listener of listeners.current) listener(event);
+      for (const listener of listeners) listener(event);
     };
     const onConnection = (state: Connection) => {
       setConnection(state);
       if (state === "live") void reload(); // Whatever happened while there was no connection.
     };
-    void listen(api, { onEvent, onConnection, onLoggedOut, signal: stop.signal, wait });
+    const listen = async () => {
+      for await (const event of client.events(stop.signal, onConnection)) onEvent(event);
+    };
+    listen().catch(() => setConnection("lost")); // Refused: perhaps the session has ended.
     return () => stop.abort();
-  }, [api]);
-  useLoggedOut(api, onLoggedOut);
+  }, [client]);
+  return { inbox, connection, generation, update };
+}
+
+/** Everything that views share. */
+export function useSession(options: SessionOptions): DeskContext {
+  const { session, me, say, onLoggedOut } = options;
+  const { client } = session;
+  const listeners = useRef(new Set<Listener>());
+  const drafts = useMemo(() => new DraftStore(sessionStorage, me.name), [me.name]);
+  const { inbox, connection, generation, update } = useInbox(options, listeners.current);
+  useLoggedOut(session, onLoggedOut);
 
   const subscribe = useCallback((listener: Listener) => {
     listeners.current.add(listener);
     return () => void listeners.current.delete(listener);
   }, []);
   const markAnswered = useCallback(
-    (key: string, by: JsonObject | undefined) => update((state) => withAnswered(state, key, by)),
+    (key: string, ended: Ended) => update((state) => withAnswered(state, key, ended)),
     [],
   );
   return useMemo(
     () => ({
-      api,
+      client,
       me,
       inbox,
       connection,
@@ -128,27 +142,29 @@ export function useSession({ api, me, say, onLoggedOut }: SessionOptions): DeskC
       markAnswered,
       subscribe,
     }),
-    [api, me, inbox, connection, generation, drafts],
+    [client, me, inbox, connection, generation, drafts],
   );
 }
 
 /** What to tell about a change: something new, or that someone else has answered. */
-export function newsOf(before: InboxState, after: InboxState, me: Me): string | undefined {
+export function newsOf(before: InboxState, after: InboxState, me: DeskUser): string | undefined {
   const added = after.items.find((item) => !before.items.some(({ key }) => key === item.key));
   if (added !== undefined) return `New: ${nameOf(added)}`;
   const gone = before.items.find((item) => !after.items.some(({ key }) => key === item.key));
-  const by = gone === undefined ? undefined : after.answered.get(gone.key)?.by;
-  if (gone === undefined || by === undefined || by["name"] === me.name) return undefined;
+  const by = gone === undefined ? undefined : after.answered.get(gone.key)?.answered_by;
+  if (gone === undefined || by === undefined || by.name === me.name) return undefined;
   return `Answered by ${describeBy(by)}: ${nameOf(gone)}`;
 }
 
-function nameOf({ asker, question }: Item): string {
-  return `${oneLine(asker)}: ${summaryOf(question.text)}`;
+function nameOf(item: Item): string {
+  return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question.text, drawing(item))}`;
 }
 
-/** Resolves early if the network comes back, or the person comes back to the page. */
-function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
+/** Waits shorter if the network comes back, or the person comes back to the page. */
+export const pageClock: Clock = { now: () => new Date(), sleep: wait };
+
+async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
     const done = new AbortController();
     const end = () => {
       if (document.visibilityState === "hidden" && !signal.aborted) return;
@@ -166,4 +182,5 @@ function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     document.addEventListener("visibilitychange", end, options);
     signal.addEventListener("abort", finish, options);
   });
+  signal.throwIfAborted();
 }

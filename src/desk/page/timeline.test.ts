@@ -49,13 +49,19 @@ describe("a conversation", () => {
       name: "go",
       arguments: { to: "x" },
       steps: [
-        { type: "decision", action: "run", decision: "approved", by: BY, reason: undefined },
+        {
+          type: "decision",
+          id: undefined,
+          action: "run",
+          end: { outcome: "approved", answered_by: BY },
+        },
         {
           type: "question",
           id: "q",
           asker: "go",
           text: "Far?",
-          end: { outcome: "answered", answer: true, by: BY },
+          acts: false,
+          end: { outcome: "answered", answer: true, answered_by: BY },
         },
       ],
       result: { content: "gone", isError: false },
@@ -69,6 +75,27 @@ describe("a conversation", () => {
     const blocks = toBlocks([call, call, { ...result, content: "a" }, { ...result, content: "b" }]);
     expect(blocks).toMatchObject([{ result: { content: "a" } }, { result: { content: "b" } }]);
   });
+});
+
+test("what no longer counts says what has changed, and what only waited is gone", () => {
+  const run = { tool_call_id: "1", tool: "go", action: "run" };
+  const blocks = toBlocks([
+    { type: "tool_call_request", id: "1", name: "go", arguments: {} },
+    { type: "permission_request", id: "p1", ...run },
+    { type: "permission_decision", id: "p1", ...run, decision: "approved", decided_by: BY },
+    { type: "decision_void", id: "p1", changed: ["file"] },
+    { type: "permission_request", id: "p2", ...run },
+    { type: "decision_void", id: "p2", changed: ["program"] },
+    { type: "permission_request", id: "p3", ...run },
+  ]);
+  expect(blocks).toMatchObject([
+    {
+      steps: [
+        { type: "decision", madeVoid: ["file"] },
+        { type: "asked", id: "p3" },
+      ],
+    },
+  ]);
 });
 
 describe("an address", () => {

@@ -1,7 +1,8 @@
 /** A conversation as a reader sees it: its events in order, with all that belongs to a call in one place. */
 import type { Json, JsonObject } from "../../util/index.ts";
 import { isJsonObject } from "../../util/index.ts";
-import { askerOf, type End, stringOf, timeOf } from "./item.ts";
+import type { DeciderJson, OutcomeJson } from "../wire.ts";
+import { deciderOf, stringOf, timeOf } from "./item.ts";
 
 /** One part of a conversation. */
 export type Block =
@@ -36,14 +37,19 @@ export type Step =
       readonly id: string;
       readonly asker: string;
       readonly text: string;
-      readonly end?: End;
+      /** As for `Item`. */
+      readonly acts: boolean;
+      readonly end?: OutcomeJson;
+      /** What has changed since, so that it does not count. */
+      readonly madeVoid?: readonly string[];
     }
   | {
       readonly type: "decision";
+      /** Of the request, if someone was asked. */
+      readonly id: string | undefined;
       readonly action: string;
-      readonly decision: string;
-      readonly by: JsonObject | undefined;
-      readonly reason: string | undefined;
+      readonly end: OutcomeJson;
+      readonly madeVoid?: readonly string[];
     }
   /** A person was asked, and has not decided. */
   | { readonly type: "asked"; readonly id: string; readonly action: string };
@@ -110,6 +116,9 @@ class TimelineBuilder {
       case "permission_decision":
         this.#decide(event);
         break;
+      case "decision_void":
+        this.#makeVoid(id, event["changed"]);
+        break;
       default: // Starts of attempts and the like.
     }
   }
@@ -157,14 +166,22 @@ class TimelineBuilder {
     for (const call of this.#open.filter(({ id }) => id === callId)) {
       call.steps = call.steps.filter((step) => step.type !== "asked" || step.action !== action);
     }
-    const by = event["decided_by"];
     this.#addStep(event, {
       type: "decision",
+      id: stringOf(event["id"]),
       action,
-      decision: stringOf(event["decision"]) ?? "",
-      by: isJsonObject(by) ? by : undefined,
-      reason: stringOf(event["reason"]),
+      end: endOf(event),
     });
+  }
+
+  /** What was only asked is asked again. */
+  #makeVoid(id: string, changed: Json | undefined): void {
+    const madeVoid = Array.isArray(changed) ? changed.map(String) : [];
+    for (const call of this.#open) {
+      call.steps = call.steps
+        .filter((step) => step.type !== "asked" || step.id !== id)
+        .map((step) => (step.type !== "asked" && step.id === id ? { ...step, madeVoid } : step));
+    }
   }
 }
 
@@ -175,24 +192,29 @@ function responseBlocks(event: JsonObject): readonly Block[] {
   return data === undefined ? [] : [{ type: "data", data }];
 }
 
-function questionOf(event: JsonObject): { readonly asker: string; readonly text: string } {
+function questionOf(event: JsonObject) {
   const question = isJsonObject(event["question"]) ? event["question"] : {};
+  const { source, name } = isJsonObject(event["source"]) ? event["source"] : {};
+  const isAssistant = source === "assistant";
   return {
-    asker: askerOf(event["source"]) ?? "",
+    asker: isAssistant ? "Assistant" : (stringOf(name) ?? stringOf(source) ?? ""),
     text: stringOf(question["text"]) ?? "",
+    acts: question["acts"] === true || (question["exclusive"] === true && !isAssistant),
   };
 }
 
-function endOf(event: JsonObject): End {
-  const { answer, answered_by: by } = event;
-  const note = stringOf(event["note"]);
-  const reason = stringOf(event["reason"]);
+/** Of an answer or a decision, as it is on record. */
+function endOf(event: JsonObject): OutcomeJson {
+  const { answer } = event;
+  const by: DeciderJson | undefined = deciderOf(event["answered_by"] ?? event["decided_by"]);
+  const [note, reason, cause] = ["note", "reason", "cause"].map((name) => stringOf(event[name]));
   return {
-    outcome: stringOf(event["outcome"]) ?? "answered",
+    outcome: stringOf(event["outcome"]) ?? stringOf(event["decision"]) ?? "answered",
     ...(answer !== undefined && answer !== null && { answer }),
     ...(note !== undefined && { note }),
     ...(reason !== undefined && { reason }),
-    ...(isJsonObject(by) && { by }),
+    ...(cause !== undefined && { cause }),
+    ...(by !== undefined && { answered_by: by }),
   };
 }
 

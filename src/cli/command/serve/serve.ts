@@ -16,7 +16,6 @@ import {
   type DeskService,
   openSessions,
   type PageFile,
-  type PendingJson,
   type ResumeTurn,
   serveDesk,
 } from "../../../desk/index.ts";
@@ -112,10 +111,14 @@ interface Notifying {
 function startNotifying(desk: Desk, { settings, machine }: Notifying): AsyncDisposable {
   if (settings === undefined) return { [Symbol.asyncDispose]: async () => undefined };
   const notifier = createNotifier(settings, machine);
-  const subscription = desk.subscribe(({ type, data }) => {
-    const item = data as PendingJson; // Of both types of events that are used here.
-    if (type === "pending") notifier.notify([item]);
-    if (type === "answered") notifier.withdraw(item);
+  const subscription = desk.subscribe((event) => {
+    if (event.type === "pending") {
+      const { workspace, conversation, id, kind, tool, question, asked_at, title } = event.data;
+      const named = title === undefined ? {} : { title };
+      const { text } = question;
+      notifier.notify([{ workspace, conversation, id, kind, tool, text, asked_at, ...named }]);
+    }
+    if (event.type === "answered") notifier.withdraw(event.data);
   });
   return {
     [Symbol.asyncDispose]: async () => {

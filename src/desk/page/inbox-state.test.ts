@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../util/index.ts";
+import { PENDING } from "../served.fixture.ts";
+import type { DecisionJson, DeskChange } from "../wire.ts";
+import {
+  EMPTY_INBOX,
+  formOf,
+  type InboxState,
+  toForms,
+  withEvent,
+  withList,
+} from "./inbox-state.ts";
+import { describeBy } from "./item.ts";
+import { PageSession } from "./page-session.ts";
+import { newsOf } from "./session.ts";
+
+const ME = { name: "Ada", rights: [], runs: false };
+
+function pending(id: string, fields: Partial<DecisionJson> = {}): DecisionJson {
+  const question = { text: `${id}?`, answer_type: { type: "boolean" } };
+  const where = { workspace: "/w", conversation: "c", id, tool: "t", label: "t" };
+  const { tool_call_id: _call, ...rest } = PENDING;
+  return { ...rest, ...where, question, asked_at: "2026-01-02 03:04:05", ...fields };
+}
+
+function answered(id: string, name: string): DeskChange {
+  const by = { kind: "user", channel: "desk", name };
+  return { type: "answered", data: { workspace: "/w", conversation: "c", id, answered_by: by } };
+}
+
+const idsOf = ({ items }: InboxState) => items.map(({ id }) => id);
+const asked = (state: InboxState, id: string) =>
+  withEvent(state, { type: "pending", data: pending(id) });
+
+describe("the inbox", () => {
+  test("takes what comes and leaves out what is answered, with by whom", () => {
+    const one = asked(asked(EMPTY_INBOX, "one"), "two");
+    const after = withEvent(one, answered("one", "Ben"));
+    expect(idsOf(after)).toEqual(["two"]);
+    expect(
+      [...after.answered.values()].map(({ item, answered_by: by }) => [item?.id, describeBy(by)]),
+    ).toEqual([["one", "Ben (desk)"]]);
+    expect(newsOf(EMPTY_INBOX, asked(EMPTY_INBOX, "one"), ME)).toBe("New: t: one?");
+    expect(newsOf(one, after, ME)).toBe("Answered by Ben (desk): t: one?");
+    expect(newsOf(one, withEvent(one, answered("one", "Ada")), ME)).toBeUndefined();
+  });
+
+  test("does not bring back what was answered while the list was on its way", () => {
+    const before = asked(EMPTY_INBOX, "one");
+    const state = withEvent(asked(before, "three"), answered("one", "Ben"));
+    const listed = withList(state, before, [pending("one"), pending("two")]);
+    expect(idsOf(listed).toSorted()).toEqual(["three", "two"]);
+    expect(listed.isLoaded).toBe(true);
+  });
+
+  test("forgets what the server no longer lists", () => {
+    const before = asked(EMPTY_INBOX, "old");
+    expect(idsOf(withList(before, before, [pending("new")]))).toEqual(["new"]);
+  });
+
+  test("is sorted by age", () => {
+    const list = [pending("b", { asked_at: "2026-01-02 03:04:06" }), pending("a")];
+    expect(idsOf(withList(EMPTY_INBOX, EMPTY_INBOX, list))).toEqual(["a", "b"]);
+  });
+
+  test("shows the questions of one call as one form", () => {
+    const list = [
+      pending("a", { tool_call_id: "1" }),
+      pending("b", { tool_call_id: "1" }),
+      pending("c", { tool_call_id: "2" }),
+      pending("d", { tool_call_id: "1", conversation: "other" }),
+      pending("e", { tool_call_id: "1", kind: "permission" }),
+      pending("f"),
+    ];
+    const { items } = withList(EMPTY_INBOX, EMPTY_INBOX, list);
+    const forms = items.map((item) => formOf(items, item).map(({ id }) => id));
+    expect(forms).toEqual([["a", "b"], ["a", "b"], ["c"], ["d"], ["e"], ["f"]]);
+    const grouped = toForms(items).map((form) => form.map(({ id }) => id));
+    expect(grouped).toEqual([["a", "b"], ["c"], ["d"], ["e"], ["f"]]);
+  });
+});
+
+/** The page's session, and what it sends. */
+function open(reply: () => Response) {
+  const calls: unknown[] = [];
+  const session = new PageSession({
+    url: "http://desk.test/",
+    clock: systemClock,
+    fetch: async (path, init) => {
+      const { method, body, headers } = init ?? {};
+      calls.push([method, path, new Headers(headers).get("x-csrf-token"), body]);
+      return reply();
+    },
+  });
+  return { session, calls };
+}
+
+test("the page sends the CSRF token with whatever changes something, and ids as they are", async () => {
+  const { session, calls } = open(() => Response.json({ csrf: "secret" }));
+  await session.enter("code");
+  const address = { conversation: "c", id: "a/b.c?", workspace: "/w x", digest: "d" };
+  await session.client.answer(address, true);
+  expect(calls).toEqual([
+    ["POST", "http://desk.test/api/v1/login", "", '{"login":"code"}'],
+    [undefined, "http://desk.test/api/v1/me", null, undefined],
+    [
+      "POST",
+      "http://desk.test/api/v1/conversations/c/inquiries/a%2Fb.c%3F/answer?workspace=%2Fw+x",
+      "secret",
+      '{"answer":true,"digest":"d"}',
+    ],
+  ]);
+});
+
+test("any request of the page finds out that the session has ended", async () => {
+  const error = { code: "unauthorized", message: "Log in." };
+  const { session } = open(() => Response.json({ error }, { status: 401 }));
+  let ends = 0;
+  session.onLoggedOut = () => {
+    ends += 1;
+  };
+  const sent = session.client.answer({ conversation: "c", id: "a" }, true);
+  await expect(sent).rejects.toThrow("Log in.");
+  expect(ends).toBe(1);
+});

@@ -1,0 +1,35 @@
+/** Where a tool comes from, in words, for whoever decides about a call of it. */
+import type { ToolOrigin } from "../tool/index.ts";
+import { assertNever } from "../util/index.ts";
+import { verbatim } from "./verbatim.ts";
+
+/** `local command "sh deploy.sh"`: on one line, verbatim, with all names quoted. */
+export function describeOrigin(origin: ToolOrigin): string {
+  switch (origin.type) {
+    case "builtin":
+      return "built into jp";
+    case "program":
+      return "defined by the program that runs jp";
+    case "local":
+      return `local command ${quote(origin.command)}`;
+    case "mcp": {
+      const { server, tool, command } = origin;
+      return `MCP server ${quote(server)} (${quote(command)}), tool ${quote(tool)}`;
+    }
+    default:
+      return assertNever(origin);
+  }
+}
+
+/** Lines below a call: what would start it, unless that is jp itself, and the folder that it would run in. */
+export function originLines(origin: ToolOrigin, folder?: string): readonly string[] {
+  const isElsewhere = origin.type === "local" || origin.type === "mcp";
+  return [
+    ...(isElsewhere ? [`Source: ${describeOrigin(origin)}`] : []),
+    ...(folder === undefined ? [] : [`Folder: ${quote(folder)}`]),
+  ];
+}
+
+function quote(text: string): string {
+  return verbatim(JSON.stringify(text));
+}
