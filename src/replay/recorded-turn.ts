@@ -5,8 +5,11 @@ import { withDerivedFields } from "./older-record.ts";
 import { withoutVoid } from "./without-void.ts";
 
 /** As this version would have recorded it, without decisions that were made void. */
-export function readTurn(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
-  return withCurrentIds(withoutVoid(withDerivedFields(turn)));
+export function readTurn(
+  turn: readonly ConversationEvent[],
+  options: { readonly runsTools: boolean },
+): readonly ConversationEvent[] {
+  return withCurrentIds(withoutVoid(withDerivedFields(turn), options));
 }
 
 /** Ids count requests, of which some have been left out. Earlier versions had other ids for requests about calls. */

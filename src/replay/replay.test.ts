@@ -48,6 +48,8 @@ const WHICH = selectQuestion("which", "Which?", { options: ["a", "b"], allowsNot
 const NAME = textQuestion("name", "Name?", { default: "by default" });
 const WHERE = selectQuestion("where", "Where?", { options: ["here", "there"] });
 const KEY = secretQuestion("key", "Key?");
+/** Its binding is another one in each attempt. */
+const BOUND = { ...booleanQuestion("bound", "Overwrite it?"), binding: "" };
 
 const POLICIES: Readonly<Record<string, JsonObject>> = {
   plain: { detached: { tool: "defaults" } },
@@ -118,19 +120,19 @@ interface StoryTurn {
 interface Story {
   readonly turns: readonly StoryTurn[];
   readonly reactions: readonly Reaction[];
+  /** The tools change when jp looks at them for the nth time. */
+  readonly changesAt?: readonly number[];
 }
 
-const anyCall: fc.Arbitrary<Call> = fc.record({
-  tool: fc.constantFrom(...Object.keys(POLICIES)),
-  plan: fc.array(
-    fc.uniqueArray(fc.constantFrom<Question>(SURE, WHICH, NAME, KEY), {
-      minLength: 1,
-      maxLength: 3,
-    }),
-    { maxLength: 2 },
-  ),
-  takes: fc.nat(5),
-});
+const callAmong = (tools: readonly string[], ...questions: readonly Question[]) =>
+  fc.record({
+    tool: fc.constantFrom(...tools),
+    plan: fc.array(
+      fc.uniqueArray(fc.constantFrom(...questions), { minLength: 1, maxLength: 3 }),
+      { maxLength: 2 },
+    ),
+    takes: fc.nat(5),
+  });
 
 const anyProcess: fc.Arbitrary<Process> = fc.record({
   isInteractive: fc.boolean(),
@@ -138,22 +140,37 @@ const anyProcess: fc.Arbitrary<Process> = fc.record({
   answersAfter: fc.nat(2),
 });
 
+const turnAmong = (call: fc.Arbitrary<Call>): fc.Arbitrary<StoryTurn> =>
+  fc.record({
+    replies: fc.array(fc.array(call, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
+    processes: fc.tuple(anyProcess, anyProcess, anyProcess),
+    isDiscarded: fc.boolean(),
+  });
+
+const reactionsAmong = (...reactions: readonly Reaction[]): fc.Arbitrary<readonly Reaction[]> =>
+  fc.array(fc.constantFrom(...reactions), { minLength: 1, maxLength: 8 });
+
 const anyStory: fc.Arbitrary<Story> = fc.record({
-  turns: fc.array(
-    fc.record({
-      replies: fc.array(fc.array(anyCall, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
-      processes: fc.tuple(anyProcess, anyProcess, anyProcess),
-      isDiscarded: fc.boolean(),
-    }),
-    { minLength: 1, maxLength: 3 },
+  turns: fc.array(turnAmong(callAmong(Object.keys(POLICIES), SURE, WHICH, NAME, KEY)), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  reactions: reactionsAmong(
+    ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
+    ...(["elsewhere", "timed_out", "unavailable"] as const),
   ),
-  reactions: fc.array(
-    fc.constantFrom<Reaction>(
-      ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
-      ...(["elsewhere", "timed_out", "unavailable"] as const),
-    ),
-    { minLength: 1, maxLength: 8 },
+});
+
+const anyStoryWithChanges: fc.Arbitrary<Story> = fc.record({
+  turns: fc.array(turnAmong(callAmong(Object.keys(POLICIES), SURE, WHICH, NAME, KEY, BOUND)), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  reactions: reactionsAmong(
+    ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
+    ...(["elsewhere", "timed_out", "unavailable"] as const),
   ),
+  changesAt: fc.array(fc.nat(40), { minLength: 1, maxLength: 6 }),
 });
 
 const ATTENDED: Process = { isInteractive: true, answersAfter: 0 };
@@ -227,6 +244,13 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
 describe("a replay", () => {
   test("of any conversation finds everything as recorded", async () => {
     const property = fc.asyncProperty(anyStory, async (story) => {
+      expect(await replayStory(story)).toEqual({ turns: story.turns.length });
+    });
+    await fc.assert(property, { numRuns: 100 });
+  }, 60_000);
+
+  test("of any conversation whose tools have changed finds everything as recorded", async () => {
+    const property = fc.asyncProperty(anyStoryWithChanges, async (story) => {
       expect(await replayStory(story)).toEqual({ turns: story.turns.length });
     });
     await fc.assert(property, { numRuns: 100 });
@@ -395,7 +419,7 @@ async function recordDeploy(question: Question = WHERE): Promise<ConversationWri
 }
 
 /** Lets the story happen. */
-async function tell({ turns, reactions }: Story): Promise<ConversationStream> {
+async function tell({ turns, reactions, changesAt = [] }: Story): Promise<ConversationStream> {
   const clock = new FakeClock();
   const store = new MemoryConversationStore(clock);
   const world: World = { clock, store, offers: [] };
@@ -404,7 +428,7 @@ async function tell({ turns, reactions }: Story): Promise<ConversationStream> {
   await created.release();
   const calls: Call[] = [];
   const react = reactor(reactions);
-  const toolbox = storyToolbox(calls);
+  const toolbox = changing(storyToolbox(calls), changesAt);
   for (const [number, { replies, processes, isDiscarded }] of turns.entries()) {
     const made = replies.map((reply) => toCalls(reply, calls));
     for (const [index, process] of processes.entries()) {
@@ -530,12 +554,31 @@ function storyToolbox(calls: readonly Call[]): Toolbox {
     const number = attempts.get(key) ?? 0;
     attempts.set(key, number + 1);
     for (let left = takes; left > 0; left -= 1) await setImmediate();
-    const [question, ...more] = plan[number] ?? [];
+    const [question, ...more] = (plan[number] ?? []).map((asked) =>
+      asked.binding === undefined ? asked : { ...asked, binding: `${number}` },
+    );
     if (question === undefined) {
       return { type: takes === 3 ? "error" : "success", content: `result of ${name} ${key}` };
     }
     return { type: "needs_input", question, more, source: { source: "tool", name } };
   }
+}
+
+/** Each tool is another one from then on. */
+function changing(toolbox: Toolbox, changesAt: readonly number[]): Toolbox {
+  let looks = 0;
+  const describeSource = async () => {
+    looks += 1;
+    const file = changesAt.filter((at) => at <= looks).length;
+    return { origin: { type: "local" as const, command: "tool" }, file };
+  };
+  return {
+    ...toolbox,
+    find: async (name, signal) => {
+      const tool = await toolbox.find(name, signal);
+      return tool && { ...tool, describeSource };
+    },
+  };
 }
 
 function reactor(reactions: readonly Reaction[]): () => Promise<Reaction> {

@@ -27,6 +27,7 @@ import {
   TurnCounter,
   turnsOf,
 } from "../conversation/index.ts";
+import type { QuestionSettings } from "../config/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { type ConversationWriter, MemoryConversationStore } from "../storage/index.ts";
 import type { ToolSource } from "../tool/index.ts";
@@ -49,6 +50,7 @@ import {
   UNKNOWN_SECRET,
 } from "./recorded-prompter.ts";
 import { readTurn } from "./recorded-turn.ts";
+import { isForSamePerson } from "./without-void.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
 import { createTurn, type CreateTurnOptions, toModel, type Tools } from "../runtime/index.ts";
@@ -86,11 +88,12 @@ export interface ReplayResult {
 export async function replayConversation(options: ReplayOptions): Promise<ReplayResult> {
   // Loads what it needs: from now on, a check ends within one turn of the event loop.
   await checkArguments({ name: "", parameters: ANYTHING }, {});
+  const { runsTools = false } = options;
   const turns = turnsOf(options.stream.entries);
   const compactions = compactionsByTurn(options);
   let state: ReplayState = { entries: [], ids: new Map(), delayMs: 0 };
   for (const { events: recorded, index } of turns) {
-    const events = readTurn(recorded);
+    const events = readTurn(recorded, { runsTools });
     const request = events.find((event) => event.type === "chat_request");
     const [first, ...others] = request === undefined ? [] : processesOf(events);
     if (request === undefined || first === undefined) continue;
@@ -341,7 +344,7 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
       await script.untilBegun(lane, isAsked);
       const found = await script.order.during(toolbox.find(name, signal));
       if (found === undefined) return undefined;
-      const tool = asThen(found, script, lane);
+      const tool = asThen(found, lane, { script, runsTools });
       if (runsTools && !script.isUnstable(lane)) {
         return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
       }
@@ -354,8 +357,13 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
 }
 
 /** Whatever the tool has become since, what was decided about a call counts for it. */
-function asThen(tool: CallableTool, script: ReplayScript, lane: string): CallableTool {
-  const settings = { ...tool.settings, questions: questionsThen(tool, script.requestsOf(lane)) };
+function asThen(
+  tool: CallableTool,
+  lane: string,
+  { script, runsTools = false }: Pick<Parts, "script" | "runsTools">,
+): CallableTool {
+  const questions = questionsThen(tool, script.requestsOf(lane), runsTools);
+  const settings = { ...tool.settings, questions };
   const described = { ...tool, settings, describeSource: async () => sourceThen(script, lane) };
   if (!script.isUnstable(lane)) return described;
   // Nothing is asked about the call, whose result alone is replayed.
@@ -372,21 +380,25 @@ function sourceThen(script: ReplayScript, lane: string): ToolSource {
   return { origin: origin ?? { type: "program" }, identity };
 }
 
+const USER_TARGET: QuestionSettings = { target: { type: "user" } };
+
 /** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
 function questionsThen(
   { settings }: CallableTool,
   requests: ReturnType<ReplayScript["requestsOf"]>,
+  runsTools: boolean,
 ): CallableTool["settings"]["questions"] {
   const questions = new Map(settings.questions);
   for (const request of requests) {
-    if (request.type !== "inquiry_request" || request.isForPerson !== true) continue;
+    if (request.type !== "inquiry_request" || !isForSamePerson(request)) continue;
     const { questionId = "" } = request;
-    const { onTimeout, ...own } = questions.get(questionId) ?? { target: { type: "user" } };
-    const isDefault = onTimeout === "default";
+    const { exclusive: _exclusive, ...own } = questions.get(questionId) ?? USER_TARGET;
+    const isDefault = own.onTimeout === "default";
     questions.set(questionId, {
       ...own,
-      exclusive: true,
-      ...(onTimeout !== undefined && !isDefault && { onTimeout }),
+      // A recorded tool asks as on record.
+      ...(runsTools && { exclusive: true }),
+      ...(isDefault && { onTimeout: "deny" as const }),
     });
   }
   return questions;

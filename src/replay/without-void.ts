@@ -1,6 +1,7 @@
 /**
  * Leaves out of a recorded turn what was decided and made void, as if no one had been asked: a replay does not compare what
- * decisions were about. The request that asks again stands in the place of the first one.
+ * decisions were about. The request that asks again stands in the place of the first one, and its answer in the place of
+ * the first answer.
  */
 import {
   type ConversationEvent,
@@ -11,48 +12,124 @@ import {
 } from "../conversation/index.ts";
 import { RecordedCalls } from "./recorded-calls.ts";
 
-/** The events of one turn. */
-export function withoutVoid(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
-  const voids = turn.filter((event) => event.type === "decision_void");
-  return voids.reduce(leaveOut, turn);
-}
+type Request = InquiryRequest | PermissionRequestEvent;
 
-/** With the answer, and with everything that the call did because of it: its attempts, and what came of them. */
-function leaveOut(
-  events: readonly ConversationEvent[],
-  voided: DecisionVoid,
+/**
+ * Takes the events of one turn. If tools do not run, one that has asked again because it would do something else than
+ * before does so again.
+ */
+export function withoutVoid(
+  turn: readonly ConversationEvent[],
+  { runsTools }: { readonly runsTools: boolean },
 ): readonly ConversationEvent[] {
-  const { id } = voided;
-  const end = events.indexOf(voided);
-  const first = events.findLastIndex(
-    (event, index) => index < end && isRequest(event) && event.id === id,
-  );
-  const again = events.find((event) => isRequest(event) && event.replaces === id);
-  const calls = new RecordedCalls(events);
-  const call = events[first] && calls.of(events[first]);
-  const attempt = events.findIndex(
-    (event, index) => index > first && event.type === "attempt_start" && calls.of(event) === call,
-  );
-  const isUndone = (event: ConversationEvent, index: number) => {
-    if (first === -1 || index < first || index > end) return false;
-    const isOutcome = isAnswer(event) || event.type === "inquiry_escalation";
-    const isLater = attempt !== -1 && index >= attempt && calls.of(event) === call;
-    return (isOutcome && event.id === id) || isLater;
-  };
-  return events.flatMap((event, index) => {
-    if (index === end) return [];
-    if (index === first) return again === undefined ? [] : [forSamePerson(again)];
-    const isMoved = event === again && first !== -1;
-    return isMoved || isUndone(event, index) ? [] : [event];
-  });
+  return turn
+    .filter((event) => event.type === "decision_void")
+    .filter((event) => runsTools || !isRebound(event))
+    .reduce((events, voided) => {
+      const isLeftOut = turn.some((event) => isRequest(event) && event.id === voided.id);
+      return new VoidDecision(events, voided, isLeftOut).leaveOut();
+    }, turn);
 }
 
-function isRequest(event: ConversationEvent): event is InquiryRequest | PermissionRequestEvent {
+/** The tool itself has asked again. */
+function isRebound({ changed }: DecisionVoid): boolean {
+  return changed.includes("binding");
+}
+
+/** Whether the request has taken the place of one that a person had answered. */
+export function isForSamePerson({ isForPerson, replaces }: Request): boolean {
+  return isForPerson === true && replaces === undefined;
+}
+
+class VoidDecision {
+  readonly #events: readonly ConversationEvent[];
+  readonly #calls: RecordedCalls;
+  readonly #voided: DecisionVoid;
+  readonly #again: Request | undefined;
+  /** Positions. */
+  readonly #first: number;
+  readonly #end: number;
+
+  constructor(events: readonly ConversationEvent[], voided: DecisionVoid) {
+    this.#events = events;
+    this.#calls = new RecordedCalls(events);
+    this.#voided = voided;
+    this.#again = events.filter(isRequest).find(({ replaces }) => replaces === voided.id);
+    this.#end = events.indexOf(voided);
+    this.#first = events.findIndex((event) => isRequest(event) && event.id === voided.id);
+  }
+
+  leaveOut(): readonly ConversationEvent[] {
+    const answered = this.#outcomesOf(this.#again?.id);
+    const last = answered.at(-1);
+    const place = this.#events.findIndex((event) => isAnswer(event) && event.id === this.#voided.id);
+    const isAnsweredAlike = place !== -1 && last !== undefined && isYes(last);
+    return isAnsweredAlike && !isRebound(this.#voided)
+      ? this.#replaceAnswer(place, answered)
+      : this.#takeBack();
+  }
+
+  /** The call goes on as it did after the first answer. */
+  #replaceAnswer(
+    place: number,
+    answered: readonly ConversationEvent[],
+  ): readonly ConversationEvent[] {
+    const own = this.#outcomesOf(this.#voided.id);
+    return this.#events.flatMap((event, index) => {
+      if (index === this.#first) return this.#request();
+      if (index === place) return answered;
+      const isMoved = event === this.#again || event === this.#voided || answered.includes(event);
+      return isMoved || own.includes(event) ? [] : [event];
+    });
+  }
+
+  /** Leaves out what the call did because of the first answer: its attempts, and what came of them. */
+  #takeBack(): readonly ConversationEvent[] {
+    const own = this.#outcomesOf(this.#voided.id);
+    const call = this.#call;
+    const attempt = this.#events.findIndex(
+      (event, index) =>
+        index > this.#first && event.type === "attempt_start" && this.#calls.of(event) === call,
+    );
+    return this.#events.flatMap((event, index): readonly ConversationEvent[] => {
+      if (index === this.#first) return this.#request();
+      const isLater = attempt !== -1 && index >= attempt && index < this.#end;
+      const isUndone = isLater && this.#calls.of(event) === call;
+      const isMoved = event === this.#voided || (event === this.#again && this.#first !== -1);
+      return isMoved || isUndone || own.includes(event) ? [] : [event];
+    });
+  }
+
+  get #call(): string | undefined {
+    const first = this.#events[this.#first];
+    return first && this.#calls.of(first);
+  }
+
+  /** Neither a model nor a default may answer what a person had answered: as for an exclusive question. */
+  #request(): readonly Request[] {
+    if (this.#again === undefined) return [];
+    const { replaces: _replaces, ...request } = this.#again;
+    if (request.type !== "inquiry_request" || request.isForPerson !== true) return [request];
+    if (request.question.answerType.type === "secret") return [request];
+    return [{ ...request, question: { ...request.question, exclusive: true } }];
+  }
+
+  #outcomesOf(id: string | undefined): readonly ConversationEvent[] {
+    return this.#events.filter(
+      (event) =>
+        (isAnswer(event) || event.type === "inquiry_escalation") &&
+        id !== undefined &&
+        event.id === id,
+    );
+  }
+}
+
+function isRequest(event: ConversationEvent): event is Request {
   return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
-/** Neither a model nor a default may answer what a person had answered: as for an exclusive question. */
-function forSamePerson(event: ConversationEvent): ConversationEvent {
-  if (event.type !== "inquiry_request" || event.isForPerson !== true) return event;
-  return { ...event, question: { ...event.question, exclusive: true } };
+/** The call goes on with it. */
+function isYes(event: ConversationEvent): boolean {
+  if (event.type === "permission_decision") return event.decision !== "denied";
+  return event.type === "inquiry_response" && event.outcome !== "cancelled";
 }
