@@ -6,6 +6,7 @@ import { defineConfig } from "vitest/config";
  */
 const LONG = [
   "test/agent/killed-process.test.ts",
+  "test/agent/void-rounds.test.ts",
   "test/day/day.test.ts",
   "test/desk/accessibility.test.ts",
   "test/desk/deciding.test.ts",

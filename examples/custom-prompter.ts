@@ -4,13 +4,16 @@ import { createInterface } from "node:readline";
 import {
   answerFits,
   booleanQuestion,
+  type DecisionRequest,
   defineTool,
   describeDecider,
+  describeOutcome,
   MemoryConversationStore,
+  oneLine,
   type Prompter,
   runTurn,
+  verbatim,
 } from "jp-ts";
-import { describeOutcome } from "jp-ts/render";
 import { ScriptedModel } from "jp-ts/testing";
 
 const input = createInterface({ input: stdin });
@@ -20,9 +23,15 @@ let isThere = true;
 const prompter: Prompter = {
   channel: "lines",
   canAsk: () => isThere,
-  async ask({ inquiryId, question, label, signal }) {
+  async ask(request: DecisionRequest) {
+    const { inquiryId, question, label, signal } = request;
+    if (request.acts) {
+      // A yes lets a tool run or change something: show all of it, on one line that nothing can forge.
+      const { tool, origin, folder, arguments: args } = request;
+      stdout.write(`${verbatim(JSON.stringify({ tool, origin, folder, arguments: args }))}\n`);
+    }
     for (;;) {
-      const words = await readLine(`${label} asks: ${question.text}`, signal);
+      const words = await readLine(`${label} asks: ${oneLine(question.text)}`, signal);
       if (words === undefined) return { type: "unanswered", reason: "unavailable", inquiryId };
       const answer = question.answerType.type === "boolean" ? toBoolean(words) : words;
       if (answerFits(question.answerType, answer)) {
@@ -30,12 +39,6 @@ const prompter: Prompter = {
       }
     }
   },
-  async askPermission({ tool, label, signal }) {
-    const words = await readLine(`The ${label} wants to run ${tool}. Allow it?`, signal);
-    if (words === undefined) return { type: "unanswered", reason: "unavailable" };
-    return words === "yes" ? { type: "run", userName: "Ana" } : { type: "skip", userName: "Ana" };
-  },
-  askDelivery: async () => ({ type: "deliver" }),
 };
 
 /** Undefined if the question was withdrawn, or the input has ended. */

@@ -132,6 +132,8 @@ const LIBRARY = [
 
 /** On the way of a question from a local tool to a person and back. */
 const MAX_FILES_FOR_A_QUESTION = 16;
+/** On the way of a message from the command line to a provider. */
+const MAX_FILES_FOR_A_QUERY = 22;
 
 interface SourceFile {
   readonly name: string;
@@ -238,21 +240,15 @@ describe("files", () => {
 });
 
 test("a question passes through at most sixteen files, listed in order in docs/project/architecture.md", () => {
-  // The program's first lines say which files count. util does not: nothing in it is specific to jp.
-  const program = path.join(import.meta.dirname, "support", "question-path-program.ts");
-  const output = execFileSync(process.execPath, [program, temporaryFolder()], { encoding: "utf8" });
-  const measured = (JSON.parse(output) as readonly string[])
-    .filter((file) => folderOf(file) !== "util")
-    .map((file) => file.replace(/^src\//, ""));
-  const [, section = ""] = readDocument("docs/project/architecture.md").text.split(
-    "## Follow one question",
-  );
-  const [list = ""] = section.split("\n## ");
-  const named = [...list.matchAll(/^\d+\. `(?<file>[^`]+)`/gm)].map(
-    ({ groups }) => groups?.["file"],
-  );
+  const measured = measurePath("question-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUESTION);
-  expect(named).toEqual(measured);
+  expect(listedPath("Follow one question")).toEqual(measured);
+});
+
+test("a query passes through at most 22 files, listed in order in docs/project/architecture.md", () => {
+  const measured = measurePath("query-path-program.ts");
+  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUERY);
+  expect(listedPath("Follow one query")).toEqual(measured);
 });
 
 test("the agent knows no tool by name", () => {
@@ -284,7 +280,7 @@ test("the turn loop handles no inquiry events and asks no inquiry model", () => 
   ]);
 });
 
-test("only the executors decide who asks", () => {
+test("only the executors decide who asks a question, and one function who asks about a call", () => {
   verifies("082/source/rule-in-one-place");
   const deciding = sources
     // The type itself, its codec, and what tests record.
@@ -292,6 +288,7 @@ test("only the executors decide who asks", () => {
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([
+    "src/conversation/decision.ts",
     "src/executor/builtin/ask-user.ts",
     "src/executor/local/local-executor.ts",
     "src/executor/mcp/mcp-executor.ts",
@@ -316,6 +313,27 @@ describe("outside cli", () => {
     expect(wrong).toEqual([]);
   });
 });
+
+/** The program's first lines say which files count. util does not: nothing in it is specific to jp. */
+function measurePath(program: string): readonly string[] {
+  const file = path.join(import.meta.dirname, "support", program);
+  const output = execFileSync(process.execPath, [file, temporaryFolder()], { encoding: "utf8" });
+  return (JSON.parse(output) as readonly string[])
+    .filter((name) => folderOf(name) !== "util")
+    .map((name) => name.replace(/^src\//, ""));
+}
+
+/** The files that the numbered list below this heading names. */
+function listedPath(heading: string): readonly string[] {
+  const [, section = ""] = readDocument("docs/project/architecture.md").text.split(
+    `## ${heading}\n`,
+  );
+  const [list = ""] = section.split("\n## ");
+  const items = [...list.matchAll(/^\d+\. .*$/gm)].map(([item]) => item);
+  return items.flatMap((item) =>
+    [...item.matchAll(/`([a-z-]+\/[^`]+\.ts)`/g)].map(([, file = ""]) => file),
+  );
+}
 
 function readSource(name: string): SourceFile {
   const text = readFileSync(name, "utf8");

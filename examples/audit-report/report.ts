@@ -6,13 +6,16 @@ import { homedir } from "node:os";
 import process from "node:process";
 import {
   type ConversationEvent,
+  describeCall,
   describeDecider,
+  describeOutcome,
+  oneLine,
+  type InquiryRequest,
   pairInquiries,
   systemClock,
   type ToolCallRequest,
   turnsOf,
 } from "jp-ts";
-import * as render from "jp-ts/render";
 import { openWorkspace } from "jp-ts/storage";
 import { makeExample } from "./make-example.ts";
 
@@ -37,7 +40,7 @@ function openFolder(from: string) {
 }
 
 function reportCall(call: ToolCallRequest, events: readonly ConversationEvent[]): void {
-  print(2, render.describeCall(call));
+  print(2, describeCall(call));
   const own = eventsOf(call, events);
   for (const event of own) {
     if (event.type !== "permission_decision" || event.toolCallId !== call.id) continue;
@@ -56,8 +59,8 @@ function reportQuestions(
 ): void {
   for (const { request, response } of pairInquiries(events).pairs) {
     if (request.toolCallId !== toolCallId) continue;
-    print(depth, `${render.describeSource(request.source)} asked: ${request.question.text}`);
-    const end = response === undefined ? "Unanswered" : render.describeOutcome(response);
+    print(depth, `${askerOf(request)} asked: ${request.question.text}`);
+    const end = response === undefined ? "Unanswered" : describeOutcome(response);
     const decider = response !== undefined && "answeredBy" in response && response.answeredBy;
     print(depth + 1, decider ? `${end} by ${describeDecider(decider)}` : end);
   }
@@ -74,5 +77,9 @@ function eventsOf(call: ToolCallRequest, events: readonly ConversationEvent[]) {
 
 /** Neutralizes text from tools, models and users before it is printed. */
 function print(depth: number, text: string): void {
-  process.stdout.write(`${"  ".repeat(depth)}${render.oneLine(text)}\n`);
+  process.stdout.write(`${"  ".repeat(depth)}${oneLine(text)}\n`);
+}
+
+function askerOf({ source }: InquiryRequest): string {
+  return "name" in source ? source.name : source.source;
 }

@@ -3,13 +3,14 @@ import process from "node:process";
 import {
   booleanQuestion,
   type Decider,
+  type DecisionRequest,
   defineTool,
   describeDecider,
   MemoryConversationStore,
-  type PromptBase,
   type Prompter,
   runTurn,
   selectQuestion,
+  verbatim,
 } from "jp-ts";
 import { Chat, type Post } from "./chat.ts";
 import { model } from "./model.ts";
@@ -26,19 +27,17 @@ const deploy = defineTool({
 });
 
 const chat = new Chat((message) => {
-  if (message.includes("wants to run")) return { user: "ada", text: "yes" };
+  if (message.includes("Run deploy?")) return { user: "ada", text: "yes" };
   return message.includes("Where to?") ? { user: "bob", text: "test" } : undefined;
 });
 
 /** Asks in one thread. */
 function createPrompter(thread: string): Prompter {
-  const post = ({ signal }: PromptBase, text: string, buttons: readonly string[]) =>
-    chat.ask({ thread, user: "bot", text, buttons, patienceMs: 100 }, signal);
   return {
     channel: "chat",
     canAsk: () => true,
-    async ask(request) {
-      const { inquiryId, label, question } = request;
+    async ask(request: DecisionRequest) {
+      const { inquiryId, label, question, signal } = request;
       const { answerType } = question;
       // A chat keeps everything that is written in it.
       if (answerType.type === "secret") {
@@ -47,20 +46,19 @@ function createPrompter(thread: string): Prompter {
       const options = answerType.type === "select" ? answerType.options : [];
       const names = options.flatMap(({ value }) => (typeof value === "string" ? [value] : []));
       const buttons = answerType.type === "boolean" ? ["yes", "no"] : names;
-      const reply = await post(request, `${label}: ${question.text}`, buttons);
+      const text = `${label}: ${question.text}${request.acts ? ` ${describeCall(request)}` : ""}`;
+      const message = { thread, user: "bot", text, buttons, patienceMs: 100 };
+      const reply = await chat.ask(message, signal);
       if (reply === undefined) return { type: "unanswered", reason: "timed_out", inquiryId };
       const answer = answerType.type === "boolean" ? reply.text === "yes" : reply.text;
       return { type: "answered", inquiryId, answer, userName: reply.user };
     },
-    async askPermission(request) {
-      const text = `The ${request.label} wants to run ${request.tool}.`;
-      const reply = await post(request, text, ["yes", "no"]);
-      if (reply === undefined) return { type: "unanswered", reason: "timed_out" };
-      const { user: userName } = reply;
-      return reply.text === "yes" ? { type: "run", userName } : { type: "skip", userName };
-    },
-    askDelivery: async () => ({ type: "deliver" }),
   };
+}
+
+/** Whoever clicks yes has seen where the tool comes from, and what it runs with. */
+function describeCall({ tool, origin, folder, arguments: args }: DecisionRequest): string {
+  return verbatim(JSON.stringify({ tool, origin, folder, arguments: args }));
 }
 
 const store = new MemoryConversationStore();

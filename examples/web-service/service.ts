@@ -17,7 +17,8 @@ import { z } from "zod";
 import { model } from "./model.ts";
 import { ACCOUNTS, payBack } from "./payments.ts";
 
-const Answer = z.object({ id: z.string(), answer: z.json(), by: z.string() });
+/** `digest`: of the question as the person read it. */
+const Answer = z.object({ id: z.string(), digest: z.string(), answer: z.json(), by: z.string() });
 const Body = z.union([Answer, z.object({ text: z.string() })]);
 
 const refund = defineTool({
@@ -63,12 +64,13 @@ async function say(user: string, text: string): Promise<string> {
   return (await runTurn({ ...options, conversation }, text)).text;
 }
 
-async function reply(user: string, { id, answer, by }: z.infer<typeof Answer>): Promise<string> {
+async function reply(user: string, { id, by, ...given }: z.infer<typeof Answer>): Promise<string> {
   const question = (await questionsOf(user)).find((one) => one.id === id);
   if (question === undefined) throw new Error("This question is not open.");
-  const given = { answer, userName: by, channel: "web", keepsOpen: true };
-  const result = await answerInquiry(store, question, given);
+  const from = { userName: by, channel: "web", keepsOpen: true };
+  const result = await answerInquiry(store, question, { ...given, ...from });
   if (result.type === "refused") throw new Error(result.reason);
+  if (result.type === "changed") throw new Error("It has changed since you read it.");
   if (result.type !== "recorded") throw new Error("Someone else has answered.");
   return result.conversation === undefined ? "" : finish(result.conversation);
 }
@@ -82,7 +84,7 @@ async function handle(request: IncomingMessage) {
   return { questions: await questionsOf(user), last };
 }
 
-// GET /ana lists Ana's questions; POST /ana sends { text }, or { id, answer, by }.
+// GET /ana lists Ana's questions; POST /ana sends { text }, or { id, digest, answer, by }.
 const server = createServer(async (request, response) => {
   const result = await handle(request).catch((error: Error) => ({ error: error.message }));
   response.statusCode = "error" in result ? 400 : 200;

@@ -41,7 +41,7 @@ export type ModelAnswer =
       readonly reply?: ModelReply;
     }
   /** A person has to answer instead, who sees what came of asking the model. */
-  | { readonly type: "escalated"; readonly outcome: InquiryOutcome; readonly problem?: string }
+  | { readonly type: "escalated"; readonly outcome: InquiryOutcome }
   /** There is no answer, or none that fits. */
   | { readonly type: "failed"; readonly problem: string }
   /** The signal was aborted. */
@@ -51,8 +51,11 @@ export async function askModel(context: TurnContext, asked: ModelQuestion): Prom
   const result = await askForAnswer(context, asked);
   if (asked.escalates !== true) return result;
   if (result.type === "failed") {
-    const outcome = { outcome: "cancelled", reason: "backend_error" } as const;
-    return { type: "escalated", outcome, problem: result.problem };
+    const { problem } = result;
+    return {
+      type: "escalated",
+      outcome: { outcome: "cancelled", reason: "backend_error", problem },
+    };
   }
   const { answerType } = asked.question;
   const isNo =
@@ -120,7 +123,7 @@ async function inquireBackend(
   }
 }
 
-/** What requests for one purpose have cost so far. */
+/** The cost of the requests for one purpose so far. */
 export class SpentTokens {
   /** `provider/name`. */
   model = "";

@@ -37,7 +37,7 @@ export class FormTool implements NamedExecutor {
   }
 }
 
-/** What the person does with a form; a list is the answers to its fields, in their order. */
+/** The person's reaction to a form; a list is the answers to its fields, in their order. */
 export type FormReaction =
   | readonly (Json | PromptResult)[]
   | ((request: FormRequest) => FormResult | Promise<FormResult>);
@@ -48,7 +48,7 @@ export type FormResult = AnsweredForm | NoAnswer;
 export class FormPrompter implements Prompter {
   readonly channel = "form";
   readonly showsForms: boolean = true;
-  /** What was shown at once, by the ids of the inquiries. */
+  /** Everything shown at once, by the ids of the inquiries. */
   readonly shown: (readonly string[])[] = [];
   readonly forms: FormRequest[] = [];
   isThere = true;

@@ -1,4 +1,4 @@
-/** What is asked about a call, with everything that is known of it before it is decided. */
+/** Requests about a call, with everything that is known of it before it is decided. */
 import type { ToolSettings } from "../config/index.ts";
 import type { CallProgress, InquiryId, InquiryPair, ToolResult } from "../conversation/index.ts";
 import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
@@ -9,12 +9,9 @@ import type { CallableTool } from "./ports.ts";
 /** Something that has to be decided about a call. */
 export type Asked = AskedQuestion | AskedCall;
 
-export function toolCallIdOf(asked: Asked): string {
-  return asked.kind === "question" ? asked.toolCallId : asked.progress.request.id;
-}
-
 /** A call, as far as it has come. */
 export interface OpenCall {
+  readonly toolCallId: string;
   readonly progress: CallProgress;
   readonly tool: CallableTool;
   /** Checked, with defaults filled in. */
@@ -41,7 +38,7 @@ export interface AskedQuestion {
   readonly kind: "question";
   readonly toolCallId: string;
   readonly tool: CallableTool;
-  /** What the call runs with. */
+  /** The arguments that the call runs with. */
   readonly arguments: JsonObject;
   readonly question: Question;
   readonly source: InquirySource;
@@ -69,6 +66,8 @@ export interface Replaced {
   readonly changed: readonly string[];
   /** A person gave it, so that neither a model nor a default may give the next one. */
   readonly isForPerson: boolean;
+  /** The name of the only person who may give the next one. */
+  readonly for: string | undefined;
   /** The event that says so is on record. */
   readonly isRecorded: boolean;
 }

@@ -16,12 +16,12 @@ import {
   type InquiryRequest,
   type PermissionDecision,
   timestampFromDate,
+  type ToolResult,
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import type { AskedQuestion, OpenCall, Replaced } from "./asked.ts";
 import { CallBudget } from "./budget.ts";
-import type { CallResult } from "./calls.ts";
 import type { TurnContext } from "./context.ts";
 import { changesSince, type PENDING, voidEvent } from "./decide.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
@@ -29,9 +29,15 @@ import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import { describeCall } from "./subject.ts";
 
+/** The response to a call, as the model sees it. */
+export interface CallResult extends ToolResult {
+  /** To be recorded with the response. */
+  readonly events?: readonly ConversationEvent[];
+}
+
 /** A call that may run. Its arguments are the permitted ones, which a person may have edited. */
 export interface PermittedCall extends OpenCall {
-  /** What lets it run. Absent if nothing has to be compared, as after a restart by the user. */
+  /** The decision that lets it run. Absent if nothing has to be compared, as after a restart by the user. */
   readonly permission?: PermissionDecision | undefined;
   /** To be recorded when it starts. */
   readonly events: readonly ConversationEvent[];
@@ -152,7 +158,7 @@ async function resumeAttempt(
   return "type" in end ? end : { ...resumed, isStarted: end.isStarted, events: [] };
 }
 
-/** What the last attempt asked and has no answer to, and secrets, which no record keeps. */
+/** Lists what the last attempt asked and has no answer to, and secrets, which no record keeps. */
 function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonly AskedQuestion[] {
   const { questions, asked, isInDoubt } = call.progress;
   const open = isInDoubt
@@ -175,14 +181,14 @@ function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonl
 }
 
 function askedAgain(
-  { progress, tool, signal, arguments: args }: PermittedCall,
+  { toolCallId, tool, signal, arguments: args }: PermittedCall,
   { given, budget }: Attempt,
   { source, state, isBound }: InquiryRequest,
   question: Question,
 ): AskedQuestion {
   return {
     kind: "question",
-    toolCallId: progress.request.id,
+    toolCallId,
     tool,
     arguments: args,
     question,
@@ -220,7 +226,7 @@ async function confirm(
   const { progress } = call;
   let isStarted = false;
   for (let voids = progress.voids.length; !isStarted;) {
-    const now = await describeCall(context, { ...call, toolCallId: progress.request.id });
+    const now = await describeCall(context, call);
     const stale = attempt.given.recorded.flatMap((answered) => staleAnswer(answered, now));
     const permission = stalePermission(call, now, attempt.given.recorded);
     const changed = stale.length > 0 ? stale.map(({ replaces }) => replaces) : permission;
@@ -247,8 +253,7 @@ async function confirm(
 /** Whether everything that the next attempt relies on still counts, with these answers added. */
 function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt) {
   return async (added: readonly AnsweredInquiry[]): Promise<boolean> => {
-    const toolCallId = call.progress.request.id;
-    const now = await describeCall(context, { ...call, toolCallId });
+    const now = await describeCall(context, call);
     const asked = new Set(added.map(({ request }) => request.questionId));
     const earlier = given.recorded.filter(({ request }) => !asked.has(request.questionId));
     const answers = [...earlier, ...added];
@@ -285,7 +290,7 @@ function replacedBy(
   const by = response && deciderOf(response);
   const isForPerson =
     request.isForPerson === true || by?.kind === "user" || by?.kind === "remembered";
-  return { id: request.id, changed, isForPerson, isRecorded };
+  return { id: request.id, changed, isForPerson, for: request.for, isRecorded };
 }
 
 /** Empty if what lets the call run still counts: the permission, or a person's answer to what it has become. */
@@ -303,7 +308,10 @@ function stalePermission(
       response.digest === digestQuestion(now, request).digest,
   );
   if (isCovered) return [];
-  const { request } = progress.permissions[permission.action] ?? {};
+  const { run, [permission.action]: own } = progress.permissions;
+  // A doubt that was decided before anyone was asked is about what was permitted.
+  const isPermitted = run?.request?.subject?.digest === permission.digest;
+  const request = own?.request ?? (isPermitted ? run?.request : undefined);
   const id = permission.id ?? request?.id;
   if (id === undefined) return [];
   const changed = changesSince(request?.subject, subject);
@@ -313,7 +321,7 @@ function stalePermission(
   return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
 }
 
-/** What config and policy decide is routed again instead. */
+/** False for what config and policy decide: that is routed again instead. */
 function isComparable({ decidedBy, decision }: PermissionDecision): boolean {
   return decision !== "denied" && decidedBy.kind !== "policy" && decidedBy.kind !== "config";
 }

@@ -1,4 +1,4 @@
-/** What one call has used up of its limits: answers without a person, and bytes on record. */
+/** The budget of one call: answers without a person, and bytes on record. */
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
 import type { InquiryResponse } from "../conversation/index.ts";
 import type { ResultContent } from "../executor/index.ts";
@@ -26,7 +26,7 @@ export class CallBudget {
     this.#state = state;
   }
 
-  /** What an earlier process has used. The state of the turn has its answers already. */
+  /** Counts what an earlier process has used. The state of the turn has its answers already. */
   restore(question: Question, response?: InquiryResponse): void {
     this.#bytes += Buffer.byteLength(JSON.stringify(question));
     if (response?.outcome === "answered") this.#bytes += bytesOf(response);

@@ -9,7 +9,6 @@
  * that has a result goes straight to its delivery, and one that may have run already is permitted anew.
  */
 import {
-  type AddedText,
   type CallProgress,
   type ConversationEvent,
   newCall,
@@ -23,10 +22,15 @@ import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import type { AskedCall, OpenCall } from "./asked.ts";
-import { attemptCall, type AttemptsResult, type PermittedCall } from "./attempts.ts";
+import {
+  attemptCall,
+  type AttemptsResult,
+  type CallResult,
+  type PermittedCall,
+} from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
-import { type Decided, decideCall } from "./decide.ts";
+import { changesSince, type Decided, decideCall, voidEvent } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
   deniedText,
@@ -40,15 +44,9 @@ import {
 } from "./model-texts.ts";
 import type { CallableTool } from "./ports.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+import { describeDecision } from "./subject.ts";
 
-/** The response to a call, as the model sees it. */
-export interface CallResult extends ToolResult {
-  readonly added?: AddedText;
-  /** To be recorded with the response. */
-  readonly events?: readonly ConversationEvent[];
-}
-
-/** What became of a call: a result to record, or nothing yet. */
+/** The end of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
 
 /** The calls of one reply, run side by side. */
@@ -134,7 +132,7 @@ export class ToolCycle {
     return response;
   }
 
-  /** What an earlier process has asked for the call, and what is not asked again. */
+  /** Closes what an earlier process has asked for the call, and what is not asked again. */
   #closeLeftovers({ request, questions }: CallProgress): readonly ConversationEvent[] {
     if (questions.every(({ response }) => response !== undefined)) return [];
     const { journal, clock } = this.#context;
@@ -149,14 +147,16 @@ export class ToolCycle {
     if (tool === undefined || this.#stop.signal.aborted) {
       return this.#stoppedResult(tool !== undefined && "settings" in tool ? tool : undefined);
     }
-    const finished = permissions.deliver?.request?.result;
+    const { request: delivery = permissions.deliver?.voided } = permissions.deliver ?? {};
+    const finished = delivery?.result;
     if (finished !== undefined) return this.#deliverFinished(progress, finished, tool);
     if ("content" in tool) return isInDoubt ? { ...tool, content: OUTCOME_UNKNOWN } : tool;
     if (request.arguments[INVALID_ARGUMENTS] !== undefined) {
       return { content: unreadableArguments(request.name), isError: true };
     }
     const { signal } = this.#stop;
-    let call: OpenCall = { progress, tool, arguments: request.arguments, signal };
+    const { id: toolCallId } = request;
+    let call: OpenCall = { toolCallId, progress, tool, arguments: request.arguments, signal };
     const checked = await checkArguments(tool.description, request.arguments);
     if (checked.ok) call = { ...call, arguments: checked.arguments };
     if (isInDoubt) await this.#closeBoundQuestions(progress);
@@ -213,6 +213,7 @@ export class ToolCycle {
     const { signal } = this.#stop;
     const delivered = await deliver(this.#context, {
       kind: "delivery",
+      toolCallId: request.id,
       progress,
       tool: found ?? { settings: settingsOfMissing(request.name) },
       arguments: args,
@@ -229,10 +230,9 @@ export class ToolCycle {
     if (end === undefined) return this.#stoppedResult(tool);
     switch (end.type) {
       case "result": {
-        const { type: _, added, ...result } = end;
+        const { type: _, ...result } = end;
         const delivered = await deliver(this.#context, { ...call, kind: "delivery", result });
-        const settled = this.#settle(delivered, tool);
-        return settled?.content === result.content && added ? { ...settled, added } : settled;
+        return this.#settle(delivered, tool);
       }
       case "void":
         return "void";
@@ -378,24 +378,35 @@ function settingsOfMissing(name: string) {
   return { name, result: "ask" as const, detached };
 }
 
-/** What the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
+/** Decides what the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
 async function deliver(
   context: TurnContext,
   asked: Extract<AskedCall, { kind: "delivery" }>,
 ): Promise<CallResult | "stopped" | "pending"> {
-  const { decision } = asked.progress.permissions.deliver ?? {};
-  const isSkipped = asked.tool.settings.result === "skip";
-  if (decision !== undefined && !isSkipped) return toDelivered(decision, asked.result);
-  // Config that shows every result leaves nothing to record.
-  if (decision === undefined && asked.tool.settings.result === "unattended") {
-    const isAsked = asked.progress.permissions.deliver?.request !== undefined;
-    if (!isAsked) return asked.result;
+  const { progress, tool, result } = asked;
+  const { request, decision } = progress.permissions.deliver ?? {};
+  const mode = tool.settings.result;
+  if (decision !== undefined && mode !== "skip") {
+    const { subject } = await describeDecision(context, asked);
+    const isNo = decision.decision === "denied" || decision.decidedBy.kind === "policy";
+    if (isNo || decision.digest === subject.digest) return toDelivered(decision, result);
+    // Recorded by an earlier version, or changed since: it is asked again.
+    const id = decision.id ?? request?.id;
+    const changed = changesSince(request?.subject, subject);
+    const timestamp = timestampFromDate(context.clock.now());
+    const voids = id === undefined ? [] : [voidEvent({ id, changed }, timestamp)];
+    await context.journal.record(...voids);
+    const [madeVoid] = voids;
+    const permissions = { ...progress.permissions, deliver: madeVoid ? { madeVoid } : {} };
+    return deliver(context, { ...asked, progress: { ...progress, permissions } });
   }
-  const result = await decideCall(context, asked);
-  if (result.type !== "decided") return result.type;
-  const { event, isRecorded } = result;
+  // Config that shows every result leaves nothing to record.
+  if (mode === "unattended" && request === undefined) return result;
+  const decided = await decideCall(context, asked);
+  if (decided.type !== "decided") return decided.type;
+  const { event, isRecorded } = decided;
   if (event.type !== "permission_decision") throw new Error("a result has another decision");
-  return { ...toDelivered(event, asked.result), events: isRecorded ? [] : [event] };
+  return { ...toDelivered(event, result), events: isRecorded ? [] : [event] };
 }
 
 function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {

@@ -14,7 +14,7 @@ import { SpentTokens } from "./ask-model.ts";
 import type { Journal, Observer } from "./ports.ts";
 import { SUMMARY_SHARE, type Summarizer, writeSummary } from "./summary.ts";
 
-/** What a compaction is made with. */
+/** The parts that a compaction is made with. */
 export interface CompactionContext {
   readonly conversation: ConversationWriter;
   readonly journal: Journal;

@@ -1,4 +1,4 @@
-/** What the calls of a turn share. */
+/** The parts that the calls of a turn share. */
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { CallLimits } from "../config/index.ts";
 import type { ConversationStream } from "../conversation/index.ts";
@@ -19,7 +19,7 @@ export interface TurnContext {
   readonly clock: Clock;
   /** The default limits apply if absent. */
   readonly limits?: CallLimits;
-  /** What models see of the conversation, apart from compactions; everything if absent. */
+  /** The part of the conversation that models see, apart from compactions; everything if absent. */
   readonly view?: (stream: ConversationStream) => ConversationStream;
   readonly observer?: Observer;
   /** Another process can go on from the record, so that a person may leave things for later. */

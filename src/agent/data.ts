@@ -18,7 +18,7 @@ import { answerAgain } from "./model-texts.ts";
 /** Checks data that fits the JSON Schema of a message, and may convert it. */
 export type DataValidator = (data: Json) => Promise<Validation<unknown>>;
 
-/** What is wrong with an answer. */
+/** The problem with an answer. */
 export interface InvalidData {
   readonly type: "invalid_data";
   /** `not_json`: there is no data in it. `mismatch`: the data does not fit the schema. */
@@ -42,7 +42,7 @@ interface CheckOptions {
 }
 
 /**
- * What comes after a reply without calls: the end of the turn, or a request to answer again. Throws what the
+ * The step after a reply without calls: the end of the turn, or a request to answer again. Throws what the
  * validator throws.
  */
 export async function checkReply(

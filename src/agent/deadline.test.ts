@@ -54,7 +54,7 @@ async function resume(turn: ToolTurn) {
 function endsOf(turn: ToolTurn) {
   return turn
     .recorded("inquiry_response")
-    .map(({ timestamp: _time, type: _type, id: _id, ...end }) => end);
+    .map(({ timestamp: _time, type: _type, id: _id, digest: _digest, ...end }) => end);
 }
 
 const TIMED_OUT = [{ outcome: "cancelled", reason: "timed_out" }];

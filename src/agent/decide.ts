@@ -46,8 +46,8 @@ import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.t
 import { inquiryFailed, promptFailed, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
+  DecisionRequest,
   NoAnswerReason,
-  PromptRequest,
   PromptResult,
   QuestionRequest,
 } from "./ports.ts";
@@ -69,13 +69,13 @@ export type Decided =
 export interface DecidedHere {
   readonly type: "decided";
   readonly event: AnswerEvent;
-  /** What policy decides unasked is recorded with what follows from it. */
+  /** False for what policy decides unasked: it is recorded with what follows from it. */
   readonly isRecorded: boolean;
   /** The answer, if it is a secret. */
   readonly secret?: { readonly answer: Json; readonly note?: string };
   /** Set if a model answered a prompt that the tool wrote for it. */
   readonly reply?: ModelReply;
-  /** What the model is told, if the record alone does not say it. */
+  /** The text for the model, if the record alone does not say it. */
   readonly message?: string;
 }
 
@@ -90,7 +90,7 @@ const REROUTED = { type: "rerouted" } as const satisfies Rerouted;
 
 type Request = InquiryRequest | PermissionRequestEvent;
 
-/** What the questions of one attempt have in common: the last answer lets the tool run again. */
+/** Shared by the questions of one attempt: the last answer lets the tool run again. */
 export interface Round {
   /** How many of them have no answer. */
   open: number;
@@ -101,18 +101,14 @@ export interface Round {
   readonly isCurrent: (answered: readonly AnsweredInquiry[]) => Promise<boolean>;
 }
 
-/** What differs between the kinds of decisions about a call. */
+/** The kinds that are reported as denied if there was no one to ask, and the setting that asks. */
 const KINDS = {
-  permission: { denial: "permission", promptName: "Permission" },
-  delivery: { denial: "delivery", promptName: "Delivery" },
-  in_doubt: { denial: undefined, promptName: "Permission" },
+  permission: { denial: "permission", key: "run" },
+  delivery: { denial: "delivery", key: "result" },
+  in_doubt: { denial: undefined, key: "run" },
 } as const satisfies Record<
   CallDecisionKind,
-  {
-    /** What is reported as denied if there was no one to ask. */
-    readonly denial: "permission" | "delivery" | undefined;
-    readonly promptName: "Permission" | "Delivery";
-  }
+  { readonly denial: "permission" | "delivery" | undefined; readonly key: PolicyKey }
 >;
 
 /** Decides about a call: asks if need be, and waits. */
@@ -124,8 +120,8 @@ export async function decideCall(context: TurnContext, asked: AskedCall): Promis
 }
 
 function shownSource(source: ToolSource | undefined): Pick<DecisionSubject, "origin" | "folder"> {
-  const { origin, folder } = source ?? {};
-  return { ...(origin !== undefined && { origin }), ...(folder !== undefined && { folder }) };
+  const { origin, folder = "." } = source ?? {};
+  return { ...(origin !== undefined && { origin }), ...(folder !== "." && { folder }) };
 }
 
 /** Records questions before anything is decided about them, unless an earlier process has. Dispose of them afterwards. */
@@ -138,7 +134,8 @@ export async function openQuestions(
   if (first === undefined) return [];
   const { clock, journal, state } = context;
   const timestamp = timestampFromDate(clock.now());
-  const call = await describeCall(context, first);
+  const { toolCallId, tool, arguments: args } = first;
+  const call = await describeCall(context, { toolCallId, tool, arguments: args });
   const opened = questions.map((asked) => {
     const { recorded } = asked;
     const own = toRequest(context, asked, timestamp);
@@ -167,23 +164,24 @@ export async function openQuestions(
   return decisions;
 }
 
-/** What waits on record is about something else than what would be asked now. */
+/** Set if the request on record is about something else than what would be asked now. */
 function replacedBy(
   { recorded }: AskedQuestion,
   subject: SubjectDigest,
 ): AskedQuestion["replaces"] {
   if (recorded === undefined) return undefined;
-  const { id, isForPerson = false } = recorded.request;
+  const { id, isForPerson = false, for: person } = recorded.request;
   const changed = changesSince(recorded.request.subject, subject);
-  return { id, changed, isForPerson, isRecorded: false };
+  return { id, changed, isForPerson, for: person, isRecorded: false };
 }
 
-/** Older versions recorded no digest, so that nothing can be said about what has changed. */
+/** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */
 export function changesSince(
   before: SubjectDigest | undefined,
   now: SubjectDigest,
 ): readonly string[] {
-  return before === undefined ? ["digest"] : changedParts(before, now);
+  const changed = before === undefined ? [] : changedParts(before, now);
+  return changed.length === 0 ? ["digest"] : changed;
 }
 
 export function voidEvent(
@@ -196,12 +194,13 @@ export function voidEvent(
 /** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */
 function toRequest(
   { clock }: TurnContext,
-  { question, tool, source, toolCallId, state, isBound, recorded }: AskedQuestion,
+  { question, tool, source, toolCallId, state, isBound, recorded, replaces }: AskedQuestion,
   timestamp: Timestamp,
 ): Omit<InquiryRequest, "id"> {
   const { id: questionId, ...asked } = question;
   const { deadlineMs, target } = tool.settings.questions.get(questionId) ?? {};
-  const person = recorded === undefined ? target?.user : recorded.request.for;
+  const earlier = recorded?.request ?? replaces;
+  const person = earlier === undefined ? target?.user : earlier.for;
   const now = clock.now().getTime();
   return {
     type: "inquiry_request",
@@ -219,7 +218,7 @@ function toRequest(
 
 interface OpenedDecision extends DecisionSubject {
   readonly subject: SubjectDigest;
-  /** Of a question: it is on record. */
+  /** Set for a question, which is on record. */
   readonly request?: InquiryRequest;
   readonly changed?: readonly string[] | undefined;
   readonly round?: Round;
@@ -395,7 +394,7 @@ export class Decision implements Disposable {
   }
 
   /** The request for a prompter. */
-  toPrompt(signal: AbortSignal): Exclude<PromptRequest, { kind: "form" }> {
+  toPrompt(signal: AbortSignal): DecisionRequest {
     const request = this.#request;
     if (request === undefined) throw new Error("it is not on record");
     const [escalation, changed] = [this.#escalation, this.#changed];
@@ -437,7 +436,7 @@ export class Decision implements Disposable {
     }
     return this.#decideByPolicy({
       isApproved: false,
-      key: kind === "delivery" ? "result" : "run",
+      key: KINDS[kind].key,
       cause: "prompt_failed",
       problem: message,
     });
@@ -639,8 +638,7 @@ export class Decision implements Disposable {
     const event: PermissionDecision = {
       type: "permission_decision",
       timestamp: this.#now(),
-      ...(this.#request !== undefined && { id: this.#request.id }),
-      toolCallId: asked.progress.request.id,
+      toolCallId: asked.toolCallId,
       tool,
       action: ACTIONS[asked.kind],
       decision: isApproved ? "approved" : "denied",
@@ -649,12 +647,11 @@ export class Decision implements Disposable {
       ...(problem !== undefined && { problem }),
       digest: this.#opened.subject.digest,
     };
-    const waits = this.#request ?? this.#waiting();
-    if (waits !== undefined) {
-      await this.#ensureRecorded();
-      return this.#end({ ...event, id: waits.id });
+    if (this.#request === undefined && this.#waiting() === undefined) {
+      return { type: "decided", event, isRecorded: false };
     }
-    return { type: "decided", event, isRecorded: false };
+    await this.#ensureRecorded();
+    return this.#end({ ...event, id: this.id as InquiryId }); // It is on record.
   }
 
   #addDenial(what: "question" | "permission" | "delivery"): void {
@@ -672,7 +669,7 @@ export class Decision implements Disposable {
       kind: asked.kind,
       id: this.id as InquiryId, // It is on record.
       tool,
-      toolCallId: asked.kind === "question" ? asked.toolCallId : asked.progress.request.id,
+      toolCallId: asked.toolCallId,
       question: asked.kind === "question" ? asked.question : questionAbout(asked.kind, tool),
       digest: this.#opened.subject.digest,
       result: asked.kind === "delivery" ? asked.result : undefined,
@@ -693,7 +690,7 @@ export class Decision implements Disposable {
     const { subject, origin, folder } = this.#opened;
     return {
       type: "permission_request",
-      toolCallId: asked.progress.request.id,
+      toolCallId: asked.toolCallId,
       tool: asked.tool.settings.name,
       action: ACTIONS[asked.kind],
       ...(asked.kind === "delivery" ? { result: asked.result } : { arguments: asked.arguments }),

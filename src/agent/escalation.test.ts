@@ -45,7 +45,10 @@ function says(answer: Json, reason: string | undefined = "It drops a table."): S
 function ends(turn: ToolTurn): readonly JsonObject[] {
   return turn
     .recorded("inquiry_response")
-    .map(({ timestamp: _time, type: _type, id: _id, ...end }) => end as unknown as JsonObject);
+    .map(
+      ({ timestamp: _time, type: _type, id: _id, digest: _digest, ...end }) =>
+        end as unknown as JsonObject,
+    );
 }
 
 async function resume(turn: ToolTurn) {
@@ -248,7 +251,9 @@ describe("a question for a model and then a person", () => {
       answer: true,
       answeredBy: elsewhere,
     });
-    await turn.parts.state.waiting.take({ event }, turn.parts);
+    const [request] = turn.recorded("inquiry_request");
+    const digest = request?.subject?.digest ?? "";
+    await turn.parts.state.waiting.take({ event: { ...event, digest } }, turn.parts);
     expect({
       result: (await result)?.content,
       ends: ends(turn),

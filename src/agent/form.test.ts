@@ -10,7 +10,7 @@ import {
 import { toolCall } from "../conversation/events.fixture.ts";
 import { until } from "./model-turn.fixture.ts";
 import { problemsOf } from "../conversation/record-rules.fixture.ts";
-import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
+import { ToolTurn, type ToolTurnOptions, undigested } from "./tool-turn.fixture.ts";
 import type { InquiryId, InquiryResponse } from "../conversation/index.ts";
 import {
   booleanQuestion,
@@ -20,7 +20,7 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import type { FormRequest, FormResult, PromptResult } from "./ports.ts";
+import type { AnsweredForm, FormRequest, PromptResult } from "./ports.ts";
 
 const A = textQuestion("a", "A?");
 const B = booleanQuestion("b", "B?");
@@ -139,17 +139,41 @@ describe("questions that belong together", () => {
   test("are a form with the id of the first, and each result may say who gave it", async () => {
     const { turn, person } = await start({
       react: (form) => {
-        const answered = answersTo(form, ["text", true, "y"]);
-        const results = answered.type === "answered" ? answered.results : [];
+        const { results } = answersTo(form, ["text", true, "y"]);
         const others = results.slice(1).map((result) => ({ ...result, userName: "Ben" }));
-        return { type: "answered", results: [...results.slice(0, 1), ...others], userName: "Ana" };
+        return { type: "form", results: [...results.slice(0, 1), ...others], userName: "Ana" };
       },
     });
     await turn.call("x");
-    expect(person.forms).toMatchObject([{ inquiryId: IDS[0], toolCallId: "call_1", tool: "x" }]);
+    const [first] = turn.recorded("inquiry_request");
+    expect(person.forms).toEqual([
+      {
+        kind: "form",
+        inquiryId: IDS[0],
+        conversation: turn.conversation.id,
+        toolCallId: "call_1",
+        tool: "x",
+        origin: { type: "local", command: "x" },
+        arguments: {},
+        source: { source: "tool", name: "x" },
+        label: "x",
+        signal: expect.any(AbortSignal),
+        allowsLater: false,
+        acts: false,
+        digest: first?.subject?.digest,
+        fields: IDS.map((inquiryId) => expect.objectContaining({ kind: "question", inquiryId })),
+      },
+    ]);
     expect(turn.recorded("inquiry_response")).toMatchObject(
       ["Ana", "Ben", "Ben"].map((name) => ({ answeredBy: { kind: "user", name } })),
     );
+  });
+
+  test("act as a form if one of them does", async () => {
+    const questions = [A, { ...B, acts: true }];
+    const { turn, person } = await start({ questions, react: ["text", true] });
+    await turn.call("x");
+    expect(person.forms).toMatchObject([{ acts: true, fields: [{ acts: false }, { acts: true }] }]);
   });
 
   test.each(["timed_out", "unavailable"] as const)(
@@ -198,7 +222,7 @@ describe("questions that belong together", () => {
     await turn.call("x");
     const events = turn.recorded("inquiry_response");
     const answeredBy = { kind: "user", channel: "form" };
-    expect(events.map(({ type: _type, timestamp: _timestamp, ...rest }) => rest)).toStrictEqual([
+    expect(events.map(undigested).map(({ type: _type, ...rest }) => rest)).toStrictEqual([
       { id: "call_1.a.1", outcome: "answered", answer: "text", answeredBy },
       {
         id: "call_1.c.1",
@@ -338,9 +362,9 @@ describe("a refused question", () => {
 
 const FAILS = () => Promise.reject(new Error("the terminal is gone"));
 
-function backwards(form: FormRequest): FormResult {
+function backwards(form: FormRequest): AnsweredForm {
   const result = answersTo(form, ["text", true, "y"]);
-  return result.type === "answered" ? { ...result, results: result.results.toReversed() } : result;
+  return { ...result, results: result.results.toReversed() };
 }
 
 describe("a person who", () => {
@@ -508,7 +532,7 @@ async function wait(
     return opened.promise.then(() => {
       const [{ inquiryId } = { inquiryId: "" as InquiryId }] = request.fields; // There is one.
       return {
-        type: "answered",
+        type: "form",
         results: [{ type: "answered", inquiryId, answer: "now", isRemembered: true }],
       };
     });

@@ -111,6 +111,9 @@ export class GivenAnswers {
     const replies = entries.flatMap(([id, { reply }]) =>
       reply === undefined ? [] : [[id, reply] as const],
     );
+    const bindings = entries.flatMap(([id, { question }]) =>
+      question.binding === undefined ? [] : [[id, question.binding] as const],
+    );
     return {
       answers: Object.fromEntries(entries.map(([id, { answer }]) => [id, answer])),
       secretAnswers: entries.flatMap(([id, { question }]) =>
@@ -119,11 +122,7 @@ export class GivenAnswers {
       notes: Object.fromEntries(
         entries.flatMap(([id, { note }]) => (note === undefined ? [] : [[id, note]])),
       ),
-      bindings: Object.fromEntries(
-        entries.flatMap(([id, { question }]) =>
-          question.binding === undefined ? [] : [[id, question.binding]],
-        ),
-      ),
+      ...(bindings.length > 0 && { bindings: Object.fromEntries(bindings) }),
       ...(replies.length > 0 && { replies: Object.fromEntries(replies) }),
     };
   }

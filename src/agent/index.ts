@@ -9,6 +9,7 @@ export {
   type AnswerSource,
   type CallableTool,
   type CallToDecide,
+  type DecisionBase,
   type DecisionRequest,
   type DecisionToGive,
   type DeliveryRequest,

@@ -14,7 +14,7 @@ export type Interruption =
 /** Ends the current work and everything after it. */
 type Exit = Extract<Interruption, { type: "leave" | "interrupted" }>;
 
-/** What a person can do about a piece of work. */
+/** The choices of a person about a piece of work. */
 export interface InterruptOptions {
   /** `leave` is always possible and need not be listed. */
   readonly choices: readonly InterruptChoice["type"][];
@@ -33,7 +33,7 @@ export interface InterruptibleWork {
   readonly interruption: Interruption | undefined;
 }
 
-/** What the work returned. `interruption` is set even if it came too late to change that. */
+/** The value that the work returned. `interruption` is set even if it came too late to change that. */
 export interface InterruptedResult<Value> {
   readonly value: Value;
   readonly interruption: Interruption | undefined;

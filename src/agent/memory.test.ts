@@ -8,6 +8,8 @@ import {
   closed,
   inquiry,
   permission,
+  permissionRequest,
+  subjectOf,
   toolCall,
   toolResult,
 } from "../conversation/events.fixture.ts";
@@ -19,9 +21,12 @@ import type {
   InquiryId,
   InquiryOutcome,
   InquiryRequest,
+  PermissionAction,
   PermissionDecision,
+  PermissionRequestEvent,
+  SubjectDigest,
 } from "../conversation/index.ts";
-import { booleanQuestion, defineTool } from "../tool/index.ts";
+import { booleanQuestion, defineTool, type InquiryQuestion } from "../tool/index.ts";
 import { TurnState } from "./memory.ts";
 
 const FOR_THE_TURN: Decider = { kind: "user", channel: "tty", scope: "turn" };
@@ -35,6 +40,13 @@ const DECIDERS: readonly Decider[] = [
   { kind: "default" },
   { kind: "unknown", raw: { kind: "committee", scope: "turn" } },
 ];
+
+const REQUEST = permissionFor("call_1");
+
+type Asked = readonly [tool: string, request: InquiryRequest];
+
+/** The parts of what is decided that say which tool it is. */
+const TOOL_PARTS = ["source", "program", "file", "definition"];
 
 describe("the id of an inquiry", () => {
   test("consists of call, question and attempt, counted from 1 for each pair", () => {
@@ -51,7 +63,7 @@ describe("the id of an inquiry", () => {
       state.nextInquiryId("call_2", "sure"),
       state.nextInquiryId("call_1", "other"),
     ];
-    state.rememberAnswer("tool", "sure", cancelled("call_1.sure.2", "user"));
+    state.remember("tool", asked("call_1", "sure", 2), cancelled("call_1.sure.2", "user"));
     ids.push(state.nextInquiryId("call_1", "sure"));
     expect(ids).toEqual([
       "call_1.sure.1",
@@ -129,6 +141,13 @@ describe("the id of an inquiry", () => {
   });
 });
 
+/** Remembers a yes to the request, and tells for which of the others it counts. */
+function covered(request: InquiryRequest, others: readonly Asked[]): readonly boolean[] {
+  const state = new TurnState();
+  state.remember("tool", request, closed(request.id, answeredBy(FOR_THE_TURN)));
+  return others.map(([tool, other]) => state.find(tool, other) !== undefined);
+}
+
 describe("an answer", () => {
   test("is found by tool and question if a person gave it for the turn, whichever call asked", () => {
     verifies(
@@ -136,29 +155,107 @@ describe("an answer", () => {
       "082/id/not-the-key-of-remembered-answers",
     );
     const state = new TurnState();
-    const response = closed("call_1.sure.1", answeredBy(FOR_THE_TURN));
-    state.rememberAnswer("tool", "sure", response);
+    const request = asked("call_1", "sure", 1);
+    state.remember("tool", request, closed("call_1.sure.1", answeredBy(FOR_THE_TURN)));
     expect([
-      state.findAnswer("tool", "sure"),
-      state.findAnswer("tool", "other"),
-      state.findAnswer("other", "sure"),
-      state.findAnswer("call_1", "sure"),
-      state.findAnswer("tool.sure", ""),
-    ]).toEqual([
-      { answer: true, from: "call_1.sure.1" },
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+      state.find("tool", asked("call_2", "sure", 1)),
+      state.find("tool", asked("call_1", "other", 1)),
+      state.find("other", asked("call_1", "sure", 1)),
+      state.find("call_1", asked("call_1", "sure", 1)),
+    ]).toEqual([{ answer: true, from: "call_1.sure.1" }, undefined, undefined, undefined]);
+  });
+
+  test("says who gave it, if they have a name", () => {
+    const state = new TurnState();
+    const request = asked("call_1", "sure", 1);
+    const by = { ...FOR_THE_TURN, name: "Ada" };
+    state.remember("tool", request, closed("call_1.sure.1", answeredBy(by)));
+    expect(state.find("tool", request)).toEqual({
+      answer: true,
+      from: "call_1.sure.1",
+      name: "Ada",
+    });
+  });
+
+  test("counts for questions with the same id and the same words only", () => {
+    const request = asked("call_1", "sure", 1, { text: "Delete a?" });
+    expect(
+      covered(request, [
+        ["tool", asked("call_2", "sure", 1, { text: "Delete a?", context: "another diff" })],
+        ["tool", asked("call_2", "sure", 1, { text: "Delete b?" })],
+        ["tool", asked("call_2", "other", 1, { text: "Delete a?" })],
+        ["tool", asked("call_2", "sure", 1, { text: "Delete a?", rememberAs: "Delete a?" })],
+      ]),
+    ).toEqual([true, false, false, false]);
+  });
+
+  test("counts for all questions with the same id that the label of the question covers", () => {
+    const question = { text: "Edit a?", rememberAs: "all edits this turn" };
+    const request = asked("call_1", "apply", 1, question);
+    expect(
+      covered(request, [
+        ["tool", asked("call_2", "apply", 1, { ...question, text: "Edit b?" })],
+        ["tool", asked("call_2", "other", 1, question)],
+        ["tool", asked("call_2", "apply", 1, { ...question, rememberAs: "all deletions" })],
+        ["tool", asked("call_2", "apply", 1, { text: "Edit a?" })],
+        ["another", asked("call_2", "apply", 1, question)],
+      ]),
+    ).toEqual([true, false, false, false, false]);
+  });
+
+  test("counts for every tool that ships with jp and has the same label", () => {
+    const question = { text: "Edit a?", rememberAs: "all edits this turn" };
+    const builtin = { origin: { type: "builtin" } } as const;
+    const of = (text: string, fields: Partial<InquiryRequest>) => ({
+      ...asked("call_2", "other", 1, { ...question, text }),
+      subject: subjectWith({ source: "another" }),
+      ...fields,
+    });
+    const request = { ...asked("call_1", "apply", 1, question), ...builtin };
+    expect(
+      covered(request, [
+        ["another", of("Create b?", builtin)],
+        ["another", of("Create b?", { origin: { type: "program" } })],
+        ["another", of("Create b?", { origin: { type: "local", command: "create" } })],
+        ["another", of("Create b?", {})],
+      ]),
+    ).toEqual([true, false, false, false]);
+  });
+
+  test("is not shared by other tools with the same label", () => {
+    const question = { text: "Edit a?", rememberAs: "all edits this turn" };
+    const origin = { type: "local", command: "edit" } as const;
+    const request = { ...asked("call_1", "apply", 1, question), origin };
+    const other = { ...asked("call_2", "apply", 1, question), origin };
+    const shipped = { ...other, origin: { type: "builtin" } } as const;
+    expect(
+      covered(request, [
+        ["tool", other],
+        ["another", other],
+        ["tool", shipped],
+      ]),
+    ).toEqual([true, false, false]);
+  });
+
+  test.each(TOOL_PARTS)("does not count for another %s of the tool", (part) => {
+    const request = asked("call_1", "sure", 1);
+    const other = { ...request, subject: subjectWith({ [part]: "another" }) };
+    expect(covered(request, [["tool", other]])).toEqual([false]);
+  });
+
+  test("counts for other arguments and another folder", () => {
+    const request = asked("call_1", "sure", 1);
+    const subject = subjectWith({ arguments: "another", folder: "another", binding: "another" });
+    expect(covered(request, [["tool", { ...request, subject }]])).toEqual([true]);
   });
 
   test("given later replaces an earlier one", () => {
     const state = new TurnState();
-    state.rememberAnswer("tool", "sure", closed("a.sure.1", answeredBy(FOR_THE_TURN)));
+    const [first, second] = [asked("a", "sure", 1), asked("b", "sure", 1)];
+    state.remember("tool", first, closed("a.sure.1", answeredBy(FOR_THE_TURN)));
     const later = { ...answeredBy(FOR_THE_TURN), answer: false };
-    state.rememberAnswer("tool", "sure", closed("b.sure.1", later));
-    expect(state.findAnswer("tool", "sure")).toEqual({ answer: false, from: "b.sure.1" });
+    state.remember("tool", second, closed("b.sure.1", later));
+    expect(state.find("tool", first)).toEqual({ answer: false, from: "b.sure.1" });
   });
 
   test("is not kept if no person gave it, if it is a secret, or if it is for one question only", () => {
@@ -173,13 +270,30 @@ describe("an answer", () => {
     ];
     const kept = outcomes.map((outcome) => {
       const state = new TurnState();
+      const request = asked("call_1", "sure", 1);
       const response = closed("call_1.sure.1", outcome);
-      state.rememberAnswer("tool", "sure", response);
-      const events = [toolCall("call_1", "tool"), asked("call_1", "sure", 1), response];
-      const rebuilt = TurnState.fromEvents(events);
-      return [state, rebuilt].map((each) => each.findAnswer("tool", "sure"));
+      state.remember("tool", request, response);
+      const rebuilt = TurnState.fromEvents([toolCall("call_1", "tool"), request, response]);
+      return [state, rebuilt].map((each) => each.find("tool", request));
     });
     expect(kept).toEqual(outcomes.map(() => [undefined, undefined]));
+  });
+
+  test("to a question of an older record, which has no digest, is neither kept nor used", () => {
+    const { subject: _subject, ...older } = asked("call_1", "sure", 1);
+    const response = closed("call_1.sure.1", answeredBy(FOR_THE_TURN));
+    const rebuilt = TurnState.fromEvents([toolCall("call_1", "tool"), older, response]);
+    const now = asked("call_2", "sure", 1);
+    expect([rebuilt.find("tool", now), covered(now, [["tool", older]])]).toEqual([
+      undefined,
+      [false],
+    ]);
+  });
+
+  test("is not used after the Rust original has dropped the parts of what was asked", () => {
+    const request = asked("call_1", "sure", 1);
+    const saved = { ...request, subject: { ...subjectWith({}), version: 0, parts: {} } };
+    expect(covered(saved, [["tool", request]])).toEqual([false]);
   });
 });
 
@@ -188,42 +302,82 @@ describe("a permission", () => {
     verifies("082/remember/permissions-keyed-by-tool", "082/remember/permission-only-on-request");
     const found = (["approved", "edited", "denied"] as const).map((made) => {
       const state = new TurnState();
-      state.rememberPermission(decision({ decision: made, decidedBy: FOR_THE_TURN }));
-      return [state.findPermission("tool"), state.findPermission("other")];
+      state.remember("tool", REQUEST, decision({ decision: made, decidedBy: FOR_THE_TURN }));
+      return [state.find("tool", permissionFor("call_2")), state.find("other", REQUEST)];
     });
     expect(found).toEqual([
-      [{ isApproved: true, from: "call_1" }, undefined],
-      [{ isApproved: true, from: "call_1" }, undefined],
-      [{ isApproved: false, from: "call_1" }, undefined],
+      [{ answer: true, from: "call_1:run:1" }, undefined],
+      [{ answer: true, from: "call_1:run:1" }, undefined],
+      [{ answer: false, from: "call_1:run:1" }, undefined],
     ]);
   });
 
-  test("is not kept if it was for one call, by another decider, or for a result", () => {
+  test.each(TOOL_PARTS)("does not count for another %s of the tool", (part) => {
+    const state = new TurnState();
+    state.remember("tool", REQUEST, decision({ decidedBy: FOR_THE_TURN }));
+    const other = { ...permissionFor("call_2"), subject: subjectWith({ [part]: "another" }) };
+    expect([state.find("tool", permissionFor("call_2")), state.find("tool", other)]).toEqual([
+      { answer: true, from: "call_1:run:1" },
+      undefined,
+    ]);
+  });
+
+  test("counts for other arguments and another folder", () => {
+    const state = new TurnState();
+    state.remember("tool", REQUEST, decision({ decidedBy: FOR_THE_TURN }));
+    const subject = subjectWith({ arguments: "another", folder: "another" });
+    expect(state.find("tool", { ...permissionFor("call_2"), subject })).toBeDefined();
+  });
+
+  test("is not kept if it was for one call, by another decider, for a result, or for a call in doubt", () => {
     verifies("082/remember/permission-only-on-request");
     const decisions = [
-      ...DECIDERS.map((decidedBy) => decision({ decidedBy })),
-      decision({ decidedBy: FOR_THE_TURN, action: "deliver" }),
+      ...DECIDERS.map((decidedBy) => [REQUEST, decision({ decidedBy })] as const),
+      ...(["deliver", "rerun"] as const).map((action) => {
+        const request = permissionFor("call_1", action);
+        return [request, decision({ id: request.id, decidedBy: FOR_THE_TURN, action })] as const;
+      }),
     ];
-    const found = decisions.map((made) => {
+    const found = decisions.map(([request, made]) => {
       const state = new TurnState();
-      state.rememberPermission(made);
-      return [state, TurnState.fromEvents([made])].map((each) => each.findPermission("tool"));
+      state.remember("tool", request, made);
+      const rebuilt = TurnState.fromEvents([request, made]);
+      return [state, rebuilt].flatMap((each) => [
+        each.find("tool", request),
+        each.find("tool", REQUEST),
+      ]);
     });
-    expect(found).toEqual(decisions.map(() => [undefined, undefined]));
+    expect(found).toEqual(decisions.map(() => Array.from({ length: 4 })));
+  });
+
+  test("of an older record, which has neither id nor digest, is not kept", () => {
+    const made = { ...permission("call_1"), tool: "tool", decidedBy: FOR_THE_TURN };
+    const { subject: _subject, ...older } = REQUEST;
+    const states = [
+      TurnState.fromEvents([made]),
+      TurnState.fromEvents([older, made]),
+      TurnState.fromEvents([REQUEST, made]),
+    ];
+    expect(states.map((state) => state.find("tool", REQUEST))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test("is kept apart from answers, whatever the question's id is", () => {
     verifies("082/remember/permissions-kept-apart");
     const answers = new TurnState();
     const permissions = new TurnState();
-    const names = ["__permission__", "tool", "run", ""];
-    for (const name of names) {
-      answers.rememberAnswer("tool", name, closed(`c.${name}.1`, answeredBy(FOR_THE_TURN)));
+    const requests = ["__permission__", "tool", "run", ""].map((name) => asked("c", name, 1));
+    for (const request of requests) {
+      answers.remember("tool", request, closed(request.id, answeredBy(FOR_THE_TURN)));
     }
-    permissions.rememberPermission(decision({ decidedBy: FOR_THE_TURN }));
-    const inAnswers = names.map((name) => answers.findPermission(name));
-    const inPermissions = names.map((name) => permissions.findAnswer("tool", name));
-    expect([...inAnswers, ...inPermissions]).toEqual(Array.from({ length: 8 }));
+    permissions.remember("tool", REQUEST, decision({ decidedBy: FOR_THE_TURN }));
+    expect([
+      answers.find("tool", REQUEST),
+      ...requests.map((request) => permissions.find("tool", request)),
+    ]).toEqual(Array.from({ length: 5 }));
   });
 });
 
@@ -247,7 +401,8 @@ describe("a resumed turn", () => {
       closed("call_1.sure.1", answeredBy(FOR_THE_TURN)),
     ];
     const state = TurnState.fromEvents(events);
-    expect([state.findAnswer("a", "sure"), state.findAnswer("b", "sure")]).toEqual([
+    const request = asked("call_2", "sure", 1);
+    expect([state.find("a", request), state.find("b", request)]).toEqual([
       { answer: true, from: "call_1.sure.1" },
       undefined,
     ]);
@@ -304,11 +459,11 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     .map(({ call, question, outcome }): Step => (live) => {
       const id = live.nextInquiryId(call, question);
       const source = { source: "tool", name: toolOf(call) } as const;
-      const request = { ...inquiry(id), source, toolCallId: call, questionId: question };
+      const request = { ...asked("call_1", question, 1), id, source, toolCallId: call };
       const events = [toolCall(call, toolOf(call)), request];
       if (outcome === undefined) return events;
       const response = closed(id, outcome);
-      live.rememberAnswer(toolOf(call), question, response);
+      live.remember(toolOf(call), request, response);
       return [...events, response, toolResult(call)];
     }),
   fc
@@ -319,33 +474,58 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       decidedBy: anyDecider,
     })
     .map(({ call, ...fields }): Step => (live) => {
-      const event = { ...permission(call), tool: toolOf(call), ...fields };
-      live.rememberPermission(event);
-      return [event];
+      const id = live.nextPermissionId(call, fields.action);
+      const tool = toolOf(call);
+      const request = { ...permissionFor(call, fields.action), id, tool };
+      const event = { ...permission(call), id, tool, ...fields };
+      live.remember(tool, request, event);
+      return [request, event];
     }),
   fc.constant<Step>(() => [answered("of.another.time")]),
 );
 
 function knowledgeOf(state: TurnState) {
   return {
-    answers: TOOLS.map((tool) => QUESTIONS.map((question) => state.findAnswer(tool, question))),
-    permissions: TOOLS.map((tool) => state.findPermission(tool)),
+    answers: TOOLS.map((tool) =>
+      QUESTIONS.map((question) => state.find(tool, asked("call_1", question, 1))),
+    ),
+    permissions: TOOLS.map((tool) => state.find(tool, permissionFor("call_1"))),
+    permissionIds: CALLS.map((call) => state.nextPermissionId(call, "run")),
     ids: CALLS.map((call) => QUESTIONS.map((question) => state.nextInquiryId(call, question))),
   };
 }
 
 function decision(fields: Partial<PermissionDecision>): PermissionDecision {
-  return { ...permission("call_1"), tool: "tool", ...fields };
+  return { ...permission("call_1"), id: REQUEST.id, tool: "tool", ...fields };
+}
+
+function permissionFor(
+  toolCallId: string,
+  action: PermissionAction = "run",
+): PermissionRequestEvent {
+  return { ...permissionRequest(toolCallId, action), tool: "tool", subject: subjectWith({}) };
+}
+
+/** Of something about a tool whose parts are these. */
+function subjectWith(parts: Readonly<Record<string, string>>): SubjectDigest {
+  const all = { source: "s", program: "p", file: "f", definition: "d", arguments: "a", ...parts };
+  return subjectOf(JSON.stringify(all), all);
 }
 
 function answeredBy(by: Decider): Extract<InquiryOutcome, { outcome: "answered" }> {
   return { outcome: "answered", answer: true, answeredBy: by };
 }
 
-function asked(toolCallId: string, questionId: string, attempt: number): InquiryRequest {
+function asked(
+  toolCallId: string,
+  questionId: string,
+  attempt: number,
+  question: Partial<InquiryQuestion> = {},
+): InquiryRequest {
   const id = `${toolCallId}.${questionId}.${attempt}` as InquiryId;
   const source = { source: "tool", name: "tool" } as const;
-  return { ...inquiry(id), timestamp: at(attempt), source, toolCallId, questionId };
+  const request = { ...inquiry(id, question), source, toolCallId, questionId };
+  return { ...request, timestamp: at(attempt), subject: subjectWith({}) };
 }
 
 const alwaysYes = () => ({ answer: true });

@@ -1,13 +1,15 @@
 /**
- * What a turn remembers. All of it can be rebuilt from the events of the turn, except what it waits for.
+ * The memory of a turn. All of it can be rebuilt from the events of the turn, except what it waits for.
  */
 import {
   type AnswerEvent,
   type ConversationEvent,
+  type ConversationId,
   deciderOf,
   type InquiryId,
   type InquiryRequest,
   isAnswer,
+  isMadeIn,
   type PermissionAction,
   permissionId,
   type PermissionRequestEvent,
@@ -45,8 +47,8 @@ export class TurnState {
   readonly waiting = new WaitingList();
   #automaticAnswers = 0;
 
-  /** Takes the events of one turn, in order. */
-  static fromEvents(events: Iterable<ConversationEvent>): TurnState {
+  /** Takes the events of one turn, in order. What was answered in the conversation that this is a copy of does not count. */
+  static fromEvents(events: Iterable<ConversationEvent>, conversation?: ConversationId): TurnState {
     const state = new TurnState();
     const toolOf = new Map<string, string>();
     const requests = new Map<string, Requested>();
@@ -57,11 +59,14 @@ export class TurnState {
         requests.set(event.id, event);
       }
       if (!isAnswer(event)) continue;
+      // A doubt may be decided before anyone was asked.
+      if (event.id !== undefined) state.#inquiryIds.add(event.id);
       if (isAutomatic(event)) state.#automaticAnswers += 1;
       const request = event.id === undefined ? undefined : requests.get(event.id);
       if (request === undefined) continue;
       const tool = toolIn(request) ?? toolOf.get(request.toolCallId ?? "");
-      if (tool !== undefined) state.remember(tool, request, event);
+      if (tool === undefined || isCopied(request, tool, conversation)) continue;
+      state.remember(tool, request, event);
     }
     return state;
   }
@@ -123,6 +128,15 @@ export class TurnState {
   }
 }
 
+function isCopied(
+  { subject, toolCallId = "" }: Requested,
+  tool: string,
+  conversation: ConversationId | undefined,
+): boolean {
+  if (subject === undefined || conversation === undefined) return false;
+  return !isMadeIn(subject, { conversation, toolCallId, tool });
+}
+
 /** Two calls may share an id, so what the request says is the better witness. */
 function toolIn(request: Requested): string | undefined {
   if (request.type === "permission_request") return request.tool;
@@ -133,7 +147,7 @@ function toolIn(request: Requested): string | undefined {
 const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
 
 /**
- * What an answer for the whole turn covers: the same tool from the same source, and of its questions those that the prompt
+ * The scope of an answer for the whole turn: the same tool from the same source, and of its questions those that the prompt
  * named, or those with the same words. Undefined if nothing else is covered.
  */
 function memoryKey(tool: string, request: Covered): string | undefined {

@@ -82,14 +82,14 @@ export function ranWithEditedArguments(args: JsonObject, content: string): strin
   );
 }
 
-/** What the model is told of a decision against a call or its result, as the record has it. */
+/** Tells the model of a decision against a call or its result, as the record has it. */
 export function deniedText(event: PermissionDecision): ToolResult {
   const { action, decidedBy, cause } = event;
-  const content = DENIED[action](event);
-  const isByPerson = decidedBy.kind !== "policy";
-  // The model is not to blame for what the user or the config decides.
-  const isError = action === "rerun" || (!isByPerson && cause !== "skipped");
-  return { content, isError };
+  // What the user or the config decides is not an error of the model's.
+  const isDecided = decidedBy.kind !== "policy" || cause === "skipped" || cause === undefined;
+  const isWithheld = action === "deliver" && cause === "unavailable";
+  const isError = action === "rerun" || (!isDecided && !isWithheld);
+  return { content: DENIED[action](event), isError };
 }
 
 const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => string>> = {
@@ -113,7 +113,7 @@ const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => s
     decidedBy.kind === "policy" || cause === "closed" ? OUTCOME_UNKNOWN : SKIPPED_IN_DOUBT,
 };
 
-/** What the model is told of a question that has no answer, as the record has it. */
+/** Tells the model of a question that has no answer, as the record has it. */
 export function cancelledText(tool: string, reason: CancellationReason): ToolResult {
   if (reason === "user") return { content: INPUT_CANCELLED, isError: false };
   if (reason === "interrupted") return { content: INTERRUPTED_AT_QUESTION, isError: true };

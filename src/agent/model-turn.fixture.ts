@@ -44,7 +44,7 @@ export interface ModelTurnOptions extends Partial<Pick<ToolTurnOptions, "tools" 
   readonly waitsForRetries?: boolean;
   readonly schemas?: Toolbox["schemas"];
   readonly conversation?: ConversationWriter;
-  /** What is about to be recorded; it may fail, and it may take its time. */
+  /** Called before anything is recorded; it may fail, and it may take its time. */
   readonly beforeAppend?: (events: readonly ConversationEvent[]) => Promise<void> | void;
 }
 
@@ -127,12 +127,12 @@ export class ModelTurn {
     return [...eventsOf(this.conversation.stream.entries)];
   }
 
-  /** What is on record. */
+  /** The record, a line per event. */
   get record(): readonly string[] {
     return transcript(this.events);
   }
 
-  /** What the model was shown with each request. */
+  /** The lines that the model was shown with each request. */
   get shown(): readonly (readonly string[])[] {
     return this.model.requests.map(({ parts }) => transcript(parts.events));
   }

@@ -17,7 +17,7 @@ export function guardObserver(observer: Observer): Observer {
   };
 }
 
-/** Of many errors of the same kind, the first says enough. */
+/** Reports only the first of many errors of the same kind. */
 export function warnOnce(what: string): (error: unknown) => void {
   let hasWarned = false;
   return (error) => {

@@ -47,12 +47,10 @@ export interface Prompter {
 }
 
 /** A decision that waits for a person, or several questions in one form. Told apart by `kind`. */
-export type PromptRequest =
-  | QuestionRequest
-  | PermissionRequest
-  | DeliveryRequest
-  | DoubtRequest
-  | FormRequest;
+export type PromptRequest = DecisionRequest | FormRequest;
+
+/** One thing to decide. A prompter that does not show forms gets no other request, and may declare that. */
+export type DecisionRequest = QuestionRequest | PermissionRequest | DeliveryRequest | DoubtRequest;
 
 /** The parts that every request to a person has. */
 export interface RequestBase {
@@ -83,28 +81,28 @@ export interface RequestBase {
    * counts, and no key that may be pressed by accident may give it.
    */
   readonly acts: boolean;
-  /** What has changed since the person decided the same before: codes such as `arguments`, `file`, `definition`. */
+  /** Set if the person decided the same before: codes of what has changed since, such as `arguments`, `file`, `definition`. */
   readonly changed?: readonly string[];
   /** The digest of what is decided. */
   readonly digest: string;
 }
 
-/** One thing to decide. `question` is all that a simple prompter has to show, whatever the kind. */
-export interface DecisionRequest extends RequestBase {
+/** `question` is all that a simple prompter has to show, whatever the kind. */
+export interface DecisionBase extends RequestBase {
   readonly question: InquiryQuestion;
   /** The answer can be given for the whole turn (`isRemembered`). */
   readonly canRemember: boolean;
 }
 
 /** A question of a tool or of the assistant. */
-export interface QuestionRequest extends DecisionRequest {
+export interface QuestionRequest extends DecisionBase {
   readonly kind: "question";
   /** The tool's id for the question. */
   readonly questionId: string;
 }
 
 /** A call that runs only if a person approves it: the answer is true or false. */
-export interface PermissionRequest extends DecisionRequest {
+export interface PermissionRequest extends DecisionBase {
   readonly kind: "permission";
   /** Open the arguments in an editor right away. */
   readonly isEditing: boolean;
@@ -113,7 +111,7 @@ export interface PermissionRequest extends DecisionRequest {
 }
 
 /** A tool's result that the model sees only if a person approves it: the answer is true or false. */
-export interface DeliveryRequest extends DecisionRequest {
+export interface DeliveryRequest extends DecisionBase {
   readonly kind: "delivery";
   readonly content: string;
   readonly isError: boolean;
@@ -122,7 +120,7 @@ export interface DeliveryRequest extends DecisionRequest {
 }
 
 /** A call that may or may not have run: the answer is `run`, `skip`, or its result in the person's words. */
-export interface DoubtRequest extends DecisionRequest {
+export interface DoubtRequest extends DecisionBase {
   readonly kind: "in_doubt";
 }
 
@@ -221,7 +219,7 @@ export interface InterruptRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a person chose in the interrupt menu. */
+/** A person's choice in the interrupt menu. */
 export type InterruptChoice =
   | { readonly type: "continue" }
   /** Stop the current work and continue the turn with this message, which may be empty. */

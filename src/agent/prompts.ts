@@ -2,6 +2,7 @@
  * Prompts: what a person is asked with, and who answers. They always close, whatever the program's own prompter does.
  */
 import {
+  askerAbout,
   type Decider,
   explainPerson,
   type InquiryEscalation,
@@ -15,12 +16,12 @@ import {
 import { checkArguments } from "../executor/index.ts";
 import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import { assertNever, type Clock, isJsonObject, type JsonObject } from "../util/index.ts";
-import { type Asked, toolCallIdOf } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { warnOnce } from "./observer.ts";
 import type {
   AnsweredPrompt,
-  FormRequest,
+  DecisionRequest,
   NoAnswer,
   NoAnswerReason,
   Prompter,
@@ -81,14 +82,14 @@ export function promptRequest(
   { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
   asked: Asked,
   { request, escalation, changed, signal }: ShownDecision,
-): Exclude<PromptRequest, FormRequest> {
+): DecisionRequest {
   const { name: tool } = asked.tool.settings;
   const source = sourceOf(asked);
   const { origin, folder, subject } = request;
   const base = {
     inquiryId: request.id,
     conversation: journal.conversation,
-    toolCallId: toolCallIdOf(asked),
+    toolCallId: asked.toolCallId,
     tool,
     ...(origin !== undefined && { origin }),
     ...(folder !== undefined && { folder }),
@@ -141,9 +142,9 @@ export function promptRequest(
 }
 
 function sourceOf(asked: Asked): InquirySource {
-  if (asked.kind === "question") return asked.source;
-  if (asked.kind === "permission") return { source: "assistant" };
-  return { source: "tool", name: asked.tool.settings.name };
+  return asked.kind === "question"
+    ? asked.source
+    : askerAbout(asked.kind, asked.tool.settings.name);
 }
 
 /** Who asks, if the config does not say. */

@@ -55,7 +55,7 @@ export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
   readonly tools: readonly ToolSchema[];
   readonly toolChoice: ToolChoice;
   readonly signal: AbortSignal;
-  /** What the model sees of the conversation, apart from compactions; everything if absent. */
+  /** The part of the conversation that the model sees, apart from compactions; everything if absent. */
   readonly view?: (stream: ConversationStream) => ConversationStream;
   /** After an abort: whether to drop the unfinished text instead of recording it. */
   readonly isDiscarded: () => boolean;

@@ -1,9 +1,14 @@
 /** A turn whose process died, at each point where that can happen, and the one that continues it. */
 import { describe, expect, test } from "vitest";
 import { DEFAULT_LIMITS } from "../config/index.ts";
-import type { ConversationEvent } from "../conversation/index.ts";
+import type { ConversationEvent, PermissionDecision } from "../conversation/index.ts";
 import { problemsOf } from "../conversation/record-rules.fixture.ts";
-import { FakeClock, MemoryConversationStore, type ScriptedReply } from "../testing/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  type PrompterScript,
+  type ScriptedReply,
+} from "../testing/index.ts";
 import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../tool/index.ts";
 import { abortable, type Json, type JsonObject } from "../util/index.ts";
 import { FormTool } from "./asked-together.fixture.ts";
@@ -12,6 +17,7 @@ import { ModelTurn, type ModelTurnOptions, until } from "./model-turn.fixture.ts
 import { OUTCOME_UNKNOWN, SKIPPED_IN_DOUBT } from "./model-texts.ts";
 import { questioner } from "./questioner.fixture.ts";
 import type { NamedExecutor } from "./tool-turn.fixture.ts";
+import { SlowTool } from "./turn-tools.fixture.ts";
 
 const SURE = booleanQuestion("sure", "Sure?");
 const NAME = textQuestion("name", "Name?");
@@ -271,8 +277,7 @@ describe("a process that died", () => {
       const worker = new Worker("x");
       const options = { tools: [worker], config: { x: { result: "ask" } } };
       const events = await dieAfter(at("permission_request", "deliver"), options);
-      const decidedBy = { kind: "user", channel: "web" } as const;
-      const decided = { ...decisionOf(events), action: "deliver", decision, decidedBy } as const;
+      const decided = deliveryOf(events, decision);
       const { turn, added } = await resume([...events, decided], options);
       expect([added, worker.runs, turn.prompter.deliveries]).toEqual([
         [result, "message: Fine"],
@@ -292,12 +297,20 @@ describe("a process that died", () => {
   });
 
   test("between two results: only the call without one is continued", async () => {
-    const [worker, other] = [new Worker("x"), new Worker("y", SURE)];
-    const options = { tools: [worker, other], replies: [[call("a"), call("b", "y")], "Fine"] };
-    const events = await dieAfter(at("tool_call_response"), options);
-    const { turn, added, end } = await resume(events, { tools: options.tools });
-    expect({ runs: worker.runs, end, problems: problemsOf(turn.events) }).toEqual({
-      runs: 1,
+    const [slow, other] = [new SlowTool("x"), new Worker("y", SURE)];
+    const tools = [slow, other];
+    const replies = [[call("a"), call("b", "y")], "Fine"];
+    const first = await ModelTurn.create({ tools, replies, script: { answers: NEVER } });
+    const left = first.run();
+    await until(() => first.prompter.questions.length === 1);
+    slow.release();
+    await first.saw("event", "tool_call_response");
+    const { events } = first;
+    first.leave();
+    await left;
+    const { turn, added, end } = await resume(events, { tools });
+    expect({ starts: slow.starts, end, problems: problemsOf(turn.events) }).toEqual({
+      starts: 1,
       end: { type: "done", reason: "stop" },
       problems: [],
     });
@@ -339,7 +352,7 @@ describe("a call that may have run when its process died", () => {
     expect({ added, runs: worker.runs, asked: turn.prompter.questions }).toMatchObject({
       added: ["a waits for permission (rerun)", ...ending, "message: Fine"],
       runs,
-      asked: [{ inquiryId: "a.rerun.1", tool: "x" }],
+      asked: [{ inquiryId: "a:rerun:1", tool: "x" }],
     });
   });
 
@@ -358,7 +371,10 @@ describe("a call that may have run when its process died", () => {
     const worker = new Worker("x");
     const events = await dieRunning(worker);
     const { added } = await resume(events, { tools: [worker], isInteractive: false });
-    expect([added, worker.runs]).toEqual([[`a fails: ${OUTCOME_UNKNOWN}`, "message: Fine"], 1]);
+    expect([added, worker.runs]).toEqual([
+      ["a denied (rerun)", `a fails: ${OUTCOME_UNKNOWN}`, "message: Fine"],
+      1,
+    ]);
   });
 
   test("waits if it may be decided later, and is then decided under the same id", async () => {
@@ -378,11 +394,9 @@ describe("a call that may have run when its process died", () => {
     const worker = new Worker("x", NAME, PIN);
     const events = (await dieAfter(at("tool_call_response"), { tools: [worker] })).slice(0, -1);
     worker.attempts.length = 0;
-    const script = {
+    const script: PrompterScript = {
       ...EAGER,
-      answers: ({ questionId }: { readonly questionId?: string | undefined }) => ({
-        answer: questionId === "rerun" ? "run" : "1234",
-      }),
+      answers: ({ kind }) => ({ answer: kind === "in_doubt" ? "run" : "1234" }),
     };
     const { turn, added } = await resume(events, { tools: [worker], script });
     expect({ added, attempts: worker.attempts, problems: problemsOf(turn.events) }).toEqual({
@@ -510,7 +524,10 @@ describe("the stricter rule holds if meanwhile", () => {
     const events = await dieAfter(at("attempt_start"), withConfig(worker));
     const strict = withConfig(worker, { run: "ask", idempotent: true });
     const { added } = await resume(events, { ...strict, isInteractive: false });
-    expect([added, worker.runs]).toEqual([[`a fails: ${OUTCOME_UNKNOWN}`, "message: Fine"], 1]);
+    expect([added, worker.runs]).toEqual([
+      ["a denied (rerun)", `a fails: ${OUTCOME_UNKNOWN}`, "message: Fine"],
+      1,
+    ]);
   });
 
   test("no result may be delivered: a decision to deliver it does not count", async () => {
@@ -519,7 +536,7 @@ describe("the stricter rule holds if meanwhile", () => {
       at("permission_request", "deliver"),
       withConfig(worker, { result: "ask" }),
     );
-    const decided = { ...decisionOf(events), action: "deliver", decision: "approved" } as const;
+    const decided = deliveryOf(events, "approved");
     const { added } = await resume([...events, decided], withConfig(worker, { result: "skip" }));
     expect(added).toEqual([
       "a denied (deliver)",
@@ -569,8 +586,26 @@ test("the answers of earlier processes count towards the limit of a call", async
 });
 
 /** The permission on record, to make another decision of. */
-function decisionOf(events: readonly ConversationEvent[]) {
-  const decision = events.find((event) => event.type === "permission_decision");
-  if (decision?.type !== "permission_decision") throw new Error("There is no decision.");
-  return decision;
+/** A decision from elsewhere about the result that waits at the end of the record. */
+function deliveryOf(
+  events: readonly ConversationEvent[],
+  decision: PermissionDecision["decision"],
+): PermissionDecision {
+  const request = events.at(-1);
+  const digest = request?.type === "permission_request" ? request.subject?.digest : undefined;
+  if (request?.type !== "permission_request" || digest === undefined) {
+    throw new Error("Nothing waits.");
+  }
+  const { timestamp, id, toolCallId, tool, action } = request;
+  return {
+    type: "permission_decision",
+    timestamp,
+    id,
+    toolCallId,
+    tool,
+    action,
+    decision,
+    decidedBy: { kind: "user", channel: "web" },
+    digest,
+  };
 }

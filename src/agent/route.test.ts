@@ -13,7 +13,13 @@ import {
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { withConfiguredExclusive } from "./form.ts";
-import { decideRoute, type Route, type RouteInput, settleOverdue } from "./route.ts";
+import {
+  type CallRouteInput,
+  decideRoute,
+  type QuestionRouteInput,
+  type Route,
+  settleOverdue,
+} from "./route.ts";
 
 /** One row of the table: everything that can decide who answers. */
 interface Row {
@@ -136,7 +142,7 @@ describe("a question for a model and then a person", () => {
     answeredBy: { kind: "assistant", model: "test/judge" },
   };
 
-  function routed(more: Partial<RouteInput>, detached = "auto"): Route {
+  function routed(more: Partial<QuestionRouteInput>, detached = "auto"): Route {
     const questions = { q: { target: ["assistant", "user"] } };
     const settings = settingsOf("x", { source: "local", questions, detached });
     return decideRoute({ question, settings, remembered: undefined, canAsk: true, ...more });
@@ -191,7 +197,7 @@ describe("a question whose deadline has passed", () => {
       "the call. Do not retry it in this turn; continue without it or explain what is missing.",
   };
 
-  test.each<[JsonObject, Partial<RouteInput>, Route]>([
+  test.each<[JsonObject, Partial<QuestionRouteInput>, Route]>([
     [{}, {}, LATE],
     [{ on_timeout: "deny", answer: true }, {}, LATE],
     [{ on_timeout: "default" }, {}, { type: "default", answer: true }],
@@ -238,13 +244,28 @@ test("the author says whether a question is exclusive, unless the config overrid
     const question = booleanQuestion("q", "?", { exclusive });
     const inForce = configs.map((own) => {
       const settings = settingsOf("x", { source: "local", questions: { q: own, other: {} } });
-      return withConfiguredExclusive(question, settings);
+      return withConfiguredExclusive(question, { source: "tool", name: "x" }, settings);
     });
-    expect(inForce).toEqual([
+    expect(inForce).toMatchObject([
       question,
       ...configs.slice(1).map((own) => ({ ...question, ...own })),
     ]);
   }
+});
+
+test("a question that the tool wants to act on still acts if the config lets others answer it", () => {
+  const settings = settingsOf("x", { source: "local", questions: { q: { exclusive: false } } });
+  const question = booleanQuestion("q", "?", { exclusive: true });
+  const [byTool, byAssistant] = [{ source: "tool", name: "x" }, { source: "assistant" }] as const;
+  expect([
+    withConfiguredExclusive(question, byTool, settings),
+    withConfiguredExclusive(question, byAssistant, settings),
+    withConfiguredExclusive({ ...question, acts: true }, byAssistant, settings),
+  ]).toEqual([
+    { ...question, exclusive: false, acts: true },
+    { ...question, exclusive: false },
+    { ...question, exclusive: false, acts: true },
+  ]);
 });
 
 test("a configured answer is compared by type, not by its text", () => {
@@ -277,7 +298,7 @@ test("a configured answer is compared by type, not by its text", () => {
 
 test("free text comes from a person: it is remembered, but never configured or a default", () => {
   const question = selectQuestion("q", "?", { options: ["a"], allowsOther: true, default: "mine" });
-  const decide = (more: Partial<RouteInput>, config: JsonObject = {}) =>
+  const decide = (more: Partial<QuestionRouteInput>, config: JsonObject = {}) =>
     decideRoute({
       question,
       settings: settingsOf("x", { source: "local", ...config }),
@@ -292,7 +313,11 @@ test("free text comes from a person: it is remembered, but never configured or a
   ]).toEqual([{ type: "remembered", answer: "mine", from: FROM }, MISFIT, NO_ONE_TO_ASK]);
 });
 
-function routeGiven(question: Question, more: Partial<RouteInput>, config: JsonObject = {}): Route {
+function routeGiven(
+  question: Question,
+  more: Partial<QuestionRouteInput>,
+  config: JsonObject = {},
+): Route {
   return decideRoute({
     question,
     settings: settingsOf("x", { source: "local", ...config }),
@@ -308,11 +333,11 @@ const SURE = booleanQuestion("q", "?", { default: true, persistence: "turn" });
 const FOR_ADA = { questions: { q: { target: { user: "ada" } } } };
 
 /** For a person who cannot be asked here. */
-function routeFor(name: string, more: Partial<RouteInput>, config: JsonObject = FOR_ADA) {
+function routeFor(name: string, more: Partial<QuestionRouteInput>, config: JsonObject = FOR_ADA) {
   return routeGiven(SURE, { for: name, canAsk: false, ...more }, config).type;
 }
 
-function givenBy(decidedBy: Decider): Pick<RouteInput, "takeGiven"> {
+function givenBy(decidedBy: Decider): Pick<QuestionRouteInput, "takeGiven"> {
   return { takeGiven: () => ({ answer: true, decidedBy }) };
 }
 
@@ -379,6 +404,51 @@ describe("a question for one person", () => {
       "deferred",
       "deferred",
     ]);
+  });
+});
+
+describe("a question that a person has answered, and that is asked again", () => {
+  const isForPerson = true;
+  const forModel = { questions: { q: { target: "assistant" } } };
+  const both = { questions: { q: { target: ["assistant", "user"] } } };
+
+  test("goes to a person, whomever the config would ask", () => {
+    const routes = [{}, forModel, both].map((config) => routeGiven(SURE, { isForPerson }, config));
+    expect(routes).toEqual([{ type: "person" }, { type: "person" }, { type: "person" }]);
+  });
+
+  test("waits or is refused if no person can be asked, and never gets a default", () => {
+    const modes = ["auto", "defaults", "deny", "defer"];
+    const routes = [{}, forModel, both].map((config) =>
+      modes.map(
+        (detached) =>
+          routeGiven(SURE, { isForPerson, canAsk: false }, { ...config, detached }).type,
+      ),
+    );
+    const expected = ["refused", "refused", "refused", "deferred"];
+    expect(routes).toEqual([expected, expected, expected]);
+  });
+
+  test("is refused after its deadline, whatever the config says", () => {
+    const routes = ["deny", "default", "escalate"].map((on_timeout) =>
+      routeGiven(
+        SURE,
+        { isForPerson, isOverdue: true },
+        { questions: { q: { on_timeout, target: "assistant" } } },
+      ),
+    );
+    const late = { type: "refused", reason: "timed_out" };
+    expect(routes).toMatchObject([late, late, late]);
+  });
+
+  test("may still be answered by the config for it, and by what the person has said for the turn", () => {
+    const configured = { questions: { q: { answer: true } } };
+    const remembered = { answer: true, from: FROM };
+    expect([
+      routeGiven(SURE, { isForPerson }, configured).type,
+      routeGiven(SURE, { isForPerson, remembered }).type,
+      routeGiven(SURE, { isForPerson, takeGiven: nothingGiven, isGivenOnly: true }).type,
+    ]).toEqual(["configured", "remembered", "deferred"]);
   });
 });
 
@@ -470,7 +540,7 @@ test("a decision does not change its input", () => {
 
 function rows(): readonly Row[] {
   const given = ["nothing", "fits", "misfits"] as const;
-  const columns: { readonly [Column in keyof Row]: readonly Row[Column][] } = {
+  return combine<Row>({
     type: ["boolean", "text", "select", "secret"],
     exclusive: [false, true],
     persistence: ["none", "turn"],
@@ -480,17 +550,21 @@ function rows(): readonly Row[] {
     canAsk: [false, true],
     detached: ["auto", "defaults", "deny"],
     default: given,
-  };
+  });
+}
+
+/** Every row that has one of the values of each column. */
+function combine<Of>(columns: { readonly [Column in keyof Of]: readonly Of[Column][] }) {
   let combined: readonly object[] = [{}];
   for (const [column, values] of Object.entries(columns)) {
     combined = combined.flatMap((row) =>
       (values as readonly unknown[]).map((value) => ({ ...row, [column]: value })),
     );
   }
-  return combined as readonly Row[]; // Every column was added.
+  return combined as readonly Of[]; // Every column was added.
 }
 
-function inputOf(row: Row): RouteInput {
+function inputOf(row: Row): QuestionRouteInput {
   const answerType: AnswerType =
     row.type === "select"
       ? { type: "select", options: [{ value: "a" }, { value: "b", description: "the other" }] }
@@ -510,10 +584,10 @@ function inputOf(row: Row): RouteInput {
   return { question, settings: settingsFor(row), remembered, canAsk: row.canAsk };
 }
 
-const knownSettings = new Map<string, RouteInput["settings"]>();
+const knownSettings = new Map<string, QuestionRouteInput["settings"]>();
 
 /** Rows with the same config share its parsed form. */
-function settingsFor({ type, configured, target, detached }: Row): RouteInput["settings"] {
+function settingsFor({ type, configured, target, detached }: Row): QuestionRouteInput["settings"] {
   const key = [type, configured, target, detached].join();
   const known = knownSettings.get(key);
   if (known !== undefined) return known;
@@ -579,7 +653,7 @@ describe("a prompt for a model", () => {
     const settings = settingsOf("x", { source: "local", questions: { q: { exclusive: true } } });
     const routes = [true, false].map((canAsk) =>
       decideRoute({
-        question: withConfiguredExclusive(question, settings),
+        question: withConfiguredExclusive(question, { source: "tool", name: "x" }, settings),
         isModelPrompt: true,
         settings,
         remembered: undefined,
@@ -589,3 +663,127 @@ describe("a prompt for a model", () => {
     expect(routes).toEqual([NEEDS_HUMAN, NEEDS_HUMAN]);
   });
 });
+
+/** One row of the table for decisions about a call. */
+interface CallRow {
+  readonly kind: CallRouteInput["kind"];
+  /** `run` or `result`. */
+  readonly mode: "ask" | "edit" | "unattended" | "skip";
+  readonly isRemembered: boolean;
+  readonly given: "nothing" | "later" | "yes" | "no";
+  readonly isGivenOnly: boolean;
+  readonly isOverdue: boolean;
+  readonly canAsk: boolean;
+  readonly detached: "auto" | "defaults" | "deny" | "defer";
+}
+
+const BY_FILE = { kind: "answers_file", entry: "answers[0]" } as const;
+
+const GIVEN = {
+  nothing: undefined,
+  later: "later",
+  yes: { answer: true, decidedBy: BY_FILE },
+  no: { answer: false, decidedBy: BY_FILE },
+} as const;
+
+const keyOf = ({ kind }: CallRow) => (kind === "delivery" ? "result" : "run");
+const detachedKeyOf = ({ kind }: CallRow) =>
+  kind === "delivery" ? "detached.deliver" : "detached.run";
+
+/** The contract, in order: the first line that applies decides. */
+const CALL_CONTRACT: readonly (readonly [(row: CallRow) => boolean, (row: CallRow) => Route])[] = [
+  [
+    ({ mode }) => mode === "skip",
+    (row) => ({ type: "policy", isApproved: false, key: keyOf(row), cause: "skipped" }),
+  ],
+  [
+    ({ mode, kind }) => mode === "unattended" && kind !== "in_doubt",
+    (row) => ({ type: "policy", isApproved: true, key: keyOf(row) }),
+  ],
+  [
+    ({ isRemembered, kind }) => isRemembered && kind === "permission",
+    () => ({ type: "remembered", answer: false, from: FROM }),
+  ],
+  [({ given }) => given === "later", () => ({ type: "deferred" })],
+  [
+    ({ given }) => given !== "nothing",
+    ({ given }) => ({ type: "given", answer: given === "yes", decidedBy: BY_FILE }),
+  ],
+  [
+    ({ isOverdue }) => isOverdue,
+    (row) => ({ type: "policy", isApproved: false, key: keyOf(row), cause: "timed_out" }),
+  ],
+  [({ isGivenOnly }) => isGivenOnly, () => ({ type: "deferred" })],
+  [({ canAsk }) => canAsk, () => ({ type: "person" })],
+  [({ detached }) => detached === "defer", () => ({ type: "deferred" })],
+  [
+    ({ kind, detached }) => kind === "permission" && detached === "auto",
+    (row) => ({ type: "policy", isApproved: true, key: detachedKeyOf(row) }),
+  ],
+  [
+    ({ kind, detached }) => kind === "delivery" && detached !== "deny",
+    (row) => ({ type: "policy", isApproved: true, key: detachedKeyOf(row) }),
+  ],
+  [
+    () => true,
+    (row) => ({
+      type: "policy",
+      isApproved: false,
+      key: detachedKeyOf(row),
+      cause: "unavailable",
+    }),
+  ],
+];
+
+describe("every combination of a decision about a call, config, memory and availability", () => {
+  const callRows = combine<CallRow>({
+    kind: ["permission", "delivery", "in_doubt"],
+    mode: ["ask", "edit", "unattended", "skip"],
+    isRemembered: [false, true],
+    given: ["nothing", "later", "yes", "no"],
+    isGivenOnly: [false, true],
+    isOverdue: [false, true],
+    canAsk: [false, true],
+    detached: ["auto", "defaults", "deny", "defer"],
+  });
+
+  test("is routed as the contract says", () => {
+    const wrong = callRows.flatMap((row) => {
+      const expected = CALL_CONTRACT.find(([holds]) => holds(row))?.[1](row);
+      const actual = decideRoute(callInputOf(row));
+      return isDeepStrictEqual(actual, expected) ? [] : [{ row, actual, expected }];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("is covered, and every line of the contract decides some of them", () => {
+    const decided = callRows.map((row) => CALL_CONTRACT.findIndex(([holds]) => holds(row)));
+    expect(decided).toHaveLength(3 * 4 * 2 * 4 * 2 * 2 * 2 * 4);
+    expect(new Set(decided)).toEqual(new Set(CALL_CONTRACT.keys()));
+  });
+});
+
+test("an answer that was given for a call is taken only if nothing before it decides", () => {
+  const remembered = { answer: true, from: FROM };
+  const taken = ["skip", "unattended", "ask"].map((run) =>
+    decideRoute({
+      kind: "permission",
+      canAsk: true,
+      takeGiven: () => expect.unreachable("it would be used up"),
+      settings: settingsOf("x", { source: "local", run }),
+      ...(run === "ask" && { remembered }),
+    }),
+  );
+  expect(taken.map(({ type }) => type)).toEqual(["policy", "policy", "remembered"]);
+});
+
+function callInputOf(row: CallRow): CallRouteInput {
+  const { kind, mode, given, isRemembered, detached: everywhere, ...rest } = row;
+  const detached = { run: everywhere, deliver: everywhere, tool: everywhere };
+  const input = { ...rest, takeGiven: () => GIVEN[given] };
+  if (kind === "delivery") {
+    return { ...input, kind, settings: { name: "x", result: mode, detached } };
+  }
+  const remembered = isRemembered ? { answer: false, from: FROM } : undefined;
+  return { ...input, kind, settings: { name: "x", run: mode, detached }, remembered };
+}

@@ -27,11 +27,11 @@ import {
 } from "./model-texts.ts";
 import type { DecisionToGive, Given, GivenReply } from "./ports.ts";
 import { canReach } from "./prompts.ts";
-import { type Asked, toolCallIdOf } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { RememberedAnswer } from "./memory.ts";
 
-/** What the route of a decision depends on. */
+/** Everything that the route of a decision depends on. */
 export type RouteInput = QuestionRouteInput | CallRouteInput;
 
 interface AnyRouteInput {
@@ -147,11 +147,16 @@ export function routeOf(
   { isUnavailable = false, ...soFar }: SoFar,
 ): Route {
   const { answers, prompter } = context;
-  const toolCallId = toolCallIdOf(asked);
+  const { toolCallId } = asked;
   const common = {
     takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked)),
     isGivenOnly: answers?.isComplete,
-    canAsk: !isUnavailable && prompter.canAsk(toolCallId) && canReach(context, soFar.for),
+    // The prompter is not consulted about what the config settles.
+    canAsk:
+      !isSettled(asked) &&
+      !isUnavailable &&
+      prompter.canAsk(toolCallId) &&
+      canReach(context, soFar.for),
     isOverdue: soFar.isOverdue,
   };
   if (asked.kind === "question") {
@@ -177,10 +182,17 @@ export function routeOf(
   return decideRoute({ ...common, kind, settings: tool.settings, remembered: reused });
 }
 
+function isSettled(asked: Asked): boolean {
+  if (asked.kind === "question") return false;
+  const { kind, tool } = asked;
+  const mode = kind === "delivery" ? tool.settings.result : tool.settings.run;
+  return settledByConfig(kind, mode) !== undefined;
+}
+
 /** As an `AnswerSource` is told of it. */
 function toGive(asked: Asked): DecisionToGive {
   const { name: tool } = asked.tool.settings;
-  const about = { tool, toolCallId: toolCallIdOf(asked), arguments: asked.arguments };
+  const about = { tool, toolCallId: asked.toolCallId, arguments: asked.arguments };
   switch (asked.kind) {
     case "question":
       return { ...about, kind: asked.kind, question: asked.question };
@@ -201,7 +213,8 @@ export function decideRoute(input: RouteInput): Route {
 
 /** A policy decides where the config leaves nothing to ask, and where there is no one to ask. */
 function routeCall(input: CallRouteInput): Route {
-  const settled = settledByConfig(input);
+  const mode = input.kind === "delivery" ? input.settings.result : input.settings.run;
+  const settled = settledByConfig(input.kind, mode);
   if (settled !== undefined) return settled;
   if (input.kind === "permission" && input.remembered !== undefined) {
     const { answer, from } = input.remembered;
@@ -216,21 +229,24 @@ function routeCall(input: CallRouteInput): Route {
   if (input.isGivenOnly === true) return { type: "deferred" };
   if (input.canAsk) return { type: "person" };
   const { detached } = input.settings;
-  const mode = input.kind === "delivery" ? detached.deliver : detached.run;
-  if (mode === "defer") return { type: "deferred" };
+  const ifDetached = input.kind === "delivery" ? detached.deliver : detached.run;
+  if (ifDetached === "defer") return { type: "deferred" };
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
-  // To run a call again that may have run already takes a person.
-  const isApproved = mode !== "deny" && input.kind !== "in_doubt";
+  // Only `auto` lets a call run, and nothing but a person one that may have run already.
+  const isApproved =
+    input.kind === "delivery"
+      ? ifDetached !== "deny"
+      : input.kind === "permission" && ifDetached === "auto";
   return isApproved
     ? { type: "policy", isApproved, key: policy }
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };
 }
 
-function settledByConfig(input: CallRouteInput): Route | undefined {
-  const key = input.kind === "delivery" ? "result" : "run";
-  const mode = input.kind === "delivery" ? input.settings.result : input.settings.run;
+/** `mode`: the setting `run` or `result`. */
+function settledByConfig(kind: CallRouteInput["kind"], mode: string): Route | undefined {
+  const key = kind === "delivery" ? "result" : "run";
   if (mode === "skip") return { type: "policy", isApproved: false, key, cause: "skipped" };
-  const isUnattended = mode === "unattended" && input.kind !== "in_doubt";
+  const isUnattended = mode === "unattended" && kind !== "in_doubt";
   return isUnattended ? { type: "policy", isApproved: true, key } : undefined;
 }
 
@@ -279,11 +295,11 @@ function routeQuestion(input: QuestionRouteInput): Route {
 
 /** The record says for whom a question is, whatever the config says by now. */
 function targetFor(
-  { for: name }: Pick<QuestionRouteInput, "for">,
+  { for: name, isForPerson = false }: Pick<QuestionRouteInput, "for" | "isForPerson">,
   target: QuestionTarget = { type: "user" },
 ): QuestionTarget {
-  if (name === undefined || isSameName(target.user ?? "", name)) return target;
-  return { type: "user", user: name };
+  if (name === undefined) return isForPerson && !isUser(target) ? { type: "user" } : target;
+  return isSameName(target.user ?? "", name) ? target : { type: "user", user: name };
 }
 
 function canReuse(input: QuestionRouteInput, { answer, name }: RememberedAnswer): boolean {
@@ -322,7 +338,7 @@ export function settleOverdue(overdue: Overdue): OverdueOutcome | undefined {
   const { onTimeout = "deny", target } = settings?.questions.get(question.id) ?? {};
   const { default: suggested, answerType } = question;
   const isForModel = target?.type === "assistant" && escalation === undefined && !isModelPrompt;
-  if (onTimeout === "escalate" && isForModel) return undefined;
+  if (onTimeout === "escalate" && isForModel && !isForPerson) return undefined;
   const isDefault = onTimeout === "default" && answerType.type !== "secret" && !isForPerson;
   return isDefault && isUsable(question, suggested)
     ? { outcome: "answered", answer: suggested, answeredBy: { kind: "default" } }

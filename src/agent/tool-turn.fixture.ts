@@ -4,7 +4,9 @@ import { toolCall, turnStart } from "../conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   eventsOf,
+  type InquiryResponse,
   newCall,
+  type PermissionDecision,
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
@@ -20,6 +22,7 @@ import {
 } from "../testing/index.ts";
 import type { Tool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
+import type { RememberedAnswer } from "./memory.ts";
 import {
   type CallableTool,
   createJournal,
@@ -39,7 +42,7 @@ export interface ToolTurnOptions {
   readonly answers?: ScriptedAnswers;
   readonly isInteractive?: boolean;
   readonly conversation?: ConversationWriter;
-  /** What stands in for the usual parts. */
+  /** Replacements for the usual parts. */
   readonly parts?: Partial<
     Pick<TurnContext, "tools" | "prompter" | "inquiries" | "limits" | "observer">
   >;
@@ -108,6 +111,14 @@ export class ToolTurn {
     return response;
   }
 
+  /** The answer for the whole turn to what was asked last about the tool. */
+  remembered(tool: string): RememberedAnswer | undefined {
+    const request = this.events.findLast(
+      (event) => event.type === "inquiry_request" || event.type === "permission_request",
+    );
+    return request && this.parts.state.find(tool, request);
+  }
+
   get events(): readonly ConversationEvent[] {
     return [...eventsOf(this.conversation.stream.entries)];
   }
@@ -120,6 +131,15 @@ export class ToolTurn {
       (event): event is Extract<ConversationEvent, { type: Type }> => event.type === type,
     );
   }
+}
+
+/** The event without its digest, and without the time. That the digest is right is tested where it matters. */
+export function undigested<Event extends InquiryResponse | PermissionDecision>({
+  digest: _digest,
+  timestamp: _timestamp,
+  ...event
+}: Event): Omit<Event, "digest" | "timestamp"> {
+  return event;
 }
 
 export function toolboxOf({

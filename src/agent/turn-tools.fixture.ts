@@ -54,7 +54,7 @@ export class SlowTool implements NamedExecutor {
   };
 }
 
-/** What it throws, as an object to compare. */
+/** The error it throws, as an object to compare. */
 export const WRITE_FAILED = { code: "write_failed", message: "The disk is full." };
 
 /** `isLost` is asked about each event, in order; one that is lost is not in the record. */

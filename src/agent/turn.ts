@@ -146,7 +146,7 @@ export class Turn {
     return this.#interrupts.isLeaving;
   }
 
-  /** What has been denied so far only because no person could be asked. */
+  /** Everything denied so far only because no person could be asked. */
   get denials(): readonly DetachedDenial[] {
     return this.#state?.denials ?? [];
   }
@@ -188,7 +188,7 @@ export class Turn {
       { type: "chat_request", timestamp, ...message, ...recorded, ...check },
     );
     this.#isOwn = this.#setup.conversation.isOwnTurn;
-    return this.#advance();
+    return this.#advance(new TurnState());
   }
 
   async #continue(): Promise<TurnEnd> {
@@ -200,13 +200,14 @@ export class Turn {
     this.#isOwn = conversation.isOwnTurn;
     const timestamp = timestampFromDate(clock.now());
     await this.#journal.record({ type: "turn_resume", timestamp });
-    return this.#advance();
+    const events = lastTurn(this.#journal);
+    return this.#advance(TurnState.fromEvents(events, this.#journal.conversation));
   }
 
   /** Does what the record says is missing. */
-  async #advance(): Promise<TurnEnd> {
+  async #advance(state: TurnState): Promise<TurnEnd> {
     const { conversation, observer } = this.#setup;
-    const context = this.#createContext();
+    const context = this.#createContext(state);
     const { waiting } = context.state;
     const recording = { journal: this.#journal, ...(observer !== undefined && { observer }) };
     const offers = waiting.listen(conversation, recording);
@@ -365,10 +366,9 @@ export class Turn {
     return interruption;
   }
 
-  #createContext(): TurnContext {
-    const journal = this.#journal;
-    const state = TurnState.fromEvents(lastTurn(journal));
+  #createContext(state: TurnState): TurnContext {
     this.#state = state;
+    const journal = this.#journal;
     const { view } = this.#window;
     return { ...this.#setup, journal, prompts: this.#prompts, state, view, allowsLater: true };
   }

@@ -48,6 +48,22 @@ function decisionOf(
   };
 }
 
+/** With the digest of what was asked, as whoever has read the request sends it. */
+function read<Event extends AnswerEvent>({ events }: ModelTurn, event: Event): Event {
+  const request = events.findLast(
+    (asked) =>
+      (asked.type === "inquiry_request" && asked.id === event.id) ||
+      (asked.type === "permission_request" &&
+        event.type === "permission_decision" &&
+        asked.toolCallId === event.toolCallId &&
+        asked.action === event.action),
+  );
+  const isRequest = request?.type === "inquiry_request" || request?.type === "permission_request";
+  const digest = isRequest ? request.subject?.digest : undefined;
+  if (digest === undefined) throw new Error("Nothing was asked.");
+  return { ...event, digest };
+}
+
 interface Started {
   readonly turn: ModelTurn;
   readonly answer: (
@@ -93,7 +109,7 @@ describe("a question that is shown here and answered elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
-    const given = answerOf("a.sure.1", true);
+    const given = read(turn, answerOf("a.sure.1", true));
     expect(await answer(given)).toEqual({ type: "recorded" });
     expect(await end).toEqual({ type: "done", reason: "stop" });
     expect({
@@ -140,7 +156,8 @@ describe("a question that is shown here and answered elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
-    const [first, second] = [answerOf("a.sure.1", true), answerOf("a.sure.1", false)];
+    const first = read(turn, answerOf("a.sure.1", true));
+    const second = read(turn, answerOf("a.sure.1", false));
     const results = await Promise.all([answer(first), answer(second)]);
     await end;
     expect(results).toEqual([{ type: "recorded" }, { type: "taken", event: first }]);
@@ -158,7 +175,7 @@ describe("a question that is shown here and answered elsewhere", () => {
     const end = turn.run();
     await held.opened;
     const results = [
-      await answer(answerOf("a.sure.1", "yes")),
+      await answer(read(turn, answerOf("a.sure.1", "yes"))),
       await answer(answerOf("b.sure.1", true)),
     ];
     held.answer({ answer: false });
@@ -188,7 +205,7 @@ describe("a question that is shown here and answered elsewhere", () => {
     await held.opened;
     held.answer({ answer: false });
     await started.promise; // It is on its way to the disk, but not on it.
-    const other = answer(answerOf("a.sure.1", true));
+    const other = answer(read(turn, answerOf("a.sure.1", true)));
     written.resolve();
     await end;
     const first = turn.events.find(({ type }) => type === "inquiry_response");
@@ -207,9 +224,49 @@ describe("a question that is shown here and answered elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.inquiries.calls.length === 1);
-    await answer(answerOf("a.sure.1", true));
+    await answer(read(turn, answerOf("a.sure.1", true)));
     await end;
     expect(turn.record).toContain("a gives: got true");
+  });
+});
+
+describe("an answer from elsewhere to something else than what is asked", () => {
+  const CHANGED = { type: "changed" };
+
+  test("does not count for a question, unless it is a no", async () => {
+    const { turn, answer } = await start([call("asker")], {
+      tools: [asker],
+      script: { answers: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.questions.length === 1);
+    const results = [
+      await answer(answerOf("a.sure.1", true)),
+      await answer({ ...answerOf("a.sure.1", true), digest: "0".repeat(64) }),
+      await answer({ ...answerOf("a.sure.1", false), digest: "0".repeat(64) }),
+      await answer(answerOf("a.sure.1", false)),
+    ];
+    await end;
+    expect(results).toEqual([CHANGED, CHANGED, CHANGED, { type: "recorded" }]);
+    expect(turn.record).toContain("a gives: got false");
+  });
+
+  test("does not count for a permission, unless it is a no", async () => {
+    const { turn, answer } = await start([call("echo")], {
+      tools: [echo],
+      config: { echo: { run: "ask" } },
+      script: { permissions: SILENT },
+    });
+    const end = turn.run();
+    await until(() => turn.prompter.permissions.length === 1);
+    const results = [
+      await answer(decisionOf("echo", "run", "approved")),
+      await answer({ ...decisionOf("echo", "run", "approved"), digest: "0".repeat(64) }),
+      await answer(decisionOf("echo", "run", "denied")),
+    ];
+    await end;
+    expect(results).toEqual([CHANGED, CHANGED, { type: "recorded" }]);
+    expect(turn.record).toContain("a gives: Tool skipped by user.");
   });
 });
 
@@ -233,9 +290,10 @@ describe("a secret from elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
+    const given = read(turn, REDACTED);
     const results = [
-      await answer(REDACTED, s3cret()),
-      await answer(REDACTED, { secret: new SecretAnswer("other") }),
+      await answer(given, s3cret()),
+      await answer(given, { secret: new SecretAnswer("other") }),
     ];
     await end;
     expect({
@@ -245,10 +303,10 @@ describe("a secret from elsewhere", () => {
       response: turn.events.find(({ type }) => type === "inquiry_response"),
       update: turn.updates.find(({ type }) => type === "answered_elsewhere"),
     }).toEqual({
-      results: [{ type: "recorded" }, { type: "taken", event: REDACTED }],
+      results: [{ type: "recorded" }, { type: "taken", event: given }],
       isPromptClosed: true,
       attempt: { answers: { key: "s3cret" }, notes: {}, secretAnswers: ["key"] },
-      response: REDACTED,
+      response: given,
       update: { type: "answered_elsewhere", inquiryId: "a.key.1", tool: "x", by: ANA },
     });
     const recorded = turn.events.filter(({ type }) => type !== "tool_call_response");
@@ -265,7 +323,7 @@ describe("a secret from elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
-    await answer(REDACTED, s3cret("from the safe"));
+    await answer(read(turn, REDACTED), s3cret("from the safe"));
     await end;
     expect(tool.attempts.at(-1)?.notes).toEqual({ key: "from the safe" });
     expect(JSON.stringify(turn.events)).not.toContain("from the safe");
@@ -293,7 +351,7 @@ describe("a secret from elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
-    const refused = await answer(event, options);
+    const refused = await answer(read(turn, event), options);
     await answer(closed("a.key.1", { outcome: "cancelled", reason: "user" }));
     await end;
     expect(refused).toEqual({ type: "refused", reason });
@@ -308,8 +366,8 @@ describe("a secret from elsewhere", () => {
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
     const event = closed("a.sure.1", { outcome: "redacted", answeredBy: ANA });
-    const refused = await answer(event, s3cret());
-    await answer(answerOf("a.sure.1", true));
+    const refused = await answer(read(turn, event), s3cret());
+    await answer(read(turn, answerOf("a.sure.1", true)));
     await end;
     expect(refused).toEqual({ type: "refused", reason: "this question does not ask for a secret" });
   });
@@ -322,10 +380,11 @@ describe("a secret from elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1 && slow.starts === 1);
-    const result = await answer(REDACTED, s3cret());
+    const given = read(turn, REDACTED);
+    const result = await answer(given, s3cret());
     slow.release();
     expect([result, await end]).toEqual([NOT_ASKED, { type: "waiting" }]);
-    expect(await answer(REDACTED, s3cret())).toEqual(NOT_ASKED);
+    expect(await answer(given, s3cret())).toEqual(NOT_ASKED);
   });
 
   test("is used even if it comes after its question was deferred, while the tool still waits", async () => {
@@ -339,7 +398,7 @@ describe("a secret from elsewhere", () => {
     turn.inquiries.hold("a.sure.1");
     const end = turn.run();
     await until(() => turn.inquiries.calls.length === 1);
-    const result = await answer(REDACTED, s3cret());
+    const result = await answer(read(turn, REDACTED), s3cret());
     turn.inquiries.release("a.sure.1");
     await end;
     expect([result, tool.attempts.at(-1)?.answers, has(turn, "inquiry_request", 2)()]).toEqual([
@@ -363,7 +422,7 @@ test("of a form, one question is answered elsewhere, and the others are asked ag
   });
   const end = turn.run();
   await until(() => turn.prompter.forms.length === 1);
-  await answer(answerOf("a.two.1", "2"));
+  await answer(read(turn, answerOf("a.two.1", "2")));
   await end;
   expect({
     asked: turn.prompter.forms.map(({ fields }) => fields.map(({ questionId }) => questionId)),
@@ -396,7 +455,7 @@ describe("a permission", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.permissions.length === 1);
-    const result = await answer(decisionOf("echo", "run", decision));
+    const result = await answer(read(turn, decisionOf("echo", "run", decision)));
     await end;
     expect([result, callsOf(turn)]).toEqual([
       { type: "recorded" },
@@ -440,7 +499,7 @@ describe("a permission", () => {
       ...decisionOf("echo", "run", "approved"),
       decidedBy: { kind: "policy", key: "any" },
     } as const;
-    const results = [await answer(edited), await answer(byPolicy)];
+    const results = [await answer(read(turn, edited)), await answer(read(turn, byPolicy))];
     await answer(decisionOf("echo", "run", "denied"));
     await end;
     expect(results).toEqual([
@@ -514,7 +573,7 @@ test("a doubt about a call can be resolved elsewhere", async () => {
   const end = turn.resume();
   await until(() => turn.prompter.questions.length === 1);
   const result = { content: "it had worked", isError: false };
-  await answer({ ...decisionOf("echo", "rerun", "edited"), result });
+  await answer(read(turn, { ...decisionOf("echo", "rerun", "edited"), result }));
   expect(await end).toEqual({ type: "done", reason: "stop" });
   expect(callsOf(turn).slice(2)).toEqual([
     "resumed",
@@ -534,7 +593,7 @@ test("a turn that nobody here can answer goes on with what comes from elsewhere 
   });
   const end = turn.run();
   await until(has(turn, "inquiry_request"));
-  const result = await answer(answerOf("a.sure.1", true));
+  const result = await answer(read(turn, answerOf("a.sure.1", true)));
   slow.release();
   expect([result, await end]).toEqual([{ type: "recorded" }, { type: "done", reason: "stop" }]);
   expect(turn.record).toContain("a gives: got true");

@@ -1,5 +1,5 @@
 /**
- * What a turn waits for, and answers to it that come from elsewhere. Whoever answers first wins: a prompt here
+ * Everything that a turn waits for, and answers to it that come from elsewhere. Whoever answers first wins: a prompt here
  * claims what it decides before it records it, and an answer from elsewhere is claimed and recorded in here. A
  * secret from elsewhere is taken only by what waits for it here: it stays in memory, and the record says `redacted`.
  */
@@ -10,7 +10,6 @@ import {
   lastTurnOf,
   type OfferedAnswer,
   type SecretAnswer,
-  waitingKey,
 } from "../conversation/index.ts";
 import type { AnswerResult, ConversationWriter } from "../storage/index.ts";
 import type { Journal, Observer } from "./ports.ts";
@@ -40,7 +39,7 @@ export class WaitingItem implements Disposable {
     return this.#answer;
   }
 
-  /** What belongs to an answer from elsewhere that is recorded as `redacted`. */
+  /** The secret of an answer from elsewhere that is recorded as `redacted`. */
   get secret(): SecretAnswer | undefined {
     return this.#secret;
   }
@@ -93,21 +92,21 @@ export class WaitingList {
   #listenForSecrets: (() => Promise<Disposable> | undefined) | undefined;
   #isClosed = false;
 
-  /** The same item for the same key, as long as it waits. It may have been answered elsewhere already. */
-  open(key: string): WaitingItem {
-    const open = this.#items.get(key);
+  /** The same item for the same id, as long as it waits. It may have been answered elsewhere already. */
+  open(id: string): WaitingItem {
+    const open = this.#items.get(id);
     if (open !== undefined) return open;
     const item = new WaitingItem(() => {
-      if (this.#items.get(key) === item) this.#items.delete(key);
+      if (this.#items.get(id) === item) this.#items.delete(id);
     });
-    this.#items.set(key, item);
+    this.#items.set(id, item);
     return item;
   }
 
   /** Calls read from the record know of every answer on it, so those need not be kept for them. */
   forgetAnswered(): void {
-    for (const [key, item] of this.#items) {
-      if (item.signal.aborted) this.#items.delete(key);
+    for (const [id, item] of this.#items) {
+      if (item.signal.aborted) this.#items.delete(id);
     }
   }
 
@@ -132,21 +131,20 @@ export class WaitingList {
     { journal, observer }: Recording,
   ): Promise<AnswerResult | undefined> {
     const { event, secret } = offered;
-    const key = waitingKey(event);
     while (!this.#isClosed) {
       const judged = judgeAnswer(lastTurnOf(journal.stream.entries), offered, true);
       if (judged.type !== "fits") return judged;
-      const item = secret === undefined ? this.open(key) : this.#items.get(key);
+      const { id, tool } = judged.item;
+      const item = secret === undefined ? this.open(id) : this.#items.get(id);
       if (item === undefined) return undefined; // No one here could pass the secret on.
       if (item.isTaken) {
-        if (item.isClosed) this.#items.delete(key); // The same was asked again.
+        if (item.isClosed) this.#items.delete(id); // The same was asked again.
         else await item.closed;
         continue;
       }
       await item.answerWith(offered, () => journal.record(event));
-      const { id: inquiryId, tool } = judged.item;
       const by = deciderOf(event);
-      observer?.observe({ type: "answered_elsewhere", inquiryId, tool, ...(by && { by }) });
+      observer?.observe({ type: "answered_elsewhere", inquiryId: id, tool, ...(by && { by }) });
       return { type: "recorded" };
     }
     return undefined;

@@ -54,7 +54,7 @@ export const DEFAULT_COMPACTION: CompactionSetup = BY_DEFAULT;
 const SMALL_REQUEST = 1500;
 /** In tokens. A summary of less would save nothing. */
 const MIN_SUMMARIZED = 1000;
-/** Of every turn before the current one. */
+/** Covers every turn before the current one. */
 const ALL_EARLIER = {
   keepFirst: { type: "keep", count: 0 },
   keepLast: { type: "keep", count: 1 },
@@ -84,7 +84,7 @@ export class ContextWindow {
     this.#setup = options.compaction ?? DEFAULT_COMPACTION;
   }
 
-  /** What models see of the conversation in this turn, apart from compactions. */
+  /** The part of the conversation that models see in this turn, apart from compactions. */
   readonly view = (stream: ConversationStream): ConversationStream =>
     this.#isTrimmed ? trimLastTurn(stream) : stream;
 
@@ -237,7 +237,7 @@ function estimateRequest(request: ReplyRequest): number {
 }
 
 /**
- * What the provider has counted for the last request and its reply, and an estimate of what came after. Undefined if
+ * The tokens that the provider has counted for the last request and its reply, and an estimate of what came after. Undefined if
  * it did not say, or if the conversation was compacted or its turn replaced since.
  */
 function measure({ entries }: ConversationStream, { view }: ReplyRequest): number | undefined {

@@ -34,7 +34,7 @@ interface AiFunctions<Input> {
   }): unknown;
 }
 
-/** What the functions of an AI SDK tool get besides their input. */
+/** Passed to the functions of an AI SDK tool besides their input. */
 export interface AiCallOptions {
   readonly toolCallId: string;
   /** Always empty: a tool of jp does not see the conversation. */
@@ -61,7 +61,7 @@ type Validation<Input> =
   | { readonly success: true; readonly value: Input }
   | { readonly success: false; readonly error: Error };
 
-/** What an AI SDK tool does not say about itself. */
+/** Facts about an AI SDK tool that it does not state itself. */
 export interface FromAiToolOptions<Input = unknown> {
   /** Replaces the tool's own. */
   readonly description?: string;

@@ -498,7 +498,7 @@ interface RecordedCall {
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** What the model got as the result of its call. */
+/** The result that the model got for its call. */
 function lastResult(calls: readonly RecordedCall[]): unknown {
   const { role, content } = calls.at(-1)?.prompt.at(-1) ?? {};
   if (role !== "tool" || !Array.isArray(content)) throw new Error("No result was sent last.");

@@ -29,7 +29,7 @@ export interface ExecutableAiTool {
   readonly execute: (input: JsonObject, options: AiExecuteOptions) => Promise<string>;
 }
 
-/** What the AI SDK passes to `execute`: the parts that jp uses. */
+/** The parts of what the AI SDK passes to `execute` that jp uses. */
 export interface AiExecuteOptions {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];

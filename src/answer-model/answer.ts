@@ -1,5 +1,5 @@
 /**
- * What an inquiry model is asked and how it must reply: the messages, the JSON Schema of the reply, and
+ * The question to an inquiry model and the form of its reply: the messages, the JSON Schema of the reply, and
  * reading the answer back.
  */
 import type { InquiryId } from "../conversation/index.ts";

@@ -258,7 +258,7 @@ interface OpenQuestion {
 
 /** Questions to a model whose replies wait until they are let go. */
 class OpenQuestions {
-  /** What happened to each, in order. */
+  /** Everything that happened, in order. */
   readonly log: string[] = [];
   readonly #hasPrompt: boolean;
   readonly #questions = new Map<string, OpenQuestion>();

@@ -32,7 +32,7 @@ export interface InquiryCall {
   readonly observe?: (update: InquiryUpdate) => void;
 }
 
-/** What happens to an inquiry until it is answered. */
+/** Events of an inquiry until it is answered. */
 export type InquiryUpdate =
   /** It waits for its turn: a local server answers one question at a time. */
   | { readonly type: "queued"; readonly model: string }

@@ -28,7 +28,7 @@ import type { InquiryCall } from "./port.ts";
 export interface InquiryThread extends Thread {
   /** Events that the main conversation does not have. */
   readonly ownEvents: readonly ConversationEvent[];
-  /** Of the answer. */
+  /** The schema of the answer. */
   readonly schema: JsonObject;
 }
 

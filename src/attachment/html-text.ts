@@ -19,7 +19,7 @@ interface Tag {
   readonly name: string;
   readonly isEnd: boolean;
   readonly attributes: string;
-  /** Of the text after it. */
+  /** The end of the text after it. */
   readonly end: number;
 }
 
@@ -98,11 +98,11 @@ function endOfElement(html: string, { name, end }: Tag): number {
 /** Collects the text in pieces: looking at the end of a growing string would copy it each time. */
 class TextWriter {
   readonly #pieces: string[] = [];
-  /** Of the line breaks at the end so far; more do not matter. */
+  /** The number of line breaks at the end so far; more do not matter. */
   #breaks = 2;
   #endsWithSpace = true;
   #isPre = false;
-  /** Of the link that is open, and whether it has text yet. */
+  /** The address of the link that is open, and whether it has text yet. */
   #link = { address: "", hasText: false };
 
   text(text: string): void {

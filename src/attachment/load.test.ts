@@ -146,6 +146,22 @@ describe("folders and patterns", () => {
     expect(sources).toEqual(expected);
   });
 
+  test.each(["x/a\nb", '"x'])(
+    "leave out what is secret or excluded in a folder whose name is quoted in messages: %j",
+    async (name) => {
+      counters("T-ATT-3");
+      const root = folderWith({
+        [`${name}/credentials.json`]: "key",
+        [`${name}/notes.md`]: "notes",
+        [`${name}/out.log`]: "log",
+      });
+      symlinkSync(path.join(name, "credentials.json"), path.join(root, "harmless.txt"));
+      const { sources } = await load(root, ["file:///**/*", "file:///**/*.log?exclude"]);
+      await expect(load(root, ["file:///harmless.txt"])).rejects.toThrow("may contain passwords");
+      expect(sources).toEqual([JSON.stringify(`${name}/notes.md`)]);
+    },
+  );
+
   test("leave out what no model takes and what may be secret, and say so", async () => {
     const { notes } = await load(folderWith(TREE), ["file:///src"], NO_FILES);
     expect(notes).toEqual([

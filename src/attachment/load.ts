@@ -21,7 +21,7 @@ import { commandLine, runCommand } from "./run-command.ts";
 const MAX_TEXT_BYTES = 4_000_000;
 /** Providers refuse larger requests. */
 const MAX_FILES_BYTES = 20_000_000;
-/** Of one resource. */
+/** The most contents of one resource. */
 const MAX_CONTENTS = 1000;
 
 /** Where attachments are read from, and what to do about those that cannot be. */
@@ -200,7 +200,7 @@ function findRefusal(
     : `the model does not accept ${content.mediaType}`;
 }
 
-/** What is attached so far. */
+/** The attachments so far. */
 class Collected {
   readonly #bySource = new Map<string, Attachment>();
   #bytes = 0;

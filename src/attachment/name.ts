@@ -1,4 +1,4 @@
-/** What a person means by the name of an attachment: on the command line, and as `@path` in a message. */
+/** The meaning of the name of an attachment: on the command line, and as `@path` in a message. */
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
@@ -17,10 +17,10 @@ import { isPattern, MAX_FILE_BYTES } from "./read-files.ts";
 
 /** Where names are relative to, and what counts as inside. */
 export interface NamingPlace {
-  /** Of the workspace. */
+  /** The root of the workspace. */
   readonly root: string;
   readonly cwd: string;
-  /** What `~` stands for. */
+  /** The folder that `~` stands for. */
   readonly home: string;
 }
 

@@ -21,7 +21,7 @@ import { AttachmentError } from "./attachment-error.ts";
 
 /** As in the Rust original. */
 export const MAX_FILE_BYTES = 10_000_000;
-/** Of one folder or pattern: it is held in memory. */
+/** The most files of one folder or pattern: it is held in memory. */
 const MAX_FILES = 1000;
 const MAX_FOLDER_BYTES = 32_000_000;
 
@@ -95,8 +95,9 @@ async function readOne(resolved: ResolvedPath, named: string): Promise<readonly 
 
 /** Trust is given to names: one that looks harmless must not lead to a file with keys. Throws `attachment_not_read`. */
 function assertNamed({ root, realPath }: ResolvedPath, named: string): void {
-  const file = formatPath(path.relative(root, realPath));
-  if (!namesSecretFile(file) || namesSecretFile(named)) return;
+  const relative = path.relative(root, realPath);
+  if (!namesSecretFile(relative) || namesSecretFile(named)) return;
+  const file = formatPath(relative);
   const message = `Cannot attach ${named}: it is ${file}, which may contain passwords or keys.`;
   throw new AttachmentError("attachment_not_read", message, {
     hint: `To let the model see it, attach ${file} by that name.`,
@@ -134,12 +135,11 @@ async function readFolder(
   const leftOut = new LeftOut();
   const onUnreadable = (folder: string) => leftOut.add("unreadable", folder);
   for await (const found of walkFiles(start, { signal, onUnreadable })) {
-    const parts = found.displayPath.split("/");
+    const parts = found.path.split("/");
     const isHidden = parts.slice(base).some((part) => part.startsWith("."));
     if ((isHidden && !showsHidden) || !matches(parts) || isExcluded(parts)) continue;
     if (found.isLink) leftOut.add("link", found.displayPath);
-    else if (namesSecretFile(found.displayPath))
-      leftOut.add("may contain secrets", found.displayPath);
+    else if (namesSecretFile(found.path)) leftOut.add("may contain secrets", found.displayPath);
     else {
       const bytes = await readFound(found, leftOut);
       if (bytes !== undefined) files.push({ path: found.displayPath, bytes, isNamed: false });
@@ -183,7 +183,7 @@ function excludes(patterns: readonly string[]): (parts: readonly string[]) => bo
 /** How many names a note lists. */
 const MAX_NAMES = 3;
 
-/** What a folder or a pattern matches, and is not attached. */
+/** The matches of a folder or a pattern that are not attached. */
 export class LeftOut {
   readonly #names = new Map<string, string[]>();
 

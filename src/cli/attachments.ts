@@ -16,13 +16,6 @@ import { type CommandContext, warn } from "./context.ts";
 import { machineOf } from "./load-config.ts";
 import { wantsPlainText } from "./host.ts";
 
-export interface AttachmentFlags {
-  /** `-a`, in their order. */
-  readonly attach?: readonly string[];
-  /** The same by the name that the Rust original has for it. */
-  readonly attachment?: readonly string[];
-}
-
 /** Loaded when something is attached: most commands attach nothing. */
 export const attachmentCode = () => import("../attachment/index.ts");
 
@@ -57,23 +50,18 @@ export async function nameAttachments(
   };
 }
 
-/** The model that a turn asks, and its settings. */
+/** The turn that something is attached to. */
 interface AttachingTurn {
+  readonly config: PartialConfig;
   readonly servers: McpServers;
+  /** The model that has to accept it. */
   readonly model: Model;
   readonly assistant: Pick<AssistantSettings, "parameters">;
 }
 
-/** What a turn is about to attach, and how to get it. */
-interface TurnAttachments extends AttachingTurn {
-  readonly config: PartialConfig;
-  /** New with this message. */
-  readonly named: NamedAttachments;
-}
-
 /** A config with more attachments, their content, and that of files which only this message has. */
-export interface Attached<Loaded> extends Pick<NamedAttachments, "files"> {
-  readonly loaded: Loaded;
+export interface Attached extends Pick<NamedAttachments, "files"> {
+  readonly config: PartialConfig;
   readonly attachments: readonly Attachment[];
 }
 
@@ -81,13 +69,15 @@ export interface Attached<Loaded> extends Pick<NamedAttachments, "files"> {
  * Attaches what a message and its flags name to what is attached already, and reads all of it. Throws like
  * `nameAttachments` and `loadTurnAttachments`, before anything is recorded.
  */
-export async function attachToTurn<
-  Loaded extends AttachingTurn & { readonly config: PartialConfig },
->(loaded: Loaded, names: readonly string[], context: CommandContext): Promise<Attached<Loaded>> {
+export async function attachToTurn(
+  turn: AttachingTurn,
+  names: readonly string[],
+  context: CommandContext,
+): Promise<Attached> {
   const named = await nameAttachments(names, context);
-  const config = withAttachments(loaded.config, named.uris);
-  const attachments = await loadTurnAttachments({ ...loaded, config, named }, context);
-  return { loaded: { ...loaded, config }, attachments, files: named.files };
+  const config = withAttachments(turn.config, named.uris);
+  const attachments = await loadTurnAttachments({ ...turn, config }, named, context);
+  return { config, attachments, files: named.files };
 }
 
 /** Includes what the user has not trusted yet: it stays on record until they do. */
@@ -99,24 +89,17 @@ export function withUntrusted({ config, withheld }: TrustedConfig): PartialConfi
   );
 }
 
-/** From the flags and the message, in this order. */
-export function attachmentNames(
-  { attach = [], attachment = [] }: AttachmentFlags,
-  mentions: readonly string[] = [],
-): readonly string[] {
-  return [...attach, ...attachment, ...mentions];
-}
-
 /**
  * Reads everything that the config attaches, and says how much that is; in a session, only when it changes. What an
  * earlier turn has attached and is gone by now is left out with a warning. Throws for what was named now, and for what
  * the model does not accept.
  */
 async function loadTurnAttachments(
-  turn: TurnAttachments,
+  turn: AttachingTurn,
+  named: NamedAttachments,
   context: CommandContext,
 ): Promise<readonly Attachment[]> {
-  const { config, named, servers, model } = turn;
+  const { config, servers, model } = turn;
   const uris = resolveAttachments(config);
   if (uris.length === 0 && named.files.length === 0) return [];
   const { describeAttachments, loadAttachments } = await attachmentCode();
@@ -164,7 +147,7 @@ export function loadOptions(
 /** Throws `attachment_refused`. Only a local server knows whether its model sees images. */
 async function assertTaken(
   attachments: readonly Attachment[],
-  { model, assistant }: TurnAttachments,
+  { model, assistant }: AttachingTurn,
 ): Promise<void> {
   const files = attachments.flatMap(({ source, content }) =>
     typeof content === "string" || content.mediaType.startsWith("text/")
@@ -183,7 +166,7 @@ async function assertTaken(
   throw await refusal(model, refused);
 }
 
-async function propertiesOf(model: Model, { parameters }: TurnAttachments["assistant"]) {
+async function propertiesOf(model: Model, { parameters }: AttachingTurn["assistant"]) {
   return (await model.properties?.(parameters, new AbortController().signal)) ?? {};
 }
 

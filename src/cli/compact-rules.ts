@@ -13,7 +13,7 @@ import { usageError } from "./exit-status.ts";
 
 export interface CompactFlag {
   /** Each value of `--compact`; true if it has none. */
-  readonly compact?: readonly (string | true)[];
+  readonly compact?: readonly (string | true)[] | undefined;
 }
 
 /** Rules of the command line replace those of the config, unless `--compact` is also given without one. Throws `usage`. */

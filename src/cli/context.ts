@@ -14,8 +14,8 @@ import type { Host } from "./host.ts";
 
 /** The options that every command takes. */
 export interface GlobalOptions {
-  readonly workspace?: string;
-  readonly width?: number;
+  readonly workspace?: string | undefined;
+  readonly width?: number | undefined;
 }
 
 export interface CommandContext {

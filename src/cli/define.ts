@@ -20,7 +20,8 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
     const self = received.at(-1);
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
     const { createContext } = await import("./context.ts");
-    const context = createContext(getHost(self), self.optsWithGlobals<GlobalOptions>());
+    const { workspace, width } = self.optsWithGlobals<GlobalOptions>();
+    const context = createContext(getHost(self), { workspace, width });
     try {
       const run = await load();
       const directives = toolDirectives.get(self) ?? [];

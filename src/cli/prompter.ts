@@ -8,7 +8,7 @@ import { type EditorSettings, editText, findEditor } from "./editor.ts";
 import { type Host, wantsPlainText } from "./host.ts";
 
 export interface InteractionFlags {
-  readonly nonInteractive?: boolean;
+  readonly nonInteractive?: boolean | undefined;
 }
 
 /** Undefined if the user does not want to be asked, even on a terminal. */

@@ -1,6 +1,7 @@
 /** Loads the config for a command, without what the user has not trusted. */
-import { foldLayers } from "../config/index.ts";
+import { foldLayers, type Layer } from "../config/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
+import { findInstructions, type InstructionFile } from "../runtime/index.ts";
 import { type ConversationWriter, userDataFolder, type Workspace } from "../storage/index.ts";
 import type { TerminalPrompter } from "../terminal/index.ts";
 import {
@@ -16,7 +17,6 @@ import type { Host } from "./host.ts";
 import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { workspaceInstructions } from "./surroundings.ts";
 
 /** Asks the user only if `interaction` is given. Throws config errors, and `workspace_not_trusted`. */
 export async function trustedConfig(
@@ -41,6 +41,17 @@ export async function trustedConfig(
       return isTrusted;
     },
   });
+}
+
+/** The `AGENTS.md` files for the current folder, trusted or not; none if the config says so. */
+export function workspaceInstructions(
+  context: CommandContext,
+  layers: readonly Layer[],
+): readonly InstructionFile[] {
+  const workspace = findWorkspace(context);
+  const { agents_md: isWanted = true } = foldLayers(layers).conversation?.surroundings ?? {};
+  if (workspace === undefined || !isWanted) return [];
+  return findInstructions({ folder: context.cwd, root: workspace.root });
 }
 
 /** What the user has not trusted in this process. A session asks about it once, not for each message. */

@@ -7,13 +7,13 @@ import { mergeConfig } from "./layers.ts";
 import { splitWords } from "./schema/command.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 
-/** What an address names. */
+/** The source that an address names. */
 export type AttachmentSource =
   | {
       readonly type: "file";
       /** A file, a folder or a pattern, relative to the root of the workspace, with forward slashes. */
       readonly path: string;
-      /** What it matches is left out of folders and patterns. */
+      /** Its matches are left out of folders and patterns. */
       readonly isExcluded: boolean;
     }
   | { readonly type: "page"; readonly url: string }
@@ -23,7 +23,7 @@ export type AttachmentSource =
       readonly args: readonly string[];
       readonly description?: string;
     }
-  /** Of an MCP server. */
+  /** A resource of an MCP server. */
   | { readonly type: "resource"; readonly server: string; readonly uri: string };
 
 type AttachmentConfig = NonNullable<

@@ -9,7 +9,7 @@ export type TurnBoundSettings =
   | { readonly type: "within"; readonly ms: number }
   | { readonly type: "after_compaction" };
 
-/** What to do with tool calls. */
+/** The treatment of tool calls. */
 export type ToolCallMode =
   | { readonly policy: "strip"; readonly request: boolean; readonly response: boolean }
   | { readonly policy: "omit" };

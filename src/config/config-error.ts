@@ -50,7 +50,7 @@ export function describeIssue(where: string, { path, message }: ConfigIssue): st
   return path.length === 0 ? `${where}: ${message}` : `${where}: ${pathToText(path)}: ${message}`;
 }
 
-/** What a parser of TOML or YAML reports. Lines and columns count from 1. */
+/** The report of a parser of TOML or YAML. Lines and columns count from 1. */
 interface ParserError {
   readonly format: string;
   readonly reason: string;

@@ -7,7 +7,7 @@ import { type FindLine, keysInJson, keysInToml, lineFinder } from "./key-lines.t
 
 export const EXTENSIONS = ["toml", "json", "yaml", "yml"] as const;
 
-/** What a file in one of these formats says, and where. */
+/** The content of a file in one of these formats, with places. */
 export interface ConfigFile {
   readonly file: string;
   /** JSON, whatever the format of the file, without the address of its schema. */

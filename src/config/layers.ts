@@ -14,7 +14,7 @@ export interface Layer {
   readonly cleared?: readonly (readonly string[])[];
   /** Ships with jp, below everything a user sets; `inherit = false` does not remove it. */
   readonly isBase?: boolean;
-  /** Of the tools in it, those that only read: what a workspace configures for them needs no trust. */
+  /** Those of its tools that only read: what a workspace configures for them needs no trust. */
   readonly readOnlyTools?: readonly string[];
   /** Comes from a file of the workspace or from its records, and so perhaps from a clone. */
   readonly isFromWorkspace?: boolean;

@@ -337,7 +337,7 @@ function missing(baseConfig: JsonObject): readonly string[] {
     .map((path) => `#0: needs ${path.join(".")}`);
 }
 
-/** What it checks when it has put all parts together, and what it could offer but not run. */
+/** The checks that it makes when it has put all parts together, and what it could offer but not run. */
 function refusals(parts: readonly JsonObject[]): readonly string[] {
   return parts.flatMap((part, index) => {
     const idle = at(part, ["assistant", "request", "stream_idle_timeout_secs"]);

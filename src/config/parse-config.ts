@@ -132,7 +132,7 @@ function findStructureIssues(
   });
 }
 
-/** Of an item that was overlooked, because the list passed for a table. */
+/** Finds the issues of an item that was overlooked, because the list passed for a table. */
 function findItemIssues(
   item: v.GenericSchema,
   member: unknown,

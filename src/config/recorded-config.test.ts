@@ -220,7 +220,7 @@ function readBack(base: JsonObject, deltas: readonly (JsonObject | undefined)[])
   return conversationConfig(first, rest);
 }
 
-/** Of a tool that the original could run. */
+/** The config of a tool that the original could run. */
 function ofLocal(settings: JsonObject): JsonObject {
   return ofTool({ source: "local", ...settings });
 }

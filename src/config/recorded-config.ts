@@ -1,5 +1,5 @@
 /**
- * What a conversation records of its config, in two parts: `shared` is what the Rust original reads, `own` is an
+ * The part of its config that a conversation records, in two halves: `shared` is what the Rust original reads, `own` is an
  * event of ours that it keeps and ignores. Defaults are not recorded, nor are `providers`, `notify` and
  * `usage`: addresses and prices belong to a machine.
  */
@@ -35,7 +35,7 @@ export interface ConfigChange {
   readonly config: PartialConfig;
 }
 
-/** What a conversation has to record to continue with this config. */
+/** Finds what a conversation has to record to continue with this config. */
 export function recordConfig({ builtins, remembered, config }: ConfigChange): RecordedConfig {
   const shipped = mergeConfig(DEFAULTS, builtins);
   const before = remembered === undefined ? shipped : mergeConfig(shipped, remembered);
@@ -199,7 +199,7 @@ function mergeJson(lower: Json | undefined, upper: Json | undefined): Json | und
 }
 
 /**
- * What changed, as a conversation stores it; undefined if nothing did. A delta adds and replaces but cannot
+ * The change, as a conversation stores it; undefined if nothing did. A delta adds and replaces but cannot
  * remove, and never holds private values.
  */
 export function configDelta(before: PartialConfig, after: PartialConfig): JsonObject | undefined {

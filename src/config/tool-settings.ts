@@ -69,7 +69,7 @@ const MCP_CALL_SECONDS = 300;
 interface ResultLines {
   readonly user: number;
   readonly assistant: number;
-  /** What is addressed to the user alone is shown as the assistant's own words. */
+  /** Shows what is addressed to the user alone as the assistant's own words. */
   readonly isChat: boolean;
 }
 

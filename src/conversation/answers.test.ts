@@ -1,8 +1,28 @@
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import type { Json } from "../util/index.ts";
 import { judgeAnswer, SecretAnswer } from "./answers.ts";
-import { at, attemptStart, closed, inquiry, toolCall, turnStart } from "./events.fixture.ts";
+import type { AnswerEvent } from "./decision.ts";
+import type {
+  ConversationEvent,
+  InquiryId,
+  PermissionDecision,
+  PermissionRequestEvent,
+} from "./event.ts";
+import {
+  at,
+  attemptStart,
+  cancelled,
+  closed,
+  decisionVoid,
+  inquiry,
+  permission,
+  permissionRequest,
+  subjectOf,
+  toolCall,
+  turnStart,
+} from "./events.fixture.ts";
 
 test("an answer from elsewhere counts only before the deadline", () => {
   const question = { ...inquiry("c.ok.1"), toolCallId: "c", deadline: at(20) };
@@ -31,8 +51,81 @@ test("an answer to a question for one person counts only from that person", () =
   expect([judge("sam"), judge("adam"), judge("")]).toEqual([refused, refused, refused]);
   expect(judge()).toEqual(refused);
   expect([judge("Ada").type, judge("ADA").type, judge("ada ").type]).toEqual(Array(3).fill("fits"));
-  const cancelled = closed("c.ok.1", { outcome: "cancelled", reason: "user" });
-  expect(judgeAnswer(turn, { event: cancelled }, false).type).toBe("fits");
+  expect(judgeAnswer(turn, { event: cancelled("c.ok.1", "user") }, false).type).toBe("fits");
+});
+
+describe("an answer from elsewhere", () => {
+  const subject = subjectOf("shown");
+  const by = { kind: "user", channel: "desk" } as const;
+  const result = { content: "done", isError: false };
+  const question = { ...inquiry("c.ok.1"), toolCallId: "c", subject };
+  const open = { ...question, ...inquiry("c.ok.1", { answerType: { type: "text" } }) };
+  const run = { ...permissionRequest("c"), subject };
+  const deliver = { ...permissionRequest("c", "deliver"), result, subject };
+  const rerun = { ...permissionRequest("c", "rerun"), subject };
+
+  const answer = (given: Json) =>
+    closed("c.ok.1", { outcome: "answered", answer: given, answeredBy: by });
+  const decide = (
+    { id, action }: PermissionRequestEvent,
+    decision: PermissionDecision["decision"],
+    fields: Partial<PermissionDecision> = {},
+  ) => ({ ...permission("c"), id, action, decision, decidedBy: by, ...fields });
+
+  /** What becomes of it with the digest of the request, with another, and without one. */
+  function judgeDigests(request: ConversationEvent, event: AnswerEvent): readonly string[] {
+    const started = request === run ? [] : [attemptStart("c")];
+    const turn = [turnStart(), toolCall("c"), ...started, request];
+    const digests = [{ digest: subject.digest }, { digest: subjectOf("other").digest }, {}];
+    return digests.map(
+      (digest) => judgeAnswer(turn, { event: { ...event, ...digest } }, false).type,
+    );
+  }
+
+  test.each<[string, ConversationEvent, AnswerEvent]>([
+    ["a yes", question, answer(true)],
+    ["a text", open, answer("b")],
+    ["a permission", run, decide(run, "approved")],
+    ["a result that the model may see", deliver, decide(deliver, "approved")],
+    ["a result that was edited", deliver, decide(deliver, "edited", { result })],
+    ["a call that is run again", rerun, decide(rerun, "approved")],
+    ["a result in its place", rerun, decide(rerun, "edited", { result })],
+  ])("counts only with the digest of what is asked: %s", (_, request, event) => {
+    expect(judgeDigests(request, event)).toEqual(["fits", "changed", "changed"]);
+  });
+
+  test.each<[string, ConversationEvent, AnswerEvent]>([
+    ["a no", question, answer(false)],
+    ["a cancelled question", question, cancelled("c.ok.1", "user")],
+    ["a denied permission", run, decide(run, "denied")],
+    ["a withheld result", deliver, decide(deliver, "denied")],
+    ["a call that is not run again", rerun, decide(rerun, "denied")],
+  ])("needs no digest if nothing happens by it: %s", (_, request, event) => {
+    expect(judgeDigests(request, event)).toEqual(["fits", "changed", "fits"]);
+  });
+
+  test("is not for the next request if it is for one that was made void", () => {
+    const again = { ...run, id: "c:run:2" as InquiryId };
+    const decided = decide(run, "approved", { digest: subject.digest });
+    const before = [turnStart(), toolCall("c"), run];
+    const since = [decisionVoid("c:run:1", "file"), again];
+    expect([
+      judgeAnswer([...before, decided, ...since], { event: decided }, false),
+      judgeAnswer([...before, ...since], { event: decided }, false),
+    ]).toEqual([{ type: "taken", event: decided }, { type: "not_pending" }]);
+  });
+
+  test("without an id, as earlier versions have sent it, is for whatever is asked about the call", () => {
+    const { id: _id, ...decided } = decide(run, "denied");
+    const turn = [turnStart(), toolCall("c"), run];
+    expect([
+      judgeAnswer(turn, { event: decided }, false),
+      judgeAnswer([...turn, decided], { event: decide(run, "approved") }, false),
+    ]).toMatchObject([
+      { type: "fits", item: { id: "c:run:1" } },
+      { type: "taken", event: decided },
+    ]);
+  });
 });
 
 test("a secret does not show when it is printed, cloned or turned into JSON", () => {

@@ -3,7 +3,7 @@
  * fit. Read from the record alone, so that every process judges alike.
  */
 import { explainMisfit } from "../tool/index.ts";
-import { ACTIONS, type AnswerEvent } from "./decision.ts";
+import { ACTIONS, type AnswerEvent, deciderOf } from "./decision.ts";
 import type {
   ConversationEvent,
   Decider,
@@ -38,7 +38,7 @@ export class SecretAnswer {
 
 /** An answer, and what it is for. */
 export interface OfferedAnswer {
-  /** What is recorded. If the answer is a secret, its outcome is `redacted`. */
+  /** The event to record. If the answer is a secret, its outcome is `redacted`. */
   readonly event: AnswerEvent;
   /** Beside the event, in memory only. */
   readonly secret?: SecretAnswer;
@@ -55,8 +55,10 @@ export type AnswerProblem =
   | { readonly type: "taken"; readonly event: AnswerEvent }
   /** The turn does not wait for it. */
   | { readonly type: "not_pending" }
-  /** What is asked is not what was shown to the person who answers. */
+  /** Something else is asked than was shown to the person who answers. */
   | { readonly type: "changed" }
+  /** It waits in another folder, whose workspace has the same id. What was shown to the person may not be what is asked. */
+  | { readonly type: "other_workspace"; readonly workspace: string }
   /** Its deadline has passed. It ends as the config says when the turn is continued. */
   | { readonly type: "overdue"; readonly deadline: Timestamp }
   /** `reason` is for the person who answers, and never quotes the answer. */
@@ -86,13 +88,16 @@ export function judgeAnswer(
     const reason = findMisfit(item, event, secret);
     return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
   }
+  // It was asked again under another id, or is about to be.
+  const isVoid = turn.some((other) => other.type === "decision_void" && other.id === event.id);
+  if (isVoid) return { type: "changed" };
   const first = turn.findLast(
-    (other): other is AnswerEvent => isAnswer(other) && waitingKey(other) === waitingKey(event),
+    (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );
   return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
 }
 
-/** What has answered it. `turn` is as for `judgeAnswer`. */
+/** Finds what has answered it. `turn` is as for `judgeAnswer`. */
 export function findAnswerTo(
   turn: readonly ConversationEvent[],
   item: PendingItem,
@@ -105,10 +110,11 @@ export function isAnswer(event: ConversationEvent): event is AnswerEvent {
   return event.type === "inquiry_response" || event.type === "permission_decision";
 }
 
-/** Two answers with the same key in one turn answer the same. */
-export function waitingKey(event: AnswerEvent): string {
-  if (event.type === "inquiry_response") return event.id;
-  return event.id ?? JSON.stringify([event.toolCallId, event.action]);
+/** Whether both answer the same. Earlier versions recorded no id with a decision about a call. */
+function isSameTarget(left: AnswerEvent, right: AnswerEvent): boolean {
+  if (left.id !== undefined && right.id !== undefined) return left.id === right.id;
+  if (left.type === "inquiry_response" || right.type === "inquiry_response") return false;
+  return left.toolCallId === right.toolCallId && left.action === right.action;
 }
 
 /** Whether something may happen because of the answer, other than that the call is given up. */
@@ -116,12 +122,6 @@ function isYes(event: AnswerEvent): boolean {
   return event.type === "permission_decision"
     ? event.decision !== "denied"
     : event.outcome !== "cancelled" && !(event.outcome === "answered" && event.answer === false);
-}
-
-/** Undefined if it was no one in particular, as for a question that was cancelled. */
-export function deciderOf(event: AnswerEvent): Decider | undefined {
-  if (event.type === "permission_decision") return event.decidedBy;
-  return event.outcome === "cancelled" ? undefined : event.answeredBy;
 }
 
 /** Why a secret is refused that could only be delivered through the record. */

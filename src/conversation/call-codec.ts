@@ -1,4 +1,4 @@
-/** What belongs to a call in the JSON of the record: its result, and the decisions about it. */
+/** The parts of a call in the JSON of the record: its result, and the decisions about it. */
 import { blockToJson, findBlocks, parseBlock, textForModel } from "../tool/index.ts";
 import {
   base64Size,
@@ -20,7 +20,6 @@ import type {
   InquiryId,
   PermissionDecision,
   PermissionRequestEvent,
-  ToolCallResponse,
   ToolResult,
 } from "./event.ts";
 import { parseDecider, parseDigest, parseSubject } from "./inquiry-codec.ts";
@@ -37,6 +36,7 @@ export interface Notation {
 
 export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timestamp"> {
   const id = optionalString(shape, "id");
+  const decision = oneOf(shape, "decision", ["approved", "denied", "edited"]);
   const decidedBy = parseDecider(objectField(shape, "decided_by").value);
   return {
     type: "permission_decision",
@@ -44,7 +44,7 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
     toolCallId: stringField(shape, "tool_call_id"),
     tool: stringField(shape, "tool"),
     action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ACTIONS),
-    decision: oneOf(shape, "decision", ["approved", "denied", "edited"]),
+    decision,
     ...shownFields(shape),
     decidedBy,
     ...parseCause(shape, decidedBy),
@@ -115,6 +115,7 @@ export function parseResult(shape: Shape): ToolResult {
       : decodeText(stringField(shape, "content")),
     isError,
     ...(found !== undefined && { blocks: found }),
+    ...parseAdded(shape.value["added"]),
   };
 }
 
@@ -135,7 +136,7 @@ export function blocksToJson({ blocks }: Pick<ToolResult, "blocks">): JsonObject
   return blocks === undefined ? {} : { blocks: blocks.map(blockToJson) };
 }
 
-export function parseAdded(value: Json | undefined): Pick<ToolCallResponse, "added"> {
+function parseAdded(value: Json | undefined): Pick<ToolResult, "added"> {
   if (!isJsonObject(value)) return {};
   const { before, after } = value;
   return typeof before === "number" && typeof after === "number"
@@ -143,7 +144,7 @@ export function parseAdded(value: Json | undefined): Pick<ToolCallResponse, "add
     : {};
 }
 
-export function addedToJson({ added }: Pick<ToolCallResponse, "added">): JsonObject {
+export function addedToJson({ added }: Pick<ToolResult, "added">): JsonObject {
   return added === undefined ? {} : { added: { ...added } };
 }
 
@@ -153,7 +154,6 @@ export function resultToJson(
 ): JsonObject {
   if (result === undefined) return {};
   const { content, isError } = result;
-  return {
-    result: { content: notation.text(content), is_error: isError, ...blocksToJson(result) },
-  };
+  const shown = { content: notation.text(content), is_error: isError };
+  return { result: { ...shown, ...blocksToJson(result), ...addedToJson(result) } };
 }

@@ -21,7 +21,7 @@ export type TurnBound =
   /** After the turns that the compactions so far cover. */
   | { readonly type: "after_compaction" };
 
-/** What to do with a range of turns when the conversation is sent to a model. The record keeps all of it. */
+/** The treatment of a range of turns when the conversation is sent to a model. The record keeps all of it. */
 export interface CompactionRule {
   /** Where the range starts. */
   readonly keepFirst: TurnBound;
@@ -44,7 +44,7 @@ export interface SummaryRule {
   };
   /** The system prompt of the request. */
   readonly instructions?: string;
-  /** What else to tell the model, such as what to focus on. */
+  /** A further instruction to the model, such as what to focus on. */
   readonly context?: string;
 }
 
@@ -61,7 +61,7 @@ export interface PlannedCompaction<
   readonly rule: Rule;
 }
 
-/** What ranges depend on besides the record. */
+/** Everything that ranges depend on besides the record. */
 export interface PlanOptions {
   readonly now: Date;
   /** Replace the bounds of every rule. */
@@ -109,7 +109,7 @@ export function toCompaction(
   };
 }
 
-/** What the compaction does, in a few words: `summary`, or `reasoning, tool calls`. */
+/** Describes the compaction in a few words: `summary`, or `reasoning, tool calls`. */
 export function describeCompaction({
   summary,
   reasoning,

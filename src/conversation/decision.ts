@@ -5,6 +5,7 @@
 import {
   explainMisfit,
   type InquiryQuestion,
+  type InquirySource,
   isOther,
   type Question,
   selectQuestion,
@@ -59,13 +60,13 @@ export interface Decidable {
   readonly tool: string;
   readonly toolCallId: string;
   readonly question: InquiryQuestion;
-  /** Of the subject. */
+  /** The digest of the subject. */
   readonly digest: string | undefined;
   /** For a delivery: the result that waits. */
   readonly result?: ToolResult | undefined;
 }
 
-/** What answers a question, or decides about a call. */
+/** An answer to a question, or a decision about a call. */
 export type AnswerEvent = InquiryResponse | PermissionDecision;
 
 /** The options for a call in doubt. Any other text is the result. */
@@ -87,6 +88,11 @@ export function questionAbout(kind: CallDecisionKind, tool: string): Question {
   }
   const text = kind === "delivery" ? `Show the model the result of ${tool}?` : `Run ${tool}?`;
   return { id: ACTIONS[kind], text, answerType: { type: "boolean" }, ...base };
+}
+
+/** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */
+export function askerAbout(kind: DecisionKind, tool: string): InquirySource {
+  return kind === "permission" ? { source: "assistant" } : { source: "tool", name: tool };
 }
 
 /** Why a reply cannot be used. Undefined if it can. */
@@ -149,7 +155,7 @@ function toDecision(kind: CallDecisionKind, { result }: Decidable, reply: ReplyO
   return { decision: "edited", ...reason, result: { isError: result?.isError ?? false, content } };
 }
 
-/** What an answer about a call in doubt decides. */
+/** The decision in an answer about a call in doubt. */
 function rerunDecision(answer: string): Decided {
   if (answer === RERUN_ANSWERS.rerun) return { decision: "approved" };
   if (answer === RERUN_ANSWERS.skip) return { decision: "denied" };
@@ -162,4 +168,10 @@ export function isActing({
   source,
 }: Pick<InquiryRequest, "question" | "source">): boolean {
   return question.acts === true || (question.exclusive && source.source !== "assistant");
+}
+
+/** Undefined if it was no one in particular, as for a question that was cancelled. */
+export function deciderOf(event: AnswerEvent): Decider | undefined {
+  if (event.type === "permission_decision") return event.decidedBy;
+  return event.outcome === "cancelled" ? undefined : event.answeredBy;
 }

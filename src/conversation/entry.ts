@@ -35,9 +35,9 @@ export type EntryContent =
   /** The same, for keys that the Rust original does not know. */
   | { readonly kind: "own_config_delta"; readonly delta: JsonObject }
   | { readonly kind: "compaction"; readonly compaction: Compaction }
-  /** Of an unknown type. Kept unchanged. */
+  /** An unknown type. Kept unchanged. */
   | { readonly kind: "unknown" }
-  /** Of a known type, but invalid. Kept unchanged, and reported. */
+  /** A known type, but invalid. Kept unchanged, and reported. */
   | { readonly kind: "malformed"; readonly error: ShapeError };
 
 /** One element of a record: decoded on first access, written back unchanged. */

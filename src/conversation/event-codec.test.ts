@@ -6,18 +6,22 @@ import {
   at,
   attemptStart,
   cancelled,
+  CAUSES,
   chatRequest,
+  closed,
+  decisionVoid,
   inquiry,
   message,
   permission,
   permissionRequest,
   reasoning,
+  subjectOf,
   toolCall,
   toolResult,
   turnEnd,
   turnStart,
 } from "./events.fixture.ts";
-import { type JsonObject, ShapeError } from "../util/index.ts";
+import { type Json, type JsonObject, ShapeError } from "../util/index.ts";
 import {
   decodeStrings,
   decodeText,
@@ -26,7 +30,19 @@ import {
   encodeText,
 } from "./encoded-strings.ts";
 import { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
-import type { ConversationEvent } from "./event.ts";
+import type { ConversationEvent, InquiryId, PermissionDecision } from "./event.ts";
+
+const SUBJECT = subjectOf("this", { arguments: "0123456789abcdef" });
+const DIGEST = SUBJECT.digest;
+
+/** The JSON of a denial in a file, without who denied it. */
+const DECISION: JsonObject = {
+  timestamp: at(0),
+  type: "permission_decision",
+  tool_call_id: "call_1",
+  tool: "a_tool",
+  decision: "denied",
+};
 
 const head = (type: string) => `"timestamp":"2026-01-02 03:04:05.0","type":"${type}"`;
 
@@ -97,15 +113,24 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
     ],
     [
       "a permission that was denied for a reason",
+      { reason: "not today", ...permission("call_1"), decision: "denied" },
+      `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool",` +
+        '"decision":"denied","decided_by":{"kind":"user","channel":"tty"},"reason":"not today"}',
+    ],
+    [
+      "a permission that was denied because its prompt failed",
       {
-        reason: "not today",
+        digest: DIGEST,
+        problem: "the terminal is gone",
+        cause: "prompt_failed",
         ...permission("call_1"),
+        id: "call_1:run:1" as InquiryId,
         decision: "denied",
         decidedBy: { kind: "policy", key: "tools.a_tool.run" },
       },
-      `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool",` +
+      `{${head("permission_decision")},"id":"call_1:run:1","tool_call_id":"call_1","tool":"a_tool",` +
         '"decision":"denied","decided_by":{"kind":"policy","key":"tools.a_tool.run"},' +
-        '"reason":"not today"}',
+        `"cause":"prompt_failed","problem":"the terminal is gone","digest":"${DIGEST}"}`,
     ],
     [
       "the delivery of an edited result, remembered for the turn",
@@ -123,8 +148,44 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
     [
       "a permission that is asked for",
       { ...permissionRequest("call_1"), arguments: { path: "a" } },
-      `{${head("permission_request")},"id":"call_1.run.1","tool_call_id":"call_1","tool":"a_tool",` +
+      `{${head("permission_request")},"id":"call_1:run:1","tool_call_id":"call_1","tool":"a_tool",` +
         '"action":"run","arguments":{"path":"a"}}',
+    ],
+    [
+      "a permission that is asked for again, with what is decided",
+      {
+        ...permissionRequest("call_1"),
+        id: "call_1:run:2" as InquiryId,
+        replaces: "call_1:run:1" as InquiryId,
+        isForPerson: true,
+        arguments: { path: "a" },
+        origin: { type: "local", command: "rm {{tool.arguments.path}}" },
+        folder: "docs",
+        subject: SUBJECT,
+      },
+      `{${head("permission_request")},"id":"call_1:run:2","tool_call_id":"call_1","tool":"a_tool",` +
+        '"action":"run","arguments":{"path":"a"},"replaces":"call_1:run:1","person":true,' +
+        '"origin":{"type":"local","command":"rm {{tool.arguments.path}}"},"folder":"docs",' +
+        `"digest":"${DIGEST}","subject_version":1,"subject_parts":{"arguments":"0123456789abcdef"}}`,
+    ],
+    [
+      "a decision that no longer counts",
+      decisionVoid("call_1:run:1", "arguments", "file"),
+      `{${head("decision_void")},"id":"call_1:run:1","changed":["arguments","file"]}`,
+    ],
+    [
+      "a result with text that jp has added",
+      { ...toolResult("call_1", "(edited) done"), added: { before: 9, after: 0 } },
+      `{${head("tool_call_response")},"id":"call_1","content":"(edited) done","is_error":false,` +
+        '"added":{"before":9,"after":0},' +
+        String.raw`"metadata":{"jp_ts":"{\"added\":{\"before\":9,\"after\":0}}"}}`,
+    ],
+    [
+      "a question that no one could be asked, and why",
+      closed("call_1.ok.1", { outcome: "cancelled", reason: "backend_error", problem: "503" }),
+      `{${head("inquiry_response")},"outcome":"cancelled","id":"call_1.ok.1","answer":null,` +
+        '"reason":"backend_error","problem":"503",' +
+        String.raw`"metadata":{"jp_ts":"{\"outcome\":\"cancelled\",\"reason\":\"backend_error\",\"problem\":\"503\"}"}}`,
     ],
     [
       "a result that waits for its delivery",
@@ -132,7 +193,7 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         ...permissionRequest("call_1", "deliver"),
         result: { content: "fn main() {}", isError: false },
       },
-      `{${head("permission_request")},"id":"call_1.deliver.1","tool_call_id":"call_1",` +
+      `{${head("permission_request")},"id":"call_1:deliver:1","tool_call_id":"call_1",` +
         '"tool":"a_tool","action":"deliver",' +
         '"result":{"content":"fn main() {}","is_error":false}}',
     ],
@@ -301,6 +362,107 @@ describe("reading is lenient where records differ", () => {
     expect(parseEvent({ timestamp: at(0), ...json })).toStrictEqual(event);
   });
 
+  test.each<[string, string, string, Partial<PermissionDecision>]>([
+    ["the config skips the tool", "conversation.tools.a_tool.run", "denied", { cause: "skipped" }],
+    [
+      "the config skips the result",
+      "conversation.tools.a_tool.result",
+      "denied",
+      { cause: "skipped" },
+    ],
+    [
+      "no one could be asked for permission",
+      "conversation.tools.a_tool.detached.run",
+      "denied",
+      { cause: "unavailable" },
+    ],
+    [
+      "no one could be asked about the result",
+      "conversation.tools.a_tool.detached.deliver",
+      "denied",
+      { cause: "unavailable" },
+    ],
+    ["the config lets it run", "conversation.tools.a_tool.run", "approved", {}],
+    ["no one has to be asked", "conversation.tools.a_tool.detached.run", "approved", {}],
+  ])("a decision by policy without a cause gets one if it denies: %s", (_, key, made, caused) => {
+    const json = { ...DECISION, decision: made, decided_by: { kind: "policy", key } };
+    expect(parseEvent(json)).toStrictEqual({
+      ...permission("call_1"),
+      decision: made,
+      decidedBy: { kind: "policy", key },
+      ...caused,
+    });
+  });
+
+  test("the sentence that earlier versions wrote where no one answered in time is a cause", () => {
+    const decided_by = { kind: "policy", key: "conversation.tools.a_tool.run" };
+    const json = { ...DECISION, decided_by, reason: "No one answered in time." };
+    expect(parseEvent(json)).toStrictEqual({
+      ...permission("call_1"),
+      decision: "denied",
+      decidedBy: decided_by,
+      cause: "timed_out",
+    });
+  });
+
+  test("no sentence of a person is taken for a cause", () => {
+    const reason = "No one answered in time.";
+    const json = { ...DECISION, decided_by: { kind: "user", channel: "tty" }, reason };
+    expect(parseEvent(json)).toStrictEqual({
+      ...permission("call_1"),
+      decision: "denied",
+      reason,
+    });
+  });
+
+  test("a cause says the same, whatever the sentence beside it", () => {
+    const decidedBy = { kind: "policy", key: "conversation.tools.a_tool.run" } as const;
+    const reason = "No one answered in time.";
+    const read = CAUSES.map((cause) =>
+      parseEvent({ ...DECISION, decided_by: decidedBy, reason, cause }),
+    );
+    const denied = { ...permission("call_1"), decision: "denied", decidedBy } as const;
+    expect(read).toStrictEqual(CAUSES.map((cause) => ({ ...denied, reason, cause })));
+  });
+
+  test("a cause of a newer version is read as that of an earlier one that wrote none", () => {
+    const decidedBy = { kind: "policy", key: "conversation.tools.a_tool.run" } as const;
+    const json = { ...DECISION, decided_by: decidedBy, cause: "full_moon", problem: "Moon." };
+    expect(parseEvent(json)).toStrictEqual({
+      ...permission("call_1"),
+      decision: "denied",
+      decidedBy,
+      cause: "skipped",
+    });
+  });
+
+  test.each<[string, Json]>([
+    ["a type of a newer version", { type: "wasm", module: "a.wasm" }],
+    ["a local tool without its command", { type: "local" }],
+    ["a server without its tool", { type: "mcp", server: "s", command: "c" }],
+    ["no object", "builtin"],
+    ["nothing", null],
+  ])("an origin that cannot be shown is left out, and the rest is read: %s", (_, origin) => {
+    const json = { ...eventToJson(permissionRequest("call_1")), origin, digest: DIGEST };
+    expect(parseEvent(json)).toStrictEqual({
+      ...permissionRequest("call_1"),
+      subject: { digest: DIGEST, version: 0, parts: {} },
+    });
+  });
+
+  test.each<Json>(["2", null, { before: "1", after: 1 }, { before: 1 }, 3])(
+    "a result is read without what was added, if that is not two numbers: %j",
+    (added) => {
+      const json = { ...eventToJson(toolResult("call_1")), added };
+      expect(parseEvent(json)).toStrictEqual(toolResult("call_1"));
+    },
+  );
+
+  test("codes of what has changed that are no text are left out", () => {
+    const json = { ...eventToJson(decisionVoid("a")), changed: ["file", 3, null, "program"] };
+    expect(parseEvent(json)).toStrictEqual(decisionVoid("a", "file", "program"));
+  });
+
   test("empty metadata is not written", () => {
     expect(eventToJson({ ...turnStart(), metadata: {} })).toStrictEqual({
       timestamp: at(0),
@@ -369,6 +531,24 @@ describe("reading is strict about required fields", () => {
       { type: "permission_decision", tool_call_id: "c", tool: "t", decision: "maybe" },
       "decision",
       'expected "approved" or "denied" or "edited", got another string',
+    ],
+    [
+      "a void decision without its id",
+      { type: "decision_void", changed: [] },
+      "id",
+      "expected a string, got nothing",
+    ],
+    [
+      "a void decision that does not say what has changed",
+      { type: "decision_void", id: "a" },
+      "changed",
+      "expected an array, got nothing",
+    ],
+    [
+      "a request whose digest is no text",
+      { ...eventToJson(permissionRequest("c")), digest: 3 },
+      "digest",
+      "expected a string, got number",
     ],
     [
       "a permission without a decider",

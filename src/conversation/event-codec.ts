@@ -24,7 +24,6 @@ import {
   blocksToJson,
   blocksToPlainJson,
   type Notation,
-  parseAdded,
   parsePermissionDecision,
   parsePermissionRequest,
   parseResult,
@@ -227,7 +226,6 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       type: "tool_call_response",
       id: stringField(shape, "id"),
       ...parseResult(shape),
-      ...parseAdded(shape.value["added"]),
     }),
     toJson: (event, notation) => ({
       id: event.id,

@@ -24,6 +24,7 @@ test("only four kinds of events may reach a provider", () => {
     inquiry_response: false,
     permission_request: false,
     permission_decision: false,
+    decision_void: false,
     attempt_start: false,
     turn_resume: false,
     turn_end: false,

@@ -81,11 +81,9 @@ export interface ToolCallRequest extends EventBase {
 export interface ToolCallResponse extends EventBase, ToolResult {
   readonly type: "tool_call_response";
   readonly id: string;
-  /** How many characters jp has added before and after the tool's own result. */
-  readonly added?: AddedText;
 }
 
-/** What of a result is jp's own, in characters. */
+/** The part of a result that is jp's own, in characters. */
 export interface AddedText {
   readonly before: number;
   readonly after: number;
@@ -106,7 +104,7 @@ export interface DecisionSubject {
   readonly subject?: SubjectDigest;
   /** Where the tool comes from, for the person who decides. */
   readonly origin?: ToolOrigin;
-  /** Where it runs, relative to the workspace. */
+  /** Where it runs, relative to the workspace. Absent if in the workspace itself. */
   readonly folder?: string;
   /** The request whose decision was made void: this asks again. */
   readonly replaces?: InquiryId;
@@ -123,7 +121,7 @@ export interface InquiryRequest extends EventBase, DecisionSubject {
   /** The call that asks, and which of its questions this is. Absent in older records. */
   readonly toolCallId?: string;
   readonly questionId?: string;
-  /** What the server that asked wants back with the answer. */
+  /** The state that the server wants back with the answer. */
   readonly state?: string;
   /** The question belongs to a connection, and cannot be answered after it. */
   readonly isBound?: boolean;
@@ -134,14 +132,14 @@ export interface InquiryRequest extends EventBase, DecisionSubject {
 }
 
 /**
- * What came of asking a model, as its response would say it. The question stays open for a person. Unlike a
+ * The outcome of asking a model, as its response would say it. The question stays open for a person. Unlike a
  * response it closes nothing.
  */
 export type InquiryEscalation = EventBase & {
   readonly type: "inquiry_escalation";
   /** The id of the request. */
   readonly id: InquiryId;
-  /** Of the person. Replaces that of the request. */
+  /** The deadline of the person. Replaces that of the request. */
   readonly deadline?: Timestamp;
 } & InquiryOutcome;
 
@@ -150,7 +148,7 @@ export type InquiryResponse = EventBase & {
   readonly type: "inquiry_response";
   /** The id of the request it closes. */
   readonly id: InquiryId;
-  /** Of the subject that was answered. */
+  /** The digest of the subject that was answered. */
   readonly digest?: string;
 } & InquiryOutcome;
 
@@ -176,7 +174,7 @@ export type InquiryOutcome =
       readonly problem?: string;
     };
 
-/** What a person may decide about a call. */
+/** The things that a person may decide about a call. */
 export type PermissionAction =
   /** The call may run. */
   | "run"
@@ -185,11 +183,13 @@ export type PermissionAction =
   /** It may run again, although it is in doubt whether it has run already. */
   | "rerun";
 
-/** What a tool returned: the text for the model, and all of it if that is more. */
+/** The result of a tool: the text for the model, and all of it if that is more. */
 export interface ToolResult {
   readonly content: string;
   readonly isError: boolean;
   readonly blocks?: readonly ContentBlock[];
+  /** How many characters of `content` jp has added before and after the tool's own. */
+  readonly added?: AddedText;
 }
 
 /** A person is asked about a call. Written before the prompt opens. */
@@ -228,7 +228,7 @@ export interface TurnEndEvent extends EventBase {
   readonly problem?: string;
 }
 
-/** What a request to a model has cost, or several for the same purpose. */
+/** The cost of a request to a model, or several for the same purpose. */
 export interface TokenUsage extends EventBase {
   readonly type: "token_usage";
   /** `provider/name`. */
@@ -242,7 +242,7 @@ export interface TokenUsage extends EventBase {
   readonly usage: Usage;
 }
 
-/** What was decided about a call, and who decided. */
+/** A decision about a call, and who made it. */
 export interface PermissionDecision extends EventBase {
   readonly type: "permission_decision";
   /** The id of the request. Absent if no one was asked, and in older records. */
@@ -262,7 +262,7 @@ export interface PermissionDecision extends EventBase {
   readonly cause?: DenialCause;
   /** Details of the cause, in words. */
   readonly problem?: string;
-  /** Of the subject that was decided: with the edited arguments, if they were edited. */
+  /** The digest of the subject that was decided: with the edited arguments, if they were edited. */
   readonly digest?: string;
 }
 
@@ -278,7 +278,7 @@ export type DenialCause =
   | "closed"
   /** The prompt could not be shown. */
   | "prompt_failed"
-  /** What was to be decided kept changing. */
+  /** The subject of the decision kept changing. */
   | "subject_unstable";
 
 /** A decision no longer counts, because what was decided has changed since. It is asked again under a new id. */
@@ -324,7 +324,7 @@ export type KnownCancellationReason =
   | "interrupted"
   | "attempts_exhausted"
   | "timed_out"
-  /** What was asked about kept changing. */
+  /** The subject of the question kept changing. */
   | "subject_unstable";
 
 /** A reason of another version is kept as text; no decision may depend on it. */

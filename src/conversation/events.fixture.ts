@@ -10,6 +10,9 @@ import {
   type ConversationEvent,
   type ConversationStream,
   type Decider,
+  type DecisionSubject,
+  type DecisionVoid,
+  type DenialCause,
   type InquiryId,
   type InquiryOutcome,
   type InquiryRequest,
@@ -19,6 +22,7 @@ import {
   type PermissionDecision,
   type PermissionRequestEvent,
   StreamEntry,
+  type SubjectDigest,
   type Timestamp,
   type TokenUsage,
   type ToolCallRequest,
@@ -102,8 +106,17 @@ export function permissionRequest(
   toolCallId: string,
   action: PermissionAction = "run",
 ): PermissionRequestEvent {
-  const id = `${toolCallId}.${action}.1` as InquiryId;
+  const id = `${toolCallId}:${action}:1` as InquiryId;
   return { type: "permission_request", timestamp: at(0), id, toolCallId, tool: "a_tool", action };
+}
+
+export function decisionVoid(id: string, ...changed: readonly string[]): DecisionVoid {
+  return { type: "decision_void", timestamp: at(0), id: id as InquiryId, changed };
+}
+
+/** Of something that is decided. Subjects with another text are about something else. */
+export function subjectOf(text: string, parts: SubjectDigest["parts"] = {}): SubjectDigest {
+  return { digest: Buffer.from(text).toString("hex").padEnd(64, "0"), version: 1, parts };
 }
 
 export function attemptStart(toolCallId: string): AttemptStart {
@@ -128,7 +141,7 @@ export function streamOf(
   return { createdAt: at(0), baseConfig: {}, entries: entriesOf(...items) };
 }
 
-/** What stands in the record. Entries keep it in private fields, so they all compare as equal. */
+/** The JSON in the record. Entries keep it in private fields, so they all compare as equal. */
 export function rawOf(stream: Pick<ConversationStream, "entries">): readonly JsonObject[] {
   return stream.entries.map(({ raw }) => raw);
 }
@@ -142,6 +155,16 @@ export const REASONS: readonly KnownCancellationReason[] = [
   "interrupted",
   "attempts_exhausted",
   "timed_out",
+  "subject_unstable",
+];
+
+export const CAUSES: readonly DenialCause[] = [
+  "skipped",
+  "unavailable",
+  "timed_out",
+  "closed",
+  "prompt_failed",
+  "subject_unstable",
 ];
 
 /** Text of the characters that encodings stumble over. */
@@ -210,6 +233,9 @@ export const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
     context: anyText,
     default: anyJson.filter((value) => value !== null),
     allowsNote: fc.constant(true),
+    acts: fc.constant(true),
+    rememberAs: anyText,
+    binding: anyText,
   },
 );
 
@@ -224,7 +250,7 @@ const anyOutcome: fc.Arbitrary<InquiryOutcome> = fc.oneof(
     { answeredBy: anyDecider, isOther: fc.constant(true), note: anyText, answerReason: anyText },
   ),
   objects({ outcome: fc.constant("redacted" as const) }, { answeredBy: anyDecider }),
-  objects({ outcome: fc.constant("cancelled" as const), reason: anyReason }),
+  objects({ outcome: fc.constant("cancelled" as const), reason: anyReason }, { problem: anyText }),
 );
 
 const anyChatContent: fc.Arbitrary<ChatResponse["content"]> = fc.oneof(
@@ -239,6 +265,45 @@ const anySource: fc.Arbitrary<InquiryRequest["source"]> = fc.oneof(
 
 const anyAction = fc.constantFrom<PermissionAction>("run", "deliver", "rerun");
 const anyResult = objects({ content: anyText, isError: fc.boolean() });
+
+const anyOrigin: fc.Arbitrary<NonNullable<DecisionSubject["origin"]>> = fc.oneof(
+  objects({ type: fc.constantFrom("builtin" as const, "program" as const) }),
+  objects({ type: fc.constant("local" as const), command: anyText }),
+  objects({ type: fc.constant("mcp" as const), server: anyText, tool: anyText, command: anyText }),
+);
+
+const anyDigest = fc.stringMatching(/^[0-9a-f]{64}$/);
+
+const anySubject = {
+  subject: objects({
+    digest: anyDigest,
+    version: fc.integer({ min: 0, max: 9 }),
+    parts: fc.dictionary(name, fc.stringMatching(/^[0-9a-f]{16}$/), {
+      maxKeys: 3,
+      noNullPrototype: true,
+    }),
+  }),
+  origin: anyOrigin,
+  folder: anyText,
+  replaces: name,
+  isForPerson: fc.constant(true),
+};
+
+/** The policy says why it denies something. */
+const anyDecided = fc
+  .tuple(
+    objects(
+      { decision: fc.constantFrom("approved", "denied", "edited"), decidedBy: anyDecider },
+      { reason: anyText },
+    ),
+    fc.boolean(),
+    objects({ cause: fc.constantFrom(...CAUSES) }, { problem: anyText }),
+  )
+  .map(([decided, isCaused, caused]) => {
+    const { decision, decidedBy } = decided;
+    const isByPolicy = decision === "denied" && decidedBy.kind === "policy";
+    return isCaused || isByPolicy ? { ...decided, ...caused } : decided;
+  });
 
 const anyFiles = fc.array(
   objects(
@@ -270,7 +335,13 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   ),
   eventOf("chat_response", objects({ content: anyChatContent })),
   eventOf("tool_call_request", objects({ id: name, name: anyText, arguments: anyObject })),
-  eventOf("tool_call_response", objects({ id: name, content: anyText, isError: fc.boolean() })),
+  eventOf(
+    "tool_call_response",
+    objects(
+      { id: name, content: anyText, isError: fc.boolean() },
+      { added: objects({ before: fc.nat(), after: fc.nat() }) },
+    ),
+  ),
   eventOf(
     "inquiry_request",
     objects(
@@ -282,39 +353,42 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         isBound: fc.constant(true),
         deadline: anyTimestamp,
         for: anyText,
+        ...anySubject,
       },
     ),
   ),
   eventOf(
     "inquiry_escalation",
     fc
-      .tuple(objects({ id: name }, { problem: anyText, deadline: anyTimestamp }), anyOutcome)
+      .tuple(objects({ id: name }, { deadline: anyTimestamp }), anyOutcome)
       .map(([fields, outcome]) => ({ ...fields, ...outcome })),
   ),
   eventOf(
     "inquiry_response",
-    fc.tuple(name, anyOutcome).map(([id, outcome]) => ({ id, ...outcome })),
+    fc
+      .tuple(objects({ id: name }, { digest: anyDigest }), anyOutcome)
+      .map(([fields, outcome]) => ({ ...fields, ...outcome })),
   ),
   eventOf(
     "permission_request",
     objects(
       { id: name, toolCallId: name, tool: anyText, action: anyAction },
-      { arguments: anyObject, result: anyResult },
+      { arguments: anyObject, result: anyResult, ...anySubject },
     ),
   ),
   eventOf(
     "permission_decision",
-    objects(
-      {
-        toolCallId: name,
-        tool: anyText,
-        action: anyAction,
-        decision: fc.constantFrom("approved", "denied", "edited"),
-        decidedBy: anyDecider,
-      },
-      { reason: anyText, arguments: anyObject, result: anyResult },
-    ),
+    fc
+      .tuple(
+        objects(
+          { toolCallId: name, tool: anyText, action: anyAction },
+          { id: name, arguments: anyObject, result: anyResult, digest: anyDigest },
+        ),
+        anyDecided,
+      )
+      .map(([about, decided]) => ({ ...about, ...decided })),
   ),
+  eventOf("decision_void", objects({ id: name, changed: fc.array(name, { maxLength: 3 }) })),
   eventOf("attempt_start", objects({ toolCallId: name })),
   eventOf("turn_resume", objects({})),
   eventOf(
@@ -352,6 +426,7 @@ export const anyDamagedStream: fc.Arbitrary<ConversationStream> = fc
         (id) => answered(id),
         permission,
         permissionRequest,
+        (id) => decisionVoid(id, "arguments"),
         attemptStart,
         () => turnEnd(),
         { type: "config_delta", delta: {} },

@@ -62,8 +62,10 @@ export {
 export {
   ACTIONS,
   type AnswerEvent,
+  askerAbout,
   type CallDecisionKind,
   type Decidable,
+  deciderOf,
   type DecisionKind,
   explainReply,
   isActing,
@@ -79,6 +81,7 @@ export {
   digestCall,
   digestDelivery,
   digestQuestion,
+  isMadeIn,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export {
@@ -88,11 +91,10 @@ export {
   inquiryQuestionToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
-export { deadlineOf, isOverdue, withEscalation } from "./open-question.ts";
+export { deadlineOf, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
   type AnswerProblem,
-  deciderOf,
   findAnswerTo,
   isAnswer,
   type Judgement,
@@ -102,7 +104,6 @@ export {
   mayAnswer,
   type OfferedAnswer,
   SecretAnswer,
-  waitingKey,
 } from "./answers.ts";
 export {
   type CallProgress,

@@ -11,6 +11,7 @@ import {
   inquiry,
   questionOf,
   REASONS,
+  subjectOf,
 } from "./events.fixture.ts";
 import { savedByOriginal } from "./original-record.fixture.ts";
 import { type InquiryQuestion, secretQuestion } from "../tool/index.ts";
@@ -161,6 +162,7 @@ describe("a cancellation reason", () => {
       "interrupted",
       "attempts_exhausted",
       "timed_out",
+      "subject_unstable",
     ]);
     expect(written.map(parseEvent)).toStrictEqual(
       REASONS.map((reason) => cancelled("c.ok.1", reason)),
@@ -331,9 +333,7 @@ describe("the Rust original", () => {
         const [saved] = savedByOriginal([eventToJson(event)]);
         const { extra: _extra, ...known } = event;
         expect(parseEvent(saved)).toStrictEqual(
-          known.type === "inquiry_request"
-            ? { ...known, question: withoutLongTexts(known.question) }
-            : known,
+          known.type === "inquiry_request" ? withoutLongFields(known) : known,
         );
       }),
     );
@@ -348,6 +348,28 @@ describe("the Rust original", () => {
 });
 
 describe("the mirror for the Rust original", () => {
+  test("has the digest of what was asked and answered, but not those of its parts", () => {
+    const subject = subjectOf("this", { arguments: "0123456789abcdef" });
+    const { digest } = subject;
+    const events = [
+      { ...inquiry("c.ok.1"), subject },
+      { ...answered("c.ok.1"), digest },
+    ];
+    expect(events.map((event) => eventToJson(event)["metadata"])).toEqual([
+      { jp_ts: JSON.stringify({ digest }) },
+      { jp_ts: JSON.stringify({ digest }) },
+    ]);
+    expect(savedByOriginal(events.map(eventToJson)).map(parseEvent)).toStrictEqual([
+      { ...inquiry("c.ok.1"), subject: { digest, version: 0, parts: {} } },
+      { ...answered("c.ok.1"), digest },
+    ]);
+  });
+
+  test("keeps a question for a person that a person had answered before", () => {
+    const event = { ...inquiry("c.ok.1"), isForPerson: true };
+    expect(savedByOriginal([eventToJson(event)]).map(parseEvent)).toStrictEqual([event]);
+  });
+
   test("is used only for fields that the event itself does not have", () => {
     const metadata = encodeStrings({ jp_ts: { outcome: "cancelled", reason: "user" }, other: 1 });
     expect([
@@ -390,7 +412,21 @@ function isReadable(event: ConversationEvent): boolean {
   return event.type !== "inquiry_request" || event.question.answerType.type !== "secret";
 }
 
-function withoutLongTexts({ context: _context, ...question }: InquiryQuestion): InquiryQuestion {
+/** Of its subject only the whole digest is left, which still says whether anything has changed. */
+function withoutLongFields(request: InquiryRequest): InquiryRequest {
+  const { origin: _origin, folder: _folder, replaces: _replaces, subject, ...kept } = request;
+  return {
+    ...kept,
+    question: withoutLongTexts(request.question),
+    ...(subject !== undefined && { subject: { digest: subject.digest, version: 0, parts: {} } }),
+  };
+}
+
+function withoutLongTexts({
+  context: _context,
+  binding: _binding,
+  ...question
+}: InquiryQuestion): InquiryQuestion {
   const { answerType } = question;
   if (answerType.type !== "select") return question;
   const options = answerType.options.map(({ preview: _preview, ...option }) => option);

@@ -190,7 +190,7 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
   };
 }
 
-/** Of what was decided. */
+/** The digest of what was decided. */
 export function parseDigest(shape: Shape): { readonly digest?: string } {
   const digest = optionalString(shape, "digest");
   return digest === undefined ? {} : { digest };
@@ -216,10 +216,11 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
     ...reusePolicyToJson(event.question),
     ...(Object.keys(select).length > 0 && { answer_type: select }),
   };
-  const { subject } = event;
+  const { subject, isForPerson } = event;
   return {
     ...callToJson(event),
     ...(Object.keys(question).length > 0 && { question }),
+    ...(isForPerson === true && { person: true }),
     ...(subject !== undefined && { digest: subject.digest }),
   };
 }

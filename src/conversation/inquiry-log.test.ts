@@ -1,44 +1,92 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
+import { questionAbout } from "./decision.ts";
+import { StreamEntry } from "./entry.ts";
+import type {
+  ConversationEvent,
+  DecisionVoid,
+  InquiryId,
+  InquiryRequest,
+  PermissionDecision,
+  PermissionRequestEvent,
+} from "./event.ts";
 import {
   answered,
   anyDamagedStream,
+  at,
   cancelled,
   chatRequest,
+  decisionVoid,
   entriesOf,
   inquiry,
   permission,
+  permissionRequest,
+  toolCall,
   turnStart,
 } from "./events.fixture.ts";
-import { StreamEntry } from "./entry.ts";
-import { InquiryLog } from "./inquiry-log.ts";
+import { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 import { pairInquiries, turnsOf } from "./turns.ts";
+
+/** The decisions in these events, without what every one of them has. */
+function logOf(...events: readonly ConversationEvent[]): readonly LoggedInquiry[] {
+  const log = new InquiryLog();
+  return [...log.read(entriesOf(...events)), ...log.end()];
+}
+
+/** A question of a tool, as it is logged. */
+function logged(request: InquiryRequest, turn = 0): LoggedInquiry {
+  const { id, source, question, toolCallId, timestamp: askedAt } = request;
+  const call = toolCallId === undefined ? {} : { toolCallId };
+  const about = { kind: "question", tool: "a_tool", acts: false, ...call } as const;
+  return { turn, ...about, id, source, question, askedAt, request };
+}
 
 test("the inquiries of a turn are returned when the next turn starts, or at the end", () => {
   const log = new InquiryLog();
-  const first = { request: inquiry("c.ok.1"), response: answered("c.ok.1") };
-  const second = { request: inquiry("c.ok.1"), response: cancelled("c.ok.1", "user") };
+  const request = inquiry("c.ok.1");
+  const responses = [answered("c.ok.1"), cancelled("c.ok.1", "user")] as const;
   const results = [
-    log.read(entriesOf(turnStart(), first.request)),
-    log.read(entriesOf(first.response)),
-    log.read(entriesOf(turnStart(), chatRequest("Hi"), second.request, second.response)),
+    log.read(entriesOf(turnStart(), request)),
+    log.read(entriesOf(responses[0])),
+    log.read(entriesOf(turnStart(), chatRequest("Hi"), request, responses[1])),
     log.end(),
     log.end(),
   ];
-  expect(results).toStrictEqual([[], [], [{ turn: 0, ...first }], [{ turn: 1, ...second }], []]);
+  expect(results).toStrictEqual([
+    [],
+    [],
+    [{ ...logged(request), response: responses[0] }],
+    [{ ...logged(request, 1), response: responses[1] }],
+    [],
+  ]);
 });
 
 test("an inquiry that is not closed in its turn has no response", () => {
   verifies("082/pairing/never-across-turns");
-  const log = new InquiryLog();
   const request = inquiry("c.ok.1");
-  const results = [
-    log.read(entriesOf(turnStart(), request, turnStart(), answered("c.ok.1"))),
-    log.end(),
-  ];
-  expect(results).toStrictEqual([[{ turn: 0, request }], []]);
+  const events = [turnStart(), request, turnStart(), answered("c.ok.1")];
+  expect(logOf(...events)).toStrictEqual([logged(request)]);
+});
+
+test("an inquiry whose answer no longer counts says so", () => {
+  const log = new InquiryLog();
+  const pair = { request: inquiry("c.ok.1"), response: answered("c.ok.1") };
+  const again = { request: inquiry("c.ok.2"), response: answered("c.ok.2", false) };
+  const madeVoid = decisionVoid("c.ok.1", "file");
+  const entries = entriesOf(
+    turnStart(),
+    pair.request,
+    pair.response,
+    madeVoid,
+    again.request,
+    again.response,
+  );
+  expect([...log.read(entries), ...log.end()]).toStrictEqual([
+    { turn: 0, ...pair, madeVoid },
+    { turn: 0, ...again },
+  ]);
 });
 
 test("a question of a call with edited arguments includes the edit", () => {
@@ -52,30 +100,150 @@ test("a question of a call with edited arguments includes the edit", () => {
     { ...inquiry("a"), toolCallId: "call_1" },
     { ...inquiry("b"), toolCallId: "call_2" },
   ];
-  const log = new InquiryLog();
-  const entries = entriesOf(turnStart(), edited, permission("call_2"), request, other);
-  const logged = [...log.read(entries), ...log.read(entriesOf(turnStart(), request)), ...log.end()];
-  expect(logged).toStrictEqual([
-    { turn: 0, request, edited },
-    { turn: 0, request: other },
-    { turn: 1, request },
+  const calls = [toolCall("call_1", "a_tool", { where: "live" }), toolCall("call_2")];
+  const events = [turnStart(), ...calls, edited, permission("call_2"), request, other];
+  const questions = logOf(...events, turnStart(), request).filter(
+    ({ kind }) => kind === "question",
+  );
+  expect(questions).toStrictEqual([
+    { ...logged(request), arguments: { where: "test" }, edited },
+    { ...logged(other), arguments: {} },
+    logged(request, 1),
   ]);
 });
 
-test("inquiries are the same as in the turns, however the entries are split", () => {
+describe("a decision about a call", () => {
+  const CALL = toolCall("call_1", "deploy", { where: "live" });
+  const REQUEST: PermissionRequestEvent = {
+    type: "permission_request",
+    timestamp: at(1),
+    id: "call_1:run:1" as InquiryId, // As a turn makes them.
+    toolCallId: "call_1",
+    tool: "deploy",
+    action: "run",
+    arguments: { where: "live", force: false },
+  };
+  const DECISION: PermissionDecision = {
+    ...permission("call_1"),
+    id: REQUEST.id,
+    timestamp: at(2),
+    tool: "deploy",
+  };
+  const LOGGED = {
+    turn: 0,
+    kind: "permission",
+    id: REQUEST.id,
+    tool: "deploy",
+    toolCallId: "call_1",
+    arguments: REQUEST.arguments,
+    source: { source: "assistant" },
+    question: questionAbout("permission", "deploy"),
+    acts: true,
+    askedAt: at(1),
+    request: REQUEST,
+  };
+
+  test("is logged with its request, its arguments and what was decided", () => {
+    expect(logOf(turnStart(), CALL, REQUEST, DECISION)).toStrictEqual([
+      { ...LOGGED, response: DECISION },
+    ]);
+    expect(logOf(turnStart(), CALL, REQUEST)).toStrictEqual([LOGGED]);
+  });
+
+  test("that has no id, as in older records, belongs to the request about its call", () => {
+    const { id: _, ...older } = DECISION;
+    const other = { ...older, toolCallId: "call_2" };
+    const rows = logOf(turnStart(), CALL, REQUEST, other, older);
+    expect(rows.map(({ id, response }) => [id, response])).toStrictEqual([
+      [REQUEST.id, older],
+      ["call_2:run:1", other],
+    ]);
+  });
+
+  test("that was made unasked is logged under the id that a request would have had", () => {
+    const by = { kind: "policy", key: "conversation.tools.deploy.run" } as const;
+    const { id: _, ...decision } = { ...DECISION, decidedBy: by };
+    const { request: _request, ...unasked } = LOGGED;
+    expect(logOf(turnStart(), CALL, decision)).toStrictEqual([
+      { ...unasked, arguments: CALL.arguments, askedAt: at(2), response: decision },
+    ]);
+  });
+
+  test("that was made void is logged with what changed, and so is the one that replaces it", () => {
+    const madeVoid = { type: "decision_void", timestamp: at(3), id: REQUEST.id, changed: ["file"] };
+    const again = { ...REQUEST, id: "call_1:run:2" as InquiryId, replaces: REQUEST.id };
+    const rows = logOf(turnStart(), CALL, REQUEST, DECISION, madeVoid as DecisionVoid, again);
+    expect(rows).toStrictEqual([
+      { ...LOGGED, response: DECISION, madeVoid },
+      { ...LOGGED, id: again.id, request: again, changed: ["file"] },
+    ]);
+  });
+
+  test.each([
+    ["delivery", "deliver", false],
+    ["in_doubt", "rerun", true],
+  ] as const)("is asked by the tool if it is a %s", (kind, action, acts) => {
+    const result = { content: "done", isError: false };
+    const { arguments: _, ...request } = { ...REQUEST, action, result };
+    const [row] = logOf(turnStart(), CALL, request);
+    expect(row).toStrictEqual({
+      ...LOGGED,
+      kind,
+      request,
+      arguments: CALL.arguments,
+      source: { source: "tool", name: "deploy" },
+      question: questionAbout(kind, "deploy"),
+      acts,
+    });
+  });
+});
+
+test("decisions are in the order in which they were asked", () => {
+  const rows = logOf(
+    turnStart(),
+    toolCall("call_1"),
+    permissionRequest("call_1"),
+    toolCall("call_2"),
+    { ...inquiry("call_2.q.1"), toolCallId: "call_2" },
+    permission("call_1"),
+    permissionRequest("call_1", "deliver"),
+  );
+  expect(rows.map(({ id }) => id)).toEqual(["call_1.run.1", "call_2.q.1", "call_1.deliver.1"]);
+});
+
+test("questions are the same as in the turns, however the entries are split", () => {
   verifies("082/pairing/never-across-turns");
   fc.assert(
     fc.property(anyDamagedStream, fc.nat({ max: 24 }), ({ entries }, cut) => {
       const log = new InquiryLog();
-      const logged = [
+      const rows = [
         ...log.read(entries.slice(0, cut)),
         ...log.read(entries.slice(cut)),
         ...log.end(),
-      ];
+      ].filter(({ kind }) => kind === "question");
       const listed = turnsOf(entries).flatMap(({ index, events }) =>
         pairInquiries(events).pairs.map((pair) => ({ turn: index, ...pair })),
       );
-      expect(logged.map(({ edited: _edited, ...rest }) => rest)).toStrictEqual(listed);
+      const pairs = rows.map(({ turn, request, response, escalation, madeVoid }) => ({
+        turn,
+        request,
+        ...(response && { response }),
+        ...(escalation && { escalation }),
+        ...(madeVoid && { madeVoid }),
+      }));
+      expect(pairs).toStrictEqual(listed);
+    }),
+  );
+});
+
+test("every decision of a damaged record is logged once", () => {
+  fc.assert(
+    fc.property(anyDamagedStream, ({ entries }) => {
+      const log = new InquiryLog();
+      const rows = [...log.read(entries), ...log.end()];
+      const decided = entries.filter(({ event }) => event?.type === "permission_decision");
+      const found = rows.filter(({ response }) => response?.type === "permission_decision");
+      expect(found).toHaveLength(decided.length);
     }),
   );
 });

@@ -1,7 +1,7 @@
 /** A question that waits for its answer: who was asked before, and how long it may wait. */
 import type { InquiryQuestion } from "../tool/index.ts";
 import type { InquiryEscalation } from "./event.ts";
-import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
+import type { Timestamp } from "./timestamp.ts";
 import type { InquiryPair } from "./turns.ts";
 
 type OpenQuestion = Omit<InquiryPair, "response">;
@@ -9,12 +9,6 @@ type OpenQuestion = Omit<InquiryPair, "response">;
 /** Until when an answer counts. Undefined if the question waits forever. */
 export function deadlineOf({ request, escalation }: OpenQuestion): Timestamp | undefined {
   return escalation === undefined ? request.deadline : escalation.deadline;
-}
-
-/** Whether the deadline has passed without an answer. Whoever finds that out may only show it, or settle it. */
-export function isOverdue(inquiry: InquiryPair, now: Date): boolean {
-  const deadline = inquiry.response === undefined ? deadlineOf(inquiry) : undefined;
-  return deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
 }
 
 /** The question as a person sees it. What a model said about it is shown above its context. */

@@ -157,7 +157,7 @@ function cut(content: string): string {
   return `${kept}\n[compacted] The first ${MAX_KEPT_RESULT} of ${length} characters: the context window is full.`;
 }
 
-/** What it replaces is gone from this view, which may be projected again. */
+/** The turn that it replaces is gone from this view, which may be projected again. */
 function unmarked(event: ChatRequest): ChatRequest {
   const { replacesTurn, ...rest } = event;
   return replacesTurn === true ? rest : event;

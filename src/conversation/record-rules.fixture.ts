@@ -1,10 +1,10 @@
 /**
- * What must hold of every record of calls and questions that a process left behind in good order.
+ * Rules for every record of calls and questions that a process left behind in good order.
  * Written from the documents, and not with the program's own pairing.
  */
 import type { ConversationEvent } from "./index.ts";
 
-/** What is wrong with the events, as sentences. */
+/** The problems of the events, as sentences. */
 export function problemsOf(events: readonly ConversationEvent[]): readonly string[] {
   const problems: string[] = [];
   for (const [index, turn] of turnsIn(events).entries()) {
@@ -51,13 +51,16 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
         }
         inquiries.set(event.id, "closed");
         break;
+      case "decision_void":
+        // A question that was asked again needs no answer any more.
+        if (inquiries.has(event.id)) inquiries.set(event.id, "closed");
+        break;
       case "turn_start":
       case "chat_request":
       case "chat_response":
       case "inquiry_escalation":
       case "permission_request":
       case "permission_decision":
-      case "decision_void":
       case "attempt_start":
       case "turn_resume":
       case "turn_end":

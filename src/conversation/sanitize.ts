@@ -13,10 +13,10 @@ import type {
 import type { ConversationStream } from "./stream.ts";
 import { Matcher, type Pairing, TurnCounter } from "./turns.ts";
 
-/** What a model gets for a call that has no recorded result. */
+/** The result that a model gets for a call without a recorded one. */
 export const INTERRUPTED_CALL = "Tool call was interrupted.";
 
-/** What to close: a model sees calls, but no inquiries. */
+/** The pairs to close: a model sees calls, but no inquiries. */
 export type SanitizedPairs = "calls" | "calls and inquiries";
 
 /** Pure and idempotent. Decodes no more than it needs. */

@@ -51,7 +51,7 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
   }
 }
 
-/** What the model has seen of it, and what only the user has. */
+/** The text that the model has seen, and that only the user has. */
 function resultText({ content, blocks = [] }: ToolCallResponse): string {
   return joinTexts([content, textOfBlocks(blocks.filter(isForUserAlone))]);
 }

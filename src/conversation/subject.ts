@@ -48,6 +48,14 @@ export function digestDelivery(
   return digest("delivery", { call: { conversation, id: toolCallId, tool }, result });
 }
 
+/** Whether it was made for a call of this conversation. A fork has the digests of what it is a copy of. */
+export function isMadeIn(
+  { parts }: SubjectDigest,
+  { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
+): boolean {
+  return parts["call"] === partDigest({ conversation, id: toolCallId, tool });
+}
+
 /**
  * The parts that differ, in alphabetical order. `version` and `digest` stand for all of them: another version has made the
  * digest, or the Rust original has dropped the parts.
@@ -86,7 +94,13 @@ function digest(kind: string, parts: Parts): SubjectDigest {
     digest: sha256(canonicalJson(subject)),
     version: SUBJECT_VERSION,
     parts: Object.fromEntries(
-      present.map(([name, value]) => [name, sha256(canonicalJson(value)).slice(0, PART_DIGITS)]),
+      present
+        .filter(([name, value]) => name !== "folder" || value !== ".") // It is the usual one.
+        .map(([name, value]) => [name, partDigest(value)]),
     ),
   };
+}
+
+function partDigest(part: Json): string {
+  return sha256(canonicalJson(part)).slice(0, PART_DIGITS);
 }

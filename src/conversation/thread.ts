@@ -17,7 +17,7 @@ import { sanitize } from "./sanitize.ts";
 import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
 import { pairToolCalls } from "./turns.ts";
 
-/** What goes to a model: the conversation, and the system prompt before it. */
+/** Everything that goes to a model: the conversation, and the system prompt before it. */
 export interface Thread {
   readonly systemPrompt?: string;
   readonly sections: readonly Section[];
@@ -37,7 +37,7 @@ export interface Section {
 export interface Attachment {
   /** Where it comes from, as the model is told: a path, an address, a command. */
   readonly source: string;
-  /** What it is, in the user's words. */
+  /** The user's description of it. */
   readonly description?: string;
   /** Text, or a file such as an image. Which files a model accepts is up to its provider. */
   readonly content: string | MessageFile;

@@ -9,19 +9,19 @@ const CHARACTERS_PER_TOKEN = 3;
 /** About what a large image or a page of a document costs, whatever its size in bytes. */
 const TOKENS_PER_FILE = 1500;
 
-/** Of a text. */
+/** Estimates a text. */
 export function estimateTokens(text: string): number {
   return toTokens(text.length);
 }
 
-/** Of a request, with the schemas of the tools it offers. */
+/** Estimates a request, with the schemas of the tools it offers. */
 export function requestTokens(parts: ThreadParts, tools: readonly object[]): number {
   const system = parts.systemParts.reduce((sum, { text }) => sum + text.length, 0);
   const events = parts.events.reduce((sum, event) => sum + lengthOf(event), 0);
   return toTokens(system + events + jsonLength(tools) + jsonLength(parts.schema ?? {}));
 }
 
-/** Of the events that a model sees. */
+/** Estimates the events that a model sees. */
 export function eventTokens(events: Iterable<ConversationEvent>): number {
   let characters = 0;
   for (const event of events) if (isProviderVisible(event)) characters += lengthOf(event);

@@ -1,16 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import type { ConversationEvent, InquiryRequest } from "./event.ts";
+import type {
+  ConversationEvent,
+  InquiryId,
+  InquiryRequest,
+  PermissionAction,
+  PermissionDecision,
+  PermissionRequestEvent,
+} from "./event.ts";
 import {
   answered,
+  at,
   attemptStart,
   cancelled,
   chatRequest,
+  decisionVoid,
   inquiry,
   message,
   permission,
   permissionRequest,
   reasoning,
+  subjectOf,
   toolCall,
   toolResult,
   turnEnd,
@@ -126,7 +136,7 @@ describe("a call", () => {
 
 describe("what waits for a person", () => {
   test.each<[string, readonly ConversationEvent[], readonly (readonly string[])[]]>([
-    ["a permission", [permissionRequest("a")], [["permission", "a.run.1"]]],
+    ["a permission", [permissionRequest("a")], [["permission", "a:run:1"]]],
     ["no permission that is given", [permissionRequest("a"), permission("a")], []],
     [
       "each open question of the last attempt",
@@ -138,17 +148,17 @@ describe("what waits for a person", () => {
       [attemptStart("a"), asks("a.q.1"), cancelled("a.q.1", "user")],
       [],
     ],
-    ["a delivery", [attemptStart("a"), waiting], [["delivery", "a.deliver.1"]]],
+    ["a delivery", [attemptStart("a"), waiting], [["delivery", "a:deliver:1"]]],
     [
       "no delivery that is decided",
       [attemptStart("a"), waiting, { ...permission("a"), action: "deliver" }],
       [],
     ],
-    ["a doubt, under the id that it will get", [attemptStart("a")], [["in_doubt", "a.rerun.1"]]],
+    ["a doubt, under the id that it will get", [attemptStart("a")], [["in_doubt", "a:rerun:1"]]],
     [
       "a doubt that a person was asked about, once",
       [attemptStart("a"), permissionRequest("a", "rerun")],
-      [["in_doubt", "a.rerun.1"]],
+      [["in_doubt", "a:rerun:1"]],
     ],
     [
       "no doubt that is decided",
@@ -168,7 +178,7 @@ describe("what waits for a person", () => {
         { ...permission("a"), action: "rerun" },
         attemptStart("a"),
       ],
-      [["in_doubt", "a.rerun.2"]],
+      [["in_doubt", "a:rerun:2"]],
     ],
     ["nothing of a call that has ended", [permissionRequest("a"), toolResult("a")], []],
     ["nothing of a turn that has ended", [permissionRequest("a"), turnEnd("discarded")], []],
@@ -202,4 +212,194 @@ test("a call keeps the answers of all attempts, and knows what the last one aske
     ],
     asked: ["a.r.1"],
   });
+});
+
+/** The request about call `a` that was made for the nth time. */
+function asksAgain(
+  action: PermissionAction,
+  count: number,
+  fields: Partial<PermissionRequestEvent> = {},
+): PermissionRequestEvent {
+  const replaces = `a:${action}:${count - 1}` as InquiryId;
+  const id = `a:${action}:${count}` as InquiryId;
+  return { ...permissionRequest("a", action), id, replaces, ...fields };
+}
+
+const REPLACING = "a.q.1" as InquiryId;
+
+describe("something that waits", () => {
+  test("says what is decided, by its digest, and whether a yes makes a tool act", () => {
+    const subject = subjectOf("this");
+    const { digest } = subject;
+    const question = asks("a.q.1", { for: "Ada", deadline: at(9), subject });
+    const acting = asks("a.r.1", { question: { ...question.question, exclusive: true } });
+    const run = { ...permissionRequest("a"), subject };
+    const deliver = { ...waiting, subject };
+    const rerun = { ...permissionRequest("a", "rerun"), subject };
+    const pending = [
+      [run],
+      [attemptStart("a"), question, acting],
+      [attemptStart("a"), deliver],
+      [attemptStart("a"), rerun],
+    ].map((events) =>
+      pendingOf(readTurnProgress([turnStart(), chatRequest("Hi"), toolCall("a"), ...events])),
+    );
+    const of = { tool: "a_tool", toolCallId: "a", askedAt: at(0) };
+    expect(pending).toEqual([
+      [{ ...of, kind: "permission", id: "a:run:1", acts: true, digest, request: run }],
+      [
+        {
+          ...of,
+          kind: "question",
+          id: "a.q.1",
+          acts: false,
+          digest,
+          deadline: at(9),
+          for: "Ada",
+          request: question,
+        },
+        { ...of, kind: "question", id: "a.r.1", acts: true, request: acting },
+      ],
+      [{ ...of, kind: "delivery", id: "a:deliver:1", acts: false, digest, request: deliver }],
+      [{ ...of, kind: "in_doubt", id: "a:rerun:1", acts: true, digest, request: rerun }],
+    ]);
+  });
+
+  test("is about what was permitted, if it is a doubt that no one was asked about", () => {
+    const edited: PermissionDecision = {
+      ...permission("a"),
+      decision: "edited",
+      arguments: { path: "b" },
+      digest: "d1",
+    };
+    const events = [permissionRequest("a"), edited, attemptStart("a")];
+    const progress = readTurnProgress([turnStart(), toolCall("a"), ...events]);
+    expect([pendingOf(progress), pendingOf(progress, true)]).toEqual([
+      [
+        {
+          kind: "in_doubt",
+          tool: "a_tool",
+          toolCallId: "a",
+          id: "a:rerun:1",
+          askedAt: at(0),
+          acts: true,
+          arguments: { path: "b" },
+          digest: "d1",
+        },
+      ],
+      [],
+    ]);
+  });
+});
+
+describe("a decision that no longer counts", () => {
+  const [madeVoid, again] = [decisionVoid("a:run:1", "arguments"), asksAgain("run", 2)];
+  const permitted = [permissionRequest("a"), { ...permission("a"), id: permissionRequest("a").id }];
+  const answeredOnce = [attemptStart("a"), asks("a.q.1"), answered("a.q.1")];
+
+  test("leaves a call as one that no one has permitted, and nothing waits until it is asked again", () => {
+    const call = progressOf(...permitted, madeVoid);
+    expect([
+      call.permissions,
+      call.voids,
+      call.isInDoubt,
+      pendingAfter(...permitted, madeVoid),
+    ]).toEqual([{ run: { madeVoid, voided: permissionRequest("a") } }, [madeVoid], false, []]);
+  });
+
+  test("is replaced by the next request, which says what has changed", () => {
+    const events = [...permitted, madeVoid, again];
+    const progress = readTurnProgress([turnStart(), toolCall("a"), ...events]);
+    expect(progress.calls[0]?.permissions).toEqual({ run: { request: again } });
+    expect(pendingOf(progress)).toMatchObject([
+      { kind: "permission", id: "a:run:2", changed: ["arguments"], request: again },
+    ]);
+  });
+
+  test("does not keep the next one from counting", () => {
+    const decision = { ...permission("a"), id: again.id };
+    const call = progressOf(...permitted, madeVoid, again, decision);
+    expect(call.permissions).toEqual({ run: { request: again, decision } });
+  });
+
+  test("may be one of several, and only the last one is what has changed for what waits now", () => {
+    const second = decisionVoid("a:run:2", "file", "program");
+    const events = [...permitted, madeVoid, again, second, asksAgain("run", 3)];
+    const progress = readTurnProgress([turnStart(), toolCall("a"), ...events]);
+    expect([progress.calls[0]?.voids, pendingOf(progress)]).toMatchObject([
+      [madeVoid, second],
+      [{ id: "a:run:3", changed: ["file", "program"] }],
+    ]);
+  });
+
+  test("takes a request with it that was still waiting", () => {
+    const events = [permissionRequest("a"), madeVoid];
+    expect([pendingAfter(...events), pendingAfter(...events, again)]).toEqual([
+      [],
+      [["permission", "a:run:2"]],
+    ]);
+  });
+
+  test("leaves a doubt open, under the id that it will get", () => {
+    const doubt = [attemptStart("a"), permissionRequest("a", "rerun")];
+    const decided = { ...permission("a"), action: "rerun" as const };
+    const voided = [...doubt, decided, decisionVoid("a:rerun:1", "file")];
+    const progress = readTurnProgress([
+      turnStart(),
+      toolCall("a"),
+      ...voided,
+      asksAgain("rerun", 2),
+    ]);
+    expect(pendingAfter(...voided)).toEqual([["in_doubt", "a:rerun:2"]]);
+    expect(pendingOf(progress)).toMatchObject([
+      { kind: "in_doubt", id: "a:rerun:2", changed: ["file"] },
+    ]);
+  });
+
+  test("makes its question one that the next attempt needs an answer to, though it does not wait yet", () => {
+    const questionVoid = decisionVoid("a.q.1", "binding");
+    const events = [...answeredOnce, questionVoid];
+    const { asked, voids } = progressOf(...events);
+    expect([asked, voids, pendingAfter(...events)]).toEqual([
+      [{ request: asks("a.q.1"), response: answered("a.q.1"), madeVoid: questionVoid }],
+      [questionVoid],
+      [],
+    ]);
+  });
+
+  test("may be the answer to a question of an earlier attempt, which the next one needs too", () => {
+    const events = [
+      ...answeredOnce,
+      attemptStart("a"),
+      asks("a.r.1"),
+      decisionVoid("a.q.1", "file"),
+    ];
+    const { asked } = progressOf(...events);
+    expect(asked.map(({ request }) => request.id)).toEqual(["a.q.1", "a.r.1"]);
+    expect(pendingAfter(...events)).toEqual([["question", "a.r.1"]]);
+  });
+
+  test("gives way to the question that was asked again, which says what has changed", () => {
+    const request = asks("a.q.2", { questionId: "q", replaces: REPLACING, isForPerson: true });
+    const events = [...answeredOnce, decisionVoid("a.q.1", "file"), request];
+    const progress = readTurnProgress([turnStart(), toolCall("a"), ...events]);
+    expect(progress.calls[0]).toMatchObject({
+      questions: [{ request }],
+      asked: [{ request }],
+    });
+    expect(pendingOf(progress)).toMatchObject([
+      { kind: "question", id: "a.q.2", changed: ["file"], request },
+    ]);
+  });
+});
+
+test("an answer that still counts stays when its question is asked again", () => {
+  const { questions, voids } = progressOf(
+    attemptStart("a"),
+    asks("a.q.1"),
+    answered("a.q.1"),
+    attemptStart("a"),
+    asks("a.q.2", { questionId: "q" }),
+  );
+  expect([questions.map(({ request }) => request.id), voids]).toEqual([["a.q.1", "a.q.2"], []]);
 });

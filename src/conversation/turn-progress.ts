@@ -22,7 +22,7 @@ import { deadlineOf, withEscalation } from "./open-question.ts";
 import { type InquiryPair, pairInquiries } from "./turns.ts";
 import type { Timestamp } from "./timestamp.ts";
 
-/** What is missing from a turn. */
+/** The missing parts of a turn. */
 export interface TurnProgress {
   /**
    * `request`: the model has to be asked. `calls`: calls are open. `check`: its answer has to be checked
@@ -50,18 +50,22 @@ export interface CallProgress {
   readonly attempts: number;
   /** The tool was started, and nothing came of it: it may have done its work or not. */
   readonly isInDoubt: boolean;
-  /** How often a person was asked whether it may run again. */
+  /** How many decisions there were whether it may run again, made or still open. */
   readonly doubts: number;
-  /** What has changed whenever a decision about the call was made void, in order. */
+  /** The decision that let the last attempt run. */
+  readonly permitted?: PermissionDecision;
+  /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
 }
 
-/** What a person was asked about a call, and what was decided. */
+/** A request to a person about a call, and the decision. */
 export interface PermissionProgress {
   readonly request?: PermissionRequestEvent;
   readonly decision?: PermissionDecision;
-  /** Set if that no longer counts, and it has not been asked again yet. */
+  /** Set if a decision no longer counts, and it has not been asked again yet. */
   readonly madeVoid?: DecisionVoid;
+  /** The request that it was about. */
+  readonly voided?: PermissionRequestEvent;
 }
 
 /** A call that has just been made. */
@@ -84,11 +88,11 @@ export interface PendingItem {
   readonly for?: string;
   /** Those of the call, for a doubt. */
   readonly arguments?: JsonObject;
-  /** Of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
+  /** The digest of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
   readonly digest?: string;
   /** A yes makes a tool run or change something: it needs the right to approve. */
   readonly acts: boolean;
-  /** What has changed since it was asked before. */
+  /** The parts that have changed since it was asked before. */
   readonly changed?: readonly string[];
   /** As a person sees it. Absent for a doubt that no one has been asked about yet. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
@@ -121,7 +125,7 @@ export function describeOpenTurn(
 }
 
 /**
- * What an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
+ * Lists what an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
  * alive, nothing is in doubt that it has not asked about, and questions of its connections can be answered.
  */
 export function pendingOf(
@@ -196,14 +200,13 @@ function pendingPermission(
 
 /** One that no one has been asked about yet is about what was permitted. */
 function pendingDoubt(call: CallProgress): readonly PendingItem[] {
-  const { request, permissions, doubts } = call;
+  const { request, permissions, doubts, permitted } = call;
   const { run, rerun } = permissions;
   if (rerun?.decision !== undefined) return [];
   if (rerun?.request !== undefined) return pendingPermission("in_doubt", call, rerun);
   const id = permissionId(request.id, "rerun", doubts + 1); // As it would be asked.
   const { name: tool, id: toolCallId, timestamp: askedAt } = request;
-  const { arguments: edited, digest } = run?.decision ?? {};
-  const args = edited ?? run?.request?.arguments ?? request.arguments;
+  const args = run?.decision?.arguments ?? run?.request?.arguments ?? request.arguments;
   return [
     {
       kind: "in_doubt",
@@ -213,7 +216,7 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
       askedAt,
       acts: true,
       arguments: args,
-      ...(digest !== undefined && { digest }),
+      ...(permitted?.digest !== undefined && { digest: permitted.digest }),
     },
   ];
 }
@@ -247,7 +250,7 @@ class ProgressReader {
   readonly #open: { readonly request: ToolCallRequest; readonly events: CallEvent[] }[] = [];
   /** The call that each request is about. */
   readonly #askedBy = new Map<string, CallEvent[]>();
-  /** What the model has to answer, or its answer. */
+  /** The latest of: something the model has to answer, and its answer. */
   #last: "request" | "response" | undefined;
   #isChat = false;
   #isChecked = false;
@@ -318,7 +321,8 @@ class ProgressReader {
     const call = this.#open.find(({ request }) => request.id === event.toolCallId);
     if (call === undefined) return;
     call.events.push(event);
-    if (event.type !== "permission_decision") this.#askedBy.set(event.id, call.events);
+    // A doubt may be decided before anyone was asked.
+    if (event.id !== undefined) this.#askedBy.set(event.id, call.events);
   }
 }
 
@@ -344,7 +348,8 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
         : questions.filter((pair) => pair.madeVoid !== undefined || isRecent(pair)),
     attempts: events.filter(({ type }) => type === "attempt_start").length,
     isInDoubt: lastAttempt !== -1 && !isAnsweredFor,
-    doubts: events.filter(isDoubt).length,
+    doubts: countDoubts(events),
+    ...findPermitted(events.slice(0, lastAttempt + 1)),
     voids: events.filter((event) => event.type === "decision_void"),
   };
 }
@@ -359,8 +364,22 @@ function questionsOf(events: readonly CallEvent[]): readonly InquiryPair[] {
   );
 }
 
-function isDoubt(event: CallEvent): boolean {
-  return event.type === "permission_request" && event.action === "rerun";
+function countDoubts(events: readonly CallEvent[]): number {
+  const ids = events.flatMap((event) => {
+    const isCall = event.type === "permission_request" || event.type === "permission_decision";
+    return isCall && event.action === "rerun" && event.id !== undefined ? [event.id] : [];
+  });
+  return new Set(ids).size;
+}
+
+function findPermitted(events: readonly CallEvent[]): Pick<CallProgress, "permitted"> {
+  const permitted = events.findLast(
+    (event): event is PermissionDecision =>
+      event.type === "permission_decision" &&
+      event.action !== "deliver" &&
+      event.decision !== "denied",
+  );
+  return permitted === undefined ? {} : { permitted };
 }
 
 /** Older versions did not record starts, and recorded a permission only once it was given. */
@@ -380,7 +399,8 @@ function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): 
     asked: questions,
     attempts: 1,
     isInDoubt: questions.every(({ response }) => response !== undefined),
-    doubts: events.filter(isDoubt).length,
+    doubts: countDoubts(events),
+    ...findPermitted(events),
     voids: events.filter((event) => event.type === "decision_void"),
   };
 }
@@ -398,7 +418,7 @@ function permissionsOf(
   );
 }
 
-/** The latest request, unless it was made void, and what was decided since. */
+/** The latest request and what was decided since, unless that was made void. */
 function findPermission(
   events: readonly CallEvent[],
   action: PermissionAction,
@@ -409,8 +429,10 @@ function findPermission(
       progress = { request: event };
     } else if (event.type === "permission_decision" && event.action === action) {
       progress = { ...progress, decision: event };
-    } else if (event.type === "decision_void" && event.id === progress?.request?.id) {
-      progress = { madeVoid: event };
+    } else if (event.type === "decision_void" && progress !== undefined) {
+      const { request, decision } = progress;
+      if (event.id !== (request ?? decision)?.id) continue;
+      progress = { madeVoid: event, ...(request !== undefined && { voided: request }) };
     }
   }
   return progress;

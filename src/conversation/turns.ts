@@ -38,7 +38,7 @@ export function lastTurnOf(entries: readonly StreamEntry[]): readonly Conversati
 }
 
 /**
- * What the user asked in a turn, with everything they added to it later. Undefined if they asked nothing. `events`
+ * The request of the user in a turn, with everything they added to it later. Undefined if they asked nothing. `events`
  * must belong to one turn.
  */
 export function findRequest(events: readonly ConversationEvent[]): ChatRequest | undefined {

@@ -1,4 +1,4 @@
-/** What requests to models cost. */
+/** The cost of requests to models. */
 
 /** Token counts. What the provider does not report is absent. */
 export interface Usage {

@@ -1,4 +1,4 @@
-/** What of a conversation is addressed to the user, by the events alone. How much of it is shown is up to whoever shows it. */
+/** The part of a conversation that is addressed to the user, by the events alone. How much of it is shown is up to whoever shows it. */
 import { audienceOf, type ContentBlock, isFor, textForUser } from "../tool/index.ts";
 import type { ConversationEvent, ToolCallResponse } from "./event.ts";
 
@@ -33,7 +33,7 @@ function reduceToUser(event: ToolCallResponse): readonly ToolCallResponse[] {
 const SPEAKING_TOOL = "tell_user";
 
 /**
- * What the assistant has said to the user with a call of `tell_user`: Markdown that is addressed to the user alone.
+ * The words of the assistant to the user with a call of `tell_user`: Markdown that is addressed to the user alone.
  * Undefined if there is none, and for every other `tool`: its result is not the assistant's words, whatever it says.
  */
 export function spokenText(

@@ -9,7 +9,7 @@ import { describeLocalSource } from "./local/local-source.ts";
 import { createMcpTool } from "./mcp/create-mcp-tool.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
-/** What the sources of tools need. */
+/** Needed by the sources of tools. */
 export interface ToolParts {
   readonly shipped: readonly ShippedTool[];
   /** Absent if there are no local tools. */

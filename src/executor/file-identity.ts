@@ -28,7 +28,7 @@ export async function identifyContent(file: string, stats: BigIntStats): Promise
   }
 }
 
-/** Of a file that is too long to read, or may not be read. */
+/** For a file that is too long to read, or may not be read. */
 export function identifyByTime({ size, mtimeNs }: BigIntStats): { size: number; modified: string } {
   return { size: Number(size), modified: String(mtimeNs) };
 }

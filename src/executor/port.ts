@@ -36,7 +36,7 @@ export interface AttemptRequest {
   readonly bindings?: Readonly<Record<string, string>>;
   /** How a model answered one of the `prompts`, by question id. */
   readonly replies?: Readonly<Record<string, ModelReply>>;
-  /** What the tool gave with its questions, if another process has asked them. */
+  /** The state that the tool gave with its questions, if another process has asked them. */
   readonly state?: string;
   readonly signal: AbortSignal;
   /** Reports progress, one line at a time; not part of the result. Must not throw. */
@@ -50,7 +50,7 @@ export type AttemptResult =
   | NeedsInput
   | { readonly type: "cancelled" };
 
-/** What a tool returned. */
+/** The content that a tool returned. */
 export interface ResultContent {
   /** The text for the model. */
   readonly content: string;
@@ -75,7 +75,7 @@ export interface NeedsInput {
   readonly source: InquirySource;
   /** By question id: questions that go to a model, with this prompt alone, and never to a person. */
   readonly prompts?: ReadonlyMap<string, ModelPrompt>;
-  /** What the tool needs back with the answers, if another process gets them. */
+  /** The state that the tool needs back with the answers, if another process gets them. */
   readonly state?: string;
   /** No other process can continue: whoever waits for the answers is bound to this one. */
   readonly isBound?: boolean;
@@ -117,7 +117,7 @@ export interface ToolDescription {
   readonly examples?: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
-  /** Of little use to a model that only has to answer in JSON. */
+  /** Useless to a model that only has to answer in JSON. */
   readonly isAuxiliary?: boolean;
 }
 

@@ -84,7 +84,7 @@ function trimTrailingSpaces(line: string): string {
 
 export type Glob = (segments: readonly string[]) => boolean;
 
-/** What makes a name a pattern. */
+/** The characters that make a name a pattern. */
 const SPECIAL = /[*?[\\]/;
 
 /** Matches any number of items, including none. */
@@ -115,7 +115,7 @@ function matchSegment(segment: Segment, text: string): boolean {
   return matchSequence(segment, charactersOf(text), (test, character) => test(character));
 }
 
-/** Of the latest text: many patterns are compared with the same name. */
+/** Kept for the latest text: many patterns are compared with the same name. */
 let split: { readonly text: string; readonly characters: readonly string[] } | undefined;
 
 function charactersOf(text: string): readonly string[] {

@@ -24,7 +24,7 @@ export interface ResolvedPath {
 /** A file in a folder; some of the folders may have to be created first. */
 export interface FileTarget {
   readonly displayPath: string;
-  /** For questions: also names the file that a symbolic link leads to. */
+  /** For questions: also names the file that a symbolic link leads to. No two files have the same. */
   readonly questionPath: string;
   /** Exists, and is free of symbolic links. */
   readonly folder: string;
@@ -78,7 +78,8 @@ export function toTarget(resolved: ResolvedPath): FileTarget {
   const { displayPath, root, realPath, missing, isLink } = resolved;
   const file = formatPath(path.relative(root, path.join(realPath, ...missing)));
   // You approve a change to a file, not to the name of a link to it.
-  const questionPath = file === displayPath ? file : `${displayPath} (a link to ${file})`;
+  const questionPath =
+    file === displayPath ? file : `${quotePath(displayPath)} (a link to ${quotePath(file)})`;
   const common = { displayPath, questionPath, isLink };
   const name = missing.at(-1);
   if (name !== undefined) {
@@ -89,10 +90,22 @@ export function toTarget(resolved: ResolvedPath): FileTarget {
   return { ...common, folder, newFolders: [], name: path.basename(realPath) };
 }
 
-/** With forward slashes. Names with line breaks are quoted, so that they cannot forge a line. */
+/**
+ * A path on one line, for messages and questions. Names with line breaks are quoted, so that they cannot forge a line,
+ * and so are those that begin like a quoted one: no two paths look the same.
+ */
 export function formatPath(relative: string): string {
-  const text = relative === "" ? "." : relative.split(path.sep).join("/");
-  return /[\p{Cc}\u2028\u2029]/u.test(text) ? JSON.stringify(text) : text;
+  const text = toPosix(relative);
+  return /^"|[\p{Cc}\u2028\u2029]/u.test(text) ? JSON.stringify(text) : text;
+}
+
+function quotePath(formatted: string): string {
+  return formatted.startsWith('"') ? formatted : JSON.stringify(formatted);
+}
+
+/** With forward slashes. */
+export function toPosix(relative: string): string {
+  return relative === "" ? "." : relative.split(path.sep).join("/");
 }
 
 /** Resolves `..` before symbolic links, so that the path that is checked is the one that is used. */

@@ -13,10 +13,14 @@ import {
   hasGitNames,
   isProtectedName,
   type ResolvedPath,
+  toPosix,
 } from "./resolve-path.ts";
 
 /** A file or a link that a walk has found. */
 export interface FoundFile {
+  /** Relative to the root, with forward slashes. */
+  readonly path: string;
+  /** The same for messages, on one line. */
   readonly displayPath: string;
   /** Open until the next file is requested. */
   readonly folder: Folder;
@@ -36,7 +40,7 @@ export interface WalkOptions {
 const SKIPPED_FOLDER = "node_modules";
 
 const IGNORE_FILE = ".gitignore";
-/** Of all that apply to a path, because it is compared with each of their rules. */
+/** The most bytes of all rules that apply to a path, because it is compared with each of their rules. */
 const MAX_IGNORE_BYTES = 64 * 1024;
 
 /**
@@ -56,7 +60,7 @@ export async function* walkFiles(
   if (!stats.isDirectory()) {
     await using folder = await openFolder(path.dirname(realPath));
     const name = path.basename(realPath);
-    yield { displayPath: formatPath(first), folder, name, isLink: false, isStart: true };
+    yield { ...pathsOf(first), folder, name, isLink: false, isStart: true };
     return;
   }
   const { signal } = options;
@@ -75,12 +79,16 @@ export async function* walkFiles(
     await using folder = listed.folder;
     for (const entry of listed.files) {
       const { name } = entry;
-      const file = formatPath(path.join(next, name));
-      yield { displayPath: file, folder, name, isLink: entry.isSymbolicLink(), isStart: false };
+      const paths = pathsOf(path.join(next, name));
+      yield { ...paths, folder, name, isLink: entry.isSymbolicLink(), isStart: false };
     }
     for (const { name } of listed.folders.toReversed())
       pending.push({ next: path.join(next, name), above: listed.ignoreFiles });
   }
+}
+
+function pathsOf(relative: string): Pick<FoundFile, "path" | "displayPath"> {
+  return { path: toPosix(relative), displayPath: formatPath(relative) };
 }
 
 interface ListedFolder {
@@ -92,7 +100,7 @@ interface ListedFolder {
 }
 
 interface Filter {
-  /** Of the folders above. */
+  /** The files of the folders above. */
   readonly above: readonly IgnoreFile[];
   readonly hidden: ReadonlySet<string>;
   readonly signal: AbortSignal;
@@ -100,7 +108,7 @@ interface Filter {
 
 /** A `.gitignore`. */
 interface IgnoreFile {
-  /** What the paths in its folder start with, relative to the root and with forward slashes. */
+  /** The beginning of all paths in its folder, relative to the root and with forward slashes. */
   readonly prefix: string;
   readonly rules: IgnoreRules;
   readonly size: number;
@@ -116,7 +124,6 @@ async function listFolder(
     folder = await openFolder(path.join(root, relative));
     const all = await readdir(folder.path, { withFileTypes: true });
     const isHidden = hidden.has(folder.realPath) || hasGitNames(all.map(({ name }) => name));
-    const toPosix = (name: string) => path.join(relative, name).split(path.sep).join("/");
     const hasRules = all.some((entry) => entry.name === IGNORE_FILE && entry.isFile());
     const ignoreFiles = hasRules ? await withIgnoreFile(above, folder, relative) : above;
     const wanted: Dirent[] = [];
@@ -126,7 +133,8 @@ async function listFolder(
       if (signal.aborted) break;
       const { name } = entry;
       if (name === SKIPPED_FOLDER || isProtectedName(name)) continue;
-      if (!isIgnored(toPosix(name), entry.isDirectory(), ignoreFiles)) wanted.push(entry);
+      const file = toPosix(path.join(relative, name));
+      if (!isIgnored(file, entry.isDirectory(), ignoreFiles)) wanted.push(entry);
     }
     wanted.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {

@@ -64,7 +64,7 @@ export async function checkArguments(
 }
 
 /**
- * What is wrong with a value according to a JSON Schema, one line each. `name` is what the value as a whole
+ * Lists what is wrong with a value according to a JSON Schema, one line each. `name` is what the value as a whole
  * is called there. Throws if the schema is invalid, and `SchemaTimeoutError`.
  */
 export async function findViolations(
@@ -97,7 +97,7 @@ export async function explainSchema(schema: JsonObject): Promise<SchemaProblem |
   }
 }
 
-/** What is wrong with the data in a model's answer, one line each. Never throws. */
+/** Lists what is wrong with the data in a model's answer, one line each. Never throws. */
 export async function checkData(schema: JsonObject, data: Json): Promise<readonly string[]> {
   if (isTooDeep(data)) return [`the answer: nested more than ${MAX_JSON_DEPTH} levels deep`];
   try {

@@ -22,11 +22,11 @@ interface Violation {
 interface CheckedValue {
   readonly schema: JsonObject;
   readonly value: Json;
-  /** What the value as a whole is called. */
+  /** The name of the value as a whole. */
   readonly name: string;
 }
 
-/** What is wrong inside these says less than that they are violated. */
+/** Keywords whose inner problems say less than that they are violated. */
 const OPAQUE = new Set(["contains", "propertyNames"]);
 const MAX_VALUE_LENGTH = 60;
 const MAX_LISTED = 12;
@@ -99,7 +99,7 @@ function isInside(inner: Violation, outer: Violation): boolean {
   return inner.keywordLocation.startsWith(`${outer.keywordLocation}/`);
 }
 
-/** What was expected, by keyword. */
+/** The expectation, by keyword. */
 const EXPECTATIONS: Readonly<Record<string, (expected: Json) => string>> = {
   type: (types) => listOf(types).map(String).join(" or "),
   enum: (choices) => choiceOf(listOf(choices)),

@@ -18,7 +18,7 @@ import {
 /** The method by which a server asks. */
 export const ELICITATION = "elicitation/create";
 
-/** What a server asks a person. */
+/** A question of a server to a person. */
 export type Elicitation =
   /** Without fields it only asks for consent. */
   | { readonly type: "form"; readonly message: string; readonly fields: readonly FormField[] }

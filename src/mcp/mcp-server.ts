@@ -31,7 +31,7 @@ import type { ConnectionContext, RemoteTool, ResourceContent, ServerAddress } fr
 import { truncateResult } from "./remote-tool.ts";
 import { type RequestEnd, ServerCall } from "./server-call.ts";
 
-/** What all servers have in common. */
+/** Shared by all servers. */
 export interface McpContext extends ConnectionContext {
   /** The system's if absent. */
   readonly clock?: Clock;

@@ -44,7 +44,7 @@ export type McpServerConfig = {
 /** MCP servers by name. */
 export type McpServerConfigs = Readonly<Record<string, McpServerConfig>>;
 
-/** What all servers of a set have in common. */
+/** Shared by all servers of a set. */
 export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscopedQuestion"> {
   /**
    * The environment of your process; empty if absent. A program gets `PATH`, `HOME`, `USER`, `LANG`, `LC_…`, `TERM`,

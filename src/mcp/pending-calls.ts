@@ -12,7 +12,7 @@
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 import type { SamplingResponse } from "./sampling.ts";
 
-/** What a server asks for in the middle of a call. `params` is not validated. */
+/** A request of a server in the middle of a call. `params` is not validated. */
 export interface InputRequest {
   readonly key: string;
   readonly method: string;

@@ -1,4 +1,4 @@
-/** What other folders and programs see of a server. Nothing here needs the types of the MCP SDK. */
+/** The part of a server that other folders and programs see. Nothing here needs the types of the MCP SDK. */
 import type { McpServerSettings } from "../config/index.ts";
 import type { ContentBlock } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
@@ -15,7 +15,7 @@ export interface RemoteTool {
   readonly isIdempotent?: boolean;
 }
 
-/** What starts a server, or where it is, as the config has it. Without values of variables and headers. */
+/** The command that starts a server, or its address, as the config has it. Without values of variables and headers. */
 export type ServerAddress =
   | {
       readonly type: "stdio";
@@ -61,7 +61,7 @@ export interface ServerLink {
   close(): Promise<void>;
 }
 
-/** What all connections have in common. */
+/** Shared by all connections. */
 export interface ConnectionContext {
   readonly variables: Variables;
   readonly cwd: string;

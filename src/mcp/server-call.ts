@@ -51,7 +51,7 @@ export interface Asks {
   readonly requests: readonly InputRequest[];
   /** The request has failed, and is sent again once the user has done what is asked. */
   readonly isPrerequisite: boolean;
-  /** What the server wants back with the answers. */
+  /** The state that the server wants back with the answers. */
   readonly requestState?: string;
   /** Aborted when the server no longer wants an answer. Set if it waits for the answer on its connection. */
   readonly closed?: AbortSignal;

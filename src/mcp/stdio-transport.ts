@@ -24,7 +24,7 @@ import {
   type SettingsOf,
 } from "./transport.ts";
 
-/** Of the environment, a server sees these, `LC_…`, and those that the config names. */
+/** The variables that a server sees: these, `LC_…`, and those that the config names. */
 const SAFE_VARIABLES = new Set(["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL"]);
 
 /** How long a program may take to exit after the end of its input, and then after SIGTERM. */
@@ -100,7 +100,7 @@ class StdioTransport implements Transport {
     return this.#group?.pid ?? null;
   }
 
-  /** What ended it, unless it still runs or was closed from here. */
+  /** The reason for its end, unless it still runs or was closed from here. */
   get endReason(): string | undefined {
     return this.#failure ?? (this.#isClosed ? undefined : this.#exitReason);
   }

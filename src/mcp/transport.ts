@@ -1,4 +1,4 @@
-/** What both transports have in common: how a connection ends, and how much a server may send. */
+/** Shared by both transports: how a connection ends, and how much a server may send. */
 import type * as client from "@modelcontextprotocol/client";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
@@ -26,7 +26,7 @@ export interface LinkOptions<Type extends McpServerSettings["type"]> {
 
 export const CANCELLED = "notifications/cancelled";
 
-/** Of one message. Enough for a result with a few large images. */
+/** The longest message. Enough for a result with a few large images. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 const MAX_OPEN_REQUESTS = 256;
 const LINE_FEED = 0x0a;

@@ -16,7 +16,7 @@ export interface Channel {
   readonly send: (message: Message, signal: AbortSignal) => Promise<void>;
 }
 
-/** What channels need of this machine. */
+/** The parts of this machine that channels need. */
 export interface ChannelMachine {
   /** The environment, with the secrets that the settings name. */
   readonly variables: Readonly<Record<string, string | undefined>>;
@@ -144,7 +144,7 @@ function webhookKey(secret: string, variable: string): Buffer {
 }
 
 const IMPLICIT_TLS_PORT = 465;
-/** Of each step; all of them together get as long as any channel. */
+/** The limit of each step; all of them together get as long as any channel. */
 const SMTP_TIMEOUT_MS = 15_000;
 
 /** Plain text, so that nothing in it is drawn or loaded. Encrypted, unless the server is on this machine. */
@@ -184,7 +184,7 @@ function openEmail(settings: EmailChannel, machine: ChannelMachine): Channel {
   return { name: "email", send };
 }
 
-/** Of `Ada <ada@example.org>` or `ada@example.org`. */
+/** The domain of `Ada <ada@example.org>` or `ada@example.org`. */
 function domainOf(address: string): string {
   return /@([\w.-]+)>?\s*$/.exec(address)?.[1] ?? "localhost";
 }

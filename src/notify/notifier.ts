@@ -25,7 +25,7 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
-/** What a notifier works with. */
+/** The parts of a notifier. */
 export interface NotifierOptions extends ChannelMachine {
   readonly clock: Clock;
   /** Where the desk is reached, for links, unless the settings have a `link`. Without a slash at the end. */
@@ -130,7 +130,7 @@ interface Entry {
   attempts: number;
 }
 
-/** What one channel has still to announce. Sends one message at a time. */
+/** Everything that one channel has yet to announce. Sends one message at a time. */
 class Outbox {
   readonly #channel: Channel;
   readonly #settings: NotifySettings;

@@ -1,4 +1,4 @@
-/** What a program writes, within limits: as a whole (`CappedOutput`) or line by line (`LineReader`). */
+/** The output of a program, within limits: as a whole (`CappedOutput`) or line by line (`LineReader`). */
 import { truncationNotice } from "../util/index.ts";
 
 const LINE_FEED = 0x0a;

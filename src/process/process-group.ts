@@ -132,7 +132,7 @@ export class ProcessGroup implements Disposable {
     }
   }
 
-  /** What is left of the group may outlive this process. */
+  /** The rest of the group may outlive this process. */
   [Symbol.dispose](): void {
     this.#release();
   }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { quoteWord } from "./shell-quote.ts";
 
-/** What a real shell takes for its words. */
+/** The words that a real shell finds. */
 function wordsOf(line: string): string[] {
   const script = `for word in ${line}; do printf '%s\\0' "$word"; done`;
   const { stdout } = spawnSync("sh", ["-c", script], { encoding: "utf8" });

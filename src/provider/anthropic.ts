@@ -15,10 +15,10 @@ import {
   type Dialect,
   type DialectOptions,
   isImageOrPdf,
-  isReasoning,
   pickRenamed,
   toReasoningLevel,
 } from "./dialect.ts";
+import { isReasoning } from "./pieces.ts";
 import type { CachePolicy, ModelParameters } from "./port.ts";
 
 export const anthropic: ProviderDefinition = {
@@ -59,8 +59,8 @@ export function anthropicDialect(modelName: string): Dialect {
     toEventMetadata: (_, metadata) => pickRenamed(metadata, KEYS),
     toPartOptions,
     // The API verifies the signature of a thinking block, and rejects one without.
-    dropForeignReasoning: (events) =>
-      events.filter((event) => !isReasoning(event) || Object.keys(toPartOptions(event)).length > 0),
+    ownReasoning: (reasoning) =>
+      reasoning.filter((event) => Object.keys(toPartOptions(event)).length > 0),
     toOptions: ({ reasoning }) => toOptions(reasoning, modelName),
   };
 }

@@ -29,7 +29,7 @@ export interface Cacheable {
   readonly pieces: readonly Piece[];
 }
 
-/** What changes least comes first in a request: tools, instructions, attachments, conversation. */
+/** The parts that change least come first in a request: tools, instructions, attachments, conversation. */
 export function planCachePoints(cacheable: Cacheable): CachePoints {
   const { places, hasTools, systemParts, pieces } = cacheable;
   // Surroundings change too often.

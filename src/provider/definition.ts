@@ -1,4 +1,4 @@
-/** What each provider's file defines: its dialect, how to open a model, and how to list its models. */
+/** The definition in each provider's file: its dialect, how to open a model, and how to list its models. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import type { Dialect } from "./dialect.ts";
@@ -41,7 +41,7 @@ export interface ListOptions {
 }
 
 export interface PropertiesOptions extends ListOptions {
-  /** Of the model. */
+  /** The name of the model. */
   readonly name: string;
   readonly parameters: ModelParameters;
 }

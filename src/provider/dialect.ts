@@ -1,9 +1,9 @@
 /**
- * What differs between the providers' APIs, as small pure functions. `request.ts` and `reply.ts` call
+ * The differences between the providers' APIs, as small pure functions. `request.ts` and `reply.ts` call
  * them; each provider's file overrides the defaults.
  */
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
-import type { ProviderEvent } from "../conversation/index.ts";
+import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import type { CachePolicy, ModelParameters, SchemaChange } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
@@ -11,7 +11,7 @@ import { ProviderError } from "./provider-error.ts";
 export interface Dialect {
   /** The AI SDK's name for this provider in options and metadata. */
   readonly key: string;
-  /** What chat templates of local models insist on. Absent for APIs, which take any conversation. */
+  /** Rules of the chat templates of local models. Absent for APIs, which take any conversation. */
   readonly template?: TemplateRules;
   /** Whether the API can demand a call of one named tool. If not, that tool is the only one sent. */
   readonly canNameTool: boolean;
@@ -19,7 +19,7 @@ export interface Dialect {
   readonly forbidsCallsWithSchema: boolean;
   /** Absent if the provider decides by itself what to cache. */
   readonly cache?: CacheSupport;
-  /** What a schema changes in a request that has tools. */
+  /** The effect of a schema on a request that has tools. */
   readonly schemaChanges: SchemaChange;
   /**
    * Whether every complete reply has a finish reason. If one is missing, the connection was lost, and
@@ -28,15 +28,15 @@ export interface Dialect {
   readonly alwaysSendsFinishReason: boolean;
   /** Whether the result of a call may have images and PDFs, not only text. */
   readonly takesResultFiles: boolean;
-  /** What to do about errors that only this provider has. */
+  /** Hints for errors that only this provider has. */
   readonly hints?: readonly ErrorHint[];
 
   /** From the provider's metadata on a piece of a reply to the metadata of our event. */
   toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject;
   /** The reverse: options to send a piece back with. Empty for pieces of other providers. */
   toPartOptions(event: ProviderEvent): JsonObject;
-  /** Drops reasoning of other providers, which this one would reject. */
-  dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[];
+  /** The part of the reasoning that this provider accepts. It would reject that of others. */
+  ownReasoning(reasoning: readonly ChatResponse[]): readonly ChatResponse[];
   /** Whether some model of this provider takes files of this type. Text is never sent as a file. */
   readonly acceptsFile: (mediaType: string) => boolean;
   toToolSchema(schema: JsonObject): JsonObject;
@@ -65,7 +65,7 @@ export interface TemplateRules {
 export type CallHistory = "as_made" | "one_by_one" | "as_text";
 
 interface ErrorHint {
-  /** Of the server's own words. */
+  /** Matches the server's own words. */
   readonly pattern: RegExp;
   readonly hint: string;
 }
@@ -101,7 +101,7 @@ export function defaultDialect(key: string): Dialect {
     takesResultFiles: false,
     toEventMetadata: () => ({}),
     toPartOptions: () => ({}),
-    dropForeignReasoning: (events) => events.filter((event) => !isReasoning(event)),
+    ownReasoning: () => [],
     acceptsFile: () => true,
     toToolSchema: (schema) => schema,
     toOutputSchema: (schema) => schema,
@@ -118,21 +118,16 @@ export function localDialect(key: string): Dialect {
     canNameTool: false,
     acceptsFile: (mediaType) => mediaType.startsWith("image/"),
     schemaChanges: "nothing", // It becomes a grammar that constrains the output.
-    dropForeignReasoning: (events) =>
-      events.filter((event) => !isReasoning(event) || !isSigned(event)),
+    ownReasoning: (reasoning) => reasoning.filter((event) => !isSigned(event)),
   };
 }
 
-/** What Anthropic, OpenAI and OpenRouter take. */
+/** The media types that Anthropic, OpenAI and OpenRouter take. */
 export function isImageOrPdf(mediaType: string): boolean {
   return /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/.test(mediaType);
 }
 
-export function isReasoning(event: ProviderEvent): boolean {
-  return event.type === "chat_response" && event.content.type === "reasoning";
-}
-
-function isSigned({ metadata = {} }: ProviderEvent): boolean {
+function isSigned({ metadata = {} }: ChatResponse): boolean {
   return Object.keys(metadata).some((key) => /^(?:anthropic|google|openai|openrouter)_/.test(key));
 }
 

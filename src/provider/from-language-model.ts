@@ -40,7 +40,7 @@ export interface LanguageModelObject {
   doStream(options: never): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
 }
 
-/** What a language model of the AI SDK does not say about itself. */
+/** Facts about a language model of the AI SDK that it does not state itself. */
 export interface LanguageModelOptions {
   /** `provider/name`. Default: from the model's own `provider` and `modelId`. */
   readonly id?: string;
@@ -106,7 +106,7 @@ function unsupportedModel(message: string, hint: string): JpError {
   return new JpError("unsupported_model", message, { hint });
 }
 
-/** What we use differs in two ways: in how a file is sent, and in the level of reasoning, which `v3` lacks. */
+/** The parts that jp uses differ in two ways: in how a file is sent, and in the level of reasoning, which `v3` lacks. */
 function fromV3(model: LanguageModelV3): StreamingModel {
   const { provider, modelId } = model;
   return {

@@ -13,7 +13,6 @@ import {
   defaultDialect,
   type Dialect,
   type DialectOptions,
-  isReasoning,
   pickRenamed,
   toReasoningLevel,
 } from "./dialect.ts";
@@ -54,8 +53,8 @@ export function googleDialect(modelName: string): Dialect {
     schemaChanges: takesSchemaBesideTools(modelName) ? "prompt" : "tools",
     toEventMetadata: (_, metadata) => pickRenamed(metadata, { thoughtSignature: SIGNATURE }),
     toPartOptions,
-    dropForeignReasoning: (events) =>
-      events.filter((event) => !isReasoning(event) || event.metadata?.[SIGNATURE] !== undefined),
+    ownReasoning: (reasoning) =>
+      reasoning.filter(({ metadata }) => metadata?.[SIGNATURE] !== undefined),
     toToolSchema: constToEnum,
     toOutputSchema: constToEnum,
     toOptions: ({ reasoning }) => toOptions(reasoning, modelName),

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import type { Fetch } from "./definition.ts";
 import { HttpHeaders } from "./http-headers.ts";
 
-/** What to be told about requests. */
+/** Callbacks for requests. */
 export interface HttpFetchOptions {
   /** Called when a request has left. */
   readonly onSent?: () => void;

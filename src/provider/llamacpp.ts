@@ -58,7 +58,7 @@ function fetchModels(options: ListOptions): Promise<readonly JsonObject[]> {
   return fetchList(toRequest(options, `${apiUrl(options.settings.baseUrl, "/v1")}/models`), "data");
 }
 
-/** What the server runs with. What the model was trained for, `n_ctx_train`, may be far more. */
+/** The window that the server runs with. The one that the model was trained for, `n_ctx_train`, may be far more. */
 function windowOf({ meta }: JsonObject): Json | undefined {
   return isJsonObject(meta) ? meta["n_ctx"] : undefined;
 }

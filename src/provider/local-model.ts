@@ -17,7 +17,7 @@ export interface LocalModelOptions {
   readonly properties: NonNullable<Model["properties"]>;
 }
 
-/** What the model's chat template has refused is remembered for the next request. */
+/** Remembers what the model's chat template has refused for the next request. */
 export function createLocalModel(options: LocalModelOptions): Model {
   const { id, dialect, send, properties } = options;
   let template: TemplateRules = { calls: "as_made", hasShortIds: false };

@@ -1,5 +1,5 @@
 /** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
-import type { ProviderEvent } from "../conversation/index.ts";
+import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
   apiUrl,
@@ -14,11 +14,11 @@ import {
   type Dialect,
   type DialectOptions,
   isImageOrPdf,
-  isReasoning,
   pickRenamed,
   type PieceKind,
   toReasoningLevel,
 } from "./dialect.ts";
+import { isReasoning } from "./pieces.ts";
 import type { ModelParameters } from "./port.ts";
 import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 
@@ -51,7 +51,7 @@ export function openaiDialect(): Dialect {
     acceptsFile: isImageOrPdf,
     toEventMetadata,
     toPartOptions,
-    dropForeignReasoning,
+    ownReasoning,
     toOutputSchema: toStrictSchema,
     toOptions,
   };
@@ -73,12 +73,11 @@ function toPartOptions(event: ProviderEvent): JsonObject {
  * One item may be split into several pieces, and only the last holds the encrypted content. If none
  * does, the reply broke off, and the provider does not know the item.
  */
-function dropForeignReasoning(events: readonly ProviderEvent[]): readonly ProviderEvent[] {
-  const encrypted = events.filter(({ metadata }) => metadata?.[ENCRYPTED] !== undefined);
+function ownReasoning(reasoning: readonly ChatResponse[]): readonly ChatResponse[] {
+  const encrypted = reasoning.filter(({ metadata }) => metadata?.[ENCRYPTED] !== undefined);
   const items = new Set(encrypted.map(({ metadata }) => metadata?.[ITEM]));
-  return events.filter((event) => {
-    if (!isReasoning(event)) return true;
-    const { [ITEM]: item, [ENCRYPTED]: content } = event.metadata ?? {};
+  return reasoning.filter(({ metadata = {} }) => {
+    const { [ITEM]: item, [ENCRYPTED]: content } = metadata;
     return content !== undefined || (item !== undefined && items.has(item));
   });
 }

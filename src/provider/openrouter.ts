@@ -16,7 +16,6 @@ import {
   defaultDialect,
   type Dialect,
   isImageOrPdf,
-  isReasoning,
   toEffort,
 } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
@@ -58,8 +57,8 @@ export function openrouterDialect(modelName: string): Dialect {
     acceptsFile: isImageOrPdf,
     toEventMetadata: (_, metadata) => toEventMetadata(metadata),
     toPartOptions,
-    dropForeignReasoning: (events) =>
-      events.filter((event) => !isReasoning(event) || "reasoning_details" in toPartOptions(event)),
+    ownReasoning: (reasoning) =>
+      reasoning.filter((event) => "reasoning_details" in toPartOptions(event)),
     toOutputSchema: toStrictSchema,
     toOptions: ({ reasoning }, schema) => ({
       options: {

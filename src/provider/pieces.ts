@@ -33,7 +33,8 @@ export type Piece = (
 type TextPart = LanguageModelV4TextPart | LanguageModelV4ReasoningPart;
 
 export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): readonly Piece[] {
-  const events = dialect.dropForeignReasoning(all);
+  const own = new Set(dialect.ownReasoning(all.filter(isReasoning)));
+  const events = all.filter((event) => !isReasoning(event) || own.has(event));
   const responses = pairResponses(events);
   const ids = new ToolCallIds(dialect.template?.hasShortIds === true ? SHORT_ID : ACCEPTED_ID);
   const pieces: Piece[] = [];
@@ -85,6 +86,10 @@ export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): reado
   }
   finishReply();
   return pieces;
+}
+
+export function isReasoning(event: ProviderEvent): event is ChatResponse {
+  return event.type === "chat_response" && event.content.type === "reasoning";
 }
 
 /** The files first: a model reads the question about them last. */

@@ -26,7 +26,7 @@ export interface Model {
   stream(request: ModelRequest): AsyncIterable<ModelEvent>;
 }
 
-/** What is known about a model. */
+/** Known facts about a model. */
 export interface ModelProperties {
   /** In tokens. */
   readonly contextWindow?: number;
@@ -40,7 +40,7 @@ export interface ModelProperties {
 export interface ModelRequest {
   /** Includes the schema of the structured output, if one is wanted. */
   readonly parts: ThreadParts;
-  /** What the provider may change in the request to enforce that schema. Default: anything. */
+  /** The part of the request that the provider may change to enforce that schema. Default: anything. */
   readonly schemaMayChange?: SchemaChange;
   readonly tools: readonly ToolSchema[];
   readonly toolChoice: ToolChoice;
@@ -51,7 +51,7 @@ export interface ModelRequest {
   readonly observe?: (update: RequestUpdate) => void;
 }
 
-/** What happens to a request before and while its reply is streamed. */
+/** Events of a request before and while its reply is streamed. */
 export type RequestUpdate =
   /** Something arrived, even if it is no part of the reply: many servers send keep-alives. */
   | {
@@ -61,13 +61,13 @@ export type RequestUpdate =
     }
   /** How many tokens of the prompt the model has read so far, including those from its cache. */
   | { readonly type: "prompt_progress"; readonly processed: number; readonly total: number }
-  /** What the user should know about how the request was sent. Said once per model. */
+  /** A note for the user about how the request was sent. Said once per model. */
   | { readonly type: "notice"; readonly message: string }
   /** The request failed and will be retried. */
   | ({ readonly type: "retry_start" } & Retry);
 
 /**
- * What a schema changes in the rest of a request. `nothing` if it only constrains the output, `prompt`
+ * The effect of a schema on the rest of a request. `nothing` if it only constrains the output, `prompt`
  * if the provider describes it to the model, `tools` if it is sent as a tool. A prompt cache stays
  * valid up to the first change.
  */
@@ -79,7 +79,7 @@ export interface ToolSchema {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
-  /** Of little use to a model that only has to answer in JSON. */
+  /** Useless to a model that only has to answer in JSON. */
   readonly isAuxiliary?: boolean;
 }
 

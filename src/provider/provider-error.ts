@@ -1,7 +1,7 @@
 /** Why a model did not answer, in a form that does not depend on the provider, and when to retry. */
 import { JpError } from "../util/index.ts";
 
-/** What went wrong, whoever the provider is. */
+/** The kind of failure, whoever the provider is. */
 export type ProviderErrorKind =
   | "missing_key"
   | "authentication"

@@ -14,7 +14,7 @@ export interface FailureDetails {
   readonly headers: Readonly<Record<string, unknown>>;
   /** The `details` of Google's errors. */
   readonly details: readonly Json[];
-  /** Of the operating system: `ECONNREFUSED` and the like. */
+  /** The code of the operating system: `ECONNREFUSED` and the like. */
   readonly systemCode: string | undefined;
   /** No connection, or a response that could not be read to its end. */
   readonly isConnectionLost: boolean;

@@ -49,7 +49,7 @@ export async function* streamReply(
   yield* reply.end();
 }
 
-/** Of what is sent as files. */
+/** The names of the files that are sent. */
 function fileNames({ parts }: ModelRequest): readonly string[] {
   const files = parts.events.flatMap((event) =>
     event.type === "chat_request" ? (event.files ?? []) : [],

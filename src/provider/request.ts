@@ -159,8 +159,13 @@ function joinText(last: MessagePart | undefined, next: MessagePart): boolean {
   return true;
 }
 
-function pieceOptions({ event }: Piece, position: number, { dialect, points, mark }: Context) {
-  const own = dialect.toPartOptions(event);
+function pieceOptions(
+  { role, event }: Piece,
+  position: number,
+  { dialect, points, mark }: Context,
+) {
+  // No provider has written what the user says.
+  const own = role === "user" ? {} : dialect.toPartOptions(event);
   return toProviderOptions(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
 }
 

@@ -113,7 +113,7 @@ function classify(
   return { kind: "other", isRetryable: false };
 }
 
-/** What will not change by itself: the flags of the server, the memory of the machine. */
+/** Failures that will not go away by themselves: the flags of the server, the memory of the machine. */
 const LOCAL_PERMANENT = /--jinja|requires more system memory|failed to load|error loading model/i;
 
 /** Errors of servers on this machine, which look like overload. */

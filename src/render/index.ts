@@ -14,27 +14,31 @@ export {
 export { type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
-  describeAnswer,
   describeCalls,
-  describeChanged,
   describeEnd,
-  describeEscalation,
-  describeEdited,
-  describeOptions,
-  describeOutcome,
   describeIncomplete,
   describePending,
   describeRemembered,
-  describeSource,
+  describeSubject,
+  describeWaiting,
   type InquiryFilter,
   type InquiryRow,
   type InquiryState,
   inquiryState,
   inquiryToJson,
   matchesInquiryFilter,
-  optionLabel,
   type PendingRow,
   pendingToJson,
+} from "./decision-rows.ts";
+export {
+  describeAnswer,
+  describeChanged,
+  describeEdited,
+  describeEscalation,
+  describeOptions,
+  describeOutcome,
+  describeSource,
+  optionLabel,
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines } from "./origin.ts";

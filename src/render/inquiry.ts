@@ -1,28 +1,15 @@
-/** Inquiries in words and as JSON. Secrets are redacted in the record, so none can be shown here. */
+/** Questions, answers and decisions in words. Secrets are redacted in the record, so none can be shown here. */
 import {
-  type CallProgress,
   cancellationTag,
-  type ConversationEvent,
-  type ConversationId,
-  deadlineOf,
-  deciderOf,
-  deciderToJson,
   type Decider,
   type DecisionVoid,
+  type DenialCause,
   describeDecider,
   type InquiryEscalation,
   type InquiryOutcome,
-  inquiryQuestionToJson,
-  isAnswer,
-  isOverdue,
-  type LoggedInquiry,
-  type PendingItem,
-  pendingOf,
   type PermissionDecision,
-  type TurnProgress,
 } from "../conversation/index.ts";
-import type { InquiryQuestion, InquirySource, SelectOption } from "../tool/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import type { InquirySource, SelectOption } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { jsonLine, oneLine, valueLine } from "./neutralize.ts";
 
@@ -65,41 +52,6 @@ export function optionLabel(
   return show(title ?? (typeof value === "string" ? value : jsonLine(value)));
 }
 
-/** An inquiry in its conversation: one line of `jp inquiry ls`. */
-export interface InquiryRow extends LoggedInquiry {
-  readonly conversation: ConversationId;
-}
-
-/** The outcome, or `unanswered` if the record has none. */
-export type InquiryState = InquiryOutcome["outcome"] | "unanswered";
-
-/** How an inquiry ended, or `unanswered`. */
-export function inquiryState({ response }: LoggedInquiry): InquiryState {
-  return response?.outcome ?? "unanswered";
-}
-
-/** Which inquiries are wanted: all, unless said otherwise. */
-export interface InquiryFilter {
-  readonly outcome?: readonly string[] | undefined;
-  /** Kinds of deciders, such as `user`. */
-  readonly by?: readonly string[] | undefined;
-}
-
-/** Whether an inquiry is wanted. */
-export function matchesInquiryFilter(inquiry: LoggedInquiry, filter: InquiryFilter): boolean {
-  const { outcome, by } = filter;
-  if (outcome !== undefined && !outcome.includes(inquiryState(inquiry))) return false;
-  if (by === undefined) return true;
-  const decider = inquiry.response && deciderOf(inquiry.response);
-  return decider !== undefined && by.includes(decider.kind);
-}
-
-/** How it ended, or that it is open. One that is overdue will be settled when its turn is continued. */
-export function describeEnd(inquiry: LoggedInquiry, now: Date): string {
-  if (inquiry.response !== undefined) return describeAnswer(inquiry.response);
-  return isOverdue(inquiry, now) ? "unanswered, overdue" : "unanswered";
-}
-
 /** As RFD 082 prescribes: `Answer: …`, `Answer: <redacted>` or `Cancelled (<tag>)`. */
 export function describeOutcome(outcome: InquiryOutcome): string {
   switch (outcome.outcome) {
@@ -129,6 +81,31 @@ export function describeAnswer(outcome: InquiryOutcome): string {
   const { answer, by } = answerParts(outcome);
   return answer + by;
 }
+
+/** For people: `approved (you, via terminal)`, `denied: no one could be asked (policy: …)`. */
+export function describeDecided({
+  decision,
+  decidedBy,
+  reason,
+  cause,
+  problem,
+}: Omit<PermissionDecision, "timestamp">): string {
+  const details = [
+    cause === undefined ? "" : `: ${CAUSES[cause]}`,
+    problem === undefined ? "" : ` (${jsonLine(problem)})`,
+    reason === undefined ? "" : `, reason: ${jsonLine(reason)}`,
+  ];
+  return `${decision}${details.join("")} (${describeAnswerer(decidedBy)})`;
+}
+
+const CAUSES = {
+  skipped: "the config skips it",
+  unavailable: "no one could be asked",
+  timed_out: "no one answered in time",
+  closed: "the prompt was closed",
+  prompt_failed: "the prompt failed",
+  subject_unstable: "it kept changing",
+} as const satisfies Record<DenialCause, string>;
 
 /** What a model made of a question that was then left to a person. */
 export function describeEscalation(escalation: InquiryEscalation): string {
@@ -178,7 +155,7 @@ export function describeSource(source: InquirySource): string {
 const CHANGED: Readonly<Record<string, string>> = {
   arguments: "its arguments",
   binding: "what it is about",
-  call: "the call",
+  call: "the conversation that it belongs to",
   definition: "the server's description of the tool",
   file: "a file that its command names",
   folder: "the folder it runs in",
@@ -206,148 +183,4 @@ export function describeVoid({ id, changed }: Omit<DecisionVoid, "timestamp">): 
 /** The arguments a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */
 export function describeEdited({ arguments: ran, decidedBy }: PermissionDecision): string {
   return `${jsonLine(ran ?? {})} (edited by ${oneLine(describeDecider(decidedBy))})`;
-}
-
-/** One object per inquiry, with the keys of the record; unknown fields are omitted. */
-export function inquiryToJson(row: InquiryRow): JsonObject {
-  const { conversation, turn, request, response, escalation } = row;
-  const deadline = deadlineOf(row);
-  return {
-    conversation,
-    turn: turn + 1,
-    id: request.id,
-    ...(request.toolCallId !== undefined && { tool_call_id: request.toolCallId }),
-    ...(request.questionId !== undefined && { question_id: request.questionId }),
-    ...(row.edited?.arguments !== undefined && { edited_arguments: row.edited.arguments }),
-    source: { ...request.source },
-    question: inquiryQuestionToJson(request.question),
-    ...(deadline !== undefined && { deadline }),
-    ...(request.for !== undefined && { for: request.for }),
-    ...(escalation !== undefined && { escalation: escalationToJson(escalation) }),
-    outcome: inquiryState(row),
-    ...(response !== undefined && outcomeToJson(response)),
-    asked_at: request.timestamp,
-    ...(response !== undefined && { answered_at: response.timestamp }),
-  };
-}
-
-function escalationToJson(escalation: InquiryEscalation): JsonObject {
-  return { outcome: escalation.outcome, ...outcomeToJson(escalation) };
-}
-
-function outcomeToJson(outcome: InquiryOutcome): Record<string, Json> {
-  if (outcome.outcome === "cancelled") {
-    const { reason, problem } = outcome;
-    return { reason: cancellationTag(reason), ...(problem !== undefined && { problem }) };
-  }
-  const { answeredBy } = outcome;
-  return {
-    ...(outcome.outcome === "answered" && {
-      answer: outcome.answer,
-      ...(outcome.isOther === true && { other: true }),
-      ...(outcome.note !== undefined && { note: outcome.note }),
-      ...(outcome.answerReason !== undefined && { answer_reason: outcome.answerReason }),
-    }),
-    ...(answeredBy !== undefined && { answered_by: deciderToJson(answeredBy) }),
-  };
-}
-
-/** Something that waits for a person, and where. */
-export interface PendingRow extends PendingItem {
-  readonly workspace: string;
-  readonly conversation: ConversationId;
-  readonly question: InquiryQuestion;
-  readonly arguments?: JsonObject;
-}
-
-/** One object for each thing that waits: one line of `jp inquiry ls --pending`. */
-export function pendingToJson(row: PendingRow) {
-  const { workspace, conversation, id, kind, tool, question, askedAt, deadline, for: person } = row;
-  return {
-    workspace,
-    conversation,
-    id,
-    kind,
-    tool,
-    ...inquiryQuestionToJson(question),
-    text: question.text,
-    asked_at: askedAt,
-    ...(deadline !== undefined && { deadline }),
-    ...(person !== undefined && { for: person }),
-    ...(row.arguments !== undefined && { arguments: row.arguments }),
-  };
-}
-
-/** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */
-export function describePending({ kind, tool, request, for: person }: PendingItem): string {
-  const name = oneLine(tool);
-  const whom = person === undefined ? "asks" : `asks ${oneLine(person)}`;
-  switch (kind) {
-    case "question":
-      return request?.type === "inquiry_request"
-        ? `${name} ${whom} ${JSON.stringify(oneLine(request.question.text))}`
-        : `${name} ${whom}`;
-    case "permission":
-      return `${name} needs permission to run`;
-    case "delivery":
-      return `${name} needs permission to show its result to the model`;
-    case "in_doubt":
-      return `${name} may or may not have finished: jp stopped while it was running`;
-    default:
-      return assertNever(kind);
-  }
-}
-
-const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as const;
-
-/** What the record says about open calls: their arguments, and what was decided and answered. */
-export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
-  return calls.flatMap(({ request, permissions, questions }) => {
-    const args = permissions.run?.decision?.arguments ?? request.arguments;
-    const decided = (["run", "rerun", "deliver"] as const).flatMap((action) => {
-      const decision = permissions[action]?.decision;
-      return decision === undefined ? [] : [DECIDED[action] + describeDecision(decision)];
-    });
-    const answered = questions.flatMap(({ request: { question }, response }) =>
-      response === undefined
-        ? []
-        : [`  ${JSON.stringify(oneLine(question.text))}: ${oneLine(describeAnswer(response))}`],
-    );
-    const call = `${oneLine(request.name)} ${jsonLine(args)}`;
-    return [[call, ...decided].join(", "), ...answered];
-  });
-}
-
-function describeDecision({ decision, decidedBy }: PermissionDecision): string {
-  return oneLine(`${decision} by ${describeDecider(decidedBy)}`);
-}
-
-/** What the record says a person has decided and answered for all of the turn: it counts for calls to come. */
-export function describeRemembered(turn: readonly ConversationEvent[]): readonly string[] {
-  const texts = new Map<string, string>();
-  return turn.flatMap((event) => {
-    if (event.type === "inquiry_request") texts.set(event.id, event.question.text);
-    if (!isAnswer(event)) return [];
-    const by = deciderOf(event);
-    if (by?.kind !== "user" || by.scope !== "turn") return [];
-    const line =
-      event.type === "permission_decision"
-        ? `every call of ${oneLine(event.tool)}, ${describeDecision(event)}`
-        : `every time, ${jsonLine(texts.get(event.id) ?? event.id)}: ${oneLine(describeAnswer(event))}`;
-    return [line];
-  });
-}
-
-/** What an incomplete turn is missing: a line for each open call, or one for a reply. */
-export function describeIncomplete(progress: TurnProgress): readonly string[] {
-  const { calls, hasCalls, next } = progress;
-  if (next === "check") return ["the answer has not been checked against the schema"];
-  if (calls.length === 0) {
-    return [hasCalls ? "the model has not seen the results" : "the model has not replied"];
-  }
-  const pending = pendingOf(progress);
-  return calls.map(({ request }) => {
-    const item = pending.find(({ toolCallId }) => toolCallId === request.id);
-    return item === undefined ? `${oneLine(request.name)} has not run` : describePending(item);
-  });
 }

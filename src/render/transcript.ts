@@ -2,6 +2,7 @@
 import {
   type ChatResponse,
   type ConversationEvent,
+  type DecisionVoid,
   type InquiryPair,
   type InquiryRequest,
   describeTurns,
@@ -25,7 +26,7 @@ import {
   renderResultLines,
 } from "./call-lines.ts";
 import { describeFiles } from "./files.ts";
-import { describeEscalation } from "./inquiry.ts";
+import { describeChanged, describeEscalation } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
@@ -51,7 +52,7 @@ interface TurnContext extends TranscriptOptions {
 }
 
 /** Events between a call and its result. */
-type WithinCall = InquiryRequest | PermissionDecision;
+type WithinCall = InquiryRequest | PermissionDecision | DecisionVoid;
 
 /** A blank line follows each message; calls and questions stay together. */
 interface Block {
@@ -97,9 +98,10 @@ function renderEvent(event: ConversationEvent, context: TurnContext): Block {
       return action(context.callOf.has(event) ? [] : renderInquiry(event, context));
     case "permission_decision":
       return action(context.callOf.has(event) ? [] : renderPermissionLines(event, context));
+    case "decision_void":
+      return action(context.callOf.has(event) ? [] : renderVoid(event, context));
     case "turn_start":
     case "permission_request":
-    case "decision_void": // Shown with what was decided.
     case "attempt_start":
     case "turn_resume":
     case "turn_end":
@@ -124,14 +126,31 @@ function action(text: readonly string[]): Block {
 /** Older records do not say which call asked; there, a question is shown on its own. */
 function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCallRequest> {
   const calls = new Map<string, ToolCallRequest>();
+  const askedBy = new Map<string, ToolCallRequest>();
   const callOf = new Map<WithinCall, ToolCallRequest>();
   for (const event of events) {
     if (event.type === "tool_call_request") calls.set(event.id, event);
-    if (event.type !== "inquiry_request" && event.type !== "permission_decision") continue;
-    const call = event.toolCallId === undefined ? undefined : calls.get(event.toolCallId);
-    if (call !== undefined) callOf.set(event, call);
+    const call =
+      event.type === "decision_void"
+        ? askedBy.get(event.id)
+        : "toolCallId" in event && calls.get(event.toolCallId ?? "");
+    if (!call) continue;
+    if (event.type === "inquiry_request" || event.type === "permission_request") {
+      askedBy.set(event.id, call);
+    }
+    if (isWithinCall(event)) callOf.set(event, call);
   }
   return callOf;
+}
+
+function isWithinCall(event: ConversationEvent): event is WithinCall {
+  const { type } = event;
+  return type === "inquiry_request" || type === "permission_decision" || type === "decision_void";
+}
+
+/** Below what was decided, and above what was asked instead. */
+function renderVoid({ changed }: DecisionVoid, { paint }: TurnContext): string[] {
+  return [paint("dim", `  void: ${describeChanged(changed)} changed`)];
 }
 
 function renderResponse(content: ChatResponse["content"], context: TurnContext): string[] {
@@ -162,7 +181,10 @@ function renderToolCall(
   context: TurnContext,
 ): string[] {
   const inner = context.within.get(event) ?? [];
-  const decisions = inner.filter((one) => one.type === "permission_decision");
+  const voids = new Set(inner.flatMap((one) => (one.type === "decision_void" ? [one.id] : [])));
+  const decisions = inner
+    .filter((one) => one.type === "permission_decision")
+    .filter(({ id }) => id === undefined || !voids.has(id));
   const end = callEnd(result, {
     decisions,
     answers: inner.flatMap((one) =>
@@ -170,11 +192,12 @@ function renderToolCall(
     ),
   });
   const ran = editedArguments(decisions) ?? event.arguments;
-  const within = inner.flatMap((one) =>
-    one.type === "inquiry_request"
+  const within = inner.flatMap((one) => {
+    if (one.type === "decision_void") return renderVoid(one, context);
+    return one.type === "inquiry_request"
       ? renderInquiry(one, { ...context, width: context.width - 2 }).map((line) => `  ${line}`)
-      : renderPermissionLines(one, { ...context, requested: event.arguments }),
-  );
+      : renderPermissionLines(one, { ...context, requested: event.arguments });
+  });
   return [
     ...renderCallLines({ ...event, arguments: ran }, end, context),
     ...within,

@@ -316,12 +316,23 @@ function isLikeNeighbours(characters: readonly string[], index: number): boolean
   const besides = [characters[index - 1] ?? "", characters[index + 1] ?? ""];
   if (character === "ー") return !isKatakana(besides[0] ?? "");
   if (LIKE_KATAKANA.includes(character)) return besides.some(isKatakana);
-  if (!KATAKANA_ALIKE.includes(character)) return false;
-  let [start, end] = [index, index];
-  while (isKatakana(characters[start - 1] ?? "")) start -= 1;
-  while (isKatakana(characters[end] ?? "")) end += 1;
-  return characters.slice(start, end).every((one) => one === "ー" || KATAKANA_ALIKE.includes(one));
+  return KATAKANA_ALIKE.includes(character) && !hasClearKatakana(characters, index);
 }
+
+/** Whether the word around it has a letter that is certain to be Katakana. Words are short; the rest does not matter. */
+function hasClearKatakana(characters: readonly string[], index: number): boolean {
+  const isClear = (step: number) => {
+    for (let at = index + step; Math.abs(at - index) < MAX_KATAKANA_WORD; at += step) {
+      const one = characters[at] ?? "";
+      if (!isKatakana(one)) return false;
+      if (one !== "ー" && !KATAKANA_ALIKE.includes(one)) return true;
+    }
+    return false;
+  };
+  return isClear(1) || isClear(-1);
+}
+
+const MAX_KATAKANA_WORD = 50;
 
 function isKatakana(character: string): boolean {
   return /^[\u30a1-\u30fa\u30fc]$/.test(character);

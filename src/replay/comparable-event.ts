@@ -1,6 +1,7 @@
-/** What of an event has to be the same again in a replay. */
+/** Compares events: the part of each that has to be the same again in a replay. */
 import {
   type ConversationEvent,
+  type EventType,
   eventToPlainJson,
   timestampToMilliseconds,
 } from "../conversation/index.ts";
@@ -13,18 +14,22 @@ export interface ComparableOptions {
   readonly toRecordedId: (id: string) => string;
 }
 
-/** The event as on record, without the time, who exactly the person was, and what a server keeps for itself. */
+/**
+ * The event as on record, without the time, who exactly the person was, what a tool or server keeps for itself, and what a
+ * decision was about.
+ */
 export function comparableEvent(
   event: ConversationEvent,
   { comparesWords, toRecordedId }: ComparableOptions,
 ): JsonObject {
   const { extra: _extra, ...known } = event;
-  const json = eventToPlainJson(known);
-  const { timestamp: _timestamp, state: _state, ...fields } = json;
-  const { metadata: _metadata, ...words } = fields;
+  const fields = Object.entries(eventToPlainJson(known)).filter(
+    ([key]) => isCompared(event, key) && (comparesWords || key !== "metadata"),
+  );
   return Object.fromEntries(
-    Object.entries(comparesWords ? fields : words).map(([key, value]): [string, Json] => {
+    fields.map(([key, value]): [string, Json] => {
       if (key === "deadline") return [key, secondsUntilDeadline(event)];
+      if (key === "question") return [key, comparableQuestion(value)];
       if (key === "answered_by" || key === "decided_by") {
         return [key, comparableDecider(value, toRecordedId)];
       }
@@ -34,7 +39,38 @@ export function comparableEvent(
   );
 }
 
-/** Of an escalation only that there is one: it is the same as that of its request. */
+/** Of requests and decisions. `problem` is in the result of the call, too. */
+const NOT_COMPARED = new Set([
+  "digest",
+  "subject_version",
+  "subject_parts",
+  "origin",
+  "folder",
+  "replaces",
+  "person",
+  "state",
+  "problem",
+]);
+
+const DECISIONS: ReadonlySet<EventType> = new Set([
+  "inquiry_request",
+  "inquiry_response",
+  "permission_request",
+  "permission_decision",
+]);
+
+function isCompared({ type }: ConversationEvent, key: string): boolean {
+  if (key === "timestamp" || key === "added") return false;
+  return !DECISIONS.has(type) || !NOT_COMPARED.has(key);
+}
+
+function comparableQuestion(question: Json): Json {
+  if (!isJsonObject(question)) return question;
+  const { binding: _binding, ...asked } = question;
+  return asked;
+}
+
+/** For an escalation, only that there is one: it is the same as that of its request. */
 function secondsUntilDeadline(event: ConversationEvent): Json {
   if (event.type !== "inquiry_request" || event.deadline === undefined) return true;
   const time = timestampToMilliseconds(event.deadline) - timestampToMilliseconds(event.timestamp);
@@ -44,8 +80,6 @@ function secondsUntilDeadline(event: ConversationEvent): Json {
 function comparableDecider(decider: Json, toRecordedId: ComparableOptions["toRecordedId"]): Json {
   if (!isJsonObject(decider)) return decider;
   const { kind, scope, from } = decider;
-  if (kind === "user" || kind === "answers_file") {
-    return { kind: "user", ...(scope !== undefined && { scope }) };
-  }
+  if (kind === "user") return { kind, ...(scope !== undefined && { scope }) };
   return typeof from === "string" ? { ...decider, from: toRecordedId(from) } : decider;
 }

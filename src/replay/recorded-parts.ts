@@ -1,13 +1,16 @@
-/** What stands in for the models and the tools of a recorded process: each says again what is on record. */
-import {
-  type CallableTool,
-  type DataValidator,
-  failureIn,
-  type InterruptChoice,
-  type InterruptMenu,
-  withoutNotes,
+/** Stands in for the models and the tools of a recorded process: each says again what is on record. */
+import type {
+  CallableTool,
+  DataValidator,
+  InterruptChoice,
+  InterruptMenu,
 } from "../agent/index.ts";
-import type { ConversationEvent, InquiryRequest, InquiryResponse } from "../conversation/index.ts";
+import type {
+  ConversationEvent,
+  InquiryRequest,
+  InquiryResponse,
+  ToolResult,
+} from "../conversation/index.ts";
 import type { AttemptResult, Executor } from "../executor/index.ts";
 import type { InquiryAnswer, InquiryBackend } from "../answer-model/index.ts";
 import type { EndReason, Model, ModelEvent } from "../provider/index.ts";
@@ -117,7 +120,7 @@ export function observedModel(model: Model, script: ReplayScript): Model {
 /** Answers in place of a model, as one did then. */
 export function recordedInquiries(script: ReplayScript): InquiryBackend {
   return {
-    inquire: async ({ inquiryId, toolCallId, signal }): Promise<InquiryAnswer> => {
+    inquire: async ({ inquiryId, signal }): Promise<InquiryAnswer> => {
       const outcome = script.outcomeOf(inquiryId);
       const { answeredBy } = outcome?.outcome === "answered" ? outcome : {};
       if (outcome?.outcome === "answered" && answeredBy?.kind === "assistant") {
@@ -128,9 +131,7 @@ export function recordedInquiries(script: ReplayScript): InquiryBackend {
       }
       if (outcome?.outcome === "cancelled" && outcome.reason === "backend_error") {
         await script.until(outcome);
-        const problem = outcome.type === "inquiry_escalation" ? outcome.problem : undefined;
-        const message = problem ?? failureOf(script, toolCallId);
-        return { type: "failed", kind: "other", message };
+        return { type: "failed", kind: "other", message: problemOf(outcome) };
       }
       await script.untilClosed(signal); // It did not answer in time, or before someone else.
       return { type: "cancelled" };
@@ -138,10 +139,9 @@ export function recordedInquiries(script: ReplayScript): InquiryBackend {
   };
 }
 
-/** Why a question could not be asked. The result of its call says it. */
-export function failureOf(script: ReplayScript, toolCallId: string): string {
-  const content = script.responseOf(toolCallId)?.content ?? "";
-  return failureIn(withoutNotes(content))?.message ?? "the record does not say why";
+/** Why a question could not be asked, or a call not permitted. */
+export function problemOf({ problem }: { readonly problem?: string }): string {
+  return problem ?? "the record does not say why";
 }
 
 /** Gives the recorded results of one call, and asks its recorded questions. */
@@ -191,12 +191,17 @@ function resultOf(events: readonly ConversationEvent[]): AttemptResult | undefin
   const response = next?.type === "permission_decision" && next.action === "deliver" ? after : next;
   const result = shown ?? (response?.type === "tool_call_response" ? response : undefined);
   if (result === undefined) return undefined;
-  const { isError, content, blocks } = result;
+  const { isError, blocks } = result;
   return {
     type: isError ? "error" : "success",
-    content: withoutNotes(content),
+    content: ownContent(result),
     ...(blocks !== undefined && { blocks }),
   };
+}
+
+/** Without what jp has added, which it adds again. */
+function ownContent({ content, added = { before: 0, after: 0 } }: ToolResult): string {
+  return content.slice(added.before, content.length - added.after);
 }
 
 function toNeedsInput(

@@ -37,6 +37,34 @@ export function processesOf(turn: readonly ConversationEvent[]): readonly Record
   });
 }
 
+/** Those whom a question is for. */
+export interface NamedPeople {
+  /** A question for them has come to an end that asking them can have. */
+  readonly reached: readonly string[];
+  /** The record does not show whether the process could ask them. */
+  readonly others: readonly string[];
+}
+
+export function namedPeople(
+  turn: readonly ConversationEvent[],
+  { events }: RecordedProcess,
+): NamedPeople {
+  const asked = new Map<string, string>(
+    turn.flatMap((event) =>
+      event.type === "inquiry_request" && event.for !== undefined ? [[event.id, event.for]] : [],
+    ),
+  );
+  const reached = new Set(
+    events.flatMap((event) => {
+      if (event.type !== "inquiry_response") return [];
+      const isRefused = event.outcome === "cancelled" && event.reason === "no_prompt_backend";
+      return isRefused ? [] : (asked.get(event.id) ?? []);
+    }),
+  );
+  const others = [...new Set(asked.values())].filter((name) => !reached.has(name));
+  return { reached: [...reached], others };
+}
+
 /** Older versions did not say who answered, and newer ones may say more. */
 export function isByPerson(event: ConversationEvent): event is AnswerEvent {
   if (!isAnswer(event)) return false;

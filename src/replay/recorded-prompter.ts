@@ -1,39 +1,31 @@
-/** The person of a recorded process, who decides again what is on record. */
-import { isDeepStrictEqual } from "node:util";
+/** The person of a recorded process, who decides again what is on record, and answers that were given beforehand. */
 import {
-  type DeliveryRequest,
-  type DeliveryResult,
-  failureIn,
-  isWithheld,
+  type AnswerSource,
+  type AnsweredPrompt,
   lastTurn,
-  NO_ANSWER_IN_TIME,
   type NoAnswer,
   type NoAnswerReason,
-  type PermissionRequest,
-  type PermissionResult,
   type Prompter,
   type PromptRequest,
   type PromptResult,
-  RERUN_ANSWERS,
-  withoutEditedArguments,
-  withoutNotes,
 } from "../agent/index.ts";
 import {
+  ACTIONS,
   type AnswerEvent,
   deciderOf,
+  type InquiryId,
   isAnswer,
-  type InquiryResponse,
   type PendingItem,
   pendingOf,
   type PermissionDecision,
-  type PermissionRequestEvent,
   readTurnProgress,
+  type Reply,
+  RERUN_ANSWERS,
   timestampToMilliseconds,
-  type ToolCallResponse,
 } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Clock } from "../util/index.ts";
-import { failureOf } from "./recorded-parts.ts";
+import { problemOf } from "./recorded-parts.ts";
 import { isByPerson } from "./recorded-process.ts";
 import type { ReplayScript } from "./replay-script.ts";
 
@@ -42,15 +34,17 @@ export const UNKNOWN_SECRET = "(secret)";
 
 export interface RecordedPrompterOptions {
   readonly script: ReplayScript;
-  /** What is asked now. */
+  /** The conversation of the replay. */
   readonly conversation: ConversationWriter;
   /** Whether there was a person to ask. */
   readonly canAsk: boolean;
-  /** Whether that was also the person whom a question is for, although the record does not show it. */
-  readonly reachesAll: boolean;
+  /** The names of those who could be asked what is only for them. */
+  readonly people: readonly string[];
+  /** Whether a model was asked instead if no person answered, where a question ended with an error. */
+  readonly asksModel: boolean;
   /** False if tools run for real: they cannot be given a secret, because no record has it. */
   readonly knowsSecrets: boolean;
-  /** Of the replay. */
+  /** That of the replay. */
   readonly clock: Clock;
 }
 
@@ -58,8 +52,6 @@ export interface RecordedPrompterOptions {
 export class RecordedPrompter implements Prompter {
   readonly channel = "replay";
   readonly #options: RecordedPrompterOptions;
-  /** The permissions and deliveries that this has been asked about. */
-  readonly #asked = new Set<string>();
 
   constructor(options: RecordedPrompterOptions) {
     this.#options = options;
@@ -70,139 +62,121 @@ export class RecordedPrompter implements Prompter {
   }
 
   canReach(name: string): boolean {
-    const { script, reachesAll } = this.#options;
-    return reachesAll || script.hasReached(name);
+    return this.#options.people.includes(name);
   }
 
+  /** Answers at the time at which it was answered then. */
   async ask({ inquiryId, signal }: PromptRequest): Promise<PromptResult> {
-    const end = await this.#end(({ id }) => id === inquiryId, signal);
-    switch (end?.type) {
-      case "inquiry_response":
-        return this.#repeat(end, inquiryId);
-      case "permission_decision":
-        return { inquiryId, type: "answered", answer: rerunAnswer(end), isRemembered: false };
-      case "unanswered":
-        return { inquiryId, ...end };
-      default:
-        return { inquiryId, type: end === undefined ? "later" : "cancelled" };
-    }
-  }
-
-  async askPermission({
-    tool,
-    arguments: shown,
-    signal,
-  }: PermissionRequest): Promise<PermissionResult> {
-    const decided = await this.#decision("permission", signal, (request) => {
-      return request.tool === tool && isDeepStrictEqual(request.arguments, shown);
-    });
-    if (decided === undefined) return { type: "later" };
-    if (decided.type === "unanswered") return decided;
-    const { decision, arguments: edited, reason } = decided;
-    const isRemembered = isForTurn(decided);
-    if (decision === "denied") {
-      return { type: "skip", isRemembered, ...(reason !== undefined && { reason }) };
-    }
-    return { type: "run", isRemembered, ...(edited !== undefined && { arguments: edited }) };
-  }
-
-  async askDelivery({ tool, content: shown, signal }: DeliveryRequest): Promise<DeliveryResult> {
-    const decided = await this.#decision("delivery", signal, (request) => {
-      return request.tool === tool && request.result?.content === shown;
-    });
-    if (decided === undefined) return { type: "later" };
-    if (decided.type === "unanswered") return decided;
-    const { content = "" } = this.#options.script.responseOf(decided.toolCallId) ?? {};
-    const seen = withoutEditedArguments(content);
-    if (decided.decision === "denied") return { type: isWithheld(seen) ? "withhold" : "cancelled" };
-    return decided.decision === "edited" ? { type: "deliver", content: seen } : { type: "deliver" };
-  }
-
-  #repeat(response: InquiryResponse, inquiryId: InquiryResponse["id"]): PromptResult {
-    if (response.outcome === "cancelled") return { inquiryId, type: "cancelled" };
-    const { answeredBy } = response;
-    const named =
-      answeredBy?.kind === "user" && answeredBy.name !== undefined
-        ? { userName: answeredBy.name }
-        : {};
-    if (response.outcome === "redacted") {
-      if (!this.#options.knowsSecrets)
-        throw new Error("the answer is a secret, which no record has");
-      return { inquiryId, type: "answered", answer: UNKNOWN_SECRET, isRemembered: false, ...named };
-    }
-    const { answer, note } = response;
-    const isRemembered = isForTurn(response);
-    return {
-      inquiryId,
-      type: "answered",
-      answer,
-      isRemembered,
-      ...(note !== undefined && { note }),
-      ...named,
-    };
-  }
-
-  async #decision(
-    kind: PendingItem["kind"],
-    signal: AbortSignal,
-    isShown: (request: PermissionRequestEvent) => boolean,
-  ): Promise<PermissionDecision | Unanswered | undefined> {
-    // Prompts open in the order of the calls. If two look alike, the first is the one that was not asked yet.
-    const isIt = ({ id, request, ...item }: PendingItem) =>
-      item.kind === kind &&
-      request?.type === "permission_request" &&
-      isShown(request) &&
-      !this.#asked.has(id);
-    const end = await this.#end((item) => {
-      const isFound = isIt(item);
-      if (isFound) this.#asked.add(item.id);
-      return isFound;
-    }, signal);
-    return end?.type === "permission_decision" || end?.type === "unanswered" ? end : undefined;
-  }
-
-  /**
-   * What answered it while the process ran. If the call went on without an answer, it is what the model was told:
-   * the prompt failed, or the person closed it. Given at the time at which it was given then.
-   */
-  async #end(
-    isAsked: (item: PendingItem) => boolean,
-    signal: AbortSignal,
-  ): Promise<AnswerEvent | ToolCallResponse | Unanswered | undefined> {
-    const { script, conversation, clock } = this.#options;
-    const item = pendingOf(readTurnProgress(lastTurn(conversation)), true).find(isAsked);
-    if (item === undefined) return undefined;
-    const end = script.answerTo(item) ?? script.responseOf(item.toolCallId);
-    if (end === undefined) return undefined;
+    const { script, asksModel } = this.#options;
+    const left: PromptResult = { inquiryId, type: "later" };
+    const item = this.#findItem(inquiryId);
+    const end = item && script.answerTo(item);
+    if (item === undefined || end === undefined) return left;
     await script.until(end);
-    if (script.order.isOver) return undefined;
+    if (script.order.isOver || signal.aborted) return left;
     if (hasFailed(end)) {
-      const response = script.responseOf(item.toolCallId);
-      // A model was asked instead, and failed.
-      const isModels = failureIn(withoutNotes(response?.content ?? ""))?.what === "inquiry";
-      if (isModels) return { type: "unanswered", reason: "unavailable" };
-      throw new Error(failureOf(script, item.toolCallId));
+      if (end.type === "permission_decision" || !asksModel) throw new Error(problemOf(end));
+      return { inquiryId, type: "unanswered", reason: "unavailable" };
     }
-    if (isAnswer(end) && !isByPerson(end)) {
-      // What came of another question of the call is still missing: this one was left for later by then.
-      if (script.isBehindAnswer(end)) return undefined;
-      const isOverdue =
-        item.deadline !== undefined &&
-        clock.now().getTime() >= timestampToMilliseconds(item.deadline);
-      const reason = isOverdue ? undefined : findReason(end, item);
-      if (reason !== undefined) return { type: "unanswered", reason };
-      await script.untilClosed(signal);
+    if (isByPerson(end))
+      return script.isLeftFirst(end) ? left : { inquiryId, ...this.#repeat(end) };
+    // What came of another question of the call is still missing: this one was left for later by then.
+    if (script.isBehindAnswer(end)) return left;
+    const reason = this.#isOverdue(item) ? undefined : findReason(end, item);
+    if (reason !== undefined) return { inquiryId, type: "unanswered", reason };
+    await script.untilClosed(signal);
+    return left;
+  }
+
+  #findItem(inquiryId: InquiryId): PendingItem | undefined {
+    const progress = readTurnProgress(lastTurn(this.#options.conversation));
+    return pendingOf(progress, true).find(({ id }) => id === inquiryId);
+  }
+
+  #isOverdue({ deadline }: PendingItem): boolean {
+    if (deadline === undefined) return false;
+    return this.#options.clock.now().getTime() >= timestampToMilliseconds(deadline);
+  }
+
+  #repeat(end: AnswerEvent): AnsweredPrompt | NoAnswer {
+    const by = deciderOf(end);
+    const named = by?.kind === "user" && by.name !== undefined ? { userName: by.name } : {};
+    if (isSecret(end) && !this.#options.knowsSecrets) {
+      throw new Error("the answer is a secret, which no record has");
     }
-    return script.order.isOver || signal.aborted ? undefined : end;
+    const reply = replyOf(end);
+    return reply === undefined
+      ? { type: "cancelled", ...named }
+      : { type: "answered", ...reply, ...named };
   }
 }
 
-type Unanswered = Extract<NoAnswer, { type: "unanswered" }>;
+/** The answers on record that were given before the turn. */
+export function recordedAnswers({
+  script,
+  knowsSecrets,
+}: Pick<RecordedPrompterOptions, "script" | "knowsSecrets">): AnswerSource {
+  return {
+    isComplete: false,
+    find: (asked) => {
+      const lane = script.idOnRecord(asked.toolCallId);
+      const end = script.upcoming(lane).find((event) => isAnswer(event) && isAbout(event));
+      if (end === undefined || !isAnswer(end) || (isSecret(end) && !knowsSecrets)) return undefined;
+      const [decidedBy, reply] = [deciderOf(end), replyOf(end)];
+      return decidedBy?.kind === "answers_file" && reply ? { ...reply, decidedBy } : undefined;
+
+      function isAbout(event: AnswerEvent): boolean {
+        if (asked.kind !== "question") {
+          return event.type === "permission_decision" && event.action === ACTIONS[asked.kind];
+        }
+        return script
+          .requestsOf(lane)
+          .some(
+            (request) =>
+              request.id === event.id &&
+              request.type === "inquiry_request" &&
+              request.questionId === asked.question.id,
+          );
+      }
+    },
+  };
+}
+
+function isSecret(end: AnswerEvent): boolean {
+  return end.type === "inquiry_response" && end.outcome === "redacted";
+}
+
+/** The reply that is recorded like this. Undefined if there was none. */
+function replyOf(end: AnswerEvent): Reply | undefined {
+  const decider = deciderOf(end);
+  const isRemembered = decider?.kind === "user" && decider.scope === "turn";
+  if (end.type === "permission_decision") {
+    return end.cause === "closed" ? undefined : { ...decisionReply(end), isRemembered };
+  }
+  if (end.outcome === "cancelled") return undefined;
+  if (end.outcome === "redacted") return { answer: UNKNOWN_SECRET };
+  const { answer, note } = end;
+  return { answer, isRemembered, ...(note !== undefined && { note }) };
+}
+
+function decisionReply(end: PermissionDecision): Reply {
+  const { action, decision, reason: note, arguments: edited, result } = end;
+  const skipped = result?.content ?? RERUN_ANSWERS.skip;
+  if (action === "rerun") {
+    return { answer: decision === "approved" ? RERUN_ANSWERS.rerun : skipped };
+  }
+  return {
+    answer: decision !== "denied",
+    ...(note !== undefined && { note }),
+    ...(edited !== undefined && { arguments: edited }),
+    ...(result !== undefined && { content: result.content }),
+  };
+}
 
 /** Why the prompter got no answer. Undefined if its prompt was closed: the tool did not wait for an answer. */
 function findReason(end: AnswerEvent, { deadline }: PendingItem): NoAnswerReason | undefined {
   if (end.type === "permission_decision") {
-    return end.reason === NO_ANSWER_IN_TIME ? "timed_out" : "unavailable";
+    return end.cause === "timed_out" ? "timed_out" : "unavailable";
   }
   if (end.outcome !== "cancelled") {
     // Only a question with a deadline has an answer for the case that it passes.
@@ -213,19 +187,8 @@ function findReason(end: AnswerEvent, { deadline }: PendingItem): NoAnswerReason
   return end.reason === "no_prompt_backend" ? "unavailable" : undefined;
 }
 
-/** The question could not be shown. */
-function hasFailed(end: AnswerEvent | ToolCallResponse): boolean {
-  if (end.type === "tool_call_response") return failureIn(end.content)?.what === "prompt";
-  if (end.type === "permission_decision" || end.outcome !== "cancelled") return false;
-  return end.reason === "backend_error";
-}
-
-function isForTurn(answer: AnswerEvent): boolean {
-  const decider = deciderOf(answer);
-  return decider?.kind === "user" && decider.scope === "turn";
-}
-
-function rerunAnswer({ decision, result }: PermissionDecision): string {
-  if (decision === "approved") return RERUN_ANSWERS.rerun;
-  return result?.content ?? RERUN_ANSWERS.skip;
+/** The request could not be shown, or a model failed that was asked instead. */
+export function hasFailed(end: AnswerEvent): end is AnswerEvent & { readonly problem?: string } {
+  if (end.type === "permission_decision") return end.cause === "prompt_failed";
+  return end.outcome === "cancelled" && end.reason === "backend_error";
 }

@@ -1,5 +1,5 @@
 /**
- * What one process did of a turn, as a script for doing it again: what comes next on record, and whether the
+ * One process's part of a turn, as a script for doing it again: what comes next on record, and whether the
  * same comes now. The events of each call are compared in their order.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -10,14 +10,18 @@ import {
   findAnswerTo,
   isAnswer,
   type InquiryEscalation,
+  type InquiryRequest,
   type InquiryResponse,
   type PendingItem,
+  type PermissionDecision,
+  type PermissionRequestEvent,
   timestampFromDate,
   type ToolCallResponse,
 } from "../conversation/index.ts";
 import type { AnswerListener } from "../storage/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { comparableEvent } from "./comparable-event.ts";
+import { RecordedCalls } from "./recorded-calls.ts";
 import { isByPerson, type RecordedProcess } from "./recorded-process.ts";
 import { NEVER, type ReplayClock, ReplayOrder } from "./replay-order.ts";
 
@@ -78,7 +82,8 @@ export class ReplayScript {
   listener: AnswerListener | undefined;
   readonly #options: ScriptOptions;
   readonly #ignored: ReadonlySet<EventType>;
-  readonly #laneOfInquiry = new Map<string, Lane>();
+  readonly #calls: RecordedCalls;
+  readonly #unstable: ReadonlySet<string>;
   readonly #steps: readonly Step[];
   #divergence: Divergence | undefined;
 
@@ -87,13 +92,8 @@ export class ReplayScript {
     this.#options = options;
     this.ids = new Map(options.ids);
     this.#ignored = notOnRecord(turn);
-    const calls = turn.flatMap((event) => (event.type === "tool_call_request" ? event.id : []));
-    for (const event of turn) {
-      if (event.type !== "inquiry_request") continue;
-      // Older records do not say which call has asked. Servers also ask outside of calls.
-      const call = event.toolCallId ?? calls.find((id) => event.id.startsWith(`${id}.`));
-      if (call !== undefined) this.#laneOfInquiry.set(event.id, call);
-    }
+    this.#calls = new RecordedCalls(turn, (id) => this.idOnRecord(id));
+    this.#unstable = new Set(turn.flatMap((event) => (isUnstable(event) ? event.toolCallId : [])));
     this.#steps = process.events.flatMap((event, position): readonly Step[] => {
       const lane = this.#laneOf(event);
       if (lane === undefined || this.#ignored.has(event.type)) return [];
@@ -133,20 +133,6 @@ export class ReplayScript {
       .find((event) => event.id === id);
   }
 
-  /** Whether a question that is only for this person has come to an end that asking them can have. */
-  hasReached(name: string): boolean {
-    const { turn, process } = this.#options;
-    const asked = new Set<string>(
-      turn.flatMap((event) =>
-        event.type === "inquiry_request" && event.for === name ? [event.id] : [],
-      ),
-    );
-    return process.events.some((event) => {
-      if (event.type !== "inquiry_response" || !asked.has(event.id)) return false;
-      return event.outcome !== "cancelled" || event.reason !== "no_prompt_backend";
-    });
-  }
-
   /** What was answered while the process ran. */
   answerTo(item: PendingItem): AnswerEvent | undefined {
     const id = this.idOnRecord(item.id) as PendingItem["id"]; // As on record.
@@ -154,11 +140,41 @@ export class ReplayScript {
     return findAnswerTo(this.upcoming(toolCallId), { ...item, id, toolCallId });
   }
 
+  /** Everything that was asked about the call in the whole turn. */
+  requestsOf(lane: Lane): readonly (InquiryRequest | PermissionRequestEvent)[] {
+    return this.#options.turn
+      .filter((event) => event.type === "inquiry_request" || event.type === "permission_request")
+      .filter((event) => this.#calls.of(event) === lane);
+  }
+
+  /** The call failed because its subject kept changing, which is not replayed: only its result is. */
+  isUnstable(lane: Lane): boolean {
+    return typeof lane === "string" && this.#unstable.has(lane);
+  }
+
   /** Whether an answer to something else about the same call comes first. */
   isBehindAnswer(answer: AnswerEvent): boolean {
     const lane = this.#laneOf(answer);
     const [first] = lane === undefined ? [] : this.upcoming(lane);
     return first !== undefined && first !== answer && isAnswer(first);
+  }
+
+  /**
+   * Whether what it answers was left for later first, and answered elsewhere: then the call has asked for a secret again
+   * that it had been given, although nothing was missing.
+   */
+  isLeftFirst(answer: AnswerEvent): boolean {
+    const lane = this.#laneOf(answer);
+    if (lane === undefined || answer.type !== "inquiry_response") return false;
+    const upcoming = this.upcoming(lane);
+    const end = upcoming.findIndex((event) => !isAnswer(event));
+    const next = upcoming[end];
+    const hasSecret = upcoming
+      .slice(0, end)
+      .some((event) => event.type === "inquiry_response" && event.outcome === "redacted");
+    const isSecret = next?.type === "inquiry_request" && next.question.answerType.type === "secret";
+    // Earlier versions recorded no starts, so that any question comes right after the answers before.
+    return isSecret && !hasSecret && !this.#ignored.has("attempt_start");
   }
 
   /** The result of the call, if it is still to come. */
@@ -170,17 +186,11 @@ export class ReplayScript {
 
   /** What the call was to run with, defaults included, if someone was asked about it. */
   argumentsOf(lane: Lane): JsonObject {
-    const asked = this.#options.turn.find(
-      (event) => event.type === "permission_request" && event.toolCallId === lane,
-    );
+    const asked = this.requestsOf(lane).find(({ type }) => type === "permission_request");
     return asked?.type === "permission_request" ? (asked.arguments ?? {}) : {};
   }
 
-  laneOfInquiry(id: string): Lane | undefined {
-    return this.#laneOfInquiry.get(this.idOnRecord(id));
-  }
-
-  /** Of an inquiry or a call. */
+  /** The id on record of an inquiry or a call. */
   idOnRecord(id: string): string {
     return replaceId(id, this.ids);
   }
@@ -188,10 +198,13 @@ export class ReplayScript {
   /** An answer from the record, to the same question now. */
   toNow<Event extends AnswerEvent>(event: Event): Event {
     const back = new Map([...this.ids].map(([now, recorded]) => [recorded, now]));
-    const key = event.type === "inquiry_response" ? "id" : "toolCallId";
-    const id = event.type === "inquiry_response" ? event.id : event.toolCallId;
     const timestamp = timestampFromDate(this.#options.clock.now());
-    return { ...event, timestamp, [key]: replaceId(id, back) };
+    return {
+      ...event,
+      timestamp,
+      ...(event.id !== undefined && { id: replaceId(event.id, back) }),
+      ...("toolCallId" in event && { toolCallId: replaceId(event.toolCallId, back) }),
+    };
   }
 
   /** Waits until this event is the next one, and it is the time for it; without one, until the process ends. */
@@ -242,7 +255,7 @@ export class ReplayScript {
     if (this.#options.clock.skipTo(next.event)) return true;
     if (next.position === position || next.isOffered || !isByPerson(next.event)) return false;
     next.isOffered = true;
-    void this.listener?.({ event: this.toNow(next.event) });
+    void this.listener?.({ event: next.event });
     return true;
   }
 
@@ -304,41 +317,34 @@ export class ReplayScript {
   }
 
   #laneNow(event: ConversationEvent): Lane | undefined {
-    if (event.type === "inquiry_request" && event.toolCallId !== undefined) {
-      this.#laneOfInquiry.set(this.idOnRecord(event.id), this.idOnRecord(event.toolCallId));
-    }
+    this.#calls.add(event);
     return this.#laneOf(event);
   }
 
   /** Undefined for what is not compared, such as a question outside of a call: a server may ask any time. */
   #laneOf(event: ConversationEvent): Lane | undefined {
-    switch (event.type) {
-      case "inquiry_request":
-      case "inquiry_escalation":
-      case "inquiry_response":
-        return this.laneOfInquiry(event.id);
-      case "tool_call_response":
-        return this.idOnRecord(event.id);
-      case "permission_request":
-      case "permission_decision":
-      case "attempt_start":
-        return this.idOnRecord(event.toolCallId);
-      case "chat_response":
-        return this.#options.comparesWords || event.content.type === "structured"
-          ? MAIN
-          : undefined;
-      case "turn_end":
-      case "chat_request":
-      case "tool_call_request":
-        return MAIN;
-      case "turn_start":
-      case "turn_resume":
-      case "token_usage":
-        return undefined;
-      default:
-        return event satisfies never;
-    }
+    if (isOnMain(event)) return MAIN;
+    if (event.type === "chat_response") return this.#options.comparesWords ? MAIN : undefined;
+    const call = this.#calls.of(event);
+    const isLeftOut = call !== undefined && this.#unstable.has(call);
+    return isLeftOut && event.type !== "tool_call_response" ? undefined : call;
   }
+}
+
+/** What the model has said, apart from its words. */
+function isOnMain(event: ConversationEvent): boolean {
+  if (event.type === "chat_response") return event.content.type === "structured";
+  return MAIN_TYPES.has(event.type);
+}
+
+const MAIN_TYPES: ReadonlySet<EventType> = new Set([
+  "turn_end",
+  "chat_request",
+  "tool_call_request",
+]);
+
+function isUnstable(event: ConversationEvent): event is PermissionDecision {
+  return event.type === "permission_decision" && event.cause === "subject_unstable";
 }
 
 function isOutcome(event: ConversationEvent): event is InquiryEscalation | InquiryResponse {
@@ -347,9 +353,11 @@ function isOutcome(event: ConversationEvent): event is InquiryEscalation | Inqui
 
 const REPLY_ENDS: ReadonlySet<EventType> = new Set(["tool_call_response", "chat_request"]);
 
-/** Of a call, or of an inquiry, whose id starts with that of its call. */
+/** The id is that of a call, or starts with it. */
 function replaceId(id: string, ids: ReadonlyMap<string, string>): string {
-  const call = [...ids].find(([from]) => id === from || id.startsWith(`${from}.`));
+  const call = [...ids].find(
+    ([from]) => id === from || id.startsWith(`${from}.`) || id.startsWith(`${from}:`),
+  );
   return call === undefined ? id : `${call[1]}${id.slice(call[0].length)}`;
 }
 

@@ -212,6 +212,16 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
     ["later", "unavailable"],
     turnOf([[callOf("named", 0, [SURE, KEY])]], ATTENDED),
   ],
+  [
+    "a secret is asked for again because the next question was left for later and answered elsewhere",
+    ["yes", "later", "elsewhere"],
+    turnOf([[callOf("plain", 0, [KEY, SURE]), callOf("plain", 3, [NAME])]], ATTENDED),
+  ],
+  [
+    "one of two people could not be asked when the process ended",
+    ["yes"],
+    turnOf([[callOf("named", 0, [WHICH, SURE, NAME])]], killed(8)),
+  ],
 ];
 
 describe("a replay", () => {
@@ -551,38 +561,25 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
     channel: "story",
     canAsk: () => isThere,
     canReach: (name) => name === "ada",
-    ask: async ({ inquiryId, question, signal, for: userName = "eve" }) => {
+    ask: async (request) => {
+      const { inquiryId, kind, signal, for: userName = "eve" } = request;
       const reaction = await react();
-      if (reaction === "wait") await passHour(world.clock);
+      if (reaction === "wait" && kind === "question") await passHour(world.clock);
       if (signal.aborted) return { inquiryId, type: "interrupted" };
       if (reaction === "later") return { inquiryId, type: "later" };
       if (isNoAnswer(reaction)) return { inquiryId, type: "unanswered", reason: reaction };
       if (reaction === "close") return { inquiryId, type: "cancelled" };
+      if (request.kind === "form") throw new Error("this prompter shows no forms");
       const isRemembered = reaction === "remember";
-      const given = { answer: fitting(question), isRemembered, note: "n", userName };
-      return { inquiryId, type: "answered", ...given };
-    },
-    askPermission: async ({ arguments: given, signal }) => {
-      const reaction = await react();
-      if (signal.aborted) return { type: "interrupted" };
-      if (reaction === "later") return { type: "later" };
-      if (isNoAnswer(reaction)) return { type: "unanswered", reason: reaction };
-      if (reaction === "close") return { type: "cancelled" };
-      const isRemembered = reaction === "remember";
-      if (reaction === "no") return { type: "skip", isRemembered, reason: "not now" };
-      const edited = reaction === "change" ? { arguments: { ...given, extra: 1 } } : {};
-      return { type: "run", isRemembered, ...edited };
-    },
-    askDelivery: async ({ content, signal }) => {
-      const reaction = await react();
-      if (signal.aborted) return { type: "interrupted" };
-      if (reaction === "later") return { type: "later" };
-      if (isNoAnswer(reaction)) return { type: "unanswered", reason: reaction };
-      if (reaction === "close") return { type: "cancelled" };
-      if (reaction === "no") return { type: "withhold" };
-      return reaction === "change"
-        ? { type: "deliver", content: `Edited: ${content}` }
-        : { type: "deliver" };
+      const by = { inquiryId, type: "answered", isRemembered, userName } as const;
+      if (kind === "question" || kind === "in_doubt") {
+        return { ...by, answer: fitting(request.question), note: "n" };
+      }
+      if (reaction === "no") return { ...by, answer: false, note: "not now" };
+      if (reaction !== "change") return { ...by, answer: true };
+      return request.kind === "delivery"
+        ? { ...by, answer: true, content: `Edited: ${request.content}` }
+        : { ...by, answer: true, arguments: { ...request.arguments, extra: 1 } };
     },
   };
 }

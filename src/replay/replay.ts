@@ -2,12 +2,24 @@
  * Runs the turns of a recorded conversation again, in new ones that are kept in memory, with the answers,
  * permissions and deliveries of then. It ends where something else happens than is on record.
  */
-import { closeTurn, lastTurn, type Toolbox, type Turn, type TurnMessage } from "../agent/index.ts";
 import {
+  type CallableTool,
+  closeTurn,
+  lastTurn,
+  type Toolbox,
+  type Turn,
+  type TurnMessage,
+} from "../agent/index.ts";
+import {
+  type AnswerEvent,
   type CallProgress,
   type ChatRequest,
   type ConversationEvent,
+  conversationIdFromNumber,
   type ConversationStream,
+  digestCall,
+  findAnswerTo,
+  isAnswer,
   pendingOf,
   readTurnProgress,
   SecretAnswer,
@@ -17,6 +29,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { type ConversationWriter, MemoryConversationStore } from "../storage/index.ts";
+import type { ToolSource } from "../tool/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
 import {
   observedExecutor,
@@ -27,19 +40,30 @@ import {
   recordedMenu,
   recordedModel,
 } from "./recorded-parts.ts";
-import { processesOf, type RecordedProcess } from "./recorded-process.ts";
+import { namedPeople, processesOf, type RecordedProcess } from "./recorded-process.ts";
 import {
+  hasFailed,
+  recordedAnswers,
   RecordedPrompter,
   type RecordedPrompterOptions,
   UNKNOWN_SECRET,
 } from "./recorded-prompter.ts";
+import { readTurn } from "./recorded-turn.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
 import { createTurn, type CreateTurnOptions, toModel, type Tools } from "../runtime/index.ts";
 
-type Replaced = "conversation" | "model" | "tools" | "toolConfig" | "toolbox" | "prompter" | "menu";
+type Replaced =
+  | "answers"
+  | "conversation"
+  | "menu"
+  | "model"
+  | "prompter"
+  | "toolbox"
+  | "toolConfig"
+  | "tools";
 
-/** What is run again, and with what. The rest is as for any turn. */
+/** The record to run again, and with what. The rest is as for any turn. */
 export interface ReplayOptions extends Omit<CreateTurnOptions, Replaced | "signal"> {
   /** The recorded conversation. It is only read. */
   readonly stream: ConversationStream;
@@ -65,7 +89,8 @@ export async function replayConversation(options: ReplayOptions): Promise<Replay
   const turns = turnsOf(options.stream.entries);
   const compactions = compactionsByTurn(options);
   let state: ReplayState = { entries: [], ids: new Map(), delayMs: 0 };
-  for (const { events, index } of turns) {
+  for (const { events: recorded, index } of turns) {
+    const events = readTurn(recorded);
     const request = events.find((event) => event.type === "chat_request");
     const [first, ...others] = request === undefined ? [] : processesOf(events);
     if (request === undefined || first === undefined) continue;
@@ -99,7 +124,7 @@ function compactionsByTurn({
   return found;
 }
 
-/** What a process finds. */
+/** The state in which a process starts. */
 interface ReplayState {
   readonly entries: readonly StreamEntry[];
   /** The id on record of each call that has another one now. */
@@ -125,27 +150,47 @@ interface Run extends ReplayState {
 }
 
 /** Whom a process could ask. */
-type Audience = Pick<RecordedPrompterOptions, "canAsk" | "reachesAll">;
-
-const USER: Audience = { canAsk: true, reachesAll: false };
-const OTHERS: readonly Audience[] = [
-  { canAsk: true, reachesAll: true },
-  { canAsk: false, reachesAll: false },
-];
+type Audience = Pick<RecordedPrompterOptions, "canAsk" | "people" | "asksModel">;
 
 /**
  * No record says whom a process could ask. So it is run again with the user there and, unless that is as recorded,
- * with everyone or no one. The best match counts. Only then is anything live, which may have effects.
+ * with others or no one. The best match counts. Only then is anything live, which may have effects.
  */
 async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess): Promise<Run> {
   const { model, runsTools = false, ...others } = options;
-  let best = await runProcess(others, replayed, USER);
-  for (const audience of OTHERS) {
+  const [user, ...audiences] = audiencesOf(replayed);
+  let best = await runProcess(others, replayed, user);
+  for (const audience of audiences) {
     if (best.divergence === undefined) break;
     const run = await runProcess(others, replayed, audience);
     if (run.divergence === undefined || run.progress > best.progress) best = run;
   }
   return model === undefined && !runsTools ? best : runProcess(options, replayed, best.audience);
+}
+
+/** Of more people than that, it is not tried who could be asked. */
+const MAX_OTHERS = 3;
+
+/** Everyone whom the process can have asked, the most likely first. */
+function audiencesOf({ turn, process }: ReplayedProcess): readonly [Audience, ...Audience[]] {
+  const { reached, others } = namedPeople(turn, process);
+  const user: Audience = { canAsk: true, people: reached, asksModel: false };
+  const more = others.length > MAX_OTHERS ? [others] : subsetsOf(others).slice(1);
+  const audiences = [
+    ...more.map((people) => ({ ...user, people: [...reached, ...people] })),
+    { ...user, canAsk: false },
+  ];
+  // A prompt and a model that fail leave the same record of a question.
+  const isAmbiguous = process.events.some((event) => isAnswer(event) && hasFailed(event));
+  const withModel = [user, ...audiences].map((each) => ({ ...each, asksModel: true }));
+  return [user, ...audiences, ...(isAmbiguous ? withModel : [])];
+}
+
+/** The empty set first. */
+function subsetsOf(names: readonly string[]): readonly (readonly string[])[] {
+  const [first, ...rest] = names;
+  if (first === undefined) return [[]];
+  return subsetsOf(rest).flatMap((subset) => [subset, [first, ...subset]]);
 }
 
 async function runProcess(
@@ -176,7 +221,9 @@ async function runProcess(
   if (request === undefined) await running.resume();
   else await running.run(toMessage(request));
   script.end();
-  await conversation.append(...process.answers.map((answer) => script.toNow(answer)));
+  for (const answer of process.answers) {
+    await conversation.append(...toPending(script, answer, conversation, false));
+  }
   const { divergence, ids, progress } = script;
   return {
     entries: conversation.stream.entries,
@@ -186,6 +233,34 @@ async function runProcess(
     progress,
     ...(divergence !== undefined && { divergence }),
   };
+}
+
+/** An answer from the record is to what is asked now, whatever it was about. None if it is not asked. */
+function toPending(
+  script: ReplayScript,
+  recorded: AnswerEvent,
+  conversation: ConversationWriter,
+  isLive: boolean,
+): readonly AnswerEvent[] {
+  const event = script.toNow(recorded);
+  const items = pendingOf(readTurnProgress(lastTurn(conversation)), isLive);
+  const item = items.find((each) => findAnswerTo([event], each) !== undefined);
+  if (item === undefined) return [];
+  const { id, digest } = item;
+  if (event.type !== "permission_decision" || event.arguments === undefined) {
+    return [{ ...event, id, ...(digest !== undefined && { digest }) }];
+  }
+  // Edited arguments make a subject of their own.
+  const source = sourceThen(script, script.idOnRecord(item.toolCallId));
+  const { tool, toolCallId, arguments: args } = event;
+  const subject = digestCall({
+    conversation: REPLAY_ID,
+    toolCallId,
+    tool,
+    source,
+    arguments: args,
+  });
+  return [{ ...event, id, digest: subject.digest }];
 }
 
 function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): TurnMessage {
@@ -217,16 +292,20 @@ function createReplay(parts: Parts): Turn {
     ...(live === undefined && { inquiries: recordedInquiries(script) }),
     toolbox: replayToolbox(parts),
     prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
+    answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
     validateData: recordedCheck(script),
   });
 }
 
+/** The same for every process: what was decided in one still counts in the next. */
+const REPLAY_ID = conversationIdFromNumber(0);
+
 /** Compares everything that is to be recorded with the record. */
 function comparingWriter({ conversation, script, runsTools = false }: Parts): ConversationWriter {
   const secret = { secret: new SecretAnswer(UNKNOWN_SECRET) };
   return {
-    id: conversation.id,
+    id: REPLAY_ID,
     metadata: conversation.metadata,
     isOwnTurn: true,
     get stream() {
@@ -236,9 +315,10 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
     appendEntries: (entries) => conversation.appendEntries(entries),
     updateMetadata: (change) => conversation.updateMetadata(change),
     onAnswer: (listener) => {
-      script.listener = ({ event }) => {
+      script.listener = async ({ event }) => {
         const isSecret = event.type === "inquiry_response" && event.outcome === "redacted";
-        return listener({ event, ...(isSecret && !runsTools && secret) });
+        const [answer = event] = toPending(script, event, conversation, true);
+        return listener({ event: answer, ...(isSecret && !runsTools && secret) });
       };
       return { [Symbol.dispose]: () => (script.listener = undefined) };
     },
@@ -259,15 +339,57 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
       // What an earlier process has asked needs no new record, so it is asked again at once.
       const isAsked = call !== undefined && pendingOf({ calls: [call] }, true).length > 0;
       await script.untilBegun(lane, isAsked);
-      const tool = await script.order.during(toolbox.find(name, signal));
-      if (tool === undefined) return undefined;
-      if (runsTools) return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
+      const found = await script.order.during(toolbox.find(name, signal));
+      if (found === undefined) return undefined;
+      const tool = asThen(found, script, lane);
+      if (runsTools && !script.isUnstable(lane)) {
+        return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
+      }
       const executor = recordedExecutor(script, lane, tool);
       if (tool.description.parameters !== ANYTHING) return { ...tool, executor };
       const parameters = withDefaults(script.argumentsOf(lane));
       return { ...tool, executor, description: { ...tool.description, parameters } };
     },
   };
+}
+
+/** Whatever the tool has become since, what was decided about a call counts for it. */
+function asThen(tool: CallableTool, script: ReplayScript, lane: string): CallableTool {
+  const settings = { ...tool.settings, questions: questionsThen(tool, script.requestsOf(lane)) };
+  const described = { ...tool, settings, describeSource: async () => sourceThen(script, lane) };
+  if (!script.isUnstable(lane)) return described;
+  // Nothing is asked about the call, whose result alone is replayed.
+  const unattended = { run: "unattended", result: "unattended" } as const;
+  return { ...described, isIdempotent: true, settings: { ...settings, ...unattended } };
+}
+
+/** Does not change during a call. Answers for the whole turn count for calls of the same source as then. */
+function sourceThen(script: ReplayScript, lane: string): ToolSource {
+  const requests = script.requestsOf(lane);
+  const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
+  const { source, program, file, definition } = subject?.parts ?? {};
+  const identity = [source, program, file, definition].map((part) => part ?? null);
+  return { origin: origin ?? { type: "program" }, identity };
+}
+
+/** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
+function questionsThen(
+  { settings }: CallableTool,
+  requests: ReturnType<ReplayScript["requestsOf"]>,
+): CallableTool["settings"]["questions"] {
+  const questions = new Map(settings.questions);
+  for (const request of requests) {
+    if (request.type !== "inquiry_request" || request.isForPerson !== true) continue;
+    const { questionId = "" } = request;
+    const { onTimeout, ...own } = questions.get(questionId) ?? { target: { type: "user" } };
+    const isDefault = onTimeout === "default";
+    questions.set(questionId, {
+      ...own,
+      exclusive: true,
+      ...(onTimeout !== undefined && !isDefault && { onTimeout }),
+    });
+  }
+  return questions;
 }
 
 /** A toolbox is not told which call it is asked for. Calls are found in their order, and again if they go on. */

@@ -36,14 +36,20 @@ async function problemsIn(text: string, name = "answers.toml"): Promise<readonly
 }
 
 function asked(question: Question, args: JsonObject = {}) {
-  return { tool: "deploy", toolCallId: "call_1", arguments: args, question };
+  return {
+    kind: "question",
+    tool: "deploy",
+    toolCallId: "call_1",
+    arguments: args,
+    question,
+  } as const;
 }
 
 const SURE = booleanQuestion("sure", "Really?");
 
 /** What the entry for the question says. */
 function answerTo(file: AnswersFile, question: Question, args?: JsonObject) {
-  const given = file.findAnswer(asked(question, args));
+  const given = file.find(asked(question, args));
   return typeof given === "object" ? given.answer : given;
 }
 
@@ -56,7 +62,7 @@ describe("reading", () => {
     ["answers.yaml", "answers:\n  - tool: deploy\n    question: sure\n    answer: true\n"],
   ])("takes %s", async (name, text) => {
     const file = await read(text, name);
-    expect(file.findAnswer(asked(SURE))).toEqual({
+    expect(file.find(asked(SURE))).toEqual({
       answer: true,
       decidedBy: by("answers[0]"),
     });
@@ -140,7 +146,7 @@ describe("an entry", () => {
   test("applies to its tool and question only", async () => {
     const file = await readEntries({ ...entry, answer: true });
     expect([
-      file.findAnswer({ ...asked(SURE), tool: "other" }),
+      file.find({ ...asked(SURE), tool: "other" }),
       answerTo(file, booleanQuestion("other", "Really?")),
       answerTo(file, SURE),
     ]).toEqual([undefined, undefined, true]);
@@ -222,16 +228,18 @@ permissions = [
 deliveries = [{ tool = "deploy", decision = "deny" }]
 `);
     const call = { tool: "deploy", toolCallId: "call_1", arguments: { where: "eu" } };
+    const permission = { ...call, kind: "permission" } as const;
+    const result = { content: "deployed", isError: false };
     expect([
-      file.findPermission(call),
-      file.findPermission({ ...call, arguments: { where: "us" } }),
-      file.findPermission(call),
-      file.findDelivery(call),
+      file.find(permission),
+      file.find({ ...permission, arguments: { where: "us" } }),
+      file.find(permission),
+      file.find({ ...call, kind: "delivery", result }),
     ]).toEqual([
-      { isApproved: true, decidedBy: by("permissions[0]") },
-      { isApproved: false, reason: "Not there.", decidedBy: by("permissions[1]") },
+      { answer: true, decidedBy: by("permissions[0]") },
+      { answer: false, note: "Not there.", decidedBy: by("permissions[1]") },
       undefined,
-      { isApproved: false, decidedBy: by("deliveries[0]") },
+      { answer: false, decidedBy: by("deliveries[0]") },
     ]);
   });
 });

@@ -4,10 +4,10 @@ export {
   compactConversation,
   type CompactionOptions,
   type CompactOptions,
-  configuredCompaction,
   configuredSummarizer,
   planCompaction,
 } from "./compaction.ts";
+export { createConfiguredTurn } from "./configured-turn.ts";
 export type { DataOf, DataSchema, Message } from "./data.ts";
 export { configuredInquiryModels } from "./inquiry-models.ts";
 export type { Machine } from "./machine.ts";
@@ -34,6 +34,7 @@ export {
   type TurnResult,
 } from "./turn.ts";
 export {
+  configuredSurroundings,
   describeSurroundings,
   findInstructions,
   type InstructionFile,

@@ -203,8 +203,8 @@ test("a form is shown to each person with the questions for them", async () => {
       asked.push(fields.map(({ questionId }) => questionId));
       return fields.map(({ questionId }) => ({ answer: questionId === "sure" ? true : "sam's" }));
     },
-    answers: ({ questionId, for: userName = "" }) => {
-      asked.push([questionId, userName]);
+    answers: ({ question, for: userName = "" }) => {
+      asked.push([question.text, userName]);
       return { answer: "ada's", userName };
     },
   };
@@ -214,7 +214,7 @@ test("a form is shown to each person with the questions for them", async () => {
     "done",
     [
       ["sure", "as"],
-      ["where", "ada"],
+      ["Where?", "ada"],
     ],
   ]);
   expect(events).toContainEqual(
@@ -244,9 +244,9 @@ test("an answer that arrives while the user is asked something else counts at on
       return { answer: type };
     },
   });
-  expect([end.type, prompter.questions.map(({ questionId }) => questionId)]).toEqual([
+  expect([end.type, prompter.questions.map(({ question }) => question.text)]).toEqual([
     "done",
-    ["key"],
+    ["Key?"],
   ]);
 });
 

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { EVERY_STORE, type OpenedStore } from "../../test/storage/every-store.ts";
 import { at, chatRequest, toolCall, turnStart } from "../conversation/events.fixture.ts";
-import { type AnswerEvent, type ConversationEvent, eventsOf } from "../conversation/index.ts";
+import {
+  type AnswerEvent,
+  type ConversationEvent,
+  eventsOf,
+  type ReplyOrCancel,
+} from "../conversation/index.ts";
 import type { ConversationStore } from "../storage/index.ts";
 import { WAITING, WAITING_FOR_SECRET } from "../storage/open-question.fixture.ts";
 import { codeOf } from "../storage/record-elements.fixture.ts";
@@ -14,14 +19,7 @@ import {
 } from "../testing/index.ts";
 import { defineTool, secretQuestion, selectQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import {
-  answerInquiry,
-  type InquiryReply,
-  listPending,
-  type PendingDecision,
-  resumeTurn,
-  runTurn,
-} from "./index.ts";
+import { answerInquiry, listPending, type PendingDecision, resumeTurn, runTurn } from "./index.ts";
 
 const CALL = { type: "tool_call", id: "call_1", name: "deploy", arguments: {} } as const;
 
@@ -125,7 +123,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
     ]);
   });
 
-  test.each<[InquiryReply, object]>([
+  test.each<[ReplyOrCancel, object]>([
     [{ answer: "live" }, { outcome: "answered", answer: "live" }],
     [{ answer: "moon" }, { outcome: "answered", answer: "moon", isOther: true }],
     [{ isCancelled: true }, { outcome: "cancelled", reason: "user" }],
@@ -144,7 +142,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
 });
 
 describe.each(EVERY_STORE)("in $name", ({ create }) => {
-  test.each<[string, JsonObject, PrompterScript, InquiryReply, object]>([
+  test.each<[string, JsonObject, PrompterScript, ReplyOrCancel, object]>([
     [
       "a permission",
       { run: "ask" },
@@ -185,6 +183,37 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
     ]);
   });
 
+  test("what waits comes with everything that is decided", async () => {
+    const opened = await create();
+    await leave(opened, { run: "ask" }, { permissions: [{ type: "later" }] });
+    expect(await listPending(opened.store)).toEqual([
+      expect.objectContaining({
+        id: "call_1:run:1",
+        kind: "permission",
+        tool: "deploy",
+        origin: { type: "program" },
+        arguments: {},
+        acts: true,
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      }),
+    ]);
+  });
+
+  test("an answer counts only for what was read, if it says what that was", async () => {
+    const opened = await create();
+    const { store, clock } = opened;
+    await leave(opened, { run: "ask" }, { permissions: [{ type: "later" }] });
+    const [item] = await listPending(store);
+    const { digest = "" } = item ?? {};
+    const answer = { answer: true, clock };
+    const other = { ...answer, digest: "0".repeat(64) };
+    expect([
+      await answerInquiry(store, "call_1", other),
+      await answerInquiry(store, "call_1", { ...answer, digest }),
+    ]).toEqual([{ type: "changed" }, { type: "recorded" }]);
+    expect(await lastEvent(store)).toMatchObject({ decision: "approved", digest });
+  });
+
   test.each([
     ["run", { decision: "approved" }],
     ["skip", { decision: "denied" }],
@@ -195,7 +224,7 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
     await place(store, turnStart(), chatRequest("Hello"), toolCall("a"), start);
     const [doubt] = await listPending(store);
     expect(doubt).toMatchObject({ kind: "in_doubt", question: { answerType: { type: "select" } } });
-    await answerInquiry(store, "a.rerun", { answer, clock });
+    await answerInquiry(store, "a:rerun", { answer, clock });
     expect(await lastEvent(store)).toMatchObject({ action: "rerun", ...decision });
   });
 
@@ -316,7 +345,7 @@ test("resuming a turn that is complete ends at once", async () => {
 describe("a turn that is given up after someone has answered", () => {
   const answered: PrompterScript = { answers: [{ answer: "test" }] };
   const asked: PrompterScript = { answers: [{ isLater: true }] };
-  test.each<[string, JsonObject, PrompterScript, InquiryReply, string]>([
+  test.each<[string, JsonObject, PrompterScript, ReplyOrCancel, string]>([
     [
       "that the call may not run",
       { run: "ask" },

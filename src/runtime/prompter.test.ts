@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   CLOSING_MS,
-  type FormRequest,
   type Prompter,
   type PromptRequest,
   type PromptResult,
@@ -58,7 +57,9 @@ function outcomesOf({ conversation }: Deployment) {
   const decided = events.filter(isAnswer).map((event) => {
     const by = byWhom(deciderOf(event));
     if (event.type === "permission_decision") {
-      return [event.action, event.decision, by, event.reason].filter(Boolean).join(" ");
+      return [event.action, event.decision, by, event.reason ?? event.cause]
+        .filter(Boolean)
+        .join(" ");
     }
     return event.outcome === "cancelled"
       ? `question cancelled (${JSON.stringify(event.reason)})`
@@ -98,9 +99,9 @@ describe("a request", () => {
     };
     const fromTool = { source: { source: "tool", name: "deploy" }, label: "deploy" };
     expect(shown).toMatchObject([
-      { ...common, inquiryId: "call_1.run.1", source: { source: "assistant" }, label: "assistant" },
+      { ...common, inquiryId: "call_1:run:1", source: { source: "assistant" }, label: "assistant" },
       { ...common, inquiryId: "call_1.sure.1", questionId: "sure", ...fromTool },
-      { ...common, inquiryId: "call_1.deliver.1", ...fromTool },
+      { ...common, inquiryId: "call_1:deliver:1", ...fromTool },
     ]);
     const recorded = [...eventsOf(deployment.conversation.stream.entries)].flatMap((event) =>
       event.type === "permission_request" || event.type === "inquiry_request" ? [event.id] : [],
@@ -159,7 +160,7 @@ describe("who answered", () => {
     });
     expect(await Promise.all(decided)).toEqual([
       ["run denied by Ana (scripted)"],
-      ["run denied by Ben (scripted)"],
+      ["run denied by Ben (scripted) closed"],
     ]);
   });
 });
@@ -195,7 +196,7 @@ describe("a request that no one answers in time", () => {
     const result = { type: "unanswered", reason: "timed_out" } as const;
     await run(deployment, new ScriptedPrompter({ permissions: [result] }));
     expect(outcomesOf(deployment)).toEqual({
-      decided: ["run denied by run No one answered in time."],
+      decided: ["run denied by run timed_out"],
       told: [expect.stringMatching(/no one answered in time\. The user did not reject the call/)],
     });
   });
@@ -208,7 +209,7 @@ describe("a request that no one answers in time", () => {
       decided: [
         ALLOWED,
         "question answered by user (scripted)",
-        "deliver denied by result No one answered in time.",
+        "deliver denied by result timed_out",
       ],
       told: [expect.stringMatching(/no one answered in time\. The user did not reject it/)],
     });
@@ -230,7 +231,7 @@ describe("a prompter that cannot reach anyone after all", () => {
   });
 
   test.each([
-    ["deny", "done", ["run denied by detached.run"]],
+    ["deny", "done", ["run denied by detached.run unavailable"]],
     ["defer", "waiting", []],
   ])("leaves a permission to `detached.run`: %s", async (mode, type, decided) => {
     const deployment = await begin({ run: "ask", detached: { run: mode } });
@@ -239,7 +240,11 @@ describe("a prompter that cannot reach anyone after all", () => {
   });
 
   test.each([
-    ["deny", "deliver denied by detached.deliver", "Result delivery skipped by configuration."],
+    [
+      "deny",
+      "deliver denied by detached.deliver unavailable",
+      "Result delivery skipped by configuration.",
+    ],
     ["auto", "deliver approved by detached.deliver", "deployed"],
   ])("leaves a result to `detached.deliver`: %s", async (mode, last, told) => {
     const deployment = await begin({ result: "ask", detached: { deliver: mode } });
@@ -266,9 +271,9 @@ describe.each([
   ["delivery", { result: "ask" }, "deliveries"],
 ] as const)("an aborted turn at a %s", (_, config, kind) => {
   test.each<[string, (signal: AbortSignal) => unknown]>([
-    ["is cancelled", () => ({ type: "cancelled", isCancelled: true })],
+    ["is cancelled", () => ({ type: "cancelled" })],
     ["is interrupted", () => ({ type: "interrupted" })],
-    ["times out", () => ({ type: "unanswered", reason: "timed_out", isUnanswered: "timed_out" })],
+    ["times out", () => ({ type: "unanswered", reason: "timed_out" })],
     ["fails", (signal) => signal.throwIfAborted()],
     ["returns nonsense", () => ({ type: "closed" })],
   ])("stays open if the prompt %s, and is asked again on resume", async (_end, react) => {
@@ -302,7 +307,7 @@ describe.each([
     abort.abort();
     deployment.clock.advance(CLOSING_MS);
     const { type } = await ended;
-    late.resolve({ type: "skip", answer: false });
+    late.resolve({ type: "answered", answer: false });
     expect([type, outcomesOf(deployment).told]).toEqual(["interrupted", []]);
     await expectAskedAgain(deployment, kind);
   });
@@ -311,18 +316,21 @@ describe.each([
 /** Says yes to everything but requests of one kind. */
 function scriptedUntilAbort(
   kind: "answers" | "permissions" | "deliveries",
-  react: (request: { readonly signal: AbortSignal }) => Promise<unknown>,
+  react: (request: PromptRequest) => Promise<unknown>,
 ): Prompter {
-  const prompter = new ScriptedPrompter(YES);
-  const method = (
-    { answers: "ask", permissions: "askPermission", deliveries: "askDelivery" } as const
+  const held = (
+    { answers: "question", permissions: "permission", deliveries: "delivery" } as const
   )[kind];
-  const closing = async (request: { readonly signal: AbortSignal; readonly inquiryId: string }) => {
-    const result = (await react(request)) as object;
-    return { ...result, inquiryId: request.inquiryId };
+  const prompter = new ScriptedPrompter(YES);
+  return {
+    channel: prompter.channel,
+    canAsk: () => true,
+    ask: async (request) => {
+      if (request.kind !== held) return prompter.ask(request);
+      const result = (await react(request)) as object;
+      return { ...result, inquiryId: request.inquiryId } as PromptResult; // Or nonsense.
+    },
   };
-  // The results fit the kind of request, which types cannot say here.
-  return Object.assign(prompter, { [method]: closing });
 }
 
 async function expectAskedAgain(
@@ -345,14 +353,13 @@ test("a prompter that ignores its signal does not keep the next prompt from open
   const deployment = await begin({ questions: { sure: { deadline: "1m" } } });
   const closing = Promise.withResolvers<void>();
   const held = holdPrompt<PromptRequest, PromptResult>();
-  const ask = (request: PromptRequest): PromptResult | Promise<PromptResult> => {
-    const { inquiryId, questionId, signal } = request;
-    if (questionId !== "sure") return { inquiryId, type: "answered", answer: true };
-    signal.addEventListener("abort", () => closing.resolve());
-    return held.reply(request);
-  };
   const prompter = Object.assign(new ScriptedPrompter(), {
-    ask: async (request: PromptRequest) => ask(request),
+    ask: async (request: PromptRequest): Promise<PromptResult> => {
+      const { inquiryId, tool, signal } = request;
+      if (tool !== "deploy") return { inquiryId, type: "answered", answer: true };
+      signal.addEventListener("abort", () => closing.resolve());
+      return held.reply(request);
+    },
   });
   const check = defineTool({
     name: "check",
@@ -470,37 +477,44 @@ describe("a program's mistake", () => {
     expect(types).toEqual(expect.arrayContaining(["message_delta", "response_end"]));
   });
 
+  const RUN = { type: "answered", inquiryId: "call_1:run:1", answer: true };
+
   test.each([
     ["no result", undefined, "the prompter returned no result"],
     ["an unknown result", { type: "approve" }, 'a result of an unknown type: "approve"'],
     ["an unknown reason", { type: "unanswered", reason: "?" }, "an unknown reason"],
-    ["a name that is not text", { type: "run", userName: 5 }, "whose userName is not text"],
-    ["a list of arguments", { type: "run", arguments: [] }, "arguments that are not an object"],
-    ["a reason that is not text", { type: "skip", reason: 5 }, "whose reason is not text"],
+    ["a name that is not text", { ...RUN, userName: 5 }, "whose userName is not text"],
+    ["a list of arguments", { ...RUN, arguments: [] }, "arguments that are not an object"],
+    ["a reason that is not text", { ...RUN, note: 5 }, "whose note is not text"],
+    ["anything but yes or no", { ...RUN, answer: "yes" }, "expected true or false"],
+    ["the result of a form", { type: "form", results: [RUN] }, "a form for one question"],
+    ["an answer to another request", { ...RUN, inquiryId: "call_2:run:1" }, "another question"],
   ])("%s of a prompter is no decision of the user", async (_, result, problem) => {
     const deployment = await begin(ASKS_ALL);
-    const prompter = Object.assign(new ScriptedPrompter(YES), {
-      askPermission: async () => result,
-    });
+    const prompter = Object.assign(new ScriptedPrompter(YES), { ask: async () => result });
     await run(deployment, prompter); // As a program without types may pass it.
     expect(outcomesOf(deployment)).toEqual({
-      decided: [],
+      decided: ["run denied by run prompt_failed"],
       told: [expect.stringContaining(problem)],
     });
   });
 
   test("null in a result, as JSON has it, counts as absent", async () => {
     const deployment = await begin({ ...ASKS_ALL, questions: { sure: { exclusive: false } } });
-    const absent = { userName: null, isRemembered: null, note: null };
+    const absent = {
+      userName: null,
+      isRemembered: null,
+      note: null,
+      arguments: null,
+      content: null,
+    };
     const prompter = Object.assign(new ScriptedPrompter(), {
-      askPermission: async () => ({ type: "run", arguments: null, ...absent }),
       ask: async ({ inquiryId }: PromptRequest) => ({
         inquiryId,
         type: "answered",
         answer: true,
         ...absent,
       }),
-      askDelivery: async () => ({ type: "deliver", content: null, ...absent }),
     });
     await run(deployment, prompter, { userName: "Ana" }); // Without types.
     expect(outcomesOf(deployment)).toEqual({
@@ -534,9 +548,12 @@ describe("a program's mistake", () => {
     });
     const deployment = { ...(await begin()), tools: [report] };
     const prompter = Object.assign(new ScriptedPrompter(), {
-      askForm: async ({ fields }: FormRequest) => ({
-        type: "answered",
-        results: results(fields.map(({ inquiryId }) => inquiryId)),
+      ask: async (request: PromptRequest) => ({
+        type: "form",
+        inquiryId: request.inquiryId,
+        results: results(
+          "fields" in request ? request.fields.map(({ inquiryId }) => inquiryId) : [],
+        ),
       }),
     });
     await run(deployment, prompter); // Without types.

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock, ScriptedModel, ScriptedPrompter } from "../testing/index.ts";
 import { defineTool, booleanQuestion } from "../tool/index.ts";
 import { findGitState, parseStatus } from "./git-state.ts";
-import { describeSurroundings, findInstructions } from "./surroundings.ts";
+import { configuredSurroundings, describeSurroundings, findInstructions } from "./surroundings.ts";
 import { runTurn } from "./turn.ts";
 
 const variables = { PATH: process.env["PATH"] };
@@ -52,6 +52,17 @@ describe("the text", () => {
       "Git changes: 1 changed, 1 untracked",
       "</surroundings>",
     ]);
+  });
+
+  test("the surroundings have only the parts that the config asks for, and no AGENTS.md if it says so", async () => {
+    const folder = temporaryFolder();
+    writeAll(folder, { "AGENTS.md": "Rules." });
+    const surroundings = { platform: false, date: false, git: false, agents_md: false };
+    const text = `<surroundings>\nFolder: ${folder}\n</surroundings>`;
+    expect(await configuredSurroundings({ conversation: { surroundings } }, { folder })).toEqual({
+      sections: [],
+      text,
+    });
   });
 
   test("has only what is wanted, and is absent if nothing is", async () => {

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { arch, platform } from "node:os";
 import path from "node:path";
-import { type AssistantSettings, namesSecretFile } from "../config/index.ts";
+import { type AssistantSettings, namesSecretFile, type PartialConfig } from "../config/index.ts";
 import type { Section } from "../conversation/index.ts";
 import { isProtectedName } from "../files/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
@@ -74,6 +74,18 @@ export async function describeSurroundings(options: SurroundingsOptions): Promis
       text: ["<surroundings>", ...lines.map(plainLine), "</surroundings>"].join("\n"),
     }),
   };
+}
+
+/** `conversation.surroundings`, for the turns of the command. Never throws. */
+export async function configuredSurroundings(
+  config: PartialConfig,
+  place: Omit<SurroundingsOptions, "shows">,
+): Promise<Surroundings> {
+  const { surroundings = {} } = config.conversation ?? {};
+  const { folder = true, platform: showsPlatform = true, date = true, git = true } = surroundings;
+  const shows = { folder, platform: showsPlatform, date, git };
+  const isWithout = surroundings.agents_md === false;
+  return describeSurroundings({ ...place, shows, ...(isWithout && { instructions: [] }) });
 }
 
 /**

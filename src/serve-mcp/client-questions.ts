@@ -7,7 +7,7 @@ import type {
   RequestStateCodec,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import { defaultLabel, type PromptBase, type Prompter, PromptQueue } from "../agent/index.ts";
+import { defaultLabel, type Prompter, PromptQueue, type RequestBase } from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
 import { runToolCall } from "../runtime/index.ts";
 import { abortable, type Clock, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
@@ -154,22 +154,20 @@ function elicitBy({ mcpReq }: ServerContext): Elicit {
 
 /** Labels questions at our terminal with the client they come from. */
 function namingClient(person: Prompter, { name }: Client): Prompter {
-  const naming = <Request extends PromptBase>(request: Request): Request => {
+  const naming = <Request extends RequestBase>(request: Request): Request => {
     const isDefault = request.label === defaultLabel(request);
     return { ...request, label: isDefault ? name : `${request.label} of ${name}` };
   };
-  const { channel, unavailableBecause } = person;
-  const askForm = person.askForm?.bind(person);
+  const { channel, unavailableBecause, showsForms } = person;
   return {
     channel,
     ...(unavailableBecause !== undefined && { unavailableBecause }),
+    ...(showsForms !== undefined && { showsForms }),
     canAsk: () => person.canAsk(),
-    ask: (request) => person.ask(naming(request)),
-    ...(askForm !== undefined && {
-      askForm: (request) => askForm({ ...naming(request), fields: request.fields.map(naming) }),
-    }),
-    askPermission: (request) => person.askPermission(naming(request)),
-    askDelivery: (request) => person.askDelivery(naming(request)),
+    ask: (request) =>
+      request.kind === "form"
+        ? person.ask({ ...naming(request), fields: request.fields.map(naming) })
+        : person.ask(naming(request)),
   };
 }
 

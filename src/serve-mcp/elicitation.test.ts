@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { InquiryId } from "../conversation/index.ts";
+import type { PermissionRequest, PromptRequest, QuestionRequest } from "../agent/index.ts";
+import { type ConversationId, type InquiryId, questionAbout } from "../conversation/index.ts";
 import {
   booleanQuestion,
   type Question,
@@ -8,12 +9,22 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import { readForm, toForm } from "./elicitation.ts";
+import {
+  createElicitationPrompter,
+  type ElicitReply,
+  type Form,
+  readForm,
+  toForm,
+} from "./elicitation.ts";
 
 const OPTIONS = [{ value: "dev", description: "torn down\nat night", preview: "a\nb" }, "prod"];
 
 function fieldsOf(...questions: readonly Question[]) {
-  return questions.map((question) => ({ inquiryId: question.id as InquiryId, question }));
+  return questions.map((question) => ({
+    inquiryId: question.id as InquiryId,
+    question,
+    acts: false,
+  }));
 }
 
 describe("a form", () => {
@@ -105,5 +116,114 @@ describe("a submitted form", () => {
     ["a note that is not text", { answer: "1", answer_note: {} }, "`answer_note` is not text"],
   ])("is refused if it is %s", (_, content, problem) => {
     expect(() => readForm(fieldsOf(open), content)).toThrow(problem);
+  });
+});
+
+/** What the client's user is shown, and what comes of the reply. */
+async function decide(request: PromptRequest, reply: ElicitReply) {
+  const forms: Form[] = [];
+  const prompter = createElicitationPrompter({
+    channel: "mcp:editor",
+    notation: "titles",
+    elicit: async (form) => {
+      forms.push(form);
+      return reply;
+    },
+  });
+  const result = await prompter.ask(request);
+  return { result, message: forms[0]?.message, schema: forms[0]?.requestedSchema };
+}
+
+describe("a client's user", () => {
+  const signal = new AbortController().signal;
+  const DEPLOY = {
+    inquiryId: "call_1:run:1" as InquiryId,
+    conversation: "jp-c1" as ConversationId,
+    toolCallId: "call_1",
+    tool: "deploy",
+    origin: { type: "local", command: "sh deploy.sh" },
+    folder: "site  a",
+    arguments: { to: "li\u202Eve\u00A0" },
+    source: { source: "assistant" },
+    label: "assistant",
+    signal,
+    allowsLater: false,
+    acts: true,
+    digest: "d1",
+    canRemember: false,
+  } as const;
+  const PERMISSION: PermissionRequest = {
+    ...DEPLOY,
+    kind: "permission",
+    question: questionAbout("permission", "deploy"),
+    isEditing: false,
+  };
+  const SURE: QuestionRequest = {
+    ...DEPLOY,
+    kind: "question",
+    inquiryId: "call_1.sure.1" as InquiryId,
+    questionId: "sure",
+    question: booleanQuestion("sure", "Sure\u00A0?", { exclusive: true }),
+  };
+  const CALL =
+    'Tool: "deploy"\nSource: local command "sh deploy.sh"\nFolder: "site<2 spaces>a"\n' +
+    'Arguments: {"to":"li<U+202E>ve<U+00A0>"}';
+
+  test("sees where a tool comes from and what it would run with, before the question", async () => {
+    const yes = { action: "accept", content: { answer: true } } as const;
+    expect(await decide(PERMISSION, yes)).toEqual({
+      result: { type: "answered", inquiryId: "call_1:run:1", answer: true, isRemembered: false },
+      message: `${CALL}\n\nRun deploy?`,
+      schema: {
+        type: "object",
+        properties: { answer: { type: "boolean", title: "Run deploy?" } },
+        required: ["answer"],
+      },
+    });
+  });
+
+  test("sees the same with a question that acts, alone or in a form, and what has changed", async () => {
+    const form = { ...DEPLOY, kind: "form", fields: [SURE, SURE], changed: ["file"] } as const;
+    const both = { action: "accept", content: { answer: true, answer_2: false } } as const;
+    const one = { action: "accept", content: { answer: false } } as const;
+    const answered = { type: "answered", inquiryId: "call_1.sure.1", isRemembered: false };
+    expect([await decide(SURE, one), await decide(form, both)]).toMatchObject([
+      { result: { ...answered, answer: false }, message: `${CALL}\n\nSure<U+00A0>?` },
+      {
+        result: {
+          type: "form",
+          inquiryId: "call_1:run:1",
+          results: [
+            { ...answered, answer: true },
+            { ...answered, answer: false },
+          ],
+        },
+        message: `Changed since you decided: a file that its command names\n\n${CALL}\n\n1. Sure<U+00A0>?\n\n2. Sure<U+00A0>?`,
+      },
+    ]);
+  });
+
+  test("sees a result before deciding who else does", async () => {
+    const request = {
+      ...DEPLOY,
+      kind: "delivery",
+      inquiryId: "call_1:deliver:1" as InquiryId,
+      question: questionAbout("delivery", "deploy"),
+      acts: false,
+      content: "It is \u001Blive.",
+      isError: false,
+      isEditing: false,
+    } as const;
+    expect(await decide(request, { action: "decline" })).toMatchObject({
+      result: { type: "cancelled", inquiryId: "call_1:deliver:1" },
+      message: "Show the model the result of deploy?\n\nIt is ␛live.",
+    });
+  });
+
+  test("is not asked to edit anything, because clients have no editor", async () => {
+    const editing = { ...PERMISSION, isEditing: true };
+    await expect(decide(editing, { action: "decline" })).rejects.toThrow(
+      "the client cannot show anything for editing",
+    );
   });
 });

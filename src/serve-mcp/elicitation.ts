@@ -1,15 +1,20 @@
 /** A person who is reached through the client of a server, with the client's own forms. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import type {
-  DeliveryResult,
-  FormRequest,
-  FormResult,
-  PermissionResult,
+  DecisionRequest,
   Prompter,
   PromptRequest,
   PromptResult,
+  RequestBase,
 } from "../agent/index.ts";
-import { neutralize, oneLine } from "../render/index.ts";
+import {
+  describeChanged,
+  describeOrigin,
+  neutralize,
+  oneLine,
+  verbatim,
+  verbatimLines,
+} from "../render/index.ts";
 import {
   explainMisfit,
   type InquiryQuestion,
@@ -34,48 +39,59 @@ export interface ElicitationParts {
 }
 
 export function createElicitationPrompter(parts: ElicitationParts): Prompter {
-  const askForm = async ({
-    fields,
-    signal,
-  }: Pick<FormRequest, "fields" | "signal">): Promise<FormResult> => {
-    const content = await fillIn(parts.elicit, toForm(fields, parts.notation), signal);
-    if (content === undefined) return { type: closedBy(signal) };
-    return { type: "answered", results: readForm(fields, content) };
-  };
   return {
     channel: parts.channel,
+    showsForms: true,
     canAsk: () => true,
-    askForm,
     ask: async (request) => {
       const { inquiryId, signal } = request;
-      const form = await askForm({ fields: [request], signal });
-      if (form.type !== "answered") return { ...form, inquiryId };
-      const [result] = form.results;
+      const fields = request.kind === "form" ? request.fields : [toField(request)];
+      const form = toForm(fields, parts.notation, describeRequest(request));
+      const content = await fillIn(parts.elicit, form, signal);
+      // By the user, unless everything was ended.
+      if (content === undefined) {
+        return { type: signal.aborted ? "interrupted" : "cancelled", inquiryId };
+      }
+      const results = readForm(fields, content);
+      if (request.kind === "form") return { type: "form", inquiryId, results };
+      const [result] = results;
       if (result === undefined) throw new Error("the client sent a form without answers");
       return result;
-    },
-    askPermission: async (request): Promise<PermissionResult> => {
-      if (request.isEditing) throw new Error("the client cannot show arguments for editing");
-      const { tool, arguments: args, signal } = request;
-      const message = neutralize(`May ${tool} run?\n\n${JSON.stringify(args, null, 2)}`);
-      const isAllowed = await decide(parts.elicit, { message, title: "Run it" }, signal);
-      if (isAllowed === undefined) return { type: closedBy(signal) };
-      return { type: isAllowed ? "run" : "skip", isRemembered: false };
-    },
-    askDelivery: async (request): Promise<DeliveryResult> => {
-      if (request.isEditing) throw new Error("the client cannot show a result for editing");
-      const { tool, content, signal } = request;
-      const message = neutralize(`May the assistant see what ${tool} gave?\n\n${content}`);
-      const isAllowed = await decide(parts.elicit, { message, title: "Deliver it" }, signal);
-      if (isAllowed === undefined) return { type: closedBy(signal) };
-      return { type: isAllowed ? "deliver" : "withhold" };
     },
   };
 }
 
-/** By the user, unless everything was ended. */
-function closedBy({ aborted }: AbortSignal): "cancelled" | "interrupted" {
-  return aborted ? "interrupted" : "cancelled";
+/** A result that waits is the context of its question. */
+function toField(request: DecisionRequest): Field {
+  const { inquiryId, question, acts } = request;
+  if (request.kind !== "delivery") return request;
+  return { inquiryId, acts, question: { ...question, context: request.content } };
+}
+
+/** Comes before the question, whose words may be a tool's. Throws if the client cannot show the request. */
+function describeRequest(request: PromptRequest): readonly string[] {
+  const { changed = [], acts } = request;
+  if ((request.kind === "permission" || request.kind === "delivery") && request.isEditing) {
+    throw new Error("the client cannot show anything for editing");
+  }
+  const changes =
+    changed.length === 0 ? [] : [`Changed since you decided: ${describeChanged(changed)}`];
+  return [...changes, ...(acts ? [describeCall(request)] : [])];
+}
+
+/** The call that a yes makes run or go on. */
+function describeCall({ tool, origin, folder, arguments: args }: RequestBase): string {
+  return [
+    `Tool: ${valueText(tool)}`,
+    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
+    ...(folder === undefined ? [] : [`Folder: ${valueText(folder)}`]),
+    `Arguments: ${valueText(args)}`,
+  ].join("\n");
+}
+
+/** On one line. Values that differ never look the same, whatever the client makes of white space. */
+function valueText(value: Json): string {
+  return verbatim(JSON.stringify(value));
 }
 
 /** Undefined if the user did not want to, or does not have to any more. */
@@ -96,26 +112,7 @@ async function fillIn(
   return reply.content;
 }
 
-interface Decision {
-  readonly message: string;
-  readonly title: string;
-}
-
-async function decide(
-  elicit: Elicit,
-  { message, title }: Decision,
-  signal: AbortSignal,
-): Promise<boolean | undefined> {
-  const properties = { decision: { type: "boolean" as const, title } };
-  const requestedSchema = { type: "object" as const, properties, required: ["decision"] };
-  const content = await fillIn(elicit, { message, requestedSchema }, signal);
-  if (content === undefined) return undefined;
-  const { decision } = content;
-  if (typeof decision !== "boolean") throw new Error("the client sent no decision");
-  return decision;
-}
-
-export type Field = Pick<PromptRequest, "inquiryId" | "question">;
+export type Field = Pick<DecisionRequest, "inquiryId" | "question" | "acts">;
 export type Form = ElicitRequestFormParams;
 type Properties = Form["requestedSchema"]["properties"];
 type Property = Properties[string];
@@ -123,19 +120,23 @@ type Property = Properties[string];
 /** How a client is told of options that have a description. */
 type OptionNotation = "titles" | "enumNames";
 
-/** Throws if a question cannot be part of a form: a secret, or a choice of several. */
-export function toForm(fields: readonly Field[], notation: OptionNotation): Form {
-  const messages = fields.map(({ question }, index) =>
-    fields.length === 1 ? describe(question) : `${index + 1}. ${describe(question)}`,
+/** `about` comes before the questions. Throws if one cannot be part of a form: a secret, or a choice of several. */
+export function toForm(
+  fields: readonly Field[],
+  notation: OptionNotation,
+  about: readonly string[] = [],
+): Form {
+  const messages = fields.map((field, index) =>
+    fields.length === 1 ? describe(field) : `${index + 1}. ${describe(field)}`,
   );
-  const properties = fields.map(({ question }, index) =>
-    propertiesOf(question, { key: keyOf(index), notation }),
+  const properties = fields.map((field, index) =>
+    propertiesOf(field, { key: keyOf(index), notation }),
   );
   const required = fields.flatMap(({ question }, index) =>
     hasOther(question) ? [] : [keyOf(index)],
   );
   return {
-    message: messages.join("\n\n"),
+    message: [...about, ...messages].join("\n\n"),
     requestedSchema: {
       type: "object",
       properties: Object.assign({}, ...properties) as Properties, // Each is a part of it.
@@ -164,13 +165,15 @@ function keyOf(index: number): string {
 }
 
 /** Everything that the user needs to know: some clients show little else of a form. */
-function describe({ text, context, answerType }: InquiryQuestion): string {
+function describe({ question, acts }: Field): string {
+  const { text, context, answerType } = question;
   const options = answerType.type === "select" ? answerType.options : [];
   const previews = options.flatMap(({ value, preview }) =>
     preview === undefined ? [] : [`${optionText(value)}:\n${preview}`],
   );
   const parts = [text, ...(context === undefined ? [] : [context]), ...previews];
-  return neutralize(parts.join("\n\n"));
+  const described = parts.join("\n\n");
+  return acts ? verbatimLines(described).join("\n") : neutralize(described);
 }
 
 interface Placed {
@@ -178,8 +181,8 @@ interface Placed {
   readonly notation: OptionNotation;
 }
 
-function propertiesOf(question: InquiryQuestion, { key, notation }: Placed): Properties {
-  const title = oneLine(question.text);
+function propertiesOf({ question, acts }: Field, { key, notation }: Placed): Properties {
+  const title = acts ? verbatim(question.text) : oneLine(question.text);
   return {
     [key]: { ...propertyOf(question, notation), title },
     ...(hasOther(question) && {

@@ -18,7 +18,7 @@ const report = defineTool<{ readonly to: string }>({
   run: async ({ to }, { askAll, notes }) => ({ to, ...(await askAll({ title, sure })), notes }),
 });
 
-/** What a program prints that is called with this on its standard input. */
+/** The output of a program that is called with this on its standard input. */
 async function serve(tool: Json): Promise<JsonObject> {
   const { signal } = new AbortController();
   return outcomeToWire(await runCall(report, JSON.stringify({ tool }), signal));

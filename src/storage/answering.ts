@@ -1,6 +1,7 @@
 /** Answers what a conversation waits for, in any store: here if no one has it open, or else through who has. */
 import {
   type AnswerEvent,
+  type AnswerProblem,
   type ConversationId,
   type Judgement,
   judgeAnswer,
@@ -17,8 +18,8 @@ import { LockedError } from "./storage-error.ts";
 export interface Offer {
   /** Resolves when the offer may have been decided, or the lock may be free. */
   changed(): Promise<void>;
-  /** Why it was refused, if it was. */
-  findRefusal(): string | undefined;
+  /** Why it was refused, if it was: in words, or as a code. */
+  findRefusal(): string | AnswerProblem | undefined;
   /** Returns false if the other process is deciding about it already. */
   withdraw(): boolean;
   /** Once the lock is held here. */
@@ -130,10 +131,10 @@ async function settle(
   { offer, ...answering }: Offering,
 ): Promise<AnswerResult | undefined> {
   const { offered } = answering;
-  const reason = offer.findRefusal();
-  if (reason !== undefined) {
+  const refusal = offer.findRefusal();
+  if (refusal !== undefined) {
     offer.discard();
-    return { type: "refused", reason };
+    return typeof refusal === "string" ? { type: "refused", reason: refusal } : refusal;
   }
   const writer = await openUnlessLocked(target, id);
   if (!(writer instanceof LockedError)) {

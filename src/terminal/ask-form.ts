@@ -1,74 +1,69 @@
 /** Asks several questions together, and lets the user review the answers before they are sent. */
-import type { FormResult, PromptResult } from "../agent/index.ts";
+import type { FormRequest, PromptResult, QuestionRequest } from "../agent/index.ts";
 import { oneLine } from "../render/index.ts";
 import {
   type Answered,
   answerQuestion,
   askQuestion,
-  isActing,
+  openQuestion,
+  type OpenQuestion,
   printLabel,
-  questionText,
-  type ShownQuestion,
+  printSubject,
+  type Shown,
   toResult,
 } from "./ask-question.ts";
 import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
 import type { ClosedQuestion } from "./question-rows.ts";
 
-/** What the terminal shows of a form. */
-export interface ShownForm {
-  readonly fields: readonly ShownQuestion[];
-  readonly allowsLater?: boolean;
-}
-
-type OpenField = ShownQuestion & {
-  /** The question as shown while the form is open: `(1/3) Which?`. */
+interface OpenField {
+  readonly inquiryId: QuestionRequest["inquiryId"];
+  /** With its number while the form is open: `(1/3) Which?`. */
+  readonly open: OpenQuestion;
+  /** The question without its number. */
   readonly message: string;
-};
+}
 
 type AnsweredField = OpenField & { readonly answered: Answered };
 
-export async function askForm(
-  { fields, allowsLater = false }: ShownForm,
-  dialogue: Dialogue,
-): Promise<FormResult> {
-  const [first, ...others] = fields.map(openField);
-  if (first === undefined) return { type: "answered", results: [] };
-  if (others.length === 0)
-    return toFormResult(await askQuestion({ ...first, allowsLater }, dialogue));
+export async function askForm(form: Shown<FormRequest>, dialogue: Dialogue): Promise<PromptResult> {
+  const { fields, acts, allowsLater, inquiryId } = form;
+  const [single, ...others] = fields;
+  if (single === undefined) return { inquiryId, type: "form", results: [] };
+  if (others.length === 0) {
+    const result = await askQuestion({ ...single, allowsLater }, dialogue);
+    // A single answer is not reviewed.
+    return result.type === "answered" ? { inquiryId, type: "form", results: [result] } : result;
+  }
+  const open = fields.map(openField);
   await dialogue.start();
-  dialogue.notify(first.message);
-  printLabel(first, dialogue);
-  const result = await answerFields([first, ...others], { allowsLater, dialogue });
-  if (result.type === "aborted") return { type: "interrupted" };
+  dialogue.notify(open[0]?.open.message ?? "");
+  const changed = [...new Set(fields.flatMap((field) => field.changed ?? []))];
+  printSubject({ ...form, changed: changed.length === 0 ? undefined : changed }, dialogue);
+  printLabel(single, dialogue);
+  const result = await answerFields(open, { acts, allowsLater, dialogue });
+  if (result.type === "aborted") return { inquiryId, type: "interrupted" };
   if (result.type !== "all_answered") {
-    for (const field of fields) {
-      const message = questionText(field);
-      const summary = result.type === "later" ? "left for later" : "cancelled";
-      dialogue.printClosed({ message, summary, isCancelled: true });
-    }
-    return result;
+    const summary = result.type === "later" ? "left for later" : "cancelled";
+    for (const { message } of open) dialogue.printClosed({ message, summary, isCancelled: true });
+    return { inquiryId, type: result.type };
   }
   const { answers } = result;
-  for (const { answered, ...field } of answers) {
-    dialogue.printClosed({ message: questionText(field), summary: answered.summary });
+  for (const { answered, message } of answers) {
+    dialogue.printClosed({ message, summary: answered.summary });
   }
-  const results = answers.map(({ inquiryId, answered }) => toResult(inquiryId, answered));
-  return { type: "answered", results };
+  const results = answers.map((field) => toResult(field.inquiryId, field.answered));
+  return { inquiryId, type: "form", results };
 }
 
 function openField(
-  field: ShownQuestion,
+  field: QuestionRequest,
   index: number,
-  { length }: readonly ShownQuestion[],
+  { length }: readonly QuestionRequest[],
 ): OpenField {
-  return { ...field, message: `(${index + 1}/${length}) ${questionText(field)}` };
-}
-
-/** A single answer is not reviewed. */
-function toFormResult(result: PromptResult): FormResult {
-  if (result.type === "answered") return { type: "answered", results: [result] };
-  const { inquiryId: _inquiryId, ...noAnswer } = result;
-  return noAnswer;
+  const open = openQuestion(field);
+  const { message } = open;
+  const numbered = { ...open, message: `(${index + 1}/${length}) ${message}` };
+  return { inquiryId: field.inquiryId, open: numbered, message };
 }
 
 type FormEnding =
@@ -78,6 +73,8 @@ type FormEnding =
   | { readonly type: "aborted" };
 
 interface Asking {
+  /** Enter alone does not send the answers. */
+  readonly acts: boolean;
   readonly allowsLater: boolean;
   readonly dialogue: Dialogue;
 }
@@ -90,14 +87,14 @@ type Place =
 /** Escape goes one step back. At the first question, it cancels all of them. */
 async function answerFields(
   fields: readonly OpenField[],
-  { allowsLater, dialogue }: Asking,
+  { acts, allowsLater, dialogue }: Asking,
 ): Promise<FormEnding> {
   const answers: (AnsweredField | undefined)[] = fields.map(() => undefined);
   let place: Place = { type: "question", index: 0 };
   for (;;) {
     const result: Answered | ReviewChoice =
       place.type === "review"
-        ? await reviewAnswers(answers.flatMap(closedOf), fields.some(isActing), dialogue)
+        ? await reviewAnswers(answers.flatMap(closedOf), { acts, dialogue })
         : await answerField(fields, answers, { place, dialogue });
     const given = answers.filter((answer) => answer !== undefined);
     if (result.type === "send") return { type: "all_answered", answers: given };
@@ -106,8 +103,8 @@ async function answerFields(
       const { index } = place;
       const field = fields[index];
       if (field !== undefined) answers[index] = { ...field, answered: result };
-      const open = answers.indexOf(undefined);
-      place = open === -1 ? { type: "review" } : { type: "question", index: open };
+      const next = answers.indexOf(undefined);
+      place = next === -1 ? { type: "review" } : { type: "question", index: next };
     }
     if (result.type === "aborted") return result;
     if (result.type !== "cancelled") continue;
@@ -146,23 +143,18 @@ async function answerField(
 ): Promise<Answered | NoAnswer> {
   const field = fields[place.index];
   if (field === undefined) throw new RangeError("a form has no such question");
-  const { question, message, tool, questionId } = field;
+  const { open } = field;
   const answered = answers.toSpliced(place.index, 1).flatMap(closedOf);
-  const acts = isActing(field);
-  const style = acts ? "verbatim" : "prose";
-  dialogue.header = { answered, context: question.context, style };
+  const style = open.acts ? "verbatim" : "prose";
+  dialogue.header = { answered, context: open.question.context, style };
   const previous = answers[place.index]?.answered;
-  const escape = describeEscape(place);
-  return await answerQuestion(
-    { question, message, acts, previous, scope: { tool, questionId }, escape },
-    dialogue,
-  );
+  return await answerQuestion({ ...open, previous, escape: describeEscape(place) }, dialogue);
 }
 
 function closedOf(answer: AnsweredField | undefined): readonly ClosedQuestion[] {
   return answer === undefined
     ? []
-    : [{ message: answer.message, summary: answer.answered.summary }];
+    : [{ message: answer.open.message, summary: answer.answered.summary }];
 }
 
 type ReviewChoice =
@@ -175,8 +167,7 @@ const MAX_NUMBER_KEYS = 9;
 
 async function reviewAnswers(
   answered: readonly ClosedQuestion[],
-  acts: boolean,
-  dialogue: Dialogue,
+  { acts, dialogue }: Pick<Asking, "acts" | "dialogue">,
 ): Promise<ReviewChoice> {
   const numbers = answered.slice(0, MAX_NUMBER_KEYS).map((_answer, index) => `${index + 1}`);
   const menu = {

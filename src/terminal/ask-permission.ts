@@ -2,72 +2,46 @@
 import { isDeepStrictEqual } from "node:util";
 import type {
   DeliveryRequest,
-  DeliveryResult,
   PermissionRequest,
-  PermissionResult,
+  PromptResult,
+  RequestBase,
 } from "../agent/index.ts";
-import {
-  callText,
-  type ContextStyle,
-  jsonBlock,
-  neutralize,
-  oneLine,
-  originLines,
-  verbatim,
-} from "../render/index.ts";
-import type { ToolOrigin } from "../tool/index.ts";
+import type { Reply } from "../conversation/index.ts";
+import { jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
+import { printSubject, type Shown } from "./ask-question.ts";
 import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
 
-/** The result, and how the line that stays on the screen shows it. Undefined: ask again. */
-type Verdict<Result> = { readonly result: Result; readonly summary: string } | undefined;
-/** What the terminal shows of a call that needs permission. */
-export type ShownPermission = Pick<
-  PermissionRequest,
-  "tool" | "arguments" | "isEditing" | "check"
-> &
-  Partial<Pick<PermissionRequest, "allowsLater">> & {
-    readonly origin: ToolOrigin | PermissionRequest["origin"];
-    /** Where the call runs, relative to the workspace. */
-    readonly folder?: string;
-  };
+type ShownPermission = Shown<PermissionRequest>;
+type ShownDelivery = Shown<DeliveryRequest>;
 
-/** What the terminal shows of a result that needs approval. */
-export type ShownDelivery = Pick<DeliveryRequest, "tool" | "content" | "isEditing"> &
-  Partial<Pick<DeliveryRequest, "allowsLater">>;
+/** The end of a prompt, and how the line that stays on the screen shows it. Undefined: ask again. */
+type Verdict = { readonly ending: Ending; readonly summary: string } | undefined;
 
-type PermissionVerdict = Verdict<PermissionResult>;
-type DeliveryVerdict = Verdict<DeliveryResult>;
+type Ending =
+  | (Reply & { readonly type: "answered" })
+  | { readonly type: "cancelled" | "interrupted" | "later" };
 
-const CANCELLED = { result: { type: "cancelled" }, summary: "cancelled" } as const;
-const INTERRUPTED = { result: { type: "interrupted" }, summary: "interrupted" } as const;
-const LATER = { result: { type: "later" }, summary: "left for later" } as const;
+const CANCELLED: Verdict = { ending: { type: "cancelled" }, summary: "cancelled" };
+const INTERRUPTED: Verdict = { ending: { type: "interrupted" }, summary: "interrupted" };
+const LATER: Verdict = { ending: { type: "later" }, summary: "left for later" };
 
 export async function askPermission(
   request: ShownPermission,
   dialogue: Dialogue,
-): Promise<PermissionResult> {
-  const message = permissionMessage(request.tool, request.origin);
-  const decision: Decision<PermissionResult> = {
-    message,
-    context: permissionText(request),
-    style: "drawn",
-    ...(request.isEditing && { editFirst: () => editArguments(request, dialogue) }),
-    decide: () => decidePermission(message, request, dialogue),
-  };
-  return await askUntilDecided(decision, dialogue);
+): Promise<PromptResult> {
+  const message = permissionMessage(request);
+  await dialogue.start();
+  dialogue.notify(message);
+  printSubject(request, dialogue);
+  let verdict = request.isEditing ? await editArguments(request, dialogue) : undefined;
+  while (verdict === undefined) verdict = await decidePermission(message, request, dialogue);
+  return close(request, { ...verdict, message }, dialogue);
 }
 
-/** Everything that the permission is for, verbatim. */
-function permissionText({ tool, arguments: given, origin, folder }: ShownPermission): string {
-  const call = callText({ name: tool, arguments: given });
-  const isNamed = origin.type === "builtin" || origin.type === "program" || "command" in origin;
-  return [call, ...(isNamed ? originLines(origin, folder) : [])].join("\n");
-}
-
-function permissionMessage(name: string, origin: ShownPermission["origin"]): string {
+function permissionMessage({ tool: name, origin, question }: ShownPermission): string {
   const tool = verbatim(name);
-  switch (origin.type) {
+  switch (origin?.type) {
     case "builtin":
       return `Run built-in ${tool} tool?`;
     case "program":
@@ -76,6 +50,8 @@ function permissionMessage(name: string, origin: ShownPermission["origin"]): str
       return `Run local ${tool} tool?`;
     case "mcp":
       return `Run MCP ${tool} tool from ${verbatim(origin.server)} server?`;
+    case undefined:
+      return verbatim(question.text);
     default:
       return assertNever(origin);
   }
@@ -85,16 +61,16 @@ async function decidePermission(
   message: string,
   request: ShownPermission,
   dialogue: Dialogue,
-): Promise<PermissionVerdict> {
+): Promise<Verdict> {
   const every = `every call to \`${verbatim(request.tool)}\` this turn`;
   const choices = {
     y: "run this call",
-    Y: `yes to ${every}`,
+    ...(request.canRemember && { Y: `yes to ${every}` }),
     n: "skip this call",
-    N: `no to ${every}`,
+    ...(request.canRemember && { N: `no to ${every}` }),
     p: "print the arguments",
     r: "skip this call and say why",
-    e: "edit the arguments, then run",
+    ...(request.check !== undefined && { e: "edit the arguments, then run" }),
   };
   const menu = { message, choices, escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
@@ -102,13 +78,13 @@ async function decidePermission(
   if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);
   switch (chosen.choice) {
     case "y":
-      return { result: { type: "run", isRemembered: false }, summary: "yes" };
+      return answered("yes", { answer: true });
     case "Y":
-      return { result: { type: "run", isRemembered: true }, summary: `yes to ${every}` };
+      return answered(`yes to ${every}`, { answer: true, isRemembered: true });
     case "n":
-      return { result: { type: "skip", isRemembered: false }, summary: "no" };
+      return answered("no", { answer: false });
     case "N":
-      return { result: { type: "skip", isRemembered: true }, summary: `no to ${every}` };
+      return answered(`no to ${every}`, { answer: false, isRemembered: true });
     case "p":
       dialogue.print(jsonBlock(request.arguments));
       return undefined;
@@ -121,36 +97,44 @@ async function decidePermission(
   }
 }
 
+function answered(summary: string, reply: Reply): Verdict {
+  return { ending: { type: "answered", ...reply }, summary };
+}
+
 /** Undefined to go back to the question. */
 async function closingVerdict(
   ended: Extract<NoAnswer, { type: "cancelled" }>,
-  request: { readonly allowsLater?: boolean },
+  request: Pick<RequestBase, "allowsLater">,
   dialogue: Dialogue,
-): Promise<typeof CANCELLED | typeof INTERRUPTED | typeof LATER | undefined> {
+): Promise<Verdict> {
   const closing = await chooseClosing(ended, request, dialogue);
   if (closing === "back") return undefined;
   if (closing === "aborted") return INTERRUPTED;
   return closing === "later" ? LATER : CANCELLED;
 }
 
-async function askReason(dialogue: Dialogue): Promise<PermissionVerdict> {
+async function askReason(dialogue: Dialogue): Promise<Verdict> {
   const message = "Reason for skipping (optional):";
   const entered = await dialogue.enterText({ message, escape: "go back" });
   if (entered.type === "aborted") return INTERRUPTED;
   if (entered.type === "cancelled") return undefined;
-  const reason = entered.text.trim();
-  return reason === ""
-    ? { result: { type: "skip", isRemembered: false }, summary: "no" }
-    : { result: { type: "skip", isRemembered: false, reason }, summary: `no: ${reason}` };
+  const note = entered.text.trim();
+  return note === ""
+    ? answered("no", { answer: false })
+    : answered(`no: ${note}`, { answer: false, note });
 }
 
-/** Repeats until the arguments are valid. Escape and an empty text go back to the question. */
+/**
+ * Repeats until the arguments are valid. Escape, an empty text and unchanged arguments go back to the question: Enter
+ * alone decides nothing.
+ */
 async function editArguments(
-  request: ShownPermission,
+  { arguments: given, check }: ShownPermission,
   dialogue: Dialogue,
   isSeen = false,
-): Promise<PermissionVerdict> {
-  let text = jsonBlock(request.arguments);
+): Promise<Verdict> {
+  if (check === undefined) return undefined;
+  let text = jsonBlock(given);
   let problem: string | undefined;
   for (;;) {
     // After the first round, the text is what the user typed.
@@ -161,8 +145,12 @@ async function editArguments(
     if (entered.type === "cancelled") return undefined;
     text = entered.text;
     if (text.trim() === "") return undefined;
-    const parsed = await parseArguments(text, request);
-    if (parsed.type === "valid") return runWith(parsed.arguments, request);
+    const parsed = await parseArguments(text, check);
+    if (parsed.type === "valid") {
+      return isDeepStrictEqual(parsed.arguments, given)
+        ? undefined
+        : answered("yes, with edited arguments", { answer: true, arguments: parsed.arguments });
+    }
     problem = neutralize(parsed.problem);
   }
 }
@@ -171,7 +159,10 @@ type ParsedArguments =
   | { readonly type: "valid"; readonly arguments: JsonObject }
   | { readonly type: "invalid"; readonly problem: string };
 
-async function parseArguments(text: string, { check }: ShownPermission): Promise<ParsedArguments> {
+async function parseArguments(
+  text: string,
+  check: NonNullable<PermissionRequest["check"]>,
+): Promise<ParsedArguments> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -185,15 +176,6 @@ async function parseArguments(text: string, { check }: ShownPermission): Promise
     : { type: "invalid", problem };
 }
 
-/** Arguments that the user left unchanged do not count as edited. */
-function runWith(edited: JsonObject, request: ShownPermission): PermissionVerdict {
-  if (isDeepStrictEqual(edited, request.arguments)) {
-    return { result: { type: "run", isRemembered: false }, summary: "yes" };
-  }
-  const result = { type: "run", isRemembered: false, arguments: edited } as const;
-  return { result, summary: "yes, with edited arguments" };
-}
-
 const DELIVERY_CHOICES = {
   y: "deliver the result unchanged",
   n: "withhold the result",
@@ -201,37 +183,36 @@ const DELIVERY_CHOICES = {
   p: "print the result",
 };
 
-const DELIVER_UNCHANGED: DeliveryVerdict = { result: { type: "deliver" }, summary: "yes" };
-
 export async function askDelivery(
   request: ShownDelivery,
   dialogue: Dialogue,
-): Promise<DeliveryResult> {
-  const message = oneLine(`Deliver ${request.tool} result to assistant?`);
-  const decision: Decision<DeliveryResult> = {
-    message,
-    context: request.content,
-    style: "prose",
-    ...(request.isEditing && { editFirst: () => editResult(request, dialogue) }),
-    decide: () => decideDelivery(message, request, dialogue),
-  };
-  return await askUntilDecided(decision, dialogue);
+): Promise<PromptResult> {
+  const { tool, content, isEditing } = request;
+  const message = oneLine(`Deliver ${tool} result to assistant?`);
+  await dialogue.start();
+  dialogue.notify(message);
+  printSubject(request, dialogue);
+  // The editor has the whole text.
+  let verdict = isEditing ? await editResult(request, dialogue) : undefined;
+  if (verdict === undefined && content.trim() !== "") dialogue.printContext(content, "prose");
+  while (verdict === undefined) verdict = await decideDelivery(message, request, dialogue);
+  return close(request, { ...verdict, message }, dialogue);
 }
 
 async function decideDelivery(
   message: string,
   request: ShownDelivery,
   dialogue: Dialogue,
-): Promise<DeliveryVerdict> {
+): Promise<Verdict> {
   const menu = { message, choices: DELIVERY_CHOICES, default: "y", escape: "cancel" } as const;
   const chosen = await dialogue.choose(menu);
   if (chosen.type === "aborted") return INTERRUPTED;
   if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);
   switch (chosen.choice) {
     case "y":
-      return DELIVER_UNCHANGED;
+      return answered("yes", { answer: true });
     case "n":
-      return { result: { type: "withhold" }, summary: "no" };
+      return answered("no", { answer: false });
     case "e":
       return await editResult(request, dialogue);
     case "p":
@@ -243,43 +224,26 @@ async function decideDelivery(
 }
 
 /** A result that is emptied or unchanged is delivered as it was. Escape goes back to the question. */
-async function editResult(
-  { content }: ShownDelivery,
-  dialogue: Dialogue,
-): Promise<DeliveryVerdict> {
+async function editResult({ content }: ShownDelivery, dialogue: Dialogue): Promise<Verdict> {
   const asked = { message: "Edit the result:", text: content, escape: "go back" };
   const entered = await dialogue.enterText(asked);
   if (entered.type === "aborted") return INTERRUPTED;
   if (entered.type === "cancelled") return undefined;
-  if (entered.text.trim() === "" || entered.text === content) {
-    return DELIVER_UNCHANGED;
-  }
-  return { result: { type: "deliver", content: entered.text }, summary: "yes, edited" };
+  const isUnchanged = entered.text.trim() === "" || entered.text === content;
+  return isUnchanged
+    ? answered("yes", { answer: true })
+    : answered("yes, edited", { answer: true, content: entered.text });
 }
 
-interface Decision<Result> {
+interface ClosedPrompt extends NonNullable<Verdict> {
   readonly message: string;
-  /** What the decision is about, shown above the question. Any text. */
-  readonly context: string;
-  readonly style: ContextStyle;
-  /** Where the config says to edit before asking. */
-  readonly editFirst?: () => Promise<Verdict<Result>>;
-  readonly decide: () => Promise<Verdict<Result>>;
 }
 
-async function askUntilDecided<Result extends { readonly type: string }>(
-  { message, context, style, editFirst, decide }: Decision<Result>,
+function close(
+  { inquiryId }: Pick<RequestBase, "inquiryId">,
+  { message, ending, summary }: ClosedPrompt,
   dialogue: Dialogue,
-): Promise<Result> {
-  await dialogue.start();
-  dialogue.notify(message);
-  const isForEditor = style === "prose" && editFirst !== undefined; // It has the whole text.
-  if (!isForEditor && context.trim() !== "") dialogue.printContext(context, style);
-  let verdict = await editFirst?.();
-  if (isForEditor && verdict === undefined) dialogue.printContext(context, style);
-  while (verdict === undefined) verdict = await decide();
-  const { result, summary } = verdict;
-  const isCancelled = ["cancelled", "interrupted", "later"].includes(result.type);
-  dialogue.printClosed({ message, summary, isCancelled });
-  return result;
+): PromptResult {
+  dialogue.printClosed({ message, summary, isCancelled: ending.type !== "answered" });
+  return { inquiryId, ...ending };
 }

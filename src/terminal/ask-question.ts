@@ -1,10 +1,19 @@
 /** Asks one question of a tool or of the assistant, in the way its answer type needs. */
 import { isDeepStrictEqual } from "node:util";
-import { defaultLabel, type PromptRequest, type PromptResult } from "../agent/index.ts";
 import {
+  defaultLabel,
+  type PromptResult,
+  type QuestionRequest,
+  type RequestBase,
+} from "../agent/index.ts";
+import {
+  callText,
+  describeCall,
+  describeChanged,
   describeOptions,
   oneLine,
   optionLabel,
+  originLines,
   truncate,
   verbatim,
   verbatimProse,
@@ -24,20 +33,26 @@ import {
   type SelectState,
 } from "./dialogue.ts";
 
-/** What the terminal shows of a question. jp's own questions have no tool, and cannot be left for later. */
-export type ShownQuestion = Pick<PromptRequest, "inquiryId" | "question"> &
-  Partial<Pick<PromptRequest, "label" | "tool" | "questionId" | "source" | "allowsLater">>;
+/** What the terminal shows of a request. */
+export type Shown<Request> = Request extends RequestBase
+  ? Omit<Request, "conversation" | "toolCallId" | "source" | "label" | "digest"> &
+      Partial<Pick<Request, "source" | "label">>
+  : never;
+
+/** jp's own questions are about no call, and cannot be left for later. */
+export type ShownQuestion = Pick<QuestionRequest, "inquiryId" | "question"> &
+  Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">>;
 
 export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Promise<PromptResult> {
-  const { inquiryId, question, tool, questionId, allowsLater = false } = shown;
-  const acts = isActing(shown);
-  const message = questionText(shown);
+  const { inquiryId, question, allowsLater = false } = shown;
+  const open = openQuestion(shown);
+  const { message, acts } = open;
   await dialogue.start();
   dialogue.notify(message);
+  printSubject(shown, dialogue);
   const { context = "" } = question;
   if (context !== "") dialogue.printContext(context, acts ? "verbatim" : "prose");
   printLabel(shown, dialogue);
-  const open = { question, message, acts, scope: { tool, questionId } };
   for (;;) {
     const result = await answerQuestion(open, dialogue);
     if (result.type === "answered") {
@@ -56,23 +71,33 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   }
 }
 
-/** Whether an answer makes a tool do something. Questions of the assistant only inform it. */
-export function isActing({
-  question,
-  source,
-}: Pick<ShownQuestion, "question" | "source">): boolean {
-  return (question.exclusive || question.acts === true) && source?.source !== "assistant";
-}
+/** What the terminal shows of the call that a decision is about. */
+type ShownSubject = Partial<
+  Pick<QuestionRequest, "acts" | "tool" | "arguments" | "origin" | "folder" | "question">
+> & { readonly changed?: RequestBase["changed"] | undefined };
 
-/** The text on one line: verbatim if the answer acts, since it may name what it acts on. */
-export function questionText(shown: Pick<ShownQuestion, "question" | "source">): string {
-  const { text } = shown.question;
-  return isActing(shown) ? verbatim(text) : verbatimProse(text.trim());
+/** Above a decision: that it is asked again, and if it acts, the whole call that it is about, verbatim. */
+export function printSubject(
+  shown: ShownSubject,
+  dialogue: Pick<Dialogue, "printNotice" | "printContext">,
+): void {
+  const { acts = false, changed, tool, arguments: given = {}, origin, folder, question } = shown;
+  if (changed !== undefined) {
+    dialogue.printNotice(`Asked again. Changed since you answered: ${describeChanged(changed)}.`);
+  }
+  if (!acts || tool === undefined) return;
+  const call = { name: tool, arguments: given };
+  // A context needs the room more.
+  const isAlone = question !== undefined && (question.context ?? "") === "";
+  const short = isAlone ? undefined : `• ${describeCall(call)}`;
+  dialogue.printContext(callText(call), "drawn", short);
+  const lines = origin === undefined ? [] : originLines(origin, folder);
+  if (lines.length > 0) dialogue.printContext(lines.join("\n"), "drawn");
 }
 
 /** The line about the call names the tool already. */
 export function printLabel(
-  { label, tool, source }: ShownQuestion,
+  { label, tool, source }: Partial<Pick<RequestBase, "label" | "tool" | "source">>,
   dialogue: Pick<Dialogue, "printLabel">,
 ): void {
   const isKnown = tool !== undefined && source !== undefined;
@@ -80,28 +105,31 @@ export function printLabel(
   if (label !== undefined && !isDefault) dialogue.printLabel(label);
 }
 
-export function toResult(inquiryId: PromptRequest["inquiryId"], answered: Answered): PromptResult {
+/** The text is on one line: verbatim if the answer acts, since it may name what it acts on. */
+export function openQuestion(shown: ShownQuestion): OpenQuestion {
+  const { question, acts = question.acts === true } = shown;
+  const { canRemember = question.persistence === "turn" } = shown;
+  const message = acts ? verbatim(question.text) : verbatimProse(question.text.trim());
+  return { question, message, acts, canRemember };
+}
+
+export function toResult(inquiryId: RequestBase["inquiryId"], answered: Answered): PromptResult {
   const { summary: _summary, ...result } = answered;
   return { inquiryId, ...result };
 }
 
-interface OpenQuestion {
+export interface OpenQuestion {
   readonly question: InquiryQuestion;
   /** Its text as shown: one line, neutralized. */
   readonly message: string;
   /** Enter alone does not answer it. */
   readonly acts: boolean;
+  readonly canRemember: boolean;
   /** An answer given before, which the user may now change. */
   readonly previous?: Answered | undefined;
-  readonly scope?: RememberScope;
   /** What Escape does; by default it cancels this question alone. */
   readonly escape?: string;
 }
-
-/** Which questions a remembered answer covers. */
-type RememberScope = {
-  readonly [Name in "tool" | "questionId"]?: string | undefined;
-};
 
 export interface Answered {
   readonly type: "answered";
@@ -142,18 +170,17 @@ function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered 
   }
 }
 
-async function answerBoolean(
-  { question, message, acts, previous, scope = {}, escape = "cancel the question" }: OpenQuestion,
-  dialogue: Dialogue,
-): Promise<Answered | NoAnswer> {
+async function answerBoolean(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
+  const { question, message, acts, canRemember, previous } = open;
+  const { escape = "cancel the question" } = open;
   const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
   const key = suggested === true ? "y" : "n";
   const rememberKey = suggested === true ? "Y" : "N";
-  const every = describeScope(scope);
+  const every = describeScope(question);
   const summaries = { y: "yes", Y: `yes ${every}`, n: "no", N: `no ${every}` };
   const menu: KeyMenu<keyof typeof summaries> = {
     message,
-    choices: question.persistence === "turn" ? summaries : { y: "yes", n: "no" },
+    choices: canRemember ? summaries : { y: "yes", n: "no" },
     ...(typeof suggested === "boolean" && !acts && { default: isRemembered ? rememberKey : key }),
     escape,
   };
@@ -168,15 +195,14 @@ async function answerBoolean(
   };
 }
 
-/** Names what else a remembered answer covers, so that the user need not guess. */
-function describeScope({ tool, questionId }: RememberScope): string {
-  if (tool === undefined || questionId === undefined) return "for the rest of the turn";
-  return `to every ${quoted(questionId)} question from ${quoted(tool)} this turn`;
+/** Names what else a remembered answer covers, so that the user need not guess: the tool's own words, if it has any. */
+function describeScope({ rememberAs: label }: InquiryQuestion): string {
+  if (label === undefined) return "to this question for the rest of the turn";
+  if (label === "") return "to every question of this kind this turn";
+  return `to ${truncate(verbatim(label), MAX_LABEL_WIDTH)}`;
 }
 
-function quoted(name: string): string {
-  return `\`${truncate(oneLine(name), 60)}\``;
-}
+const MAX_LABEL_WIDTH = 200;
 
 async function answerText(
   { question, message, acts, previous, escape }: OpenQuestion,

@@ -4,6 +4,7 @@ import {
   moreLines,
   oneLine,
   renderContext,
+  truncate,
   verbatimProse,
   wrapCode,
   wrapVerbatim,
@@ -15,11 +16,15 @@ import type { Canvas, Widget } from "./widget.ts";
 /** A text to read before answering. Any text. */
 export interface Passage {
   readonly text: string;
-  /** A label says who asks; labels and questions are one line each. A question is shown as it is. */
-  readonly type: "context" | "label" | "question";
+  /** A label says who asks. All but contexts are one line each; only a label is not shown as it is. */
+  readonly type: "context" | "label" | "notice" | "question";
   /** How a context is shown; as prose by default. */
   readonly style?: ContextStyle | undefined;
+  /** One line that stands for it where not everything fits. */
+  readonly short?: string | undefined;
 }
+
+const PAINT = { label: "cyan", notice: "yellow", question: "bold" } as const;
 
 /** All lines of the passages, one below the other. */
 export function passageLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
@@ -27,8 +32,15 @@ export function passageLines(passages: readonly Passage[], canvas: Canvas): read
   return passages.flatMap(({ text, type, style }) => {
     if (type === "context") return contextLines(text, canvas, style);
     const line = type === "label" ? verbatimProse(text) : text;
-    return wrapVerbatim(line, columns).map((row) => paint(type === "label" ? "cyan" : "bold", row));
+    return wrapVerbatim(line, columns).map((row) => paint(PAINT[type], row));
   });
+}
+
+/** The same where not all of them fit. */
+export function shortLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
+  return passages.flatMap(({ short, ...passage }) =>
+    short === undefined ? passageLines([passage], canvas) : [truncate(short, canvas.columns)],
+  );
 }
 
 export function contextLines(
@@ -121,7 +133,9 @@ export function headerPassages(header: FormHeader | undefined): readonly Passage
   const { answered = [], isReview = false, context, style } = header ?? {};
   const answers = answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`);
   return [
-    ...(isReview ? [{ type: "context" as const, text: answers.join("\n") }] : []),
+    ...(isReview
+      ? [{ type: "context" as const, text: answers.join("\n"), style: "drawn" as const }]
+      : []),
     ...(context === undefined ? [] : [{ type: "context" as const, text: context, style }]),
   ];
 }

@@ -20,8 +20,13 @@ export interface Dialogue extends Disposable {
   start(): Promise<void>;
   /** Rings the bell or sends a desktop notification once the question is on the screen. */
   notify(message: string): void;
-  /** Shown above the next question, which takes no answer until the user has seen or skipped all of it. */
-  printContext(context: string, style?: ContextStyle): void;
+  /**
+   * Shown above the next question, which takes no answer until the user has seen or skipped all of it. `short`: one line,
+   * neutralized, that stays above the question where the rest does not fit.
+   */
+  printContext(context: string, style?: ContextStyle, short?: string): void;
+  /** The same for a sentence of jp itself. */
+  printNotice(notice: string): void;
   printLabel(label: string): void;
   /** Prints all of it, neutralized. */
   print(text: string): void;

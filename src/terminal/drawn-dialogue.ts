@@ -13,6 +13,7 @@ import {
   type Passage,
   passageLines,
   previewContext,
+  shortLines,
   withHeader,
 } from "./context.ts";
 import {
@@ -98,8 +99,12 @@ export class DrawnDialogue implements Dialogue {
     this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
   }
 
-  printContext(text: string, style?: ContextStyle): void {
-    this.#above = [...this.#above, asContext(text, style)];
+  printContext(text: string, style?: ContextStyle, short?: string): void {
+    this.#above = [...this.#above, { ...asContext(text, style), short }];
+  }
+
+  printNotice(text: string): void {
+    this.#above = [...this.#above, { type: "notice", text }];
   }
 
   printLabel(text: string): void {
@@ -275,11 +280,15 @@ export class DrawnDialogue implements Dialogue {
     if (this.#above.length === 0) return;
     const canvas = canvasOf(this.#open());
     const room = canvas.rows - widget.view(state, canvas).rows.length;
+    const whole = previewContext(passageLines(this.#above, canvas), {
+      ...canvas,
+      rows: Math.max(3, room),
+    });
     const rows = Math.max(3, room - 1); // The hint that there is more may take another row.
-    const lines = passageLines(this.#above, canvas);
-    const whole = previewContext(lines, { ...canvas, rows: Math.max(3, room) });
-    const { shown, hasMore } = whole.hasMore ? previewContext(lines, { ...canvas, rows }) : whole;
-    this.#isPrintedCut = hasMore;
+    const shown = whole.hasMore
+      ? previewContext(shortLines(this.#above, canvas), { ...canvas, rows }).shown
+      : whole.shown;
+    this.#isPrintedCut = whole.hasMore;
     this.#printed = [...this.#printed, ...this.#above];
     this.#above = [];
     this.#write(() => toLines(shown));

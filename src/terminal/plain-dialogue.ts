@@ -82,6 +82,10 @@ export class PlainDialogue implements Dialogue {
     this.#say(...contextLines(context, { columns: this.#columns, rows: 0, paint: plain }, style));
   }
 
+  printNotice(notice: string): void {
+    this.#sayWords(notice);
+  }
+
   printLabel(label: string): void {
     this.#say(...wrapVerbatim(verbatimProse(label), this.#columns));
   }

@@ -1,17 +1,15 @@
 /** The prompter for people at a terminal. It loads the rest of this folder only when it has to ask. */
 import type {
-  DeliveryResult,
-  FormResult,
   InterruptChoice,
   InterruptMenu,
-  PermissionResult,
   Prompter,
+  PromptRequest,
   PromptResult,
+  QuestionRequest,
 } from "../agent/index.ts";
+import { abortable, assertNever } from "../util/index.ts";
+import type { Shown } from "./ask-question.ts";
 import type { MenuRequest } from "./interrupt-menu.ts";
-import type { ShownForm } from "./ask-form.ts";
-import type { ShownDelivery, ShownPermission } from "./ask-permission.ts";
-import type { ShownQuestion } from "./ask-question.ts";
 import type {
   Dialogue,
   DialogueOptions,
@@ -26,86 +24,100 @@ export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
   readonly isPlain?: boolean;
 }
 
-/** A terminal shows less than a request has, so that jp can ask questions of its own, outside of a turn. */
-type OnTerminal<Shown> = Shown & { readonly signal: AbortSignal };
+/** A question of jp itself, outside of a turn: about no call, and not on record. */
+export interface OwnQuestion extends Pick<QuestionRequest, "inquiryId" | "question" | "signal"> {
+  readonly kind?: never;
+}
+
+type WithSignal<Shown> = Shown & { readonly signal: AbortSignal };
 
 /** For the model, where a question would need a terminal. */
 export const NO_TERMINAL = "no interactive terminal is available";
 
-/** Asks on the controlling terminal unless it is given another. */
+/**
+ * Asks on the controlling terminal unless it is given another. There is one screen: whoever calls it waits for one
+ * method before it calls the next.
+ */
 export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
   readonly unavailableBecause = NO_TERMINAL;
+  readonly showsForms = true;
   readonly #options: TerminalPrompterOptions & DialogueOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  /** An editor keeps the screen until the user closes it, even if its prompt is over by then. */
+  #editing: Promise<unknown> = Promise.resolve();
 
   constructor(options: TerminalPrompterOptions = {}) {
-    this.#options = { device: controllingTerminal, ...options };
+    const { editText } = options;
+    this.#options = {
+      device: controllingTerminal,
+      ...options,
+      ...(editText !== undefined && {
+        editText: async (...edited) => {
+          const editing = editText(...edited);
+          this.#editing = editing.catch(() => undefined);
+          return await editing;
+        },
+      }),
+    };
   }
 
   canAsk(): boolean {
     return this.#options.device.isAvailable();
   }
 
-  async ask(request: OnTerminal<ShownQuestion>): Promise<PromptResult> {
-    const { askQuestion } = await import("./ask-question.ts");
-    return await this.#inTurn(request.signal, (dialogue) => askQuestion(request, dialogue));
-  }
-
-  async askForm(request: OnTerminal<ShownForm>): Promise<FormResult> {
-    const { askForm } = await import("./ask-form.ts");
-    return await this.#inTurn(request.signal, (dialogue) => askForm(request, dialogue));
-  }
-
-  async askPermission(request: OnTerminal<ShownPermission>): Promise<PermissionResult> {
-    const { askPermission } = await import("./ask-permission.ts");
-    return await this.#inTurn(request.signal, (dialogue) => askPermission(request, dialogue));
-  }
-
-  async askDelivery(request: OnTerminal<ShownDelivery>): Promise<DeliveryResult> {
-    const { askDelivery } = await import("./ask-permission.ts");
-    return await this.#inTurn(request.signal, (dialogue) => askDelivery(request, dialogue));
+  async ask(request: Shown<PromptRequest> | OwnQuestion): Promise<PromptResult> {
+    using dialogue = await this.#open(request.signal);
+    switch (request.kind) {
+      case undefined:
+      case "question":
+      case "in_doubt": {
+        const { askQuestion } = await import("./ask-question.ts");
+        return await askQuestion(request, dialogue);
+      }
+      case "form": {
+        const { askForm } = await import("./ask-form.ts");
+        return await askForm(request, dialogue);
+      }
+      case "permission": {
+        const { askPermission } = await import("./ask-permission.ts");
+        return await askPermission(request, dialogue);
+      }
+      case "delivery": {
+        const { askDelivery } = await import("./ask-permission.ts");
+        return await askDelivery(request, dialogue);
+      }
+      default:
+        return assertNever(request);
+    }
   }
 
   async choose(request: MenuRequest): Promise<InterruptChoice> {
     const { chooseInterrupt } = await import("./interrupt-menu.ts");
-    return await this.#inTurn(request.signal, (dialogue) => chooseInterrupt(request, dialogue));
+    using dialogue = await this.#open(request.signal);
+    return await chooseInterrupt(request, dialogue);
   }
 
   /** Reads a message to the assistant, which is not the answer to a question. */
-  async enterMessage({ signal, ...request }: OnTerminal<MessageRequest>): Promise<EnteredMessage> {
-    return await this.#inTurn(signal, (dialogue) => dialogue.enterMessage(request));
+  async enterMessage({ signal, ...request }: WithSignal<MessageRequest>): Promise<EnteredMessage> {
+    using dialogue = await this.#open(signal);
+    return await dialogue.enterMessage(request);
   }
 
   /** Lets the user choose one of the options, by its index. Undefined if they choose none. */
-  async select({ signal, ...list }: OnTerminal<SelectList>): Promise<number | undefined> {
-    return await this.#inTurn(signal, async (dialogue) => {
-      await dialogue.start();
-      const { ending } = await dialogue.select(list, { filter: "", active: 0, marked: [] });
-      return ending.type === "chosen" ? ending.indexes[0] : undefined;
-    });
+  async select({ signal, ...list }: WithSignal<SelectList>): Promise<number | undefined> {
+    using dialogue = await this.#open(signal);
+    await dialogue.start();
+    const { ending } = await dialogue.select(list, { filter: "", active: 0, marked: [] });
+    return ending.type === "chosen" ? ending.indexes[0] : undefined;
   }
 
-  /** There is one screen, so questions wait for each other, even those already aborted. */
-  async #inTurn<Result>(
-    signal: AbortSignal,
-    ask: (dialogue: Dialogue) => Promise<Result>,
-  ): Promise<Result> {
-    const createDialogue = await this.#loadDialogue();
-    const asked = this.#last.then(async () => {
-      using dialogue = createDialogue(this.#options, signal);
-      return await ask(dialogue);
-    });
-    this.#last = asked.catch(() => {});
-    return await asked;
-  }
-
-  async #loadDialogue(): Promise<(options: DialogueOptions, signal: AbortSignal) => Dialogue> {
+  async #open(signal: AbortSignal): Promise<Dialogue> {
+    await abortable(this.#editing, signal).catch(() => undefined);
     if (this.#options.isPlain === true) {
       const { PlainDialogue } = await import("./plain-dialogue.ts");
-      return (options, signal) => new PlainDialogue(options, signal);
+      return new PlainDialogue(this.#options, signal);
     }
     const { DrawnDialogue } = await import("./drawn-dialogue.ts");
-    return (options, signal) => new DrawnDialogue(options, signal);
+    return new DrawnDialogue(this.#options, signal);
   }
 }

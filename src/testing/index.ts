@@ -13,7 +13,9 @@ export {
   type PrompterScript,
   type Script,
   type ScriptedAnswer,
+  type ScriptedDelivery,
   type ScriptedForm,
+  type ScriptedPermission,
   ScriptedPrompter,
 } from "./scripted-prompter.ts";
 export { type StoreTest, storeTests, type StoreToTest } from "./store-tests.ts";

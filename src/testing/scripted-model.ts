@@ -40,7 +40,7 @@ export type ScriptedStep =
 export interface ScriptedModelOptions {
   /** `test/scripted` by default. */
   readonly id?: string;
-  /** What it says of itself. */
+  /** The properties it states. */
   readonly properties?: ModelProperties;
   /** Behaves like a model on the user's machine. */
   readonly isLocal?: boolean;

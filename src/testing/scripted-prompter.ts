@@ -103,7 +103,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly permissions: PermissionRequest[] = [];
   readonly deliveries: DeliveryRequest[] = [];
   readonly interrupts: InterruptRequest[] = [];
-  /** What `canAsk` returns. */
+  /** The result of `canAsk`. */
   isAvailable = true;
   /** The names for which `canReach` is true. */
   people: readonly string[] = [];

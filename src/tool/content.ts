@@ -261,7 +261,7 @@ function toCodeBlock(text: string, language: string): string {
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
-/** What code blocks call a language where its MIME type says something else. */
+/** The name that code blocks have for a language where its MIME type says something else. */
 const LANGUAGES: Readonly<Record<string, string>> = {
   plain: "",
   javascript: "js",

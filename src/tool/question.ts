@@ -51,7 +51,7 @@ export interface InquiryQuestion {
   /** A yes makes the tool do something: it needs the right to approve, and Enter alone never gives it. */
   readonly acts?: boolean;
   /**
-   * What else an answer for the whole turn covers, as the prompt shows it: "all edits this turn". Answers are
+   * A label for everything that an answer for the whole turn covers, as the prompt shows it: "all edits this turn". Answers are
    * remembered under it and the question's id. Without it, they are remembered under id and text.
    */
   readonly rememberAs?: string;
@@ -103,7 +103,7 @@ export interface PromptMessage {
 
 /** The optional parts of a question a tool asks. */
 export interface QuestionOptions {
-  /** What the user should read before answering. May have many lines. */
+  /** Text that the user should read before answering. May have many lines. */
   readonly context?: string;
   /** The suggested answer. Recorded in plain text, so it must not be a secret. */
   readonly default?: Json;
@@ -115,7 +115,7 @@ export interface QuestionOptions {
   readonly allowsNote?: boolean;
   /** A yes makes the tool do something. Always so for questions that are `exclusive`. */
   readonly acts?: boolean;
-  /** What an answer for the whole turn covers, as the prompt shows it: "all edits this turn". */
+  /** A label for everything that an answer for the whole turn covers, as the prompt shows it: "all edits this turn". */
   readonly rememberAs?: string;
   /**
    * A digest of what the answer is about, at most 1,024 bytes. If it is another one when the call runs again, the answer

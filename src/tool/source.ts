@@ -17,7 +17,7 @@ export type ToolOrigin =
       readonly server: string;
       /** The server's name for the tool. */
       readonly tool: string;
-      /** What starts the server, or its address without credentials. */
+      /** The command that starts the server, or its address without credentials. */
       readonly command: string;
     };
 
@@ -30,7 +30,7 @@ export interface ToolSource {
   readonly program?: Json;
   /** The same for the files that words of its command name. */
   readonly file?: Json;
-  /** What an MCP server says about the tool: its description, input schema and annotations. */
+  /** The description of the tool by its MCP server: its description, input schema and annotations. */
   readonly definition?: Json;
   /** Where it runs, relative to the workspace; `.` is the workspace itself. Absent if it runs in no folder. */
   readonly folder?: string;

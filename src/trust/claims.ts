@@ -145,11 +145,11 @@ function inheritClaims(layers: readonly Layer[]): readonly Claim[] {
 
 /** The same config from several points of view. */
 interface Views {
-  /** Of the workspace's files alone. */
+  /** From the workspace's files alone. */
   readonly workspace: PartialConfig;
   /** Without the workspace. */
   readonly own: PartialConfig;
-  /** Of the user alone, without the defaults. */
+  /** From the user alone, without the defaults. */
   readonly user: PartialConfig;
   readonly inForce: PartialConfig;
   readonly readOnlyTools: ReadonlySet<string>;
@@ -320,7 +320,7 @@ function nameClaims({ workspace, own, inForce }: Views): readonly EntryClaim[] {
   return [{ kind: "user", name: "", path: USER, value: { name } }];
 }
 
-/** What the user has switched off must not reach a model because a workspace says so. */
+/** A workspace must not show a model what the user has switched off. */
 function surroundingsClaims({ workspace, own }: Views): readonly EntryClaim[] {
   const before = tableAt(own, SURROUNDINGS);
   const value = Object.fromEntries(

@@ -123,7 +123,7 @@ function commandText(does: string, command: Json | undefined): string {
   return `${does} ${words.join(" ")}${command["shell"] === true ? " in a shell" : ""}`;
 }
 
-/** What it allows without asking. Answers are not shown, because they may be secret. */
+/** The things it allows without asking. Answers are not shown, because they may be secret. */
 function policyText(value: Entry): readonly string[] {
   const { run, result, format, group, enable, timeout_secs } = value;
   return [

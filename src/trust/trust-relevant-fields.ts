@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, isLoopback, type Json, type JsonObject } from "../util/index.ts";
 
-/** Of a tool that the workspace brings, these fields never run, reach or allow more. */
+/** Fields of a tool that the workspace brings, and that never run, connect to or allow more. */
 const HARMLESS_TOOL_FIELDS = new Set([
   "enable",
   "group",
@@ -17,7 +17,7 @@ const HARMLESS_TOOL_FIELDS = new Set([
   "style",
 ]);
 
-/** What the user's own config says about a tool that a workspace configures. */
+/** The user's own config for a tool that a workspace configures. */
 export interface OwnTool {
   /** Its policy without the workspace: its own fields, else the defaults for all tools. */
   readonly policy: JsonObject;
@@ -54,7 +54,7 @@ export function trustRelevantServerFields(fields: JsonObject): JsonObject {
   return pick(fields, (key) => key !== "optional" && key !== "startup_timeout_secs");
 }
 
-/** What keeps Ctrl-C from stopping a reply or a tool, the first or the second time. */
+/** Settings that keep Ctrl-C from stopping a reply or a tool, the first or the second time. */
 export function trustRelevantInterruptFields(fields: JsonObject): JsonObject {
   const { escalation_cooldown_secs: cooldown } = fields;
   const actions = ["streaming", "tool_call"].flatMap((during) => {
@@ -152,7 +152,7 @@ function isChat(style: JsonObject): boolean {
   return tableIn(style, "inline_results")["user"] === "chat";
 }
 
-/** What keeps calls from the user, or shows what a tool says as the assistant's own words. */
+/** Settings that hide calls from the user, or show what a tool says as the assistant's own words. */
 function deceptiveStyle(style: JsonObject, own: JsonObject): JsonObject {
   const chat = { inline_results: { user: "chat" } };
   const { hidden, header } = style;

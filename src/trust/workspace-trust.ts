@@ -33,7 +33,7 @@ export interface WorkspaceTrustOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a user has trusted of one workspace. */
+/** A user's trust in one workspace. */
 export class WorkspaceTrust {
   readonly #root: string;
   readonly #variables: WorkspaceTrustOptions["variables"];
@@ -153,10 +153,11 @@ export function trustQuestion(claims: readonly Claim[]): TrustQuestion {
     context: [
       `Files of this workspace configure ${things} that you have not trusted yet:`,
       ...listClaims(claims),
-      "If yes, jp asks again when this changes. If no, jp continues without it for now.",
+      "If yes, jp asks again when this changes.",
+      "If no, jp continues without it for now.",
     ].join("\n"),
-    default: false,
     persistence: "none",
+    acts: true,
   });
 }
 

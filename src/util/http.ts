@@ -1,4 +1,4 @@
-/** What our HTTP servers share: they refuse web pages of others, compare secrets safely, and report a port in use. */
+/** Shared by our HTTP servers: they refuse web pages of others, compare secrets safely, and report a port in use. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";

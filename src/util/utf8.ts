@@ -57,7 +57,7 @@ export function truncateBytes(text: string, maxBytes: number): string {
   return start + truncationNotice(bytes.length - maxBytes, bytes.length);
 }
 
-/** What to append to truncated text. */
+/** The notice at the end of truncated text. */
 export function truncationNotice(omitted: number, total: number): string {
   return `\n[Truncated: ${omitted} of ${total} bytes omitted.]`;
 }

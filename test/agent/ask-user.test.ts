@@ -89,7 +89,7 @@ function summaryOf(turn: ToolTurn, results: unknown) {
     requests: turn.recorded("inquiry_request").map(({ id, source }) => [id, source.source]),
     ends: turn
       .recorded("inquiry_response")
-      .map(({ type: _type, timestamp: _timestamp, id: _id, ...end }) => end),
+      .map(({ type: _type, timestamp: _timestamp, id: _id, digest: _digest, ...end }) => end),
     asked: questions.map(({ question, label }) => [label, question.text]),
     otherPrompts: permissions.length + deliveries.length,
     models: turn.inquiries.calls.length,

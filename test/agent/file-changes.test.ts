@@ -97,7 +97,9 @@ describe("yes for the rest of the turn", () => {
     const scene = await start({ script: { answers: [YES_FOR_THE_TURN, { answer: false }] } });
     const { shown, deciders, files } = await callBoth(scene, tool);
     expect([shown.length, deciders, files.at(-1)]).toEqual([2, ["user", "user"], "b.txt: old"]);
-    expect(scene.turn.parts.state.findAnswer(tool.name, tool.question)).toBeUndefined();
+    const { state } = scene.turn.parts;
+    const requests = scene.turn.recorded("inquiry_request");
+    expect(requests.flatMap((request) => state.find(tool.name, request) ?? [])).toEqual([]);
   });
 
   test.each([

@@ -7,13 +7,7 @@ import type { ConversationEvent, InquiryRequest } from "../../src/conversation/i
 import type { Json } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { toolCall } from "../../src/conversation/events.fixture.ts";
-import {
-  anyStory,
-  QUESTIONS,
-  type Cycle,
-  type Disturbance,
-  type Story,
-} from "../support/any-story.ts";
+import { anyStory, type Cycle, type Disturbance, type Story } from "../support/any-story.ts";
 import { problemsOf, turnsIn } from "../../src/conversation/record-rules.fixture.ts";
 import { StoryTurn, TOOLS } from "../support/story-turn.ts";
 
@@ -141,13 +135,15 @@ function wrongDeciders(events: readonly ConversationEvent[], { turn }: Outcome):
 /** Differences between the state of the last turn and the state rebuilt from its events. */
 function differences(turn: StoryTurn): readonly string[] {
   const live = turn.state;
-  const rebuilt = TurnState.fromEvents(turnsIn(turn.events).at(-1) ?? []);
-  return Object.keys(TOOLS).flatMap((tool) => {
-    const known = (state: TurnState) =>
-      JSON.stringify([
-        state.findPermission(tool) ?? null,
-        QUESTIONS.map(({ id }) => state.findAnswer(tool, id) ?? null),
-      ]);
-    return known(live) === known(rebuilt) ? [] : [`${tool}: ${known(live)} ${known(rebuilt)}`];
-  });
+  const events = turnsIn(turn.events).at(-1) ?? [];
+  const rebuilt = TurnState.fromEvents(events);
+  const requests = events.filter(
+    (event) => event.type === "inquiry_request" || event.type === "permission_request",
+  );
+  return requests.flatMap((request) =>
+    Object.keys(TOOLS).flatMap((tool) => {
+      const known = (state: TurnState) => JSON.stringify(state.find(tool, request) ?? null);
+      return known(live) === known(rebuilt) ? [] : [`${tool}: ${known(live)} ${known(rebuilt)}`];
+    }),
+  );
 }

@@ -56,7 +56,7 @@ function startTurn(count: number): Promise<ToolTurn> {
       description: "",
       parameters: { type: "object" },
       run: async ({ number }: { readonly number?: number }, { ask }) =>
-        ask(textQuestion("word", `Your word, ${number}?`)),
+        ask(textQuestion("word", `Your word, ${number}?`, { rememberAs: `the words of ${name}` })),
     }),
   );
   const { recordBytesPerCall } = DEFAULT_LIMITS;

@@ -123,7 +123,9 @@ async function runProcess(plan: Plan, remains: Remains): Promise<ProcessEnd> {
     script: {
       permissions: () => ({ type: "run", isRemembered: false }),
       deliveries: () => ({ type: "deliver" }),
-      answers: ({ questionId }) => ({ answer: ANSWERS[questionId] ?? plan.doubt }),
+      answers: (request) => ({
+        answer: request.kind === "question" ? (ANSWERS[request.questionId] ?? "") : plan.doubt,
+      }),
     },
     answers: () => ({ type: "answered", answer: "yes", model: "test/model" }),
     replies: ({ parts }) => nextReply(plan, parts.events),

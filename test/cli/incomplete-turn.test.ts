@@ -63,6 +63,11 @@ const FORGER: ScriptedTool = {
 
 const ALL = [ASKER, PUSH, FETCH, COUNT];
 
+/** Where the tool comes from, below what waits. */
+function subjectOf({ name }: ScriptedTool): readonly string[] {
+  return [`    Source: local command "node ${name}.cjs"`];
+}
+
 function calling(tools: readonly ScriptedTool[]): Reply {
   return { text: "I call.", calls: tools.map(({ name }) => ({ name })) };
 }
@@ -126,11 +131,14 @@ describe("a query with --defer", () => {
       "I call.\n",
       [
         'Waiting: asker asks "Go on?"',
+        ...subjectOf(ASKER),
         "  jp inquiry answer call_1_1.q.1",
         "Waiting: push needs permission to run",
-        "  jp inquiry answer call_1_2.run.1",
+        ...subjectOf(PUSH),
+        "  jp inquiry answer call_1_2:run:1",
         "Waiting: fetch needs permission to show its result to the model",
-        "  jp inquiry answer call_1_3.deliver.1",
+        ...subjectOf(FETCH),
+        "  jp inquiry answer call_1_3:deliver:1",
         "",
       ],
     ]);
@@ -168,7 +176,13 @@ describe("what waits", () => {
     await using server = await ModelServer.start([calling([ASKER])]);
     const project = await waiting(server, [ASKER]);
     expect(await project.jp("inquiry", "ls", "--pending")).toEqual(
-      printed(lines('asker asks "Go on?"', `    ${recordOf(project).id}/call_1_1.q.1, just now`)),
+      printed(
+        lines(
+          'asker asks "Go on?"',
+          ...subjectOf(ASKER),
+          `    ${recordOf(project).id}/call_1_1.q.1, just now`,
+        ),
+      ),
     );
   });
 
@@ -180,9 +194,9 @@ describe("what waits", () => {
     expect(await pendingRows(project)).toEqual(
       [
         { id: "call_1_1.q.1", kind: "question", tool: "asker", text: "Go on?" },
-        { id: "call_1_2.run.1", kind: "permission", tool: "push", text: "Run push?" },
+        { id: "call_1_2:run:1", kind: "permission", tool: "push", text: "Run push?" },
         {
-          id: "call_1_3.deliver.1",
+          id: "call_1_3:deliver:1",
           kind: "delivery",
           tool: "fetch",
           text: "Show the model the result of fetch?",
@@ -214,7 +228,12 @@ describe("what waits", () => {
     await using server = await ModelServer.start([calling([ASKER])]);
     const project = await waiting(server, [ASKER]);
     const { stdout } = await project.jp("conversation", "print");
-    expect(stdout).toMatch(/^Incomplete turn:\n {2}asker asks "Go on\?"\n$/m);
+    expect(stdout.split("\n").slice(-5)).toEqual([
+      "Incomplete turn:",
+      '  asker asks "Go on?"',
+      ...subjectOf(ASKER).map((line) => `  ${line}`),
+      "",
+    ]);
   });
 });
 
@@ -222,25 +241,36 @@ describe("an answer from the command line", () => {
   const CLI = { kind: "user", channel: "cli" };
   const LEVELS = { type: "select", options: [{ value: "low" }, { value: 2 }] };
 
-  test.each<[string, JsonObject, Json]>([
-    ["yes", { type: "boolean" }, true],
-    ["no", { type: "boolean" }, false],
-    ["true", { type: "boolean" }, true],
-    ["false", { type: "boolean" }, false],
-    ["low", LEVELS, "low"],
-    ["2", LEVELS, 2],
-    ["true", { type: "text" }, "true"],
-    ["because of this", { type: "text" }, "because of this"],
+  const OPTIONS = ["    - low", "    - 2"];
+
+  test.each<[string, JsonObject, Json, readonly string[]]>([
+    ["yes", { type: "boolean" }, true, ["Answered call_1_1.q.1: yes."]],
+    ["no", { type: "boolean" }, false, ["Answered call_1_1.q.1: no."]],
+    ["true", { type: "boolean" }, true, ["Answered call_1_1.q.1: yes."]],
+    ["false", { type: "boolean" }, false, ["Answered call_1_1.q.1: no."]],
+    ["low", LEVELS, "low", [...OPTIONS, 'Answered call_1_1.q.1: "low".']],
+    ["2", LEVELS, 2, [...OPTIONS, "Answered call_1_1.q.1: 2."]],
+    ["true", { type: "text" }, "true", ['Answered call_1_1.q.1: "true".']],
+    [
+      "because of this",
+      { type: "text" },
+      "because of this",
+      ['Answered call_1_1.q.1: "because of this".'],
+    ],
   ])(
     "is recorded as a value of the question's type: %o to a question of %o as %o",
-    async (value, answerType, answer) => {
+    async (value, answerType, answer, told) => {
       const questions = [{ id: "q", text: "What?", answer_type: answerType }];
       const asker = { ...ASKER, questions };
       await using server = await ModelServer.start([calling([asker])]);
       const project = await waiting(server, [asker]);
       const finished = await project.jp("inquiry", "answer", "call_1_1.q.1", ...value.split(" "));
       expect([finished, last(project, "inquiry_response")]).toEqual([
-        { status: 0, stdout: "", stderr: "Answered call_1_1.q.1.\n" },
+        {
+          status: 0,
+          stdout: "",
+          stderr: lines('asker asks "What?"', ...subjectOf(ASKER), ...told),
+        },
         { outcome: "answered", answer, answered_by: CLI },
       ]);
       expect(await pendingIds(project)).toEqual([]);
@@ -248,10 +278,10 @@ describe("an answer from the command line", () => {
   );
 
   test.each([
-    ["yes", PUSH, "call_1_1.run.1", { decision: "approved" }],
-    ["no", PUSH, "call_1_1.run.1", { decision: "denied" }],
-    ["true", FETCH, "call_1_1.deliver.1", { action: "deliver", decision: "approved" }],
-    ["no", FETCH, "call_1_1.deliver.1", { action: "deliver", decision: "denied" }],
+    ["yes", PUSH, "call_1_1:run:1", { decision: "approved" }],
+    ["no", PUSH, "call_1_1:run:1", { decision: "denied" }],
+    ["true", FETCH, "call_1_1:deliver:1", { action: "deliver", decision: "approved" }],
+    ["no", FETCH, "call_1_1:deliver:1", { action: "deliver", decision: "denied" }],
   ] as const)("decides about what is waiting: %s about %o", async (value, tool, id, decided) => {
     await using server = await ModelServer.start([calling([tool])]);
     const project = await waiting(server, [tool]);
@@ -289,7 +319,7 @@ describe("an answer from the command line", () => {
       "--cancel",
       "--continue",
     );
-    expect([status, stdout, stderr.split("\n")[0], last(project, "inquiry_response")]).toEqual([
+    expect([status, stdout, stderr.split("\n")[2], last(project, "inquiry_response")]).toEqual([
       0,
       "Well then.\n",
       "Cancelled call_1_1.q.1.",
@@ -305,7 +335,7 @@ describe("an answer from the command line", () => {
     await using server = await ModelServer.start([calling([ASKER, PUSH])]);
     const project = await waiting(server, [ASKER, PUSH]);
     await project.jp("inquiry", "answer", toId(recordOf(project).id), "yes");
-    expect(await pendingIds(project)).toEqual(["call_1_2.run.1"]);
+    expect(await pendingIds(project)).toEqual(["call_1_2:run:1"]);
   });
 
   test("is refused if it does not fit, is for nothing that waits, or for several", async () => {
@@ -323,7 +353,7 @@ describe("an answer from the command line", () => {
     const ambiguous = await give("call_1", "yes");
     expect([ambiguous.status, ambiguous.stderr.split("\n").slice(1, -1).toSorted()]).toEqual([
       1,
-      [`  ${id}/call_1_1.q.1`, `  ${id}/call_1_2.run.1`],
+      [`  ${id}/call_1_1.q.1`, `  ${id}/call_1_2:run:1`],
     ]);
     expect((await give("call_1_1.q.1", "yes")).status).toBe(0);
     expect(await give("call_1_1.q.1", "no")).toEqual(
@@ -341,7 +371,7 @@ describe("an answer from the command line", () => {
     expect([first.status, first.stdout, await pendingIds(project)]).toEqual([
       4,
       "",
-      ["call_1_2.run.1"],
+      ["call_1_2:run:1"],
     ]);
     const second = await project.jp("inquiry", "answer", "call_1_2", "yes", "--continue");
     expect([second.status, second.stdout, second.stderr]).toEqual([
@@ -436,10 +466,10 @@ describe("an incomplete turn", () => {
     await using server = await ModelServer.start([calling([CAREFUL]), "Done."]);
     const project = await waiting(server, [CAREFUL]);
     const { id } = recordOf(project);
-    await project.jp("inquiry", "answer", "call_1_1.run.1", "yes");
+    await project.jp("inquiry", "answer", "call_1_1:run:1", "yes");
     expect([
       await query(project, ["--continue-turn", "--no-persist"]),
-      (await query(project, ["y", "--no-persist"])).stderr.split("\n").slice(2),
+      (await query(project, ["y", "--no-persist"])).stderr.split("\n").slice(-3),
       runsIn(project),
     ]).toEqual([
       {
@@ -467,6 +497,7 @@ describe("an incomplete turn", () => {
       refused(
         "jp: The last turn is incomplete:",
         '  asker asks "Go on?"',
+        ...subjectOf(ASKER).map((line) => `  ${line}`),
         `To continue it:                   jp query --continue-turn --id ${before.id}`,
         `To close it and start a new turn: jp query --discard-turn --id ${before.id}`,
       ),
@@ -487,8 +518,13 @@ describe("an incomplete turn on a terminal", () => {
     await shows(screen, /Go on\?[^]*Go on\?/);
     screen.type("y");
     const { status } = await screen.end();
-    expect([menu.slice(0, 3), status, problemsIn(project)]).toEqual([
-      ["This conversation has an incomplete turn:", '  asker asks "Go on?"', "? What now?"],
+    expect([menu.slice(0, 5), status, problemsIn(project)]).toEqual([
+      [
+        "This conversation has an incomplete turn:",
+        '  asker asks "Go on?"',
+        ...subjectOf(ASKER).map((line) => `  ${line}`),
+        "? What now?",
+      ],
       0,
       [],
     ]);
@@ -499,7 +535,7 @@ describe("an incomplete turn on a terminal", () => {
     const project = await waiting(server, [ASKER]);
     const screen = new Screen(project, ["q", "y"]);
     await shows(screen, /quit/);
-    expect(screen.lines.slice(3, 5)).toEqual([
+    expect(screen.lines.slice(5, 7)).toEqual([
       "❯ resume - continue it, without your message",
       "  discard - close it and send your message",
     ]);
@@ -531,6 +567,11 @@ describe("an incomplete turn on a terminal", () => {
       await shows(screen, /Continue it\?/);
       const shown = screen.lines.slice(0, 3);
       screen.type(key);
+      if (key === "y") {
+        // A permission that does not say what for is asked again.
+        await shows(screen, /Run .*count/);
+        screen.type("y");
+      }
       const { status } = await screen.end();
       expect([shown, status, runsIn(project)]).toEqual([
         [

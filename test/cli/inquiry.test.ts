@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { answer, question, request, time, turnStart } from "./records.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { answer, call, permission, question, request, time, turnStart } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import { type Finished, jsonLines, lines, printed, Project } from "./support.ts";
 
@@ -26,6 +27,9 @@ describe("the list of questions", () => {
           asked,
           `    unanswered, 1 week ago  ${id}`,
           release.id,
+          "  turn 1  fs_modify_file: Run fs_modify_file?",
+          '    • fs_modify_file(path: "package.json", line: 3)',
+          "    approved (you, via terminal), 2 days ago  call_1:run:1",
           "  turn 1  fs_modify_file: Apply this change?",
           "    yes (you, via terminal), 2 days ago  call_1.apply_changes.1",
           "  turn 2  npm_publish: One-time password",
@@ -44,7 +48,34 @@ describe("the list of questions", () => {
       {
         conversation: release.id,
         turn: 1,
+        id: "call_1:run:1",
+        kind: "permission",
+        tool: "fs_modify_file",
+        tool_call_id: "call_1",
+        source: { source: "assistant" },
+        arguments: { path: "package.json", line: 3 },
+        question: {
+          text: "Run fs_modify_file?",
+          answer_type: { type: "boolean" },
+          exclusive: true,
+          persistence: "none",
+          acts: true,
+        },
+        acts: true,
+        outcome: "approved",
+        decision: "approved",
+        answered_by: { kind: "user", channel: "terminal" },
+        asked_at: time(3),
+        answered_at: time(3),
+      },
+      {
+        conversation: release.id,
+        turn: 1,
         id: "call_1.apply_changes.1",
+        kind: "question",
+        tool: "fs_modify_file",
+        arguments: { path: "package.json", line: 3 },
+        acts: false,
         tool_call_id: "call_1",
         question_id: "apply_changes",
         source: { source: "tool", name: "fs_modify_file" },
@@ -64,6 +95,10 @@ describe("the list of questions", () => {
         conversation: release.id,
         turn: 2,
         id: "call_2.otp.1",
+        kind: "question",
+        tool: "npm_publish",
+        arguments: { tag: "next" },
+        acts: false,
         tool_call_id: "call_2",
         question_id: "otp",
         source: { source: "tool", name: "npm_publish" },
@@ -77,6 +112,10 @@ describe("the list of questions", () => {
         conversation: release.id,
         turn: 2,
         id: "call_2.announce.1",
+        kind: "question",
+        tool: "npm_publish",
+        arguments: { tag: "next" },
+        acts: false,
         tool_call_id: "call_2",
         question_id: "announce",
         source: { source: "assistant" },
@@ -104,6 +143,9 @@ describe("the list of questions", () => {
       conversation: legacy.id,
       turn: 1,
       id: "fs_modify_file_0.apply_changes",
+      kind: "question",
+      tool: "fs_modify_file",
+      acts: false,
       source: { source: "tool", name: "fs_modify_file" },
       question: {
         text: "Do you want to apply the following patch?\n\n-old\n+new",
@@ -176,6 +218,160 @@ describe("the list of questions", () => {
     expect(outputs.map(({ status, stdout }) => [status, stdout.includes("hunter2")])).toEqual(
       commands.map(() => [0, false]),
     );
+  });
+});
+
+function askPermission(second: number, id: string, fields: JsonObject): JsonObject {
+  const about = { id, tool_call_id: id.split(":")[0] ?? "", action: "run" };
+  return { timestamp: time(second), type: "permission_request", ...about, ...fields };
+}
+
+describe("decisions about calls", () => {
+  const DIGEST = "5".repeat(64);
+  const subject = { digest: DIGEST, subject_version: 1, subject_parts: { arguments: "5555" } };
+
+  /** One that was approved, made void and asked again, and others that wait. */
+  function placeDecisions(project: Project): string {
+    const origin = { type: "mcp", server: "docs", tool: "find", command: "npx  docs" };
+    const asked = { ...subject, origin, folder: "sub dir" };
+    const { id } = project.place({
+      second: 0,
+      config: {},
+      events: [
+        turnStart(0),
+        request(1, "Go."),
+        call(2, "call_1", "find", { text: "a  b\nc", page: 2 }),
+        call(2, "call_2", "show"),
+        call(2, "call_3", "list"),
+        askPermission(3, "call_1:run:1", { tool: "find", ...asked }),
+        permission(4, "call_1", {
+          id: "call_1:run:1",
+          tool: "find",
+          action: "run",
+          digest: DIGEST,
+        }),
+        { timestamp: time(5), type: "decision_void", id: "call_1:run:1", changed: ["definition"] },
+        askPermission(6, "call_1:run:2", { tool: "find", ...asked, replaces: "call_1:run:1" }),
+        askPermission(7, "call_2:deliver:1", {
+          tool: "show",
+          action: "deliver",
+          result: { content: Buffer.from("one\ntwo").toString("base64"), is_error: false },
+        }),
+        permission(8, "call_2", {
+          id: "call_2:deliver:1",
+          tool: "show",
+          action: "deliver",
+          decision: "denied",
+          reason: "No.",
+        }),
+        permission(9, "call_3", {
+          tool: "list",
+          action: "run",
+          decided_by: { kind: "policy", key: "conversation.tools.list.run" },
+        }),
+      ],
+    });
+    return id;
+  }
+
+  test("are listed with their arguments and what was decided, and why one is void", async () => {
+    const project = new Project();
+    const id = placeDecisions(project);
+    expect(await project.jp("inquiry", "ls")).toEqual(
+      printed(
+        lines(
+          id,
+          "  turn 1  find: Run find?",
+          "    • find",
+          "      text:",
+          "        │ a  b",
+          "        │ c",
+          "      page: 2",
+          "    approved (you, via terminal), void: the server's description of the tool changed, 2 days ago  call_1:run:1",
+          "  turn 1  find: Run find?",
+          "    • find",
+          "      text:",
+          "        │ a  b",
+          "        │ c",
+          "      page: 2",
+          "    unanswered, 2 days ago  call_1:run:2",
+          "  turn 1  show: Show the model the result of show?",
+          '    denied, reason: "No." (you, via terminal), 2 days ago  call_2:deliver:1',
+        ),
+      ),
+    );
+  });
+
+  test("are found by their outcome, by who decided, and by their kind", async () => {
+    const project = new Project();
+    placeDecisions(project);
+    const filters: readonly (readonly [flags: string, ids: readonly string[]])[] = [
+      ["--outcome void", ["call_1:run:1"]],
+      ["--outcome unanswered", ["call_1:run:2"]],
+      ["--outcome answered", ["call_2:deliver:1"]],
+      ["--outcome denied --outcome approved", ["call_2:deliver:1"]],
+      ["--by policy", ["call_3:run:1"]],
+      ["--by user", ["call_1:run:1", "call_2:deliver:1"]],
+      ["--kind delivery", ["call_2:deliver:1"]],
+    ];
+    const found = filters.map(async ([flags]) => {
+      const words = ["inquiry", "ls", "--format", "json", ...flags.split(" ")];
+      return [flags, idsIn(await project.jp(...words))];
+    });
+    expect(await Promise.all(found)).toEqual(filters);
+  });
+
+  test("are shown in full, with the source, the folder, the digest and what has changed", async () => {
+    const project = new Project();
+    const id = placeDecisions(project);
+    expect(await project.jp("inquiry", "show", `${id}/call_1:run:2`)).toEqual(
+      printed(
+        lines(
+          "ID            call_1:run:2",
+          `Conversation  ${id}, turn 1`,
+          "Kind          permission",
+          "Asked by      assistant",
+          "Tool          find",
+          "Tool call     call_1",
+          "Question      Run find?",
+          "Answer type   boolean; only a person may answer; a yes runs or changes something",
+          `Asked at      ${time(6)} UTC`,
+          "Changed       since it was decided: the server's description of the tool",
+          "Outcome       unanswered",
+          `Digest        ${DIGEST}`,
+          "Call",
+          "  • find",
+          "    text:",
+          "      │ a  b",
+          "      │ c",
+          "    page: 2",
+          '  Source: MCP server "docs" ("npx<2 spaces>docs"), tool "find"',
+          '  Folder: "sub dir"',
+        ),
+      ),
+    );
+    const { stdout } = await project.jp("inquiry", "show", "call_2:deliver:1");
+    expect(stdout.split("\n").slice(-4)).toEqual(["Result", "  one", "  two", ""]);
+  });
+
+  test("are shown by jp conversation show and print, with what made one void", async () => {
+    const project = new Project();
+    const id = placeDecisions(project);
+    const shown = await project.jp("conversation", "show", id);
+    const text = await project.jp("conversation", "print", id);
+    const markdown = await project.jp("conversation", "print", id, "--format", "markdown");
+    expect([
+      shown.stdout.match(/^Decisions .*$/m)?.[0],
+      text.stdout.match(/^.*void.*$/gm),
+      markdown.stdout.match(/^.*Void.*$/gm),
+    ]).toEqual([
+      "Decisions   1 void, 1 unanswered, 1 denied",
+      ["  void: the server's description of the tool changed"],
+      [
+        `## Decision Void on ${time(5)}`,
+        "Void: the server's description of the tool changed (call_1:run:1)",
+      ],
+    ]);
   });
 });
 
@@ -258,7 +454,11 @@ describe("a filter", () => {
   });
 
   test.each([
-    [["--outcome", "maybe"], "answered, redacted, cancelled, unanswered"],
+    [
+      ["--outcome", "maybe"],
+      "answered, redacted, cancelled, unanswered, approved, denied, edited, void",
+    ],
+    [["--kind", "guess"], "question, permission, delivery, in_doubt"],
     [["--by", "nobody"], "user, assistant, config, remembered, policy, default, answers_file"],
   ])(
     "with an unknown value is a usage error that lists the known ones: %j",
@@ -287,15 +487,19 @@ describe("one question in full", () => {
         lines(
           "ID            call_1.apply_changes.1",
           `Conversation  ${id}, turn 1`,
+          "Kind          question",
           "Asked by      fs_modify_file (tool)",
+          "Tool          fs_modify_file",
           "Tool call     call_1",
           "Question id   apply_changes",
           "Question      Apply this change?",
-          "Kind          boolean",
+          "Answer type   boolean",
           "Default       true",
           `Asked at      ${time(4)} UTC`,
           "Outcome       yes (you, via terminal)",
           `Closed at     ${time(5)} UTC`,
+          "Call",
+          '  • fs_modify_file(path: "package.json", line: 3)',
           "Context",
           "  -1.1.4",
           "  +1.2.0",
@@ -312,14 +516,18 @@ describe("one question in full", () => {
       lines(
         "ID            call_2.announce.1",
         `Conversation  ${id}, turn 2`,
+        "Kind          question",
         "Asked by      assistant",
+        "Tool          npm_publish",
         "Tool call     call_2",
         "Question id   announce",
         "Question      Announce it where?",
-        "Kind          select; only a person may answer; asked every time",
+        "Answer type   select; only a person may answer; asked every time",
         `Asked at      ${time(16)} UTC`,
         "Outcome       cancelled (no_prompt_backend)",
         `Closed at     ${time(17)} UTC`,
+        "Call",
+        '  • npm_publish(tag: "next")',
         "Options",
         '  "web": the site',
         '  "mail"',
@@ -364,6 +572,9 @@ describe("one question in full", () => {
         conversation: two.id,
         turn: 1,
         id: "a.b",
+        kind: "question",
+        tool: "a_tool",
+        acts: false,
         source: { source: "tool", name: "a_tool" },
         question: { text: "Go on?", answer_type: { type: "boolean" } },
         outcome: "unanswered",

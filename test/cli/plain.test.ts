@@ -31,7 +31,7 @@ describe("plain text", () => {
         "Type y, capital Y, n or capital N and press Enter.",
         "? for help, /cancel to cancel the question.",
         "Answer: Y",
-        "Answered: Go on? yes to every `q` question from `asker` this turn",
+        "Answered: Go on? yes to this question for the rest of the turn",
         "✓ asker() 0s",
         '  │ {"q":true}',
         "See here (https://x.example).",

@@ -347,7 +347,11 @@ describe("permission", () => {
       'It ran with these arguments:\n\n```json\n{\n  "name": "Bob"\n}',
     );
     expect(shown.stdout).toMatch(/^Ran with +\{"name":"Bob"\} \(edited by user \(terminal\)\)$/m);
-    expect(JSON.parse(listed.stdout)).toMatchObject({ edited_arguments: { name: "Bob" } });
+    const rows = listed.stdout
+      .trim()
+      .split("\n")
+      .map((row) => JSON.parse(row) as JsonObject);
+    expect(rows.at(-1)).toMatchObject({ edited_arguments: { name: "Bob" } });
   });
 
   test.each([
@@ -362,7 +366,7 @@ describe("permission", () => {
         status: 0,
         decisions: [
           { decision, decided_by: { ...USER, scope: "turn" } },
-          { decision, decided_by: { kind: "remembered", from: "call_1_1" } },
+          { decision, decided_by: { kind: "remembered", from: "call_1_1:run:1" } },
         ],
         results: [first, then],
       });
@@ -412,7 +416,7 @@ describe("a question in the middle of a turn", () => {
     screen.type("Y");
     const { lines } = await screen.end();
     expect(lines.filter((line) => line.includes("Go on?"))).toEqual([
-      "✔ Go on? yes to every `q` question from `asker` this turn",
+      "✔ Go on? yes to this question for the rest of the turn",
       "  ? asker asks: Go on? → yes (you said so earlier in this turn)",
     ]);
     expect(outcomes(recordOf(project)).map(({ answered_by: by }) => by)).toEqual([

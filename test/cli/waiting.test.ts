@@ -1,12 +1,31 @@
 /** What waits in other workspaces, for too long, or for a process that is busy. */
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { inquiry } from "../../src/conversation/events.fixture.ts";
-import { type ConversationEvent, timestampFromDate } from "../../src/conversation/index.ts";
+import {
+  attemptStart,
+  inquiry,
+  permissionRequest,
+  toolCall,
+} from "../../src/conversation/events.fixture.ts";
+import {
+  type ConversationEvent,
+  type InquiryId,
+  type PermissionRequestEvent,
+  timestampFromDate,
+} from "../../src/conversation/index.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
 import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
 import { systemClock } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
 import { type Finished, runCommand } from "../support/command-host.ts";
 import { entriesOf, queryProject, recordOf } from "./query-project.ts";
 import { Screen } from "./screen.ts";
@@ -160,7 +179,9 @@ describe("a question for one person", () => {
     });
     const answerAs = (name: string) => project.jpWith({ JP_CFG_USER_NAME: name }, ...ANSWER, "yes");
     expect((await answerAs("sam")).stderr).toBe(lines(refusal, "You are sam (user.name)."));
-    expect((await answerAs("Ada")).stderr).toBe(lines("Answered a.q.1."));
+    expect((await answerAs("Ada")).stderr).toBe(
+      lines('a_tool asks ada "Go on?"', "Answered a.q.1: yes."),
+    );
     expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
       { answered_by: { kind: "user", channel: "cli", name: "Ada" } },
     ]);
@@ -169,7 +190,9 @@ describe("a question for one person", () => {
   test("can be cancelled by whoever runs the turn", async () => {
     const project = new Project();
     await place(project, { for: "ada" });
-    expect((await project.jp(...ANSWER, "--cancel")).stderr).toBe(lines("Cancelled a.q.1."));
+    expect((await project.jp(...ANSWER, "--cancel")).stderr).toBe(
+      lines('a_tool asks ada "Go on?"', "Cancelled a.q.1."),
+    );
   });
 });
 
@@ -252,12 +275,15 @@ describe("an answer for a process that is busy", () => {
       cwd,
       variables,
       interrupt: interrupt.signal,
-      onNotice: () => interrupt.abort(),
+      onNotice: (text) => {
+        if (text.startsWith("Waiting")) interrupt.abort();
+      },
     });
     expect(finished).toEqual({
       status: 130,
       stdout: "",
       stderr: lines(
+        'a_tool asks "Go on?"',
         "Waiting for this process, which is busy. Ctrl-C withdraws the answer.",
         "Answer withdrawn: a.q.1 is still waiting.",
       ),
@@ -284,17 +310,220 @@ describe("an answer for a process that is busy", () => {
       cwd,
       variables,
       interrupt: interrupt.signal,
-      onNotice: () => tooLate.resolve(),
+      onNotice: (text) => {
+        if (text.startsWith("Too late")) tooLate.resolve();
+      },
     });
     expect(finished).toEqual({
       status: 0,
       stdout: "",
       stderr: lines(
+        'a_tool asks "Go on?"',
         "Too late to withdraw the answer: this process has taken it.",
-        "Answered a.q.1.",
+        "Answered a.q.1: yes.",
       ),
     });
   });
+});
+
+describe("an answer to a permission", () => {
+  const DIGEST = "5".repeat(16) + "6".repeat(48);
+
+  /** A turn that waits for a permission. */
+  function deciding(): readonly ConversationEvent[] {
+    return [
+      ...WAITING.slice(0, 2),
+      toolCall("a", "deploy", { where: "live  site", note: "one\ntwo" }),
+      {
+        ...permissionRequest("a"),
+        timestamp: after(-2),
+        id: "a:run:1" as InquiryId, // As a turn makes them.
+        tool: "deploy",
+        arguments: { where: "live  site", note: "one\ntwo" },
+        subject: { digest: DIGEST, version: 1, parts: {} },
+        origin: { type: "local", command: "sh  deploy.sh" },
+        folder: ".",
+      },
+    ];
+  }
+
+  async function placeDeciding(project: Project, root = project.root) {
+    await using writer = await storeAt(root, project).create({});
+    await writer.append(...deciding());
+    return writer.id;
+  }
+
+  const SHOWN = [
+    "deploy needs permission to run",
+    "    • deploy",
+    '      where: "live<2 spaces>site"',
+    "      note:",
+    "        │ one",
+    "        │ two",
+    '    Source: local command "sh<2 spaces>deploy.sh"',
+    '    Folder: "."',
+  ];
+
+  test("lists everything that is decided", async () => {
+    const project = new Project();
+    const id = await placeDeciding(project);
+    expect(await project.jp("inquiry", "ls", "--pending")).toEqual(
+      printed(lines(...SHOWN, `    ${id}/a:run:1, 2 hours ago`)),
+    );
+    const [row] = jsonLines(await project.jp("inquiry", "ls", "--pending", "--format", "json"));
+    expect(row).toMatchObject({
+      kind: "permission",
+      tool: "deploy",
+      origin: { type: "local", command: "sh  deploy.sh" },
+      folder: ".",
+      arguments: { where: "live  site", note: "one\ntwo" },
+      acts: true,
+      digest: DIGEST,
+    });
+  });
+
+  test("prints what it is for and what was decided, and records the digest", async () => {
+    const project = new Project();
+    await placeDeciding(project);
+    expect(await project.jp("inquiry", "answer", "a:run:1", "yes")).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: lines(...SHOWN, "Answered a:run:1: yes."),
+    });
+    expect(entriesOf(recordOf(project), "permission_decision")).toMatchObject([
+      { id: "a:run:1", decision: "approved", digest: DIGEST },
+    ]);
+  });
+
+  test.each([DIGEST, DIGEST.slice(0, 16), DIGEST.slice(0, 40)])(
+    "counts if it is pinned to the digest of what waits: %s",
+    async (digest) => {
+      const project = new Project();
+      await placeDeciding(project);
+      const words = ["inquiry", "answer", "a:run:1", "yes", "--digest", digest];
+      expect((await project.jp(...words)).status).toBe(0);
+    },
+  );
+
+  test.each(["5".repeat(64), "5".repeat(17)])(
+    "is not used if it is pinned to another digest: %s",
+    async (digest) => {
+      const project = new Project();
+      const id = await placeDeciding(project);
+      const words = ["inquiry", "answer", "a:run:1", "yes", "--digest", digest];
+      expect(await project.jp(...words)).toEqual({
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          "jp: a:run:1 has changed since you looked at it. Your answer was not used.",
+          `To look at it again:     jp inquiry show ${id}/a:run:1`,
+          "To list what is waiting: jp inquiry ls --pending",
+        ),
+      });
+      expect(entriesOf(recordOf(project), "permission_decision")).toEqual([]);
+    },
+  );
+
+  test.each(["5555", "x".repeat(16), "5".repeat(65)])(
+    "needs at least 16 digits to be pinned: %s",
+    async (digest) => {
+      const project = new Project();
+      await placeDeciding(project);
+      const words = ["inquiry", "answer", "a:run:1", "yes", "--digest", digest];
+      const { status, stderr } = await project.jp(...words);
+      expect([status, stderr.split("\n")[0]]).toEqual([
+        2,
+        "jp: --digest takes 16 to 64 hexadecimal digits.",
+      ]);
+    },
+  );
+
+  test("is not used if the process that waits finds that it has changed", async () => {
+    const project = new Project();
+    const id = await placeDeciding(project);
+    await using writer = await storeAt(project.root, project).open(id);
+    writer.onAnswer(async () => {
+      const madeVoid = { type: "decision_void", id: "a:run:1" as InquiryId } as const;
+      await writer.append({ ...madeVoid, timestamp: after(0), changed: ["file"] });
+      const [request] = deciding().slice(-1) as [PermissionRequestEvent];
+      const subject = { digest: "7".repeat(64), version: 1, parts: {} };
+      const again = { id: "a:run:2" as InquiryId, replaces: request.id, subject };
+      await writer.append({ ...request, ...again });
+      return { type: "changed" };
+    });
+    const { status, stderr } = await project.jp("inquiry", "answer", "a:run:1", "yes");
+    expect([status, stderr.split("\n").at(-4)]).toEqual([
+      1,
+      "jp: a:run:1 has changed since you looked at it. Your answer was not used.",
+    ]);
+  });
+
+  test("given in a clone with the same workspace id is not used, and says where it waits", async () => {
+    counters("T-WORK-19");
+    const project = new Project();
+    const id = await placeDeciding(project);
+    const clone = addWorkspace(project, "clone", "abc12");
+    const { folder } = recordOf(project);
+    const copy = path.join(clone, ".jp", "conversations", path.basename(folder));
+    cpSync(folder, copy, { recursive: true });
+    const events = path.join(copy, "events.json");
+    writeFileSync(events, readFileSync(events, "utf8").replaceAll("deploy", "greet"));
+    await using writer = await storeAt(project.root, project).open(id);
+    const offered: unknown[] = [];
+    writer.onAnswer(async ({ event }) => {
+      offered.push(event);
+      return { type: "recorded" };
+    });
+    const words = ["inquiry", "answer", "a:run:1", "yes"];
+    const { variables } = project;
+    const { status, stderr } = await runCommand(words, { cwd: clone, variables });
+    expect([status, stderr.split("\n").slice(-3), offered]).toEqual([
+      1,
+      [
+        "jp: a:run:1 is waiting in another folder, whose workspace has the same ID. Your answer was not used.",
+        `To answer it there: jp --workspace ${project.root} inquiry answer ${id}/a:run:1`,
+        "",
+      ],
+      [],
+    ]);
+    const LIST = ["inquiry", "ls", "--pending", "--all", "--format", "json"];
+    const listed = jsonLines(await runCommand(LIST, { cwd: clone, variables }));
+    expect(listed).toEqual([
+      expect.objectContaining({ workspace: clone, tool: "greet" }),
+      expect.objectContaining({ workspace: project.root, tool: "deploy" }),
+    ]);
+  });
+});
+
+test("a call in doubt that no one was asked about yet is shown in full, and decided", async () => {
+  const project = new Project();
+  await using writer = await storeAt(project.root, project).create({});
+  await writer.append(
+    ...WAITING.slice(0, 2),
+    toolCall("a", "deploy", { where: "live" }),
+    attemptStart("a"),
+  );
+  await writer.release();
+  const { stdout } = await project.jp("inquiry", "show", "a:rerun:1");
+  expect(stdout.split("\n").filter((line) => /^(ID|Kind|Outcome|Call|  )/.test(line))).toEqual([
+    "ID            a:rerun:1",
+    "Kind          call in doubt",
+    "Outcome       unanswered",
+    "Call",
+    '  • deploy(where: "live")',
+    '  "run": run it again',
+    '  "skip": continue without it',
+  ]);
+  const { stderr } = await project.jp("inquiry", "answer", "a:rerun:1", "no");
+  expect(stderr).toBe(
+    lines(
+      "deploy may or may not have finished: jp stopped while it was running",
+      '    • deploy(where: "live")',
+      "    - run: run it again",
+      "    - skip: continue without it",
+      'Answered a:rerun:1: "skip".',
+    ),
+  );
 });
 
 test("the prompt of an answer closes when someone else answers, and says who", async () => {

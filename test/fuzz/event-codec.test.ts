@@ -54,6 +54,15 @@ const older: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject>(
     question: { text: "?", answer_type: "Boolean" },
   },
   { timestamp: at(0), type: "tool_call_request", id: "a", name: "b" },
+  {
+    timestamp: at(0),
+    type: "permission_decision",
+    tool_call_id: "a",
+    tool: "b",
+    decision: "denied",
+    decided_by: { kind: "policy", key: "conversation.tools.b.run" },
+    reason: "No one answered in time.",
+  },
   { timestamp: "2026-01-02T03:04:05+01:00", type: "turn_start", answers: {} },
   { timestamp: at(0), type: "config_delta", assistant: { name: "jp" } },
   {
@@ -243,17 +252,25 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
     case "inquiry_request":
       return { ...event, question: { ...event.question, text, context: text } };
     case "permission_request":
-      return { ...event, tool: text, arguments: { [text]: [text] } };
+      return {
+        ...event,
+        tool: text,
+        arguments: { [text]: [text] },
+        origin: { type: "mcp", server: text, tool: text, command: text },
+        folder: text,
+      };
     case "permission_decision":
-      return { ...event, reason: text, tool: text };
+      return { ...event, reason: text, cause: "prompt_failed", problem: text, tool: text };
+    case "decision_void":
+      return { ...event, changed: [text] };
     case "attempt_start":
       return { ...event, toolCallId: text };
     case "inquiry_escalation":
-      return { ...event, problem: text };
+    case "inquiry_response":
+      return event.outcome === "cancelled" ? { ...event, problem: text } : event;
     case "token_usage":
       return { ...event, model: text, purpose: text };
     case "chat_response":
-    case "inquiry_response":
     case "turn_start":
     case "turn_resume":
     case "turn_end":

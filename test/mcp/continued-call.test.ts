@@ -148,8 +148,6 @@ describe("a turn that waits for the answer to a server's question", () => {
     channel: "later",
     canAsk: () => true,
     ask: async ({ inquiryId }) => ({ inquiryId, type: "later" }),
-    askPermission: async () => ({ type: "later" }),
-    askDelivery: async () => ({ type: "later" }),
   };
 
   test("goes on in another process, with the newer protocol", async () => {

@@ -5,6 +5,7 @@
 import { homedir } from "node:os";
 import process from "node:process";
 import {
+  type DecisionRequest,
   defineTool,
   isJpError,
   type Prompter,
@@ -35,14 +36,12 @@ const deploy = defineTool({
 const prompter: Prompter = {
   channel: "consumer",
   canAsk: () => true,
-  ask: async ({ inquiryId, question }) => {
+  ask: async ({ inquiryId, question }: DecisionRequest) => {
     // The type of the answer narrows with the type of the question.
     const options = question.answerType.type === "select" ? question.answerType.options : [];
     const answer = options[0]?.value ?? null;
     return { type: "answered", inquiryId, answer, isRemembered: false };
   },
-  askPermission: async () => ({ type: "run", isRemembered: false }),
-  askDelivery: async () => ({ type: "deliver" }),
 };
 
 const { env: variables, pid, platform } = process;

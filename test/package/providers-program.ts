@@ -1,4 +1,7 @@
-/** A third program: a turn with a model of each provider, at the address in the environment. */
+/**
+ * A second program of someone who installed the package: a turn with a model of each provider, at the address in
+ * the environment.
+ */
 import process from "node:process";
 import {
   createProviders,

@@ -259,7 +259,7 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
       });
     });
 
-    test("the library and the command run local tools with templates", async () => {
+    test("the command runs local tools with templates", async () => {
       const greet = {
         source: "local",
         run: "unattended",
@@ -267,10 +267,8 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
         parameters: { name: { type: "string" } },
       };
       const setting = `conversation.tools.greet:=${JSON.stringify(greet)}`;
-      const fromLibrary = await program("local-tool-program.ts");
-      const fromCommand = await jp("tool", "run", "greet", "-a", "name=world", "-c", setting);
-      const greeted = { status: 0, stdout: "Hello world\n", stderr: "" };
-      expect({ fromLibrary, fromCommand }).toEqual({ fromLibrary: greeted, fromCommand: greeted });
+      const ended = await jp("tool", "run", "greet", "-a", "name=world", "-c", setting);
+      expect(ended).toEqual({ status: 0, stdout: "Hello world\n", stderr: "" });
     });
 
     test("the library and the command reach models of all providers", async () => {

@@ -19,11 +19,7 @@ export const ROOT = path.join(import.meta.dirname, "..", "..");
 const BINARIES = path.join(ROOT, "node_modules", ".bin");
 
 /** Copied into the project that installs the package. */
-export const PROGRAMS = [
-  "consumer-program.ts",
-  "local-tool-program.ts",
-  "providers-program.ts",
-] as const;
+export const PROGRAMS = ["consumer-program.ts", "providers-program.ts"] as const;
 
 export interface Finished {
   readonly status: number | null;

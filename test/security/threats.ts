@@ -13,6 +13,32 @@ export interface Area {
   readonly threats: readonly Threat[];
 }
 
+const decisions: Area = {
+  title: "What was decided, and what runs",
+  threats: [
+    {
+      id: "T-DECIDE-1",
+      threat:
+        "A script, a program, a server's description of its tool, a default of an argument or a file changes while an " +
+        "approval waits, and the call runs as something else.",
+      defence:
+        "A decision is recorded with the digest of its subject, which is built again before a call runs and before an " +
+        "answer reaches a tool. A yes to something else is void, and asked again.",
+    },
+    {
+      id: "T-DECIDE-2",
+      threat: "One approval is used by several copies of a conversation.",
+      defence:
+        "The conversation is part of the subject: in a fork, every unfinished call is asked about again.",
+    },
+    {
+      id: "T-DECIDE-3",
+      threat: "A call that changes after every approval wears the person down.",
+      defence: "After three decisions that no longer count, the call fails.",
+    },
+  ],
+};
+
 const provenance: Area = {
   title: "Who asked, and who answered",
   threats: [
@@ -483,6 +509,15 @@ const workspace: Area = {
         "The user adds an MCP server to it, and another of its files changes what that server runs.",
       defence: "Only what the user has written is trusted. jp warns about the rest.",
     },
+    {
+      id: "T-WORK-19",
+      threat:
+        "It has the id of another workspace and a copy of a conversation that waits there, with a harmless text in " +
+        "place of the question. The user answers it in the clone.",
+      defence:
+        "An answer or a secret comes with the real path of its workspace. A process takes none from another path, and " +
+        "whoever gave it is told. A turn is the user's own only at the path where they left it.",
+    },
   ],
 };
 
@@ -874,6 +909,7 @@ const notifications: Area = {
 };
 
 export const areas: readonly Area[] = [
+  decisions,
   provenance,
   terminal,
   paths,

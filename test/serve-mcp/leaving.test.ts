@@ -118,7 +118,7 @@ describe("an answer", () => {
     const served = await Served.start({}, { run: "ask" });
     const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }) });
     const { requestState } = await begin(client);
-    const yes = { question: { action: "accept", content: { decision: true } } };
+    const yes = { question: { action: "accept", content: { answer: true } } };
     const next = await resume(client, requestState, yes);
     await expect(resume(client, requestState)).rejects.toThrow("Invalid or expired requestState");
     const waited = "call_1 waits for permission (run)";

@@ -29,7 +29,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const timestamp = "2026-01-02 03:04:05.678";
     const callId = "call_17673230456_1";
     const id = `${callId}.answer.1`;
-    expect([told, await served.events()]).toEqual([
+    expect([told, await served.events()]).toMatchObject([
       { text },
       [
         [
@@ -230,12 +230,15 @@ describe.each(ERAS)("a client %s", (_, era) => {
       era,
       elicit: ({ message }) => {
         forms.push(message);
-        return { action: "accept", content: { decision: true, answer: true } };
+        return { action: "accept", content: { answer: true } };
       },
     });
     await ask(client, SURE);
     expect([forms, Object.values(await served.record())[0]?.slice(2, 6)]).toEqual([
-      [`May ask_user run?\n\n${JSON.stringify(SURE, null, 2)}`, "Sure?"],
+      [
+        `Tool: "ask_user"\nSource: built into jp\nArguments: ${JSON.stringify(SURE)}\n\nRun ask_user?`,
+        "Sure?",
+      ],
       [
         "call_1 waits for permission (run)",
         "call_1 approved (run)",

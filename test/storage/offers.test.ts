@@ -51,8 +51,8 @@ function offersIn({ userFolder }: TemporaryWorkspace): string {
   return folder;
 }
 
-function offerText(event: AnswerEvent): string {
-  return JSON.stringify({ event: StreamEntry.fromEvent(event).raw });
+function offerText(event: AnswerEvent, { root }: TemporaryWorkspace): string {
+  return JSON.stringify({ event: StreamEntry.fromEvent(event).raw, workspace: root });
 }
 
 test("only conversations with a marker are read for incomplete turns", async () => {
@@ -214,7 +214,7 @@ test("an offer is a file for the user alone, and gone once it is decided", async
       new RegExp(`^${workspace.id}\\.[0-9a-f-]{36}\\.offered\\.json$`),
     ) as string,
     mode: 0o600,
-    text: offerText(answerBy("Ana")),
+    text: offerText(answerBy("Ana"), workspace),
     result: { type: "recorded" },
     left: [],
   });
@@ -225,8 +225,14 @@ test.each(["offered", "claimed"])(
   async (state) => {
     const workspace = await place(...WAITING);
     const folder = offersIn(workspace);
-    writeFileSync(path.join(folder, `${workspace.id}.x.${state}.json`), offerText(answerBy("Ana")));
-    writeFileSync(path.join(folder, `jp-c1.x.${state}.json`), offerText(answerBy("Ben")));
+    writeFileSync(
+      path.join(folder, `${workspace.id}.x.${state}.json`),
+      offerText(answerBy("Ana"), workspace),
+    );
+    writeFileSync(
+      path.join(folder, `jp-c1.x.${state}.json`),
+      offerText(answerBy("Ben"), workspace),
+    );
     await using writer = await workspace.conversations.open(workspace.id);
     const { promise, resolve } = Promise.withResolvers<OfferedAnswer>();
     writer.onAnswer(async (offered) => {
@@ -268,7 +274,7 @@ test("a link in place of an offer is not followed", async () => {
   const workspace = await place(...WAITING);
   const folder = offersIn(workspace);
   const target = path.join(workspace.data, "private.json");
-  writeFileSync(target, offerText(answerBy("Ana")));
+  writeFileSync(target, offerText(answerBy("Ana"), workspace));
   symlinkSync(target, path.join(folder, `${workspace.id}.x.offered.json`));
   await using writer = await workspace.conversations.open(workspace.id);
   const offered: unknown[] = [];

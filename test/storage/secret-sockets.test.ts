@@ -168,8 +168,9 @@ test("a store that cannot pass on secrets refuses them, and no one is offered an
 
 /** A program of the user's that listens where a secret would go. Returns what it gets. */
 async function impostor(
-  { folder, writer }: Awaited<ReturnType<typeof waiting>>,
+  { folder, writer, root }: Awaited<ReturnType<typeof waiting>>,
   onConnection: (connection: Socket) => void,
+  workspace = root,
 ): Promise<readonly string[]> {
   const socket = path.join(mkdtempSync(path.join(tmpdir(), "jp-")), "s");
   const received: string[] = [];
@@ -181,7 +182,7 @@ async function impostor(
   await once(server.listen(socket), "listening");
   chmodSync(socket, 0o600);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(path.join(folder, `${writer.id}.x.json`), JSON.stringify({ socket }));
+  writeFileSync(path.join(folder, `${writer.id}.x.json`), JSON.stringify({ socket, workspace }));
   return received;
 }
 
@@ -189,6 +190,20 @@ test("a secret is not sent to a process that does not say that it waits", async 
   const asked = await waiting({ isListening: false });
   const received = await impostor(asked, (connection) => connection.write('{"type":"hello"}\n'));
   expect([await asked.answer(), received]).toEqual([NOT_ASKED, []]);
+});
+
+function greet(connection: Socket): void {
+  connection.write('{"type":"waiting"}\n');
+}
+
+test("a secret is not sent to a process in another folder, and whoever gave it is told where", async () => {
+  counters("T-WORK-19");
+  const asked = await waiting({ isListening: false });
+  const received = await impostor(asked, greet, "/clone");
+  expect([await asked.answer(), received]).toEqual([
+    { type: "other_workspace", workspace: "/clone" },
+    [],
+  ]);
 });
 
 test("an answer can be withdrawn before the other process says that it waits", async () => {
@@ -213,63 +228,69 @@ test("a secret is recorded if the record says so, even if the process that took 
 });
 
 /** Something that someone has put where a secret would go. The real socket stays. */
-type Plant = (place: { folder: string; file: string; socket: string }) => void;
+type Plant = (place: {
+  folder: string;
+  file: string;
+  socket: string;
+  /** Its address, as the process that answers expects it. */
+  address: (socket: string) => string;
+}) => void;
 
 const PLANTS: readonly [string, Plant][] = [
   [
     "a link to the file with the address",
-    ({ file, socket }) => {
+    ({ file, socket, address }) => {
       const target = path.join(temporaryFolder(), "address.json");
-      writeFileSync(target, JSON.stringify({ socket }));
+      writeFileSync(target, address(socket));
       symlinkSync(target, file);
     },
   ],
   [
     "a link to the socket",
-    ({ file, socket }) => {
+    ({ file, socket, address }) => {
       const link = path.join(mkdtempSync(path.join(tmpdir(), "jp-")), "s");
       symlinkSync(socket, link);
-      writeFileSync(file, JSON.stringify({ socket: link }));
+      writeFileSync(file, address(link));
     },
   ],
   [
     "a link to the folder of the socket",
-    ({ file, socket }) => {
+    ({ file, socket, address }) => {
       const link = path.join(temporaryFolder(), "linked");
       symlinkSync(path.dirname(socket), link);
-      writeFileSync(file, JSON.stringify({ socket: path.join(link, "s") }));
+      writeFileSync(file, address(path.join(link, "s")));
     },
   ],
   [
     "a regular file instead of the socket",
-    ({ file }) => {
+    ({ file, address }) => {
       const regular = path.join(mkdtempSync(path.join(tmpdir(), "jp-")), "s");
       writeFileSync(regular, "", { mode: 0o600 });
-      writeFileSync(file, JSON.stringify({ socket: regular }));
+      writeFileSync(file, address(regular));
     },
   ],
   [
     "a socket in a folder that others can enter",
-    ({ file, socket }) => {
+    ({ file, socket, address }) => {
       chmodSync(path.dirname(socket), 0o755);
-      writeFileSync(file, JSON.stringify({ socket }));
+      writeFileSync(file, address(socket));
     },
   ],
   [
     "a socket that others can write to",
-    ({ file, socket }) => {
+    ({ file, socket, address }) => {
       chmodSync(socket, 0o666);
-      writeFileSync(file, JSON.stringify({ socket }));
+      writeFileSync(file, address(socket));
     },
   ],
   [
     "an address in a folder that others can enter",
-    ({ folder, file, socket }) => {
-      writeFileSync(file, JSON.stringify({ socket }));
+    ({ folder, file, socket, address }) => {
+      writeFileSync(file, address(socket));
       chmodSync(folder, 0o755);
     },
   ],
-  ["an address that is not absolute", ({ file }) => writeFileSync(file, '{"socket":"s"}')],
+  ["an address that is not absolute", ({ file, address }) => writeFileSync(file, address("s"))],
   ["no address", ({ file }) => writeFileSync(file, "{")],
 ];
 
@@ -282,7 +303,9 @@ test.each(PLANTS)(
     const other = await waiting({ isListening: false });
     mkdirSync(other.folder, { recursive: true, mode: 0o700 });
     const file = path.join(other.folder, `${other.writer.id}.x.json`);
-    plant({ folder: other.folder, file, socket });
+    const { folder, root: workspace } = other;
+    const address = (at: string) => JSON.stringify({ socket: at, workspace });
+    plant({ folder, file, socket, address });
     expect([await other.answer(), real.offered]).toEqual([NOT_ASKED, []]);
   },
 );
@@ -312,7 +335,11 @@ test("what a killed process left is not used, and removed by the next one that w
   await program.kill();
   const isLeft = existsSync(socket);
   const result = await conversations.answer(id, REDACTED, { secret: new SecretAnswer("s3cret") });
-  using listening = await new SecretSockets(userFolder, id).listen(async () => RECORDED);
+  using listening = await new SecretSockets({
+    privateFolder: userFolder,
+    id,
+    workspace: root,
+  }).listen(async () => RECORDED);
   expect([isLeft, result, existsSync(path.dirname(socket)), readdirSync(folder).length]).toEqual([
     true,
     NOT_ASKED,

@@ -1,21 +1,29 @@
 /** A task for a prompter. */
 import type {
   DeliveryRequest,
+  DoubtRequest,
   FormRequest,
   InterruptMenu,
   InterruptRequest,
   PermissionRequest,
   Prompter,
   PromptRequest,
+  QuestionRequest,
 } from "../../src/agent/index.ts";
+import { type InquiryId, isActing, questionAbout } from "../../src/conversation/index.ts";
 
-import type { ShownPermission } from "../../src/terminal/ask-permission.ts";
-
-/** A request has more than these prompters show. */
+/** A request has more than a test is about. */
 type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &
-  Omit<Partial<Request>, "signal" | "check">;
+  Omit<Partial<Request>, "kind" | "signal" | "check">;
 
-type FormPrompter = Prompter & Required<Pick<Prompter, "askForm">> & InterruptMenu;
+export type TaskQuestion = Shown<QuestionRequest, "question">;
+
+export type TaskRequest =
+  | (TaskQuestion & { readonly kind?: "question" })
+  | Shown<DoubtRequest, "kind" | "tool">
+  | Shown<PermissionRequest, "kind" | "tool">
+  | Shown<DeliveryRequest, "kind" | "tool" | "content">
+  | (Omit<Shown<FormRequest, "kind">, "fields"> & { readonly fields: readonly TaskQuestion[] });
 
 export type PrompterTask = {
   readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
@@ -25,44 +33,28 @@ export type PrompterTask = {
   readonly printFirst?: string;
   /** Uses plain text. */
   readonly isPlain?: boolean;
-  /** Asks twice at the same time. */
-  readonly isTwice?: boolean;
   /** The result is how many descriptors of `/dev/tty` are still open when the program exits. */
   readonly countsDescriptors?: boolean;
 } & (
-  | { readonly method: "ask"; readonly request: Shown<PromptRequest, "inquiryId" | "question"> }
   | {
-      readonly method: "askForm";
-      readonly request: Omit<Shown<FormRequest, never>, "fields"> & {
-        readonly fields: readonly Shown<PromptRequest, "inquiryId" | "question">[];
-      };
-    }
-  | {
-      readonly method: "askPermission";
-      readonly request: Shown<
-        Omit<PermissionRequest, "origin">,
-        "tool" | "arguments" | "isEditing"
-      > &
-        Pick<ShownPermission, "origin" | "folder">;
-      /** The arguments, as JSON, that the check rejects. */
+      readonly method: "ask";
+      readonly request: TaskRequest;
+      /** The arguments, as JSON, that the check of a permission rejects. */
       readonly refused?: string;
-    }
-  | {
-      readonly method: "askDelivery";
-      readonly request: Shown<DeliveryRequest, "tool" | "content" | "isError" | "isEditing">;
     }
   | { readonly method: "choose"; readonly request: Omit<InterruptRequest, "signal"> }
 );
 
-/** The result, both results, or the error, after a round trip through JSON. */
+/** The result or the error, after a round trip through JSON. */
 export async function runPrompterTask(
-  prompter: FormPrompter,
+  prompter: Prompter & InterruptMenu,
   task: PrompterTask,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const run = () => start(prompter, task, signal);
   try {
-    const result = task.isTwice === true ? await Promise.all([run(), run()]) : await run();
+    const result = await (task.method === "choose"
+      ? prompter.choose({ ...task.request, signal })
+      : prompter.ask(toRequest(task, signal)));
     return JSON.parse(JSON.stringify(result)) as unknown;
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
@@ -70,28 +62,51 @@ export async function runPrompterTask(
   }
 }
 
-/** The casts add what a task leaves out because nothing shows it. */
-function start(prompter: FormPrompter, task: PrompterTask, signal: AbortSignal): Promise<unknown> {
-  switch (task.method) {
-    case "ask":
-      return prompter.ask({ ...task.request, signal } as PromptRequest);
-    case "askForm": {
-      const fields = task.request.fields.map((field) => ({ ...field, signal }));
-      return prompter.askForm({ ...task.request, fields, signal } as FormRequest);
+/** The id of a request whose task gives none. */
+export const TASK_ID = "call_1.q.1" as InquiryId; // In the format of the agent.
+
+/** The cast adds what a task leaves out because nothing shows it. */
+function toRequest(
+  { request, refused }: Extract<PrompterTask, { readonly method: "ask" }>,
+  signal: AbortSignal,
+): PromptRequest {
+  const base = { inquiryId: TASK_ID, signal };
+  const filled = (() => {
+    switch (request.kind) {
+      case undefined:
+      case "question":
+        return { ...base, ...toField(request) };
+      case "form": {
+        const fields = request.fields.map((field) => ({ ...base, ...toField(field) }));
+        return { ...base, acts: fields.some(({ acts }) => acts), ...request, fields };
+      }
+      case "permission": {
+        const question = questionAbout(request.kind, request.tool);
+        const check = async (edited: object) =>
+          JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined;
+        const shown = { question, acts: true, canRemember: true, arguments: {}, isEditing: false };
+        return { ...base, ...shown, check, ...request };
+      }
+      case "in_doubt": {
+        const question = questionAbout(request.kind, request.tool);
+        return { ...base, question, acts: true, canRemember: false, arguments: {}, ...request };
+      }
+      case "delivery": {
+        const question = questionAbout(request.kind, request.tool);
+        const shown = { question, acts: false, canRemember: false, arguments: {} };
+        return { ...base, ...shown, isError: false, isEditing: false, ...request };
+      }
+      default:
+        return request satisfies never;
     }
-    case "askPermission": {
-      const { refused } = task;
-      const check = (edited: object) =>
-        Promise.resolve(JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined);
-      return prompter.askPermission({ ...task.request, check, signal } as PermissionRequest);
-    }
-    case "askDelivery":
-      return prompter.askDelivery({ ...task.request, signal } as DeliveryRequest);
-    case "choose":
-      return prompter.choose({ ...task.request, signal });
-    default:
-      return task satisfies never;
-  }
+  })();
+  return filled as PromptRequest;
+}
+
+/** As the agent would ask the question of a tool. */
+function toField(field: TaskQuestion) {
+  const { question, source = { source: "tool", name: "sweep" } } = field;
+  return { kind: "question", acts: isActing({ question, source }), ...field };
 }
 
 /** The editor of a task. */

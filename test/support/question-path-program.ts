@@ -3,49 +3,34 @@
  * Prints the files of src that handle the question or its answer on the way there and back, in that order, as JSON.
  *
  * A file counts if one of its functions takes or returns the question or the answer, or plain data that contains one of
- * them. Text and bytes do not count: what passes them on need not know what they mean. Nor does what happens behind the
- * two ports on the way, the person's prompter and the conversation's store: a reader stops at a port.
+ * them, behind the ports too: on the terminal and in the store. Text and bytes do not count: what passes them on need not
+ * know what they mean.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import path from "node:path";
 import { argv, env, execPath, pid, platform, stdout } from "node:process";
-import type { Prompter } from "../../src/agent/index.ts";
-import type { ConversationWriter } from "../../src/storage/index.ts";
-import { traceValues } from "./trace-values.ts";
+import { Readable, Writable } from "node:stream";
+import type { TerminalDevice } from "../../src/terminal/index.ts";
+import { contains, traceValues } from "./trace-values.ts";
 
 const QUESTION = "Which of the two environments?";
 const ANSWER = "the one for tests";
-/** Deep enough for a list of events, too shallow for a whole conversation. */
-const MAX_LEVELS = 4;
+const REQUEST_CURSOR_POSITION = "\u001b[6n";
+/** Deep enough for a list of events among the values of a function, too shallow for a whole conversation. */
+const MAX_LEVELS = 5;
 
 const files = new Set<string>();
-const behindPort = new AsyncLocalStorage<true>();
 let isUnderWay = false;
 
 traceValues((file, values) => {
-  if (!isUnderWay || behindPort.getStore() === true) return;
-  if (values.some((value) => holds(value, MAX_LEVELS))) files.add(file.split(path.sep).join("/"));
+  if (!isUnderWay) return;
+  const data = values.filter((value) => typeof value !== "string");
+  if (contains(data, [QUESTION, ANSWER], MAX_LEVELS)) files.add(file.split(path.sep).join("/"));
 });
-
-function holds(value: unknown, levels: number): boolean {
-  if (value === QUESTION || value === ANSWER) return true;
-  if (typeof value !== "object" || value === null || levels === 0) return false;
-  return membersOf(value).some((member) => holds(member, levels - 1));
-}
-
-/** Of plain data; getters are not called. */
-function membersOf(value: object): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  if (value instanceof Map) return [...value.values()];
-  if (Object.getPrototypeOf(value) !== Object.prototype) return [];
-  return Object.values(Object.getOwnPropertyDescriptors(value)).map(
-    ({ value: own }): unknown => own,
-  );
-}
 
 const config = await import("../../src/config/index.ts");
 const runtime = await import("../../src/runtime/index.ts");
 const storage = await import("../../src/storage/index.ts");
+const terminal = await import("../../src/terminal/index.ts");
 const testing = await import("../../src/testing/index.ts");
 const { systemClock: clock } = await import("../../src/util/index.ts");
 
@@ -69,15 +54,10 @@ await using tools = runtime.openTools(
   { root, workspaceId: "", variables: env, version: "", clock, onWarning: () => {} },
   config.parseConfigOrThrow("the test", { conversation: { tools: { deploy } } }),
 );
-const person = new testing.ScriptedPrompter({ answers: [{ answer: ANSWER }] });
 await runtime
   .createTurn({
-    conversation: withPort<ConversationWriter>(conversation, {
-      append: (...events) => behindPort.run(true, () => conversation.append(...events)),
-    }),
-    prompter: withPort<Prompter>(person, {
-      ask: (request) => behindPort.run(true, () => person.ask(request)),
-    }),
+    conversation,
+    prompter: new terminal.TerminalPrompter({ device: playTerminal() }),
     toolbox: { ...tools.toolbox, find: findWatched },
     model: new testing.ScriptedModel({
       replies: [[{ type: "tool_call", id: "call_1", name: "deploy" }], "It is done."],
@@ -101,12 +81,36 @@ async function findWatched(...found: Parameters<typeof tools.toolbox.find>) {
   return { ...tool, executor: { attempt } };
 }
 
-/** The same object with some methods replaced. */
-function withPort<Port extends object>(port: Port, replaced: Partial<Port>): Port {
-  return new Proxy(port, {
-    get: (target, key) => {
-      const own: unknown = Reflect.get(key in replaced ? replaced : target, key);
-      return typeof own === "function" ? (own.bind(target) as unknown) : own;
-    },
+/** A terminal on which a person types the answer once the question is on the screen. */
+function playTerminal(): TerminalDevice {
+  const nothing = { [Symbol.dispose]: () => undefined };
+  const input = Object.assign(new Readable({ read: () => undefined }), {
+    setRawMode: () => undefined,
   });
+  let shown = "";
+  const write = (text: string | Buffer) => {
+    shown += String(text);
+    if (shown.endsWith(REQUEST_CURSOR_POSITION)) input.push("\u001b[1;1R");
+    if (!shown.includes(QUESTION)) return;
+    shown = "";
+    setImmediate(() => input.push(`${ANSWER}\r`));
+  };
+  return {
+    path: undefined,
+    isAvailable: () => true,
+    openInput: () => input,
+    openOutput: () =>
+      Object.assign(
+        new Writable({
+          write: (text: string | Buffer, _encoding, done) => {
+            write(text);
+            done();
+          },
+        }),
+        { columns: 80, rows: 24 },
+      ),
+    onResize: () => nothing,
+    suspend: () => undefined,
+    onContinue: () => nothing,
+  };
 }

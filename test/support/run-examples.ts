@@ -9,16 +9,18 @@ import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.t
 import type { JsonObject } from "../../src/util/index.ts";
 
 /** What the chat bot prints. */
+const CALL = '{"tool":"deploy","origin":{"type":"program"},"arguments":{}}';
+
 export const CHAT_BOT = [
   "permission by user ada (chat)",
   "answer by user bob (chat)",
   'no answer: "timed_out"',
   "#releases eve: Deploy the site.",
-  "#releases bot: The assistant wants to run deploy. [yes] [no]",
+  `#releases bot: assistant: Run deploy? ${CALL} [yes] [no]`,
   "#releases ada: yes",
   "#releases bot: deploy: Where to? [test] [live]",
   "#releases bob: test",
-  "#releases bot: deploy: Is it reviewed? [yes] [no]",
+  `#releases bot: deploy: Is it reviewed? ${CALL} [yes] [no]`,
   "#releases bot: The tool 'deploy' needed an answer, and there was none before the deadline. The user did not " +
     "reject the call. Do not retry it in this turn; continue without it or explain what is missing.",
 ];
@@ -54,7 +56,11 @@ async function runNode(program: string, cwd: string) {
 }
 
 interface State {
-  readonly questions?: readonly { readonly id: string; readonly question: JsonObject }[];
+  readonly questions?: readonly {
+    readonly id: string;
+    readonly digest?: string;
+    readonly question: JsonObject;
+  }[];
   readonly last?: string;
   readonly error?: string;
 }
@@ -102,7 +108,7 @@ class WebService {
 
   async answer(user: string, answer: string | boolean, by = "Zoe"): Promise<State> {
     const [question] = (await this.ask(user)).questions ?? [];
-    return this.send(user, { id: question?.id ?? "", answer, by });
+    return this.send(user, { id: question?.id ?? "", digest: question?.digest ?? "", answer, by });
   }
 
   /** The questions that a user sees. */
@@ -145,14 +151,16 @@ export async function tryWebService(folder: string) {
     const paid = service.payments();
 
     const [hers] = (await service.ask("dee")).questions ?? [];
-    const body = { id: hers?.id ?? "", answer: true, by: "Mal" };
+    const body = { id: hers?.id ?? "", digest: "another", answer: true, by: "Mal" };
     const { error: foreign } = await service.send("cem", body);
+    const { error: unread } = await service.send("dee", body);
 
     await service.kill();
     const doubt = await killWhilePaying(service);
     // It depends on how far the first one is whether the question is closed or has been answered.
     const refused = twice.filter(({ error }) => error !== undefined).length;
-    return { asked, last, wrong, refused, paid, foreign, doubt, paidInAll: service.payments() };
+    const errors = { wrong, foreign, unread };
+    return { asked, last, errors, refused, paid, doubt, paidInAll: service.payments() };
   } finally {
     await service.kill();
   }
@@ -176,10 +184,13 @@ async function killWhilePaying(service: WebService) {
 export const WEB_SERVICE: Awaited<ReturnType<typeof tryWebService>> = {
   asked: USERS.map(() => ["Run refund?"]),
   last: "Done.",
-  wrong: 'expected one of "savings", "checking"',
+  errors: {
+    wrong: 'expected one of "savings", "checking"',
+    foreign: "This question is not open.",
+    unread: "It has changed since you read it.",
+  },
   refused: 1,
   paid: 2,
-  foreign: "This question is not open.",
   doubt: {
     asked: ["refund was cut off while it was running, and may or may not have finished. What now?"],
     last: "Done.",

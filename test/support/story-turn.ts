@@ -2,11 +2,9 @@
 import { setImmediate } from "node:timers/promises";
 import {
   closeCall,
-  type DeliveryResult,
+  type DecisionRequest,
   type FormRequest,
-  type FormResult,
   lastTurn,
-  type PermissionResult,
   type Prompter,
   type PromptRequest,
   type PromptResult,
@@ -32,6 +30,7 @@ import type {
   Story,
 } from "./any-story.ts";
 import { turnsIn } from "../../src/conversation/record-rules.fixture.ts";
+import type { ScriptedDelivery, ScriptedPermission } from "../../src/testing/index.ts";
 import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
 
 interface StoryTool {
@@ -85,29 +84,22 @@ export class StoryTurn {
     });
     const { prompter } = turn;
     const react = inTurn(story.answers, (reaction: PersonReaction, request: PromptRequest) =>
-      answer(reaction, request, answers),
-    );
-    const fill = inTurn(story.answers, (reaction: PersonReaction, request: FormRequest) =>
-      fillIn(reaction, request, answers),
+      request.kind === "form"
+        ? fillIn(reaction, request, answers)
+        : answer(reaction, request, answers),
     );
     // The scripted prompter always answers the right question. This one may not.
     const person: Prompter = {
       channel: "story",
+      showsForms: story.hasForms,
       canAsk: () => prompter.canAsk(),
       ask: async (request) => {
-        prompter.questions.push(request);
-        return Promise.race([whenAborted(request, cancelled(request)), react(request)]);
+        if (request.kind === "permission" || request.kind === "delivery") {
+          return prompter.ask(request);
+        }
+        prompter.questions.push(...(request.kind === "form" ? request.fields : [request]));
+        return Promise.race([whenAborted(request), react(request)]);
       },
-      ...(story.hasForms && {
-        askForm: async (request: FormRequest) => {
-          const { fields, signal } = request;
-          prompter.questions.push(...fields.map((field) => ({ ...field, signal })));
-          const closed = whenAborted(request, { type: "cancelled" } as const);
-          return Promise.race([closed, fill(request)]);
-        },
-      }),
-      askPermission: (request) => prompter.askPermission(request),
-      askDelivery: (request) => prompter.askDelivery(request),
     };
     turn.parts = { ...turn.parts, prompter: person };
     return new StoryTurn(turn, answers, plans);
@@ -200,16 +192,9 @@ async function followPlan(
   return { type: key % 2 === 0 ? "success" : "error", content: "ended" };
 }
 
-function cancelled({ inquiryId }: PromptRequest): PromptResult {
-  return { type: "cancelled", inquiryId };
-}
-
-function whenAborted<Result>(
-  { signal }: { readonly signal: AbortSignal },
-  result: Result,
-): Promise<Result> {
-  const { promise, resolve } = Promise.withResolvers<Result>();
-  const onAbort = () => resolve(result);
+function whenAborted({ inquiryId, signal }: PromptRequest): Promise<PromptResult> {
+  const { promise, resolve } = Promise.withResolvers<PromptResult>();
+  const onAbort = () => resolve({ type: "cancelled", inquiryId });
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   return promise;
@@ -233,20 +218,20 @@ function inTurn<Reaction, Request, Result>(
 /** Answers a form. Only the last field gets the reaction. */
 async function fillIn(
   reaction: PersonReaction,
-  { fields, signal }: FormRequest,
+  { fields, inquiryId }: FormRequest,
   answers: Set<string>,
-): Promise<FormResult> {
-  if (reaction === "cancel") return { type: "cancelled" };
+): Promise<PromptResult> {
+  if (reaction === "cancel") return { type: "cancelled", inquiryId };
   const results = fields.map(async (field, index) => {
     const isLast = index === fields.length - 1;
-    return answer(isLast ? reaction : "answer", { ...field, signal }, answers);
+    return answer(isLast ? reaction : "answer", field, answers);
   });
-  return { type: "answered", results: await Promise.all(results) };
+  return { type: "form", inquiryId, results: await Promise.all(results) };
 }
 
 function answer(
   reaction: PersonReaction,
-  { inquiryId, question }: PromptRequest,
+  { inquiryId, question }: DecisionRequest,
   answers: Set<string>,
 ): PromptResult | Promise<PromptResult> {
   if (reaction === "never") return NEVER;
@@ -283,14 +268,14 @@ function fitting({ answerType }: InquiryQuestion, inquiryId: string): Json {
   return answerType.type === "secret" ? `s3cret for ${inquiryId}` : `for ${inquiryId}`;
 }
 
-function permit(reaction: PermissionReaction): PermissionResult | Promise<PermissionResult> {
+function permit(reaction: PermissionReaction): ScriptedPermission | Promise<ScriptedPermission> {
   if (reaction === "never") return NEVER;
   if (reaction === "cancel") return { type: "cancelled" };
   if (reaction === "skip") return { type: "skip", isRemembered: false, reason: "not now" };
   return { type: "run", isRemembered: reaction === "remember" };
 }
 
-function deliver(reaction: DeliveryReaction): DeliveryResult | Promise<DeliveryResult> {
+function deliver(reaction: DeliveryReaction): ScriptedDelivery | Promise<ScriptedDelivery> {
   if (reaction === "never") return NEVER;
   if (reaction === "cancel") return { type: "cancelled" };
   if (reaction === "withhold") return { type: "withhold" };

@@ -33,6 +33,22 @@ export function traceValues(onValues: OnValues): void {
   });
 }
 
+/** Whether plain data of at most so many levels contains one of the values. Getters are not called. */
+export function contains(data: unknown, values: readonly unknown[], levels: number): boolean {
+  if (values.includes(data)) return true;
+  if (typeof data !== "object" || data === null || levels === 0) return false;
+  return membersOf(data).some((member) => contains(member, values, levels - 1));
+}
+
+function membersOf(data: object): readonly unknown[] {
+  if (Array.isArray(data)) return data;
+  if (data instanceof Map) return [...data.values()];
+  if (Object.getPrototypeOf(data) !== Object.prototype) return [];
+  return Object.values(Object.getOwnPropertyDescriptors(data)).map(
+    ({ value: own }): unknown => own,
+  );
+}
+
 /** A part of the syntax tree, as far as it matters here. */
 interface SyntaxNode {
   readonly type: string;

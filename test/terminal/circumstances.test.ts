@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { PromptResult } from "../../src/agent/index.ts";
 import type { InquiryId } from "../../src/conversation/index.ts";
+import { TerminalPrompter } from "../../src/terminal/index.ts";
 import {
   booleanQuestion,
   type InquiryQuestion,
@@ -13,7 +15,7 @@ import {
 import { verifies } from "../conformance/manifest.ts";
 import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
-import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
+import { VirtualTerminal, type VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 import { counters } from "../security/threats.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
@@ -28,7 +30,7 @@ const CANCELLED = { inquiryId, type: "cancelled" };
 const INTERRUPTED = { inquiryId, type: "interrupted" };
 
 type More = Partial<
-  Pick<PrompterTask, "notification" | "isTwice" | "printFirst" | "edited" | "countsDescriptors">
+  Pick<PrompterTask, "notification" | "printFirst" | "edited" | "countsDescriptors">
 >;
 
 function open(question: InquiryQuestion, options: VirtualTerminalOptions = {}, more: More = {}) {
@@ -38,6 +40,31 @@ function open(question: InquiryQuestion, options: VirtualTerminalOptions = {}, m
 function openInShell(shell: string, question: InquiryQuestion, more: More = {}) {
   const task = { method: "ask", request: { inquiryId, question }, ...more } as const;
   return new PromptProcess(task, { shell });
+}
+
+/** A terminal with an editor that stays open until the test closes it. */
+class HeldEditor extends VirtualTerminal {
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<undefined>();
+  readonly isEditing = this.#opened.promise;
+  readonly #prompter: TerminalPrompter;
+
+  constructor() {
+    super({ variables: { NO_COLOR: "1" } });
+    const editText = () => {
+      this.#opened.resolve();
+      return this.#closed.promise;
+    };
+    this.#prompter = new TerminalPrompter({ device: this.device, editText });
+  }
+
+  ask(question: InquiryQuestion, { signal } = new AbortController()): Promise<PromptResult> {
+    return this.#prompter.ask({ inquiryId, question, signal });
+  }
+
+  closeEditor(): void {
+    this.#closed.resolve(undefined);
+  }
 }
 
 /** Over a slow connection: what the terminal itself sends arrives when the test says so. */
@@ -139,13 +166,22 @@ describe("a question", () => {
     });
   });
 
-  test("waits while another question is open", async () => {
-    const screen = open(QUESTIONS.text, {}, { isTwice: true });
-    await screen.answer(["? What then?", "one\r"], ["✔ What then? one\n? What then?", "two\r"]);
-    const result = (await screen.result()) as readonly { readonly answer: string }[];
-    expect([result.map(({ answer }) => answer), screen.lines]).toEqual([
-      ["one", "two"],
-      ["✔ What then? one", "✔ What then? two"],
+  test("waits for the editor of a question that was withdrawn", async () => {
+    const screen = new HeldEditor();
+    const withdrawn = new AbortController();
+    const first = screen.ask(QUESTIONS.text, withdrawn);
+    await screen.answer(["? What then?", "\u0018"]);
+    await screen.isEditing;
+    withdrawn.abort();
+    const second = screen.ask({ ...QUESTIONS.text, text: "And then?" });
+    await setImmediate();
+    const { lines } = screen;
+    screen.closeEditor();
+    await screen.answer(["? And then?", "x\r"]);
+    expect([lines, await first, await second]).toMatchObject([
+      [],
+      { type: "interrupted" },
+      { answer: "x" },
     ]);
   });
 

@@ -1,14 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { InterruptChoice, ToolOrigin } from "../../src/agent/index.ts";
+import type { InterruptChoice } from "../../src/agent/index.ts";
+import type { ToolOrigin } from "../../src/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
-import type { PrompterTask } from "../support/prompter-task.ts";
+import { TASK_ID } from "../support/prompter-task.ts";
 
 interface PermissionOptions {
   readonly origin?: ToolOrigin;
   readonly arguments?: JsonObject;
   readonly isEditing?: boolean;
+  readonly canRemember?: boolean;
   readonly refused?: string;
   readonly edited?: string;
   readonly tool?: string;
@@ -20,48 +22,63 @@ const ESCAPE_TWICE = "Press Esc again to discard what you entered.";
 function permission(options: PermissionOptions = {}): PromptScreen {
   const { refused, edited, ...rest } = options;
   const request = {
+    kind: "permission",
     tool: "sweep",
-    origin: { type: "local" } as const,
+    origin: { type: "local", command: "broom" },
     arguments: { path: "a" },
-    isEditing: false,
     ...rest,
-  };
-  const task: PrompterTask = {
-    method: "askPermission",
-    request,
+  } as const;
+  const how = {
     ...(refused !== undefined && { refused }),
     ...(edited !== undefined && { edited }),
   };
-  return new PromptScreen(task, WIDE);
+  return new PromptScreen({ method: "ask", request, ...how }, WIDE);
 }
 
-const CALL = '• sweep(path: "a")';
+function answered(answer: boolean, more: object = {}) {
+  return { inquiryId: TASK_ID, type: "answered", answer, ...more };
+}
+
+function ended(type: "cancelled" | "interrupted" | "later") {
+  return { inquiryId: TASK_ID, type };
+}
+
+const CALL = ['• sweep(path: "a")', 'Source: local command "broom"'];
 const QUESTION = "Run local sweep tool?";
 const OPEN = `? ${QUESTION} [y,Y,n,N,p,r,e,?]`;
 
 describe("a permission prompt", () => {
   test.each([
-    ["y", { type: "run", isRemembered: false }, "yes"],
-    ["Y", { type: "run", isRemembered: true }, "yes to every call to `sweep` this turn"],
-    ["n", { type: "skip", isRemembered: false }, "no"],
-    ["N", { type: "skip", isRemembered: true }, "no to every call to `sweep` this turn"],
+    ["y", answered(true), "yes"],
+    ["Y", answered(true, { isRemembered: true }), "yes to every call to `sweep` this turn"],
+    ["n", answered(false), "no"],
+    ["N", answered(false, { isRemembered: true }), "no to every call to `sweep` this turn"],
   ])("is answered by %s", async (key, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, key]);
     expect([await screen.result(), screen.lines]).toEqual([
       result,
-      [CALL, `✔ ${QUESTION} ${said}`],
+      [...CALL, `✔ ${QUESTION} ${said}`],
     ]);
   });
 
   test.each([
     [{ type: "builtin" }, "? Run built-in sweep tool? [y,Y,n,N,p,r,e,?]"],
-    [{ type: "mcp", server: "broom" }, "? Run MCP sweep tool from broom server? [y,Y,n,N,p,r,e,?]"],
+    [
+      { type: "mcp", server: "broom", tool: "sweep", command: "broom" },
+      "? Run MCP sweep tool from broom server? [y,Y,n,N,p,r,e,?]",
+    ],
   ] as const)("says where the tool comes from: %j", async (origin, line) => {
     const screen = permission({ origin });
-    await screen.untilShown((lines) => lines[1] === line);
+    await screen.untilShown((lines) => lines.at(-1) === line);
     screen.type("\u0003");
-    expect(await screen.result()).toEqual({ type: "cancelled" });
+    expect(await screen.result()).toEqual(ended("cancelled"));
+  });
+
+  test("offers no answer for the whole turn where that is not possible", async () => {
+    const screen = permission({ canRemember: false });
+    await screen.answer([`? ${QUESTION} [y,n,p,r,e,?]`, "Y"], ["show this help", "y"]);
+    expect(await screen.result()).toEqual(answered(true));
   });
 
   test("has no default: Enter explains the keys", async () => {
@@ -71,7 +88,7 @@ describe("a permission prompt", () => {
     screen.type("\u001b");
     expect([lines, await screen.result(), screen.lines]).toEqual([
       [
-        CALL,
+        ...CALL,
         OPEN,
         "  y    run this call",
         "  Y    yes to every call to `sweep` this turn",
@@ -83,8 +100,8 @@ describe("a permission prompt", () => {
         "  ?    show this help",
         "  Esc  cancel",
       ],
-      { type: "cancelled" },
-      [CALL, `✖ ${QUESTION} cancelled`],
+      ended("cancelled"),
+      [...CALL, `✖ ${QUESTION} cancelled`],
     ]);
   });
 
@@ -92,9 +109,10 @@ describe("a permission prompt", () => {
     const screen = permission({ arguments: { path: "a\u202e\u009b2J" }, tool: "sw\u001b[2Jeep" });
     await screen.answer(["[y,Y,n,N,p,r,e,?]", "p"], ["}\n? Run local", "y"]);
     expect([await screen.result(), screen.lines]).toEqual([
-      { type: "run", isRemembered: false },
+      answered(true),
       [
         '• sw<U+001B>[2Jeep(path: "a<U+202E><U+009B>2J")',
+        'Source: local command "broom"',
         "{",
         String.raw`  "path": "a\u202e\u009b2J"`,
         "}",
@@ -104,12 +122,12 @@ describe("a permission prompt", () => {
   });
 
   test.each([
-    ["not today\r", { type: "skip", isRemembered: false, reason: "not today" }, "no: not today"],
-    ["\r", { type: "skip", isRemembered: false }, "no"],
+    ["not today\r", answered(false, { note: "not today" }), "no: not today"],
+    ["\r", answered(false), "no"],
   ])("takes an optional reason to skip: %j", async (keys, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", keys]);
-    const lines = [CALL, `✔ ${QUESTION} ${said}`];
+    const lines = [...CALL, `✔ ${QUESTION} ${said}`];
     expect([await screen.result(), screen.lines]).toEqual([result, lines]);
   });
 
@@ -118,7 +136,7 @@ describe("a permission prompt", () => {
     await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", "\u001b"]);
     await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", "half\u001b"]);
     await screen.answer([ESCAPE_TWICE, "\u001b"], [OPEN, "y"]);
-    expect(await screen.result()).toEqual({ type: "run", isRemembered: false });
+    expect(await screen.result()).toEqual(answered(true));
   });
 });
 
@@ -138,27 +156,35 @@ describe("the arguments of a call", () => {
       ['? Edit arguments: {"path":"b\n', 'c"}\r'],
     );
     expect([await screen.result(), screen.lines]).toEqual([
-      { type: "run", isRemembered: false, arguments: { path: "bc" } },
-      [CALL, `✔ ${QUESTION} yes, with edited arguments`],
+      answered(true, { arguments: { path: "bc" } }),
+      [...CALL, `✔ ${QUESTION} yes, with edited arguments`],
     ]);
   });
 
   test("open for editing right away if the request says so", async () => {
     const screen = permission({ isEditing: true });
-    await screen.untilShown((lines) => lines.length === 6);
+    await screen.answer(["Enter submit", ""]);
     const { lines } = screen;
-    screen.type("\r");
-    expect([lines.slice(0, 5), await screen.result(), screen.lines]).toEqual([
-      [CALL, ...EDIT],
-      { type: "run", isRemembered: false },
-      [CALL, `✔ ${QUESTION} yes`],
-    ]);
+    screen.abort();
+    await screen.end();
+    expect(lines.slice(0, 6)).toEqual([...CALL, ...EDIT]);
   });
+
+  test.each([false, true])(
+    "lead back to the question if they are unchanged, since Enter alone decides nothing (%j)",
+    async (isEditing) => {
+      counters("T-TERM-12");
+      const screen = permission({ isEditing });
+      if (!isEditing) await screen.answer([OPEN, "e"]);
+      await screen.answer([EDIT.join("\n"), "\r"], [OPEN, "\r"], ["show this help", "y"]);
+      expect(await screen.result()).toEqual(answered(true));
+    },
+  );
 
   test("lead back to the question when cleared", async () => {
     const screen = permission({ isEditing: true });
     await screen.answer([EDIT.join("\n"), `${CLEAR}\r`], [OPEN, "n"]);
-    expect(await screen.result()).toEqual({ type: "skip", isRemembered: false });
+    expect(await screen.result()).toEqual(answered(false));
   });
 
   test.each([false, true])("lead back to the question on Escape (%j)", async (isEditing) => {
@@ -166,8 +192,8 @@ describe("the arguments of a call", () => {
     if (!isEditing) await screen.answer([OPEN, "e"]);
     await screen.answer([EDIT.join("\n"), "\u001b"], [OPEN, "y"]);
     expect([await screen.result(), screen.lines]).toEqual([
-      { type: "run", isRemembered: false },
-      [CALL, `✔ ${QUESTION} yes`],
+      answered(true),
+      [...CALL, `✔ ${QUESTION} yes`],
     ]);
   });
 
@@ -181,11 +207,9 @@ describe("the arguments of a call", () => {
   test("can be edited in an editor, which gets the terminal to itself", async () => {
     const screen = permission({ edited: '{"was":$TEXT,"in":"$EXTENSION"}\n' });
     await screen.answer([OPEN, "e"], ["Ctrl-X editor", "\u0018"], ['"in":".json"}', "\r"]);
-    expect(await screen.result()).toEqual({
-      type: "run",
-      isRemembered: false,
-      arguments: { was: { path: "a" }, in: ".json" },
-    });
+    expect(await screen.result()).toEqual(
+      answered(true, { arguments: { was: { path: "a" }, in: ".json" } }),
+    );
   });
 
   test("stay as they are if the editor fails, with the reason", async () => {
@@ -194,8 +218,65 @@ describe("the arguments of a call", () => {
       [OPEN, "e"],
       ["Ctrl-X editor", "\u0018"],
       ["  No editor ␛[2Jis set.", "\r"],
+      [OPEN, "y"],
     );
-    expect(await screen.result()).toEqual({ type: "run", isRemembered: false });
+    expect(await screen.result()).toEqual(answered(true));
+  });
+});
+
+describe("a call in doubt", () => {
+  const TEXT =
+    "? sweep was cut off while it was running, and may or may not have finished. What now?";
+  const DOWN = "\u001b[B";
+
+  function doubt(rows = 24): PromptScreen {
+    const request = {
+      kind: "in_doubt",
+      tool: "sweep",
+      origin: { type: "local", command: "broom" },
+      folder: "house",
+      arguments: { path: "a" },
+    } as const;
+    return new PromptScreen({ method: "ask", request }, { ...WIDE, rows });
+  }
+
+  test("is shown with its arguments, source and folder", async () => {
+    const screen = doubt();
+    await screen.answer([TEXT, ""], ["Enter select", ""]);
+    const { lines } = screen;
+    screen.type("\u0003");
+    expect([lines, await screen.result()]).toEqual([
+      [
+        ...CALL,
+        'Folder: "house"',
+        TEXT,
+        "❯ run - run it again",
+        "  skip - continue without it",
+        "  Other…",
+        "  ↑↓ move · type to filter · then Enter select",
+      ],
+      ended("cancelled"),
+    ]);
+  });
+
+  test.each([
+    ["run", `${DOWN}\u001b[A\r`],
+    ["skip", `${DOWN}\r`],
+    ["It is clean.", "It is clean.\r"],
+  ])("is decided by %s, and not by Enter alone", async (answer, keys) => {
+    counters("T-TERM-12");
+    const screen = doubt();
+    await screen.answer([TEXT, "\r"]);
+    screen.type("\r");
+    await screen.answer([TEXT, keys]);
+    expect(await screen.result()).toMatchObject({ type: "answered", answer });
+  });
+
+  test("takes no answer before all of it was shown", async () => {
+    counters("T-TERM-7");
+    const screen = doubt(5);
+    await screen.answer(["more lines ·", `${DOWN}\r`], ["more lines ·", "\u0003"]);
+    expect(await screen.result()).toEqual(ended("cancelled"));
   });
 });
 
@@ -203,17 +284,17 @@ const LINE = "Deliver sweep result to assistant?";
 const MENU = `? ${LINE} [y,n,e,p,?] (y)`;
 
 function delivery(more: { readonly isEditing?: boolean; readonly content?: string } = {}) {
-  const request = { tool: "sweep", content: "two\nlines", isError: false, isEditing: false };
-  return new PromptScreen({ method: "askDelivery", request: { ...request, ...more } }, WIDE);
+  const request = { kind: "delivery", tool: "sweep", content: "two\nlines", ...more } as const;
+  return new PromptScreen({ method: "ask", request }, WIDE);
 }
 
 describe("a delivery prompt", () => {
   test.each([
-    ["y", { type: "deliver" }, `✔ ${LINE} yes`],
-    ["\r", { type: "deliver" }, `✔ ${LINE} yes`],
-    ["n", { type: "withhold" }, `✔ ${LINE} no`],
-    ["\u001b", { type: "cancelled" }, `✖ ${LINE} cancelled`],
-    ["\u0003", { type: "cancelled" }, `✖ ${LINE} cancelled`],
+    ["y", answered(true), `✔ ${LINE} yes`],
+    ["\r", answered(true), `✔ ${LINE} yes`],
+    ["n", answered(false), `✔ ${LINE} no`],
+    ["\u001b", ended("cancelled"), `✖ ${LINE} cancelled`],
+    ["\u0003", ended("cancelled"), `✖ ${LINE} cancelled`],
   ])("is answered by %j", async (key, result, line) => {
     const screen = delivery();
     await screen.answer([MENU, key]);
@@ -224,15 +305,15 @@ describe("a delivery prompt", () => {
     const screen = delivery({ content: "one\u001b[2J\n\u0007two\n" });
     await screen.answer([MENU, "p"], ["␇two\none␛[2J\n␇two\n? Deliver", "n"]);
     expect([await screen.result(), screen.lines]).toEqual([
-      { type: "withhold" },
+      answered(false),
       ["one␛[2J", "␇two", "one␛[2J", "␇two", `✔ ${LINE} no`],
     ]);
   });
 
   test.each([
-    [" more\r", { type: "deliver", content: "two\nlines more" }, "yes, edited"],
-    ["\r", { type: "deliver" }, "yes"],
-    ["\u0015\u007f\u0015\r", { type: "deliver" }, "yes"],
+    [" more\r", answered(true, { content: "two\nlines more" }), "yes, edited"],
+    ["\r", answered(true), "yes"],
+    ["\u0015\u007f\u0015\r", answered(true), "yes"],
   ])("edits the result: %j", async (keys, result, said) => {
     const [byKey, atOnce] = [delivery(), delivery({ isEditing: true })];
     await Promise.all([
@@ -251,7 +332,7 @@ test.each([false, true])("Escape in the edited result goes back (%j)", async (is
   const screen = delivery({ isEditing });
   if (!isEditing) await screen.answer([MENU, "e"]);
   await screen.answer(["? Edit the result:", "x\u001b"], [ESCAPE_TWICE, "\u001b"], [MENU, "n"]);
-  expect(await screen.result()).toEqual({ type: "withhold" });
+  expect(await screen.result()).toEqual(answered(false));
 });
 
 describe("the interrupt menu", () => {
@@ -340,7 +421,7 @@ describe("when the terminal closes", () => {
       const screen = open();
       for (const step of steps) await screen.answer(step);
       screen.hangUp();
-      expect(await screen.result()).toEqual({ type: "interrupted" });
+      expect(await screen.result()).toEqual(ended("interrupted"));
     },
   );
 

@@ -37,6 +37,8 @@ function field(number: number) {
   return { inquiryId: `call_1.q.${number}` as InquiryId }; // In the format of the agent.
 }
 
+const FORM = { kind: "form", ...field(1) } as const;
+
 interface FormOptions extends VirtualTerminalOptions {
   readonly label?: string;
   readonly allowsLater?: boolean;
@@ -45,8 +47,8 @@ interface FormOptions extends VirtualTerminalOptions {
 
 function open(questions: readonly InquiryQuestion[], options: FormOptions = {}): PromptScreen {
   const { label, allowsLater = false, task, ...rest } = options;
-  const request = { fields: fieldsOf(questions, label), allowsLater };
-  return new PromptScreen({ method: "askForm", request, ...task }, rest);
+  const request = { ...FORM, fields: fieldsOf(questions, label), allowsLater };
+  return new PromptScreen({ method: "ask", request, ...task }, rest);
 }
 
 function answered(number: number, answer: unknown, more: object = {}) {
@@ -104,7 +106,8 @@ describe("a form", () => {
         ["Assistant", first, second, "✔ (3/3) Password? <redacted>", REVIEW],
       ],
       {
-        type: "answered",
+        ...field(1),
+        type: "form",
         results: [answered(1, true, { note: "now" }), answered(2, "two"), answered(3, "hunter2")],
       },
       ["Assistant", "✔ Apply it? yes · note: now", "✔ Which? two", "✔ Password? <redacted>"],
@@ -115,7 +118,7 @@ describe("a form", () => {
   test("says at its first question that Escape cancels all of them", async () => {
     const screen = open([APPLY, NAME]);
     await screen.answer(["(1/2)", "?"], ["  Esc  cancel all questions", ESCAPE]);
-    expect(await screen.result()).toEqual({ type: "cancelled" });
+    expect(await screen.result()).toEqual({ ...field(1), type: "cancelled" });
   });
 
   test("goes back one question at a time on Escape, and keeps the answers", async () => {
@@ -134,7 +137,10 @@ describe("a form", () => {
     await screen.answer(["(1/2)", "y"], ["(2/2)", ESCAPE], ["(1/2)", ESCAPE]);
     await screen.answer(["Cancel it, or go back?", ESCAPE], ["(1/2) Apply it?", ESCAPE]);
     await screen.answer(["Cancel it, or go back?", "c"]);
-    expect([await screen.result(), screen.lines]).toEqual([{ type: "cancelled" }, CANCELLED]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { ...field(1), type: "cancelled" },
+      CANCELLED,
+    ]);
   });
 
   test("keeps its answers after Ctrl-C if the user goes back", async () => {
@@ -151,8 +157,8 @@ describe("a form", () => {
     screen.type("Y");
     expect([lines, await screen.result(), screen.lines]).toEqual([
       ["Look.", "Assistant", "? Apply it? [y,Y,n,N,?]", "  Tab add note"],
-      { type: "answered", results: [answered(1, true, { isRemembered: true })] },
-      ["Look.", "Assistant", "✔ Apply it? yes for the rest of the turn"],
+      { ...field(1), type: "form", results: [answered(1, true, { isRemembered: true })] },
+      ["Look.", "Assistant", "✔ Apply it? yes to this question for the rest of the turn"],
     ]);
   });
 
@@ -160,14 +166,17 @@ describe("a form", () => {
     const screen = open([NAME]);
     await screen.answer(["? Name?", ESCAPE]);
     expect([await screen.result(), screen.lines]).toEqual([
-      { type: "cancelled" },
+      { ...field(1), type: "cancelled" },
       ["✖ Name? cancelled"],
     ]);
   });
 
   test("without questions is answered immediately", async () => {
     const screen = open([]);
-    expect([await screen.result(), screen.lines]).toEqual([{ type: "answered", results: [] }, []]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { ...field(1), type: "form", results: [] },
+      [],
+    ]);
   });
 
   const CANCELLED = ["✖ Apply it? cancelled", "✖ Name? cancelled"];
@@ -201,7 +210,10 @@ describe("a form", () => {
   ] as const)("is cancelled as a whole %s", async (_where, steps) => {
     const screen = open([APPLY, NAME]);
     for (const step of steps) await screen.answer(step);
-    expect([await screen.result(), screen.lines]).toEqual([{ type: "cancelled" }, CANCELLED]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { ...field(1), type: "cancelled" },
+      CANCELLED,
+    ]);
   });
 
   test.each([
@@ -242,14 +254,17 @@ describe("a form", () => {
     const screen = open([APPLY, NAME], { label: "Assistant" });
     for (const step of steps) await screen.answer(step);
     screen.abort();
-    expect([await screen.result(), screen.lines]).toEqual([{ type: "interrupted" }, ["Assistant"]]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { ...field(1), type: "interrupted" },
+      ["Assistant"],
+    ]);
   });
 
   test("is interrupted when the terminal closes", async () => {
     const screen = open([APPLY, NAME]);
     await screen.answer(["(1/2)", "y"], ["(2/2)", ""]);
     screen.hangUp();
-    const interrupted = { type: "interrupted" };
+    const interrupted = { ...field(1), type: "interrupted" };
     expect(await screen.result()).toEqual(interrupted);
   });
 
@@ -266,14 +281,14 @@ describe("a form", () => {
 
   test("is asked on the terminal when the standard streams are redirected", async () => {
     const shell = 'echo no | "$@" 2>errors | cat >output';
-    const request = { fields: fieldsOf([APPLY, NAME]) };
-    const task = { method: "askForm", request, printFirst: "words\n" } as const;
+    const request = { ...FORM, fields: fieldsOf([APPLY, NAME]) };
+    const task = { method: "ask", request, printFirst: "words\n" } as const;
     const screen = new PromptProcess(task, { shell });
     await screen.answer(["(1/2)", "n"], ["(2/2)", "Grace\r"], ["Send these", "\r"]);
     const result = await screen.result();
     const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
     expect([result, screen.lines, read("output"), read("errors")]).toEqual([
-      { type: "answered", results: [answered(1, false), answered(2, "Grace")] },
+      { ...field(1), type: "form", results: [answered(1, false), answered(2, "Grace")] },
       ["✔ Apply it? no", "✔ Name? Grace"],
       "words\n",
       "",
@@ -344,7 +359,8 @@ describe("the review of a form", () => {
     const screen = await review([APPLY, question], ["y", keys]);
     await screen.answer(["Send these", "2"], [shown, changed], ["✔ (2/2)", "y"]);
     expect(await screen.result()).toEqual({
-      type: "answered",
+      ...field(1),
+      type: "form",
       results: [answered(1, true), { ...answered(2, null), ...result }],
     });
   });
@@ -378,7 +394,8 @@ describe("the review of a form", () => {
       ],
       ["✔ (1/3) Which? one", "✔ (2/3) Apply it? no · note: not yet", "✔ (3/3) Name? Ada", REVIEW],
       {
-        type: "answered",
+        ...field(1),
+        type: "form",
         results: [answered(1, "one"), answered(2, false, { note: "not yet" }), answered(3, "Ada")],
       },
     ]);
@@ -387,7 +404,7 @@ describe("the review of a form", () => {
   test("comes back if no answer is chosen", async () => {
     const screen = await review([APPLY, NAME], ["y", "\r"]);
     await screen.answer(["Send these", "e"], ["Which answer", ESCAPE], ["Send these", "y"]);
-    expect(await screen.result()).toMatchObject({ type: "answered" });
+    expect(await screen.result()).toMatchObject({ type: "form" });
   });
 });
 

@@ -21,7 +21,7 @@ const NOTED = {
     draft: { keys: "?", shown: "show this help" },
     keys: "Y",
     answer: { answer: true, isRemembered: true },
-    said: "yes for the rest of the turn",
+    said: "yes to this question for the rest of the turn",
   },
   select: {
     question: selectQuestion("q", "What then?", { options, allowsNote: true }),

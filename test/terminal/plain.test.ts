@@ -52,14 +52,14 @@ describe("a plain-text question", () => {
         '"perhaps" is not a choice. Type y, capital Y, n or capital N.',
         "Answer: ?",
         "y: yes",
-        "capital Y: yes for the rest of the turn",
+        "capital Y: yes to this question for the rest of the turn",
         "n: no",
-        "capital N: no for the rest of the turn",
+        "capital N: no to this question for the rest of the turn",
         "? for help, /cancel to cancel the question.",
         "Answer:",
         "Type y, capital Y, n or capital N.",
         "Answer: Y",
-        "Answered: What then? yes for the rest of the turn",
+        "Answered: What then? yes to this question for the rest of the turn",
       ],
     ]);
   });

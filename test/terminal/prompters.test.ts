@@ -23,7 +23,7 @@ function later(question: InquiryQuestion): PrompterTask {
 
 function form(...questions: readonly InquiryQuestion[]): PrompterTask {
   const fields = questions.map((question, index) => ({ inquiryId: fieldId(index), question }));
-  return { method: "askForm", request: { fields } };
+  return { method: "ask", request: { kind: "form", inquiryId: fieldId(0), fields } };
 }
 
 function fieldId(index: number): InquiryId {
@@ -33,12 +33,12 @@ function fieldId(index: number): InquiryId {
 const FORM = form(booleanQuestion("a", "Really?"), textQuestion("b", "What?"));
 const YES_OR_NO = ask(booleanQuestion("q", "Really?"));
 const PERMISSION: PrompterTask = {
-  method: "askPermission",
-  request: { tool: "sweep", origin: { type: "builtin" }, arguments: {}, isEditing: false },
+  method: "ask",
+  request: { kind: "permission", inquiryId, tool: "sweep", origin: { type: "builtin" } },
 };
 const DELIVERY: PrompterTask = {
-  method: "askDelivery",
-  request: { tool: "sweep", content: "dust", isError: false, isEditing: false },
+  method: "ask",
+  request: { kind: "delivery", inquiryId, tool: "sweep", content: "dust" },
 };
 const INTERRUPT: PrompterTask = {
   method: "choose",
@@ -121,7 +121,8 @@ const BEHAVIOURS: readonly Behaviour[] = [
     ],
     script: { forms: [[{ answer: true, isRemembered: true }, { answer: "x" }]] },
     result: {
-      type: "answered",
+      inquiryId: fieldId(0),
+      type: "form",
       results: [
         { inquiryId: fieldId(0), type: "answered", answer: true, isRemembered: true },
         { inquiryId: fieldId(1), type: "answered", answer: "x", isRemembered: false },
@@ -140,7 +141,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
       ["What?", "\u0003"],
     ],
     script: { answers: [{ answer: true }, { isCancelled: true }] },
-    result: { type: "cancelled" },
+    result: { inquiryId: fieldId(0), type: "cancelled" },
   },
   {
     title: "interrupts a form when the signal aborts",
@@ -148,7 +149,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     typed: [["Really?", ""]],
     lines: [["Really?", ""]],
     isAborted: true,
-    result: { type: "interrupted" },
+    result: { inquiryId: fieldId(0), type: "interrupted" },
   },
   {
     title: "accepts text of several lines",
@@ -199,7 +200,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     typed: [["Run built-in sweep tool?", "Y"]],
     lines: [["Run built-in sweep tool?", "Y\r"]],
     script: { permissions: [{ type: "run", isRemembered: true }] },
-    result: { type: "run", isRemembered: true },
+    result: { inquiryId, type: "answered", answer: true, isRemembered: true },
   },
   {
     title: "allows a tool with edited arguments",
@@ -212,8 +213,13 @@ const BEHAVIOURS: readonly Behaviour[] = [
       ["Run built-in sweep tool?", "e\r"],
       ["Edit arguments:", '{"a":1}\r'],
     ],
-    script: { permissions: [{ type: "run", isRemembered: false, arguments: { a: 1 } }] },
-    result: { type: "run", isRemembered: false, arguments: { a: 1 } },
+    script: { permissions: [{ type: "run", arguments: { a: 1 } }] },
+    result: {
+      inquiryId,
+      type: "answered",
+      answer: true,
+      arguments: { a: 1 },
+    },
   },
   {
     title: "skips a tool with a reason",
@@ -226,8 +232,8 @@ const BEHAVIOURS: readonly Behaviour[] = [
       ["Run built-in sweep tool?", "r\r"],
       ["Reason", "no\r"],
     ],
-    script: { permissions: [{ type: "skip", isRemembered: false, reason: "no" }] },
-    result: { type: "skip", isRemembered: false, reason: "no" },
+    script: { permissions: [{ type: "skip", reason: "no" }] },
+    result: { inquiryId, type: "answered", answer: false, note: "no" },
   },
   {
     title: "interrupts a permission prompt when the signal aborts",
@@ -235,7 +241,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     typed: [["Run built-in sweep tool?", ""]],
     lines: [["Run built-in sweep tool?", ""]],
     isAborted: true,
-    result: { type: "interrupted" },
+    result: { inquiryId, type: "interrupted" },
   },
   {
     title: "withholds a result",
@@ -243,7 +249,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     typed: [["Deliver sweep result to assistant?", "n"]],
     lines: [["Deliver sweep result to assistant?", "n\r"]],
     script: { deliveries: [{ type: "withhold" }] },
-    result: { type: "withhold" },
+    result: { inquiryId, type: "answered", answer: false },
   },
   {
     title: "interrupts a delivery prompt when the signal aborts",
@@ -251,7 +257,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     typed: [["Deliver sweep result to assistant?", ""]],
     lines: [["Deliver sweep result to assistant?", ""]],
     isAborted: true,
-    result: { type: "interrupted" },
+    result: { inquiryId, type: "interrupted" },
   },
   {
     title: "returns a reply to an interrupt",

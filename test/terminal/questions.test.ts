@@ -110,9 +110,9 @@ test.each(COMBINATIONS)(
 describe("a boolean question", () => {
   test.each([
     ["y", true, false, "yes"],
-    ["Y", true, true, "yes for the rest of the turn"],
+    ["Y", true, true, "yes to this question for the rest of the turn"],
     ["n", false, false, "no"],
-    ["N", false, true, "no for the rest of the turn"],
+    ["N", false, true, "no to this question for the rest of the turn"],
   ])("is answered by one key, without Enter: %s", async (keys, answer, isRemembered, said) => {
     verifies("083/prompt/turn-offers-to-remember");
     const screen = open(booleanQuestion("q", "Apply it?"));

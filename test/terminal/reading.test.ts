@@ -149,8 +149,9 @@ test("a default longer than the screen must be read before Enter accepts it", as
 });
 
 function permission(args: JsonObject, isEditing = false): PromptScreen {
-  const request = { tool: "sh", origin: { type: "local" } as const, arguments: args, isEditing };
-  return new PromptScreen({ method: "askPermission", request }, { rows: 12 });
+  const origin = { type: "local", command: "sh" } as const;
+  const request = { kind: "permission", tool: "sh", origin, arguments: args, isEditing } as const;
+  return new PromptScreen({ method: "ask", request }, { rows: 12 });
 }
 
 describe("the arguments of a call", () => {
@@ -164,7 +165,7 @@ describe("the arguments of a call", () => {
     expect([shown[0], shown.join("").includes("; rm -rf /"), shown.slice(-3)]).toEqual([
       "• sh",
       true,
-      ["  script:", "    │ one", "    │   path: two"],
+      ["    │ one", "    │   path: two", 'Source: local command "sh"'],
     ]);
   });
 
@@ -192,14 +193,14 @@ describe("the arguments of a call", () => {
 
 test("a result that is too long must be read before delivery", async () => {
   counters("T-TERM-7");
-  const request = { tool: "sh", content: "line\n".repeat(50), isError: false, isEditing: false };
-  const screen = new PromptScreen({ method: "askDelivery", request }, { rows: 12 });
+  const request = { kind: "delivery", tool: "sh", content: "line\n".repeat(50) } as const;
+  const screen = new PromptScreen({ method: "ask", request }, { rows: 12 });
   const before = await statusRow(screen);
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
   const result = screen.resultSoFar;
   await screen.answer(["more lines ·", END], ["go to the question", " "], ["? Deliver", "y"]);
-  expect([result, await screen.result()]).toEqual([undefined, { type: "deliver" }]);
+  expect([result, await screen.result()]).toMatchObject([undefined, { answer: true }]);
 });
 
 test("the answers of a form that do not fit must be read before they are sent", async () => {
@@ -208,7 +209,10 @@ test("the answers of a form that do not fit must be read before they are sent", 
     inquiryId,
     question: booleanQuestion("q", `Question ${index + 1}?`),
   }));
-  const screen = new PromptScreen({ method: "askForm", request: { fields } }, { rows: 7 });
+  const screen = new PromptScreen(
+    { method: "ask", request: { kind: "form", fields } },
+    { rows: 7 },
+  );
   for (const { question } of fields)
     await screen.answer([`? (${question.text.replace(/\D/g, "")}/8)`, "y"]);
   const before = await statusRow(screen);
@@ -216,27 +220,30 @@ test("the answers of a form that do not fit must be read before they are sent", 
   await screen.untilShown((lines) => lines.at(-1) !== before);
   const result = screen.resultSoFar;
   await screen.answer(["more lines ·", END], ["go to the question", " "], ["? Send", "y"]);
-  expect([result, await screen.result()]).toMatchObject([undefined, { type: "answered" }]);
+  expect([result, await screen.result()]).toMatchObject([undefined, { type: "form" }]);
 });
 
 describe("an answer for the rest of the turn", () => {
-  test("says which tool and question it covers", async () => {
+  test.each([
+    ["the tool's own words", "all edits this turn", "to all edits this turn"],
+    ["words that are not plain", "all\u00a0 edits\n", "to all<U+00A0> edits<U+000A>"],
+    [
+      "the same question without such words",
+      undefined,
+      "to this question for the rest of the turn",
+    ],
+    ["every question of its kind with empty words", "", "to every question of this kind this turn"],
+  ])("says what it covers: %s", async (_what, rememberAs, said) => {
     counters("T-TERM-9");
-    const question = booleanQuestion("sure", "Go on?");
-    const request = { inquiryId, question, tool: "deploy", questionId: "sure" };
-    const screen = new PromptScreen({ method: "ask", request });
+    const label = rememberAs !== undefined && { rememberAs };
+    const screen = open(booleanQuestion("sure", "Go on?", { ...label, acts: true }));
     await screen.answer(["? Go on?", "?"], ["show this help", ""]);
     const help = screen.lines.slice(1, 5);
     screen.type("N");
     await screen.end();
     expect([help, screen.lines]).toEqual([
-      [
-        "  y    yes",
-        "  Y    yes to every `sure` question from `deploy` this turn",
-        "  n    no",
-        "  N    no to every `sure` question from `deploy` this turn",
-      ],
-      ["✔ Go on? no to every `sure` question from `deploy` this turn"],
+      ["  y    yes", `  Y    yes ${said}`, "  n    no", `  N    no ${said}`],
+      [`✔ Go on? no ${said}`],
     ]);
   });
 });

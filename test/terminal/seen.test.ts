@@ -11,9 +11,11 @@ import {
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
+import { TASK_ID } from "../support/prompter-task.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";
 
 const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
+const REQUEST = { inquiryId: TASK_ID };
 const source = { source: "tool", name: "fs_delete_file" } as const;
 const DOWN = "\u001b[B";
 const END = "\u001b[F";
@@ -23,9 +25,9 @@ function ask(question: InquiryQuestion, options: VirtualTerminalOptions = {}): P
 }
 
 function permit(args: JsonObject, options: VirtualTerminalOptions = {}): PromptScreen {
-  const origin = { type: "local" } as const;
-  const request = { tool: "sh", origin, arguments: args, isEditing: false };
-  return new PromptScreen({ method: "askPermission", request }, options);
+  const origin = { type: "local", command: "sh" } as const;
+  const request = { kind: "permission", tool: "sh", origin, arguments: args } as const;
+  return new PromptScreen({ method: "ask", request }, options);
 }
 
 /** The screen once this is on it. The question is then cancelled. */
@@ -88,6 +90,7 @@ test("a long argument cannot wrap into a row that looks like another argument", 
     `  path: "${"a".repeat(70)}`,
     String.raw`↳ <2 spaces>mode: \"safe\""`,
     '  mode: "all"',
+    'Source: local command "sh"',
     "? Run local sh tool? [y,Y,n,N,p,r,e,?]",
   ]);
 });
@@ -193,14 +196,14 @@ describe("a decision that acts", () => {
     await screen.answer(["? Run local sh tool?", "y"]);
     expect([result, await screen.result()]).toEqual([
       undefined,
-      { type: "run", isRemembered: false },
+      { ...REQUEST, type: "answered", answer: true },
     ]);
   });
 
   test("can be refused before its end was shown", async () => {
     const screen = permit({ content: "line\n".repeat(60) }, { rows: 12 });
     await screen.answer(["more lines ·", "\u0003"]);
-    expect(await screen.result()).toEqual({ type: "cancelled" });
+    expect(await screen.result()).toEqual({ ...REQUEST, type: "cancelled" });
   });
 
   test.each([
@@ -254,10 +257,10 @@ test("a form with a question that acts is not sent by Enter alone", async () => 
     question: booleanQuestion("q", text, { exclusive: true }),
     source,
   }));
-  const screen = new PromptScreen({ method: "askForm", request: { fields } });
+  const screen = new PromptScreen({ method: "ask", request: { kind: "form", fields } });
   await screen.answer(["(1/2) One?", "y"], ["(2/2) Two?", "y"]);
   await screen.answer(["? Send these answers? [y,e,1,2,?]", "\r"], ["show this help", "y"]);
-  expect(await screen.result()).toMatchObject({ type: "answered" });
+  expect(await screen.result()).toMatchObject({ type: "form" });
 });
 
 describe("in plain mode, a decision that acts", () => {
@@ -274,6 +277,118 @@ describe("in plain mode, a decision that acts", () => {
     expect([screen.lines.slice(from, from + 6), result]).toMatchObject([
       ["line 50", "Which?", "1. a<2 spaces>b", "   │ one<U+000D>", "   │ two", "2. c"],
       { answer: "a  b" },
+    ]);
+  });
+});
+
+describe("a question that acts", () => {
+  const origin = { type: "local", command: "sh  run.sh" } as const;
+  const args = { path: "a  b", mode: "all" };
+  const about = { tool: "run", origin, folder: "sub", arguments: args, source } as const;
+  const CALL = '• run(path: "a<2 spaces>b", mode: "all")';
+  const SOURCE = 'Source: local command "sh<2 spaces>run.sh"';
+  const FOLDER = 'Folder: "sub"';
+
+  test("names the call, its source and its folder, above its context", async () => {
+    counters("T-TERM-11");
+    const question = booleanQuestion("q", "Go on?", { acts: true, context: "one\ntwo" });
+    const screen = new PromptScreen({ method: "ask", request: { ...about, question } });
+    expect(await shown(screen, "? Go on?")).toEqual([
+      CALL,
+      SOURCE,
+      FOLDER,
+      "one",
+      "two",
+      "? Go on? [y,Y,n,N,?]",
+    ]);
+  });
+
+  test("takes no yes before the arguments were shown, of which one line then stays", async () => {
+    counters("T-TERM-7");
+    const content = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`).join("\n");
+    const question = booleanQuestion("q", "Go on?", { exclusive: true, context: "one\ntwo" });
+    const request = { ...about, arguments: { content }, question };
+    const screen = new PromptScreen({ method: "ask", request }, { rows: 12 });
+    await screen.answer(["line 1\n", "y"], ["Read to the end first (End)", END]);
+    await screen.answer(["two\n\nGo on?", ""]);
+    const result = screen.resultSoFar;
+    screen.type(" ");
+    await screen.answer(["? Go on?", ""]);
+    const { lines } = screen;
+    screen.type("y");
+    expect([result, lines, await screen.result()]).toMatchObject([
+      undefined,
+      [
+        expect.stringMatching(/^• run\(content: "line 1\\nline 2.*…$/),
+        SOURCE,
+        FOLDER,
+        "one",
+        "two",
+        "? Go on? [y,Y,n,N,?]",
+        "  v show all",
+      ],
+      { answer: true },
+    ]);
+  });
+
+  test("is shown with its call in a form too, and in plain mode", async () => {
+    const fields = ["One?", "Two?"].map((text) => ({
+      question: booleanQuestion("q", text, { acts: true }),
+    }));
+    const request = { kind: "form", ...about, fields } as const;
+    const drawn = await shown(new PromptScreen({ method: "ask", request }), "(1/2) One?");
+    const inLines = new PromptProcess({ method: "ask", request, isPlain: true });
+    await inLines.untilLineAsked("(1/2) One?");
+    inLines.type("\u0003");
+    await inLines.end();
+    const expected = [CALL, SOURCE, FOLDER];
+    expect([drawn.slice(0, 3), inLines.lines.slice(1, 4)]).toEqual([expected, expected]);
+  });
+
+  test("of the assistant is about no call", async () => {
+    const question = booleanQuestion("q", "Go on?", { exclusive: true });
+    const request = { ...about, question, source: { source: "assistant" } } as const;
+    const screen = new PromptScreen({ method: "ask", request });
+    expect(await shown(screen, "? Go on?")).toEqual(["? Go on? [y,Y,n,N,?]"]);
+  });
+});
+
+describe("a decision that is asked again", () => {
+  const NOTICE = "Asked again. Changed since you answered: its arguments.";
+  const call = { tool: "sh", changed: ["arguments"] };
+
+  test.each([
+    ["a permission", { kind: "permission", ...call }, "? Run sh?"],
+    ["a call in doubt", { kind: "in_doubt", ...call }, "? sh was cut off"],
+    ["a delivery", { kind: "delivery", ...call, content: "dust" }, "? Deliver sh"],
+    ["a question", { ...call, question: booleanQuestion("q", "Go on?") }, "? Go on?"],
+    [
+      "a form",
+      {
+        kind: "form",
+        tool: "sh",
+        fields: [
+          { question: booleanQuestion("a", "One?") },
+          { ...call, question: booleanQuestion("b", "Two?") },
+        ],
+      },
+      "? (1/2) One?",
+    ],
+  ] as const)("says what has changed: %s", async (_what, request, open) => {
+    const lines = await shown(new PromptScreen({ method: "ask", request }), open);
+    expect(lines[0]).toBe(NOTICE);
+  });
+
+  test("says so in plain mode too", async () => {
+    const changed = ["program", "file"];
+    const request = { kind: "permission", tool: "sh", changed } as const;
+    const screen = new PromptProcess({ method: "ask", request, isPlain: true });
+    await screen.untilLineAsked("Run sh?");
+    screen.type("\u0003");
+    await screen.end();
+    expect(screen.lines.slice(1, 3)).toEqual([
+      "Asked again. Changed since you answered: the program it runs and a file that",
+      "its command names.",
     ]);
   });
 });
@@ -307,8 +422,8 @@ describe("a permission prompt names the source of the tool", () => {
       ["• sh()", 'Folder: "sub"', "? Run sh tool of this program?"],
     ],
   ] as const)("%s", async (_what, origin, expected) => {
-    const request = { tool: "sh", origin, folder: "sub", arguments: {}, isEditing: false };
-    const screen = new PromptScreen({ method: "askPermission", request });
+    const request = { kind: "permission", tool: "sh", origin, folder: "sub" } as const;
+    const screen = new PromptScreen({ method: "ask", request });
     const lines = await shown(screen, "[y,Y");
     expect(lines.map((line) => line.replace(/ \[y,Y.*/, ""))).toEqual(expected);
   });

@@ -1,19 +1,29 @@
 /** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
-import { isDeepStrictEqual } from "node:util";
-import { settleOverdue } from "../../agent/index.ts";
+import { type Prompter, type PromptRequest, settleOverdue } from "../../agent/index.ts";
 import { resolveTools } from "../../config/index.ts";
 import {
+  askerAbout,
   deciderOf,
   describeDecider,
   explainPerson,
+  type ReplyOrCancel,
   timestampToMilliseconds,
 } from "../../conversation/index.ts";
-import { describeAnswer, oneLine, type PendingRow, shellWord } from "../../render/index.ts";
-import type { TerminalPrompter } from "../../terminal/index.ts";
+import {
+  describeAnswer,
+  describeOptions,
+  describePending,
+  describeSource,
+  describeSubject,
+  jsonLine,
+  neutralize,
+  oneLine,
+  type PendingRow,
+  shellWord,
+} from "../../render/index.ts";
 import {
   answerInquiry,
   findPending,
-  type InquiryReply,
   listPending,
   type PendingDecision,
   untilAnswered,
@@ -27,19 +37,26 @@ import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts"
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { listEverywhere } from "./pending.ts";
-import { query } from "./query/query.ts";
+import { continueTurn } from "./query/query.ts";
 
 export interface AnswerFlags {
   readonly note?: string;
   readonly continue?: boolean;
   readonly cancel?: boolean;
+  /** The beginning of the digest, or all of it. */
+  readonly digest?: string;
 }
 
-/** Throws `inquiry_not_found`, `ambiguous_id`, `invalid_answer`, `already_answered`, `overdue`. */
+/**
+ * Throws `inquiry_not_found`, `ambiguous_id`, `invalid_answer`, `already_answered`, `overdue`, `decision_changed`,
+ * `other_workspace`.
+ */
 export async function answerPending({ args, options, context }: Call<AnswerFlags>): Promise<void> {
   const [wanted = "", ...words] = args;
   if (options.cancel === true && words.length > 0) throw usageError("--cancel takes no value.");
+  const pinned = parseDigest(options.digest);
   const row = await findHere(wanted, context);
+  if (pinned !== undefined && row.digest?.startsWith(pinned) !== true) throw changedError(row);
   const { conversation: id, question, deadline } = row;
   if (deadline !== undefined && timestampToMilliseconds(deadline) <= context.clock.now().getTime())
     throw await overdueError(row, context);
@@ -56,12 +73,10 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   const isContinued = options.continue === true;
   // Without a terminal, whatever else waits goes on waiting.
   const asked = isContinued ? { defer: prompter?.canAsk() !== true } : { onlyCall: row.toolCallId };
-  // The turn may be over by then, and must not ask for a new message.
-  const continued = { id, continueTurn: true, edit: false, ...asked };
   if (isSecret && !row.isLive) {
     // Only the process that runs the turn may keep a secret. Its prompt is not mixed up with others.
     requireTerminal(prompter, row);
-    return query({ args: [], options: continued, context });
+    return continueTurn(context, { id, ...asked });
   }
   const reply = await findReply(row, { ...options, words, prompter }, context);
   if (reply === undefined) {
@@ -71,12 +86,45 @@ export async function answerPending({ args, options, context }: Call<AnswerFlags
   const answering = { ...context, userName: config.user?.name, keepsOpen: isContinued };
   const result = await offerReply(row, reply, answering);
   if (result.type !== "recorded") throw await notRecordedError(row, result, context);
-  const verb = "isCancelled" in reply ? "Cancelled" : "Answered";
-  context.output.notice(`${verb} ${oneLine(row.id)}.`);
+  context.output.notice(describeReply(row, reply));
   if (!isContinued) return;
   await using opened = result.conversation;
-  const flags = { ...continued, ...(opened !== undefined && { opened }) };
-  await query({ args: [], options: flags, context });
+  await continueTurn(context, { id, ...asked, opened });
+}
+
+const MIN_DIGITS = 16;
+
+/** Throws `usage`. */
+function parseDigest(digits: string | undefined): string | undefined {
+  if (digits === undefined) return undefined;
+  const digest = digits.toLowerCase();
+  if (/^[0-9a-f]{16,64}$/.test(digest)) return digest;
+  throw usageError(
+    `--digest takes ${MIN_DIGITS} to 64 hexadecimal digits.`,
+    "`jp inquiry show` and `jp inquiry ls --pending --format json` print the digest.",
+  );
+}
+
+/** What was shown is not what waits by now. */
+function changedError({ id, conversation }: PendingDecision): JpError {
+  return new JpError(
+    "decision_changed",
+    `${oneLine(id)} has changed since you looked at it. Your answer was not used.`,
+    {
+      hint:
+        `To look at it again:     jp inquiry show ${shellWord(`${conversation}/${id}`)}\n` +
+        "To list what is waiting: jp inquiry ls --pending",
+    },
+  );
+}
+
+/** What was decided, in a line. A secret is not repeated. */
+function describeReply({ id, question }: PendingDecision, reply: ReplyOrCancel): string {
+  if ("isCancelled" in reply) return `Cancelled ${oneLine(id)}.`;
+  const { answer } = reply;
+  if (question.answerType.type === "secret") return `Answered ${oneLine(id)}.`;
+  const words = typeof answer === "boolean" ? (answer ? "yes" : "no") : jsonLine(answer);
+  return `Answered ${oneLine(id)}: ${words}.`;
 }
 
 /** Before the person is asked: the answer would be refused. Throws `invalid_answer`. */
@@ -148,7 +196,7 @@ const PATIENCE_MS = 2000;
 /** Ctrl-C withdraws the answer, as long as no one has taken it. Throws `ExitStatus` if it was withdrawn. */
 async function offerReply(
   row: PendingDecision,
-  reply: InquiryReply,
+  reply: ReplyOrCancel,
   context: AnsweringContext,
 ): Promise<AnswerResult> {
   const { clock, host, output, userName, keepsOpen, workspace } = context;
@@ -200,6 +248,17 @@ async function notRecordedError(
       return new JpError("invalid_answer", `${id}: ${oneLine(result.reason)}.`);
     case "not_pending":
       return new JpError("inquiry_not_found", `${id} is no longer waiting.`);
+    case "changed":
+      return changedError(row);
+    case "other_workspace": {
+      const { workspace } = result;
+      const there = `jp --workspace ${shellWord(workspace)} inquiry answer`;
+      return new JpError(
+        "other_workspace",
+        `${id} is waiting in another folder, whose workspace has the same ID. Your answer was not used.`,
+        { hint: `To answer it there: ${there} ${shellWord(`${row.conversation}/${row.id}`)}` },
+      );
+    }
     default:
       return assertNever(result);
   }
@@ -208,7 +267,7 @@ async function notRecordedError(
 interface GivenFlags extends AnswerFlags {
   /** The value, if one is given. */
   readonly words: readonly string[];
-  readonly prompter: TerminalPrompter | undefined;
+  readonly prompter: Prompter | undefined;
 }
 
 /** Undefined if the person does not answer. Throws `invalid_answer`, `usage`, and if someone else answers. */
@@ -216,20 +275,49 @@ async function findReply(
   row: PendingDecision,
   { cancel = false, words, note, prompter }: GivenFlags,
   context: CommandContext,
-): Promise<InquiryReply | undefined> {
+): Promise<ReplyOrCancel | undefined> {
   const noted = note === undefined ? {} : { note };
-  if (cancel) return { isCancelled: true };
-  if (words.length > 0) return { answer: parseValue(row, words), ...noted };
-  const reply = await askUntilAnswered(row, requireTerminal(prompter, row), context);
+  if (cancel || words.length > 0) {
+    const reply = cancel ? CANCELLED : { answer: parseValue(row, words), ...noted };
+    printDecision(row, context);
+    return reply;
+  }
+  const terminal = requireTerminal(prompter, row);
+  if (row.kind === "permission") {
+    const command = `jp query --continue-turn --id ${row.conversation}`;
+    context.output.notice(`To edit the arguments first, continue the turn: ${command}`);
+  }
+  const reply = await askUntilAnswered(row, terminal, context);
   return reply === undefined || "isCancelled" in reply ? reply : { ...noted, ...reply };
+}
+
+const CANCELLED = { isCancelled: true } as const;
+
+/** Everything that the answer is about: a prompt would show the same. */
+function printDecision(row: PendingDecision, { output }: CommandContext): void {
+  const { question, request } = row;
+  const { answerType, context } = question;
+  const options = answerType.type === "select" ? describeOptions(answerType.options) : [];
+  const result = request?.type === "permission_request" ? request.result : undefined;
+  const lines = [
+    ...describeSubject(row),
+    ...options.map(({ label, description }) =>
+      description === undefined ? `- ${label}` : `- ${label}: ${description}`,
+    ),
+    ...[context, result?.content].flatMap((text) =>
+      text === undefined ? [] : neutralize(text.trimEnd()).split("\n"),
+    ),
+  ];
+  output.notice(describePending(row));
+  for (const line of lines) output.notice(`    ${line}`.trimEnd());
 }
 
 /** Closes the prompt and throws if someone else answers meanwhile. */
 async function askUntilAnswered(
   row: PendingDecision,
-  prompter: TerminalPrompter,
+  prompter: Prompter,
   context: CommandContext,
-): Promise<InquiryReply | undefined> {
+): Promise<ReplyOrCancel | undefined> {
   const { clock, workspace } = context;
   const done = new AbortController();
   const elsewhere = new AbortController();
@@ -240,7 +328,8 @@ async function askUntilAnswered(
     },
     () => undefined, // Answered here; or it cannot be read, which the answer will find out.
   );
-  const reply = await ASKING[row.kind](row, prompter, elsewhere.signal).finally(() => done.abort());
+  const asked = ask(row, prompter, elsewhere.signal);
+  const reply = await asked.finally(() => done.abort());
   const ended = await watching;
   if (reply !== undefined || ended === undefined) return reply;
   const { event } = ended;
@@ -252,9 +341,9 @@ const NOT_PENDING = { type: "not_pending" } as const;
 
 /** Throws `usage`. */
 function requireTerminal(
-  prompter: TerminalPrompter | undefined,
+  prompter: Prompter | undefined,
   { id, question }: PendingDecision,
-): TerminalPrompter {
+): Prompter {
   if (prompter?.canAsk() === true) return prompter;
   const isSecret = question.answerType.type === "secret";
   throw usageError(
@@ -306,69 +395,55 @@ function spellings(text: string): readonly Json[] {
   return json === undefined ? [text] : [text, json];
 }
 
-/** Asks with the same widgets as a turn. Undefined if the person leaves it for later. */
-type Ask = (
+/** Asks as a turn does. Undefined if the person leaves it for later. */
+async function ask(
   row: PendingDecision,
-  prompter: TerminalPrompter,
+  prompter: Prompter,
   signal: AbortSignal,
-) => Promise<InquiryReply | undefined>;
-
-const ASKING: Readonly<Record<PendingDecision["kind"], Ask>> = {
-  question: askQuestion,
-  in_doubt: askQuestion,
-  permission: askPermission,
-  delivery: askDelivery,
-};
-
-async function askQuestion(
-  { id, question, tool, request }: PendingDecision,
-  prompter: TerminalPrompter,
-  signal: AbortSignal,
-): Promise<InquiryReply | undefined> {
-  const questionId = request?.type === "inquiry_request" ? request.questionId : undefined;
-  const scope = questionId === undefined ? {} : { tool, questionId };
-  const result = await prompter.ask({ inquiryId: id, question, ...scope, ...OPEN, signal });
-  if (result.type === "cancelled") return { isCancelled: true };
+): Promise<ReplyOrCancel | undefined> {
+  const result = await prompter.ask(toPrompt(row, signal));
+  if (result.type === "cancelled") return CANCELLED;
   return result.type === "answered" ? result : undefined;
 }
 
-const OPEN = { allowsLater: true, isEditing: false };
-
-async function askPermission(
-  { tool, arguments: args = {} }: PendingDecision,
-  prompter: TerminalPrompter,
-  signal: AbortSignal,
-): Promise<InquiryReply | undefined> {
-  const result = await prompter.askPermission({
+/** Without a `check`: only the process that runs the tool can check arguments, so they cannot be edited here. */
+function toPrompt(row: PendingDecision, signal: AbortSignal): PromptRequest {
+  const { kind, tool, request, question } = row;
+  const asked = request?.type === "inquiry_request" ? request : undefined;
+  const source = asked?.source ?? askerAbout(kind, tool);
+  const base = {
+    inquiryId: row.id,
+    conversation: row.conversation,
+    toolCallId: row.toolCallId,
     tool,
-    origin: { type: "local" },
-    arguments: args,
-    check: async (edited) =>
-      isDeepStrictEqual(edited, args)
-        ? undefined
-        : "To edit the arguments, continue the turn: jp query --continue-turn",
+    ...(row.origin !== undefined && { origin: row.origin }),
+    ...(row.folder !== undefined && { folder: row.folder }),
+    arguments: row.arguments ?? {},
+    source,
+    label: describeSource(source),
     signal,
-    ...OPEN,
-  });
-  if (result.type === "cancelled") return { isCancelled: true };
-  if (result.type !== "run" && result.type !== "skip") return undefined;
-  const { isRemembered = false } = result;
-  if (result.type === "run") return { answer: true, isRemembered };
-  const { reason } = result;
-  return { answer: false, isRemembered, ...(reason !== undefined && { note: reason }) };
-}
-
-async function askDelivery(
-  { tool, request }: PendingDecision,
-  prompter: TerminalPrompter,
-  signal: AbortSignal,
-): Promise<InquiryReply | undefined> {
-  const { result: waiting } = request?.type === "permission_request" ? request : {};
-  if (waiting === undefined) return undefined;
-  const result = await prompter.askDelivery({ tool, ...waiting, signal, ...OPEN });
-  if (result.type === "cancelled") return { isCancelled: true };
-  if (result.type === "withhold") return { answer: false };
-  if (result.type !== "deliver") return undefined;
-  const { content } = result;
-  return { answer: true, ...(content !== undefined && { content }) };
+    allowsLater: true,
+    ...(row.for !== undefined && { for: row.for }),
+    acts: row.acts,
+    ...(row.changed !== undefined && { changed: row.changed }),
+    digest: row.digest ?? "",
+    question,
+  };
+  switch (kind) {
+    case "question": {
+      const canRemember = question.persistence === "turn" && question.answerType.type !== "secret";
+      return { ...base, kind, questionId: asked?.questionId ?? row.id, canRemember };
+    }
+    case "permission":
+      return { ...base, kind, canRemember: true, isEditing: false };
+    case "delivery": {
+      const { content = "", isError = false } =
+        (request?.type === "permission_request" ? request.result : undefined) ?? {};
+      return { ...base, kind, canRemember: false, isEditing: false, content, isError };
+    }
+    case "in_doubt":
+      return { ...base, kind, canRemember: false };
+    default:
+      return assertNever(kind);
+  }
 }

@@ -38,23 +38,56 @@ active conversation; without a target, it lists them and exits with status 2.`,
     .action(command(async () => (await import("./session/resume.ts")).resume));
 }
 
-const OUTCOMES = ["answered", "redacted", "cancelled", "unanswered"];
+const OUTCOMES = [
+  "answered",
+  "redacted",
+  "cancelled",
+  "unanswered",
+  "approved",
+  "denied",
+  "edited",
+  "void",
+];
+const DECISION_KINDS = ["question", "permission", "delivery", "in_doubt"];
 const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default", "answers_file"];
+
+const LIST_HELP = `
+Lists questions, permissions to run a call, deliveries of results, and calls in
+doubt. Calls that the config lets run without asking are listed only with
+--by policy.
+
+Outcomes:
+  answered     has an answer, or someone approved, denied or edited it
+  redacted     has an answer that is a secret
+  cancelled    was closed without an answer, or denied though no one said no
+  unanswered   still open
+  approved, denied, edited
+               what was decided about a call or its result
+  void         no longer counts, because what was decided has changed since
+
+--format json prints one object per line, with every recorded field.`;
+
+const ANSWER_HELP = `
+jp prints what you are answering: the question, and the tool with its source,
+folder and arguments. The answer counts only for that. If it has changed by
+then, jp says so and exits with status 1. With --digest, it must not have
+changed since you looked at it: \`jp inquiry show\` prints the digest.`;
 
 export function defineInquiry(group: Command): void {
   group
     .command("ls")
-    .description("List questions from all conversations, including archived ones")
+    .description("List questions and decisions from all conversations, including archived ones")
     .option("-c, --conversation <target>", "Only from this conversation; repeatable", collect)
     .addOption(
       repeatableChoice("--outcome <outcome>", "Only with this outcome; repeatable", OUTCOMES),
     )
-    .addOption(repeatableChoice("--by <who>", "Only answered by this party; repeatable", DECIDERS))
+    .addOption(repeatableChoice("--by <who>", "Only decided by this party; repeatable", DECIDERS))
+    .addOption(repeatableChoice("--kind <kind>", "Only of this kind; repeatable", DECISION_KINDS))
     .addOption(
       new Option(
         "--pending",
         "Only what is waiting for you: questions, permissions, results, calls in doubt",
-      ).conflicts(["outcome", "by"]),
+      ).conflicts(["outcome", "by", "kind"]),
     )
     .addOption(
       new Option(
@@ -63,11 +96,11 @@ export function defineInquiry(group: Command): void {
       ).conflicts("conversation"),
     )
     .addOption(formatOption("text", "json"))
-    .addHelpText("after", "\n--format json prints one object per line, with every recorded field.")
+    .addHelpText("after", LIST_HELP)
     .action(command(async () => (await import("./inquiry.ts")).listInquiries));
   group
     .command("show <id>")
-    .description("Show a question in full, or all questions with this ID")
+    .description("Show a question or decision in full, or all with this ID")
     .option("-c, --conversation <target>", "Only in this conversation; repeatable", collect)
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./inquiry.ts")).showInquiry));
@@ -76,7 +109,12 @@ export function defineInquiry(group: Command): void {
     .description("Answer a pending inquiry; without a value, jp prompts you")
     .option("--note <text>", "Add a note, or a reason for saying no")
     .option("--cancel", "Cancel it instead of answering")
+    .option(
+      "--digest <hex>",
+      "Answer only if its digest is still this one; the first 16 digits are enough",
+    )
     .option("--continue", "Continue the turn afterwards")
+    .addHelpText("after", ANSWER_HELP)
     .action(command(async () => (await import("./answer.ts")).answerPending));
   withTurns(group.command("export [conversation]"))
     .description("Export a conversation's answers for jp query --answers")

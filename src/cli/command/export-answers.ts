@@ -79,13 +79,17 @@ function itemsOf({ events }: RecordedTurn): readonly Item[] {
   const responses = new Map(
     pairInquiries(events).pairs.map(({ request, response }) => [request, response]),
   );
+  /** They were asked again. */
+  const voids = new Set<string>(
+    events.flatMap((each) => (each.type === "decision_void" ? each.id : [])),
+  );
   /** With the arguments that they ran with. */
   const calls = new Map<string, ToolCallRequest>();
   const items: Item[] = [];
   for (const event of events) {
     if (event.type === "tool_call_request") calls.set(event.id, event);
     const call = calls.get(callOf(event));
-    if (call === undefined) continue;
+    if (call === undefined || ("id" in event && voids.has(event.id ?? ""))) continue;
     if (event.type === "inquiry_request") {
       items.push(...answerItem(call, event, responses.get(event)));
     }

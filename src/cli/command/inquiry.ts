@@ -1,16 +1,22 @@
-/** `jp inquiry ls` and `show`: the questions on record, with who asked and who answered. */
+/** `jp inquiry ls` and `show`: the decisions on record, with who asked and who decided. */
 import {
-  deadlineOf,
+  askerAbout,
+  type ConversationId,
   type Decider,
   deciderOf,
+  type DecisionKind,
   inquiriesIn,
   timestampToMilliseconds,
+  TurnCounter,
 } from "../../conversation/index.ts";
 import {
+  callText,
+  describeChanged,
   describeEnd,
   describeEscalation,
   describeEdited,
   describeSource,
+  describeSubject,
   firstLine,
   type InquiryRow,
   type InquiryState,
@@ -23,8 +29,10 @@ import {
   relativeTime,
   type StyleName,
   truncate,
+  wrapCode,
   wrapProse,
 } from "../../render/index.ts";
+import { listPending } from "../../runtime/index.ts";
 import type { Output } from "../../terminal/index.ts";
 import type { InquirySource, SelectOption } from "../../tool/index.ts";
 import { JpError } from "../../util/index.ts";
@@ -38,6 +46,7 @@ export interface ListInquiryFlags extends InquiryFlags {
   readonly all?: boolean;
   readonly outcome?: readonly InquiryState[];
   readonly by?: readonly Decider["kind"][];
+  readonly kind?: readonly DecisionKind[];
 }
 
 export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void> {
@@ -59,14 +68,19 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
     for (const line of inquiryLines(row, context)) output.print(line);
   }
   if (count > 0 || options.format === "json") return;
-  const isFiltered = [options.outcome, options.by, options.conversation].some(Boolean);
+  const { outcome, by, kind } = options;
+  const isFiltered = [outcome, by, kind, options.conversation].some(Boolean);
   output.notice(isFiltered ? "No matching questions." : "No questions yet.");
 }
 
 const STYLES: Readonly<Record<InquiryState, StyleName>> = {
   answered: "green",
   redacted: "green",
+  approved: "green",
+  edited: "green",
   cancelled: "yellow",
+  denied: "yellow",
+  void: "yellow",
   unanswered: "red",
 };
 
@@ -77,77 +91,129 @@ const MIN_QUESTION_WIDTH = 20;
 /** Who asked what, then the outcome. */
 function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): string[] {
   const { paint, lineWidth } = output;
-  const { request, turn, edited } = row;
-  const ago = relativeTime(timestampToMilliseconds(request.timestamp), clock.now().getTime());
-  const who = oneLine(describeSource(request.source));
+  const { id, kind, turn, tool, source, edited, askedAt } = row;
+  const ago = relativeTime(timestampToMilliseconds(askedAt), clock.now().getTime());
+  const who = oneLine(kind === "question" || tool === undefined ? describeSource(source) : tool);
   const room = lineWidth - `  turn ${turn + 1}  ${who}: `.length;
   const head = `  ${paint("dim", `turn ${turn + 1}`)}  ${paint("cyan", who)}:`;
-  const question = firstLine(request.question.text);
+  const question = firstLine(row.question.text);
   const end = oneLine(describeEnd(row, clock.now()));
-  const result = `${paint(STYLES[inquiryState(row)], end)}${paint("dim", `, ${ago}  ${oneLine(request.id)}`)}`;
+  const result = `${paint(STYLES[inquiryState(row)], end)}${paint("dim", `, ${ago}  ${oneLine(id)}`)}`;
+  const width = lineWidth - INDENT.length;
   return [
     ...(room < MIN_QUESTION_WIDTH
-      ? [head, INDENT + truncate(question, lineWidth - INDENT.length)]
+      ? [head, INDENT + truncate(question, width)]
       : [`${head} ${truncate(question, room)}`]),
+    ...callLines(row).flatMap((line) => wrapCode(INDENT + line, lineWidth)),
     ...(edited === undefined
       ? []
-      : wrapProse(`ran with ${describeEdited(edited)}`, lineWidth - INDENT.length).map(
-          (line) => INDENT + line,
-        )),
-    ...wrapProse(result, lineWidth - INDENT.length).map((line) => INDENT + line),
+      : wrapProse(`ran with ${describeEdited(edited)}`, width).map((line) => INDENT + line)),
+    ...wrapProse(result, width).map((line) => INDENT + line),
   ];
 }
 
+/** What was decided about, if it is a call. */
+function callLines({ kind, tool, arguments: args }: InquiryRow): readonly string[] {
+  if (kind === "question" || tool === undefined || args === undefined) return [];
+  return describeSubject({ tool, arguments: args });
+}
+
 export async function showInquiry({ args, options, context }: Call<InquiryFlags>): Promise<void> {
-  const [id = ""] = args;
+  const [wanted = ""] = args;
   const { output } = context;
-  let count = 0;
-  for await (const row of readInquiries(options, context)) {
-    if (row.request.id !== id) continue;
-    count += 1;
+  const isWanted = ({ id, conversation }: Pick<InquiryRow, "id" | "conversation">) =>
+    wanted === id || wanted === `${conversation}/${id}`;
+  const rows: InquiryRow[] = [];
+  for await (const row of readInquiries(options, context)) if (isWanted(row)) rows.push(row);
+  if (rows.length === 0) rows.push(...(await readDoubts(options, context)).filter(isWanted));
+  for (const [index, row] of rows.entries()) {
     if (options.format === "json") {
       output.print(jsonLine(inquiryToJson(row)));
     } else {
-      if (count > 1) output.print("");
+      if (index > 0) output.print("");
       printInquiry(row, context);
     }
   }
-  if (count > 0) return;
-  throw new JpError("inquiry_not_found", `Question ${oneLine(id)} not found.`, {
+  if (rows.length > 0) return;
+  throw new JpError("inquiry_not_found", `Question ${oneLine(wanted)} not found.`, {
     hint: "`jp inquiry ls` lists all questions.",
   });
 }
 
+/** Calls that no one has been asked about yet, so that the record has no request. */
+async function readDoubts(
+  { conversation }: InquiryFlags,
+  context: CommandContext,
+): Promise<readonly InquiryRow[]> {
+  const pending = await listPending(context.workspace.conversations);
+  const doubts = pending.filter(({ request }) => request === undefined);
+  const ids =
+    conversation && new Set((await resolveTargets(context, conversation)).map(({ id }) => id));
+  const wanted = doubts.filter((item) => ids?.has(item.conversation) !== false);
+  const rows = wanted.map(async (item): Promise<InquiryRow> => {
+    const turn = await lastTurnIn(item.conversation, context);
+    return { ...item, turn, source: askerAbout(item.kind, item.tool) };
+  });
+  return Promise.all(rows);
+}
+
+/** Counted from 0. */
+async function lastTurnIn(id: ConversationId, context: CommandContext): Promise<number> {
+  const counter = new TurnCounter();
+  let turn = 0;
+  for await (const entries of readEntries(id, context)) {
+    for (const { eventType } of entries) if (eventType) turn = counter.next(eventType);
+  }
+  return turn;
+}
+
 function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void {
-  const { conversation, turn, request, response, escalation, edited } = row;
-  const deadline = deadlineOf(row);
-  const { question } = request;
+  const { conversation, turn, kind, tool, request, response, escalation, edited, changed } = row;
+  const { question, deadline } = row;
+  const asked = request?.type === "inquiry_request" ? request : undefined;
   const decider = response && deciderOf(response);
   const fields = {
-    ID: request.id,
+    ID: row.id,
     Conversation: `${conversation}, turn ${turn + 1}`,
-    "Asked by": askerOf(request.source),
-    "Tool call": request.toolCallId,
+    Kind: kind === "in_doubt" ? "call in doubt" : kind,
+    "Asked by": askerOf(row.source),
+    Tool: tool,
+    "Tool call": row.toolCallId,
     "Ran with": edited === undefined ? undefined : describeEdited(edited),
-    "Question id": request.questionId,
+    "Question id": asked?.questionId,
     Question: firstLine(question.text),
-    Kind: kindOf(row),
+    "Answer type": answerTypeOf(row),
     Default: question.default === undefined ? undefined : jsonLine(question.default),
-    "Asked at": `${request.timestamp} UTC`,
+    "Asked at": request && `${row.askedAt} UTC`,
     Deadline: deadline && `${deadline} UTC`,
-    For: request.for,
+    For: asked?.for,
     "Asked first": escalation && describeEscalation(escalation),
+    Changed: changed && `since it was decided: ${describeChanged(changed)}`,
     Outcome: describeEnd(row, clock.now()),
     ...(decider?.kind === "remembered" && { "Remembered from": decider.from }),
     "Closed at": response && `${response.timestamp} UTC`,
+    Digest: request?.subject?.digest,
   };
   printFields(fields, output);
+  const call = describeSubject({ ...request, tool, arguments: row.arguments });
+  if (call.length > 0) printBlock("Call", call.join("\n"), output);
+  if (kind !== "question" && tool !== undefined && edited?.arguments !== undefined) {
+    printBlock("Ran with", callText({ name: tool, arguments: edited.arguments }), output);
+  }
   if (question.answerType.type === "select") printOptions(question.answerType.options, output);
   // Older tools put the context into the text.
   const context = question.context ?? question.text.trim().split("\n").slice(1).join("\n");
-  if (context.trim() === "") return;
-  output.print(output.paint("bold", "Context"));
-  for (const line of neutralize(context.trimEnd()).split("\n")) output.print(`  ${line}`.trimEnd());
+  if (context.trim() !== "") printBlock("Context", neutralize(context.trimEnd()), output);
+  const result = request?.type === "permission_request" ? request.result : undefined;
+  if (result === undefined) return;
+  const name = result.isError ? "Result (an error)" : "Result";
+  printBlock(name, neutralize(result.content.trimEnd()), output);
+}
+
+/** The text must be safe to print. */
+function printBlock(name: string, text: string, output: Output): void {
+  output.print(output.paint("bold", name));
+  for (const line of text.split("\n")) output.print(`  ${line}`.trimEnd());
 }
 
 function printOptions(options: readonly SelectOption[], output: Output): void {
@@ -162,11 +228,13 @@ function askerOf(source: InquirySource): string {
   return "name" in source ? `${describeSource(source)} (${source.source})` : source.source;
 }
 
-function kindOf({ request }: InquiryRow): string {
-  const { answerType, exclusive, persistence } = request.question;
+function answerTypeOf({ kind, question, acts }: InquiryRow): string {
+  const { answerType, exclusive, persistence } = question;
+  const isAsked = kind === "question";
   const notes = [
     ...(exclusive ? ["only a person may answer"] : []),
-    ...(persistence === "none" ? ["asked every time"] : []),
+    ...(isAsked && persistence === "none" ? ["asked every time"] : []),
+    ...(acts ? ["a yes runs or changes something"] : []),
   ];
   return [answerType.type, ...notes].join("; ");
 }
@@ -176,7 +244,7 @@ interface InquiryFlags {
   readonly format?: "text" | "json";
 }
 
-/** The inquiries of these conversations, or of all, oldest conversation first, without loading whole records. */
+/** The decisions of these conversations, or of all, oldest conversation first, without loading whole records. */
 export async function* readInquiries(
   { conversation }: InquiryFlags,
   context: CommandContext,

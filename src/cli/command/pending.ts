@@ -2,11 +2,13 @@
 import { type Timestamp, timestampToMilliseconds } from "../../conversation/index.ts";
 import {
   describePending,
+  describeSubject,
   jsonLine,
   oneLine,
   type PendingRow,
   pendingToJson,
   relativeTime,
+  wrapCode,
 } from "../../render/index.ts";
 import { listPending } from "../../runtime/index.ts";
 import { knownWorkspaces, openWorkspace, type Workspace } from "../../storage/index.ts";
@@ -63,20 +65,15 @@ export async function listEverywhere(
   context: CommandContext,
   onProblem: (problem: string) => void,
 ): Promise<readonly PendingRow[]> {
-  const rows = new Map<string, PendingRow>();
+  const rows: PendingRow[] = [];
   for (const workspace of openEverywhere(context, onProblem)) {
     try {
-      const folder = workspace.findUserFolder();
-      for (const row of await listIn(workspace, onProblem)) {
-        // Clones of a workspace share a folder of the user, and the conversations in it.
-        const key = JSON.stringify([folder, row.conversation, row.id]);
-        if (!rows.has(key)) rows.set(key, row);
-      }
+      rows.push(...(await listIn(workspace, onProblem)));
     } catch (error) {
       onProblem(`${workspace.root}: ${messageOf(error)}`);
     }
   }
-  return [...rows.values()].toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
+  return rows.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }
 
 /**
@@ -110,13 +107,17 @@ export function openEverywhere(
 }
 
 function pendingLines(row: PendingRow, { output, clock }: CommandContext): readonly string[] {
-  const { paint } = output;
+  const { paint, lineWidth } = output;
   const { askedAt, deadline } = row;
   const now = clock.now().getTime();
   const ago = relativeTime(timestampToMilliseconds(askedAt), now);
   const due = deadline === undefined ? "" : `, ${describeDeadline(deadline, now)}`;
   const id = `${row.conversation}/${oneLine(row.id)}`;
-  return [describePending(row), `    ${paint("cyan", id)}${paint("dim", `, ${ago}${due}`)}`];
+  return [
+    describePending(row),
+    ...describeSubject(row).flatMap((line) => wrapCode(`    ${line}`, lineWidth)),
+    `    ${paint("cyan", id)}${paint("dim", `, ${ago}${due}`)}`,
+  ];
 }
 
 function describeDeadline(deadline: Timestamp, now: number): string {

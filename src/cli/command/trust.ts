@@ -6,8 +6,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { loadConfig } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
-import { workspaceInstructions } from "../surroundings.ts";
-import { askTrust, workspaceTrust } from "../trust.ts";
+import { askTrust, workspaceInstructions, workspaceTrust } from "../trust.ts";
 import { findConversation } from "./query/conversation.ts";
 
 export interface TrustFlags {
@@ -25,7 +24,7 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
     output.notice(neutralize(`Revoked all trust in ${workspace.root}`));
     return;
   }
-  const id = await findConversation(context, options);
+  const id = await findConversation(context, options.id);
   const layers = await loadConfig(context, id === undefined ? {} : { id });
   const instructions = workspaceInstructions(context, layers);
   const claims = await trusted.findUntrusted(layers, id, instructions);

@@ -40,7 +40,7 @@ const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
 const NO_BACKGROUND = "jp does not color backgrounds";
 const NO_TYPEWRITER = "jp prints text as it arrives";
 
-/** What other versions accept too. */
+/** Also accepted by other versions. */
 const reasoningDisplay = v.pipe(
   v.union([
     v.string(),

@@ -121,7 +121,7 @@ function common(enable: unknown) {
   return { conversation: { tools: { "*": { enable } } } };
 }
 
-/** What is in force for a tool that says one thing where all tools say another. */
+/** The settings in force for a tool that says one thing where all tools say another. */
 function underCommon(all: unknown, own: unknown) {
   const tool = readConfig(ofTool({ source: "local", enable: own as never }));
   return toolSettings(mergeConfig(readConfig(common(all)), tool));
@@ -434,7 +434,7 @@ function problemsOf(target: Json) {
   return parseConfig(configWithQuestion({ target })).errors.map((error) => error.path);
 }
 
-/** What is in force where a lower layer says true. */
+/** The answer in force where a lower layer says true. */
 function answerOver(answer: Json) {
   const merged = mergeConfig(
     readConfig(configWithQuestion({ answer: true })),

@@ -61,7 +61,7 @@ const DETACHED_MODES = ["auto", "defaults", "deny", "defer"] as const;
 
 export type DetachedMode = (typeof DETACHED_MODES)[number];
 
-/** What happens to each kind of prompt in a run without a terminal. */
+/** The policy for each kind of prompt in a run without a terminal. */
 export interface Detached {
   /** May a tool run that would ask first. */
   readonly run?: DetachedMode;
@@ -167,7 +167,7 @@ export type QuestionTarget =
     } & NamedPerson);
 
 interface NamedPerson {
-  /** Of all people, only the one with this name may answer. Anyone who is asked may if absent. */
+  /** The name of the only person who may answer. Anyone who is asked may if absent. */
   readonly user?: string;
 }
 

@@ -97,7 +97,7 @@ function notRun(name: string, problem: string): AttemptResult {
   return { type: "error", content: `Tool '${name}' was not run: ${problem}` };
 }
 
-/** What templates may use. Everyone on the machine can read a command line, so it has no secrets. */
+/** Available to templates. Everyone on the machine can read a command line, so it has no secrets. */
 function templateContext(
   settings: LocalToolSettings,
   request: AttemptRequest,

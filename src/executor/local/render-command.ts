@@ -36,7 +36,7 @@ export function findShell(): string {
  *
  *     echo {{a}} "to {{b}}"   becomes   jp_value_1='…' jp_value_2='…'; echo "${jp_value_1}" "to ${jp_value_2}"
  *
- * What the program evaluates itself (`eval`, text passed to another shell) is out of reach.
+ * Whatever the program evaluates itself (`eval`, text passed to another shell) is out of reach.
  */
 class ShellValues {
   readonly #prefix: string;

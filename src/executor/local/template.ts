@@ -19,7 +19,7 @@ export interface Template {
 }
 
 export interface TemplateContext {
-  /** What a template may use. Contains no secrets. */
+  /** Available to templates. Contains no secrets. */
   readonly document: JsonObject;
   /** The ids of the answers that it leaves out. */
   readonly secretAnswers: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * What another process needs to continue a call that its server has left at a question. It is kept in the
+ * The state with which another process can continue a call that its server has left at a question. It is kept in the
  * record, which may have come with a clone: whatever is read back is checked, and goes to no other server.
  */
 import { type Asks, ELICITATION, type InputRequest } from "../../mcp/index.ts";

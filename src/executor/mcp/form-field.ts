@@ -8,7 +8,7 @@ export interface FieldContext {
   readonly id: string;
   /** The text above the whole form. */
   readonly introduction?: string;
-  /** What was wrong with the last answer. */
+  /** The problem with the last answer. */
   readonly problem?: string;
 }
 

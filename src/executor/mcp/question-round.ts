@@ -47,7 +47,7 @@ export interface Refusal {
   readonly key?: "allow_secrets" | "allow_sampling";
 }
 
-/** What a server may ask for. */
+/** The kinds of input that a server may ask for. */
 export interface RoundRules {
   /** Its name in the config. */
   readonly server: string;

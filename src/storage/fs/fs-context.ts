@@ -1,4 +1,5 @@
 /** Locates the copies of a conversation, and takes locks, for all operations of the store. */
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -29,6 +30,7 @@ import {
   listLockFiles,
 } from "./lock.ts";
 import { markersIn } from "./open-turns.ts";
+import type { PrivatePlace } from "./user-data.ts";
 import type { WatchedFolder } from "./watch.ts";
 
 export interface FsStoreOptions {
@@ -66,6 +68,7 @@ export class FsContext {
   readonly options: FsStoreOptions;
 
   readonly #names = new FolderNames();
+  #workspace: string | undefined;
   #reserved: Promise<unknown> = Promise.resolve();
 
   constructor(options: FsStoreOptions) {
@@ -82,6 +85,30 @@ export class FsContext {
   async ensurePrivateFolder(): Promise<string> {
     const { storage, userFolder } = this.options;
     return userFolder === undefined ? storage : userFolder.ensure();
+  }
+
+  /**
+   * The real path of the workspace: clones with the same id share the private folder, but nothing that is decided.
+   * Undefined for a store, whose folder may be mounted elsewhere for another process.
+   */
+  get workspace(): string | undefined {
+    const { storage, userFolder } = this.options;
+    if (userFolder === undefined) return undefined;
+    this.#workspace ??= realpathSync(path.dirname(storage));
+    return this.#workspace;
+  }
+
+  /** Undefined if the private folder does not exist. */
+  findPlace(id: ConversationId): PrivatePlace | undefined {
+    const privateFolder = this.findPrivateFolder();
+    return privateFolder === undefined
+      ? undefined
+      : { privateFolder, id, workspace: this.workspace };
+  }
+
+  /** The same, created if missing. Only for writing. */
+  async ensurePlace(id: ConversationId): Promise<PrivatePlace> {
+    return { privateFolder: await this.ensurePrivateFolder(), id, workspace: this.workspace };
   }
 
   /** Whether a turn without a marker is the user's own: no clone can have brought it. */

@@ -66,6 +66,7 @@ import { findLastTurns } from "./last-turns.ts";
 import { Offers } from "./offers.ts";
 import {
   findOwnTurn,
+  findWorkspaceOfTurn,
   turnToText,
   hasMarker,
   isUnmarked,
@@ -75,6 +76,7 @@ import {
 } from "./open-turns.ts";
 import { listPendingTurns, readLastTurn } from "./pending-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
+import { isWorkspace } from "./user-data.ts";
 import { FolderWatch } from "./watch.ts";
 
 /** A summary, and all copies of its conversation. */
@@ -173,7 +175,13 @@ export class FsConversationStore implements ConversationStore {
     return new FolderWatch(() => this.context.watchedFolders(), listener);
   }
 
-  answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
+  async answer(
+    id: ConversationId,
+    event: AnswerEvent,
+    options?: AnswerOptions,
+  ): Promise<AnswerResult> {
+    const workspace = this.#findOtherWorkspace(id);
+    if (workspace !== undefined) return { type: "other_workspace", workspace };
     const target = {
       open: () => this.open(id),
       readLastTurn: () => readLastTurn(this.context.liveCopies(id)),
@@ -315,7 +323,7 @@ export class FsConversationStore implements ConversationStore {
     return FsConversationWriter.open(
       {
         ...parts,
-        privateFolder: await this.context.ensurePrivateFolder(),
+        ...(await this.context.ensurePlace(parts.id)),
         metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
         base: { createdAt: conversationCreatedAt(parts.id), baseConfig },
         ...(openFile !== undefined && { openFile }),
@@ -338,7 +346,20 @@ export class FsConversationStore implements ConversationStore {
   }
 
   #findOwnTurn(id: ConversationId, entries: readonly StreamEntry[]): OwnTurn | undefined {
-    return findOwnTurn(this.context.findPrivateFolder(), id, entries);
+    return findOwnTurn(this.context.findPlace(id), entries);
+  }
+
+  /**
+   * The user's own conversations are shared by the clones of a workspace. The turn of one belongs to the folder that it was
+   * left in, as long as that is there.
+   */
+  #findOtherWorkspace(id: ConversationId): string | undefined {
+    const place = this.context.findPlace(id);
+    if (place?.workspace === undefined) return undefined;
+    if (this.context.copies(id).every(({ root }) => root !== "local")) return undefined;
+    const left = findWorkspaceOfTurn(place);
+    const isElsewhere = left !== undefined && left !== place.workspace && isWorkspace(left);
+    return isElsewhere ? left : undefined;
   }
 
   /** There is nothing to compare the turn with, and only the program itself can have written it. */
@@ -348,8 +369,7 @@ export class FsConversationStore implements ConversationStore {
   }
 
   async #offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer> {
-    const privateFolder = await this.context.ensurePrivateFolder();
-    return new Offers(privateFolder, id).place(offered);
+    return new Offers(await this.context.ensurePlace(id)).place(offered);
   }
 
   async #deliver(
@@ -357,10 +377,10 @@ export class FsConversationStore implements ConversationStore {
     offered: SecretOffer,
     signal?: AbortSignal,
   ): Promise<Delivery> {
-    const privateFolder = this.context.findPrivateFolder();
-    if (privateFolder === undefined) return { type: "undecided", wasSent: false };
+    const place = this.context.findPlace(id);
+    if (place === undefined) return { type: "undecided", wasSent: false };
     const { SecretSockets } = await import("./secret-sockets.ts");
-    return new SecretSockets(privateFolder, id).deliver(offered, signal);
+    return new SecretSockets(place).deliver(offered, signal);
   }
 
   #now() {

@@ -19,9 +19,9 @@ import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "
 import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
 import { TurnMarker, turnToText } from "./open-turns.ts";
+import type { PrivatePlace } from "./user-data.ts";
 
-export interface FsWriterParts {
-  readonly id: ConversationId;
+export interface FsWriterParts extends PrivatePlace {
   /** The copy to write to. */
   readonly folder: string;
   /** Other copies, renamed along with the folder. */
@@ -31,8 +31,6 @@ export interface FsWriterParts {
     readonly baseConfig: JsonObject | undefined;
   };
   readonly lock: ConversationLock;
-  /** See `FsContext.findPrivateFolder`. */
-  readonly privateFolder: string;
   /** Of the conversation that this one is a copy of: see `TurnMarker`. */
   readonly ownTurn?: string | undefined;
   /** The turn is the user's own, without a marker that says so. */
@@ -44,7 +42,7 @@ export class FsConversationWriter implements ConversationWriter {
   readonly id: ConversationId;
   readonly #base: FsWriterParts["base"];
   readonly #lock: ConversationLock;
-  readonly #privateFolder: string;
+  readonly #place: PrivatePlace;
   readonly #listeners = new Set<Disposable>();
   readonly #events: EventFile;
   #otherFolders: readonly string[];
@@ -62,7 +60,8 @@ export class FsConversationWriter implements ConversationWriter {
     this.id = parts.id;
     this.#base = parts.base;
     this.#lock = parts.lock;
-    this.#privateFolder = parts.privateFolder;
+    const { id, privateFolder, workspace } = parts;
+    this.#place = { privateFolder, id, workspace };
     this.#folder = parts.folder;
     this.#otherFolders = parts.otherFolders;
     this.#metadata = parts.metadata;
@@ -88,11 +87,11 @@ export class FsConversationWriter implements ConversationWriter {
     const writer = new FsConversationWriter(parts);
     try {
       writer.#replaceStream(await writer.#events.open(loaded));
-      const { id, privateFolder, isOwnUnmarked = false } = parts;
+      const { isOwnUnmarked = false } = parts;
       const { entries } = writer.#stream;
       const ownTurn = isOwnUnmarked ? turnToText(entries) : parts.ownTurn;
-      const marked = { id, folderName: path.basename(parts.folder), entries, ownTurn };
-      writer.#marker = new TurnMarker(privateFolder, marked);
+      const marked = { folderName: path.basename(parts.folder), entries, ownTurn };
+      writer.#marker = new TurnMarker(writer.#place, marked);
       return writer;
     } catch (error) {
       await writer.#close();
@@ -139,7 +138,7 @@ export class FsConversationWriter implements ConversationWriter {
 
   onAnswer(listener: AnswerListener): Disposable {
     this.#assertHeld();
-    const listening = new Offers(this.#privateFolder, this.id).listen(async (offered) => {
+    const listening = new Offers(this.#place).listen(async (offered) => {
       // Others can read a question before it is synced, and may have answered it by then.
       await this.#lastAppend;
       return listener(offered);
@@ -150,7 +149,7 @@ export class FsConversationWriter implements ConversationWriter {
 
   async onSecret(listener: AnswerListener): Promise<Disposable> {
     const { SecretSockets } = await import("./secret-sockets.ts");
-    const listening = await new SecretSockets(this.#privateFolder, this.id).listen(listener);
+    const listening = await new SecretSockets(this.#place).listen(listener);
     if (this.#isReleased) listening[Symbol.dispose]();
     else this.#listeners.add(listening);
     return listening;

@@ -5,6 +5,9 @@
  *   <conversation>.<offer>.claimed.json   the process that has the conversation open decides about it
  *   <conversation>.<offer>.refused.json   it does not fit, and why
  *
+ * Clones of a workspace share that folder, and their records may show something else under the same ids. So an offer
+ * has the real path of its workspace, and is refused at another one.
+ *
  * The file is gone once the record shows what became of the answer. Only the process that holds the lock claims,
  * so a claimed file that it does not know was left behind by a process that was killed.
  */
@@ -20,6 +23,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import {
+  type AnswerProblem,
   type ConversationId,
   findTimestamp,
   isAnswer,
@@ -38,6 +42,7 @@ import type { Offer } from "../answering.ts";
 import type { AnswerListener } from "../port.ts";
 import { writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
+import type { PrivatePlace } from "./user-data.ts";
 
 const FOLDER = "offers";
 /** Changes are noticed at once where the system reports them. Where it does not, this is the delay. */
@@ -51,10 +56,12 @@ const MAX_UNREAD_MS = 60_000;
 export class Offers {
   readonly #folder: string;
   readonly #id: ConversationId;
+  readonly #workspace: string | undefined;
 
-  constructor(privateFolder: string, id: ConversationId) {
+  constructor({ privateFolder, id, workspace }: PrivatePlace) {
     this.#folder = path.join(privateFolder, FOLDER);
     this.#id = id;
+    this.#workspace = workspace;
   }
 
   /** Throws `write_failed`. */
@@ -62,7 +69,8 @@ export class Offers {
     const offer = new PlacedOffer(this.#folder, `${this.#id}.${crypto.randomUUID()}`);
     try {
       makePrivateFolder(this.#folder);
-      writeAtomically(offer.file("offered"), JSON.stringify(offeredToJson(offered)));
+      const json = offeredToJson(offered, this.#workspace);
+      writeAtomically(offer.file("offered"), JSON.stringify(json));
     } catch (error) {
       throw writeError(offer.file("offered"), error);
     }
@@ -80,7 +88,7 @@ export class Offers {
         const key = name.replace(/\.\w+\.json$/, "");
         if (seen.has(key)) continue;
         seen.add(key);
-        void handle(new PlacedOffer(this.#folder, key), listener);
+        void handle(new PlacedOffer(this.#folder, key), this.#workspace, listener);
       }
     };
     makePrivateFolder(this.#folder);
@@ -123,7 +131,7 @@ class WatchedOffer implements Offer {
     this.#changed = Promise.withResolvers();
   }
 
-  findRefusal(): string | undefined {
+  findRefusal(): string | AnswerProblem | undefined {
     return this.#offer.findRefusal();
   }
 
@@ -170,19 +178,21 @@ class PlacedOffer {
   }
 
   /** Throws if it is not an answer: the file is outside input. */
-  read(): OfferedAnswer {
+  read(): ReceivedOffer {
     return parseOffered(parseJson(readRegularFile(this.file("claimed")).toString("utf8")));
   }
 
-  refuse(reason: string): void {
-    writeAtomically(this.file("refused"), JSON.stringify({ reason }));
+  refuse(refusal: Refusal): void {
+    const { type: _, ...json } = refusal;
+    writeAtomically(this.file("refused"), JSON.stringify(json));
     remove(this.file("claimed"));
   }
 
-  findRefusal(): string | undefined {
+  findRefusal(): string | AnswerProblem | undefined {
     try {
       const value = parseJson(readRegularFile(this.file("refused")).toString("utf8"));
-      const reason = isJsonObject(value) ? value["reason"] : undefined;
+      const { reason, workspace } = isJsonObject(value) ? value : {};
+      if (typeof workspace === "string") return { type: "other_workspace", workspace };
       return typeof reason === "string" ? reason : "";
     } catch {
       return undefined; // Usually: not there.
@@ -190,41 +200,76 @@ class PlacedOffer {
   }
 }
 
+/** What only the refusal itself says. Everything else is in the record, where both sides read it. */
+type Refusal = Extract<AnswerProblem, { readonly type: "refused" | "other_workspace" }>;
+
+/** An answer, and where it comes from. */
+export interface ReceivedOffer {
+  readonly offered: OfferedAnswer;
+  /** Undefined if the offer does not say. */
+  readonly workspace: string | undefined;
+}
+
 /** Without a secret, which is never in a file. */
-export function offeredToJson({ event, askedAt }: OfferedAnswer): JsonObject {
+export function offeredToJson(
+  { event, askedAt }: OfferedAnswer,
+  workspace: string | undefined,
+): JsonObject {
   const { raw } = StreamEntry.fromEvent(event);
-  return { event: raw, ...(askedAt !== undefined && { asked_at: askedAt }) };
+  return {
+    event: raw,
+    ...(askedAt !== undefined && { asked_at: askedAt }),
+    ...(workspace !== undefined && { workspace }),
+  };
+}
+
+/** Undefined if the offer comes from here. */
+export function refusalOf(
+  { workspace }: ReceivedOffer,
+  here: string | undefined,
+): Refusal | undefined {
+  if (here === undefined || workspace === here) return undefined;
+  return { type: "other_workspace", workspace: here };
 }
 
 /** Throws if it is not an answer. */
-export function parseOffered(value: Json): OfferedAnswer {
+export function parseOffered(value: Json): ReceivedOffer {
   if (!isJsonObject(value) || !isJsonObject(value["event"])) throw new Error("it has no answer");
   const { event } = StreamEntry.fromJson(value["event"]);
   if (event === undefined || !isAnswer(event)) throw new Error("it is not an answer");
   const askedAt = findTimestamp(value["asked_at"]);
-  return { event, ...(askedAt !== undefined && { askedAt }) };
+  const { workspace } = value;
+  return {
+    offered: { event, ...(askedAt !== undefined && { askedAt }) },
+    workspace: typeof workspace === "string" ? workspace : undefined,
+  };
 }
 
 /** Never throws: whoever offered it finds out from the record, or once the lock is free. */
-async function handle(offer: PlacedOffer, listener: AnswerListener): Promise<void> {
+async function handle(
+  offer: PlacedOffer,
+  workspace: string | undefined,
+  listener: AnswerListener,
+): Promise<void> {
   try {
     if (!offer.claim()) return;
-    const offered = readOrRefuse(offer);
-    if (offered === undefined) return;
-    const result = await listener(offered).catch(() => undefined);
+    const received = readOrRefuse(offer);
+    if (received === undefined) return;
+    const refusal = refusalOf(received, workspace);
+    const result = refusal ?? (await listener(received.offered).catch(() => undefined));
     if (result === undefined) offer.giveBack();
-    else if (result.type === "refused") offer.refuse(result.reason);
+    else if (result.type === "refused" || result.type === "other_workspace") offer.refuse(result);
     else remove(offer.file("claimed"));
   } catch {
     // The folder cannot be written.
   }
 }
 
-function readOrRefuse(offer: PlacedOffer): OfferedAnswer | undefined {
+function readOrRefuse(offer: PlacedOffer): ReceivedOffer | undefined {
   try {
     return offer.read();
   } catch (error) {
-    offer.refuse(`it cannot be read: ${messageOf(error)}`);
+    offer.refuse({ type: "refused", reason: `it cannot be read: ${messageOf(error)}` });
     return undefined;
   }
 }

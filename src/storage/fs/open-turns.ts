@@ -8,8 +8,9 @@
  *   and a turn in it may have decisions that this user has never made. No clone brings a marker along. A copy
  *   rather than a hash: to load Node's cryptography takes longer than to write both.
  *
- * Its first line is the name of the conversation's folder, or empty. Then follow the entries, one per line, with an empty line
- * after those that were written together. A marker is synced only when its turn is left open. One that is lost in a power
+ * Its first line is the name of the conversation's folder, or empty. The second is the real path of the workspace as JSON,
+ * or null in a store: clones of a workspace share their markers, and a turn is the user's own only where they left it. Then
+ * follow the entries, one per line, with an empty line after those that were written together. A marker is synced only when its turn is left open. One that is lost in a power
  * failure is made by the next writer, but its turn then counts as someone else's in a workspace.
  */
 import {
@@ -41,6 +42,7 @@ import {
 } from "../../conversation/index.ts";
 import { findJson, isJsonObject, type JsonObject, systemErrorCode } from "../../util/index.ts";
 import { readError, writeError } from "../storage-error.ts";
+import type { PrivatePlace } from "./user-data.ts";
 
 const FOLDER = "open-turns";
 
@@ -102,6 +104,8 @@ function findFolderName(folder: string, id: ConversationId): string | undefined 
 }
 
 interface MarkerFile {
+  /** Undefined in a store, and in a marker of an older version. */
+  readonly workspace: string | undefined;
   /** What was written together: entries, one per line. */
   readonly writes: readonly string[];
 }
@@ -110,9 +114,15 @@ interface MarkerFile {
 function findMarker(folder: string, id: ConversationId): MarkerFile | undefined {
   try {
     const text = readFileSync(path.join(folder, id), "utf8");
-    const end = text.indexOf("\n");
-    const writes = text.slice(end + 1).split("\n\n");
-    return { writes: writes.slice(0, -1) };
+    const afterName = text.slice(text.indexOf("\n") + 1);
+    const end = afterName.indexOf("\n");
+    const workspace = findJson(afterName.slice(0, end));
+    const isHead = workspace === null || typeof workspace === "string";
+    const entries = isHead ? afterName.slice(end + 1) : afterName;
+    return {
+      workspace: typeof workspace === "string" ? workspace : undefined,
+      writes: entries.split("\n\n").slice(0, -1),
+    };
   } catch {
     return undefined;
   }
@@ -150,14 +160,19 @@ export interface OwnTurn {
   readonly isComplete: boolean;
 }
 
+/** Where the user has left the open turn, if it is known. */
+export function findWorkspaceOfTurn({ privateFolder, id }: PrivatePlace): string | undefined {
+  return findMarker(path.join(privateFolder, FOLDER), id)?.workspace;
+}
+
 export function findOwnTurn(
-  privateFolder: string | undefined,
-  id: ConversationId,
+  place: PrivatePlace | undefined,
   entries: readonly StreamEntry[],
 ): OwnTurn | undefined {
-  const marker = privateFolder && findMarker(path.join(privateFolder, FOLDER), id);
-  const text = marker && turnToText(entries);
-  if (!marker || text === undefined) return undefined;
+  const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
+  if (!marker || marker.workspace !== place.workspace) return undefined;
+  const text = turnToText(entries);
+  if (text === undefined) return undefined;
   const earlier = marker.writes.slice(0, -1);
   const last = marker.writes.at(-1)?.split("\n") ?? [];
   for (let count = last.length; count >= 0; count -= 1) {
@@ -197,7 +212,7 @@ function toLines(elements: readonly JsonObject[]): string {
   return elements.map((element) => JSON.stringify(element)).join("\n");
 }
 
-export interface MarkedRecord extends Marker {
+export interface MarkedRecord extends Pick<Marker, "folderName"> {
   readonly entries: readonly StreamEntry[];
   /** The last turn, if it is known to be the user's own: that of a copied conversation, or one without a marker. */
   readonly ownTurn?: string | undefined;
@@ -205,9 +220,8 @@ export interface MarkedRecord extends Marker {
 
 /** The marker of a conversation that is open for writing. */
 export class TurnMarker {
-  readonly #privateFolder: string;
-  readonly #id: ConversationId;
-  readonly #folderName: string;
+  readonly #place: PrivatePlace;
+  readonly #head: string;
   #isOwnTurn: boolean;
   /** What is about to be written starts a turn. */
   #isStarting = false;
@@ -218,17 +232,22 @@ export class TurnMarker {
   #isOurs: boolean;
 
   /** Throws `write_failed`. */
-  constructor(privateFolder: string, { id, folderName, entries, ownTurn }: MarkedRecord) {
-    this.#privateFolder = privateFolder;
-    this.#id = id;
+  constructor(place: PrivatePlace, { folderName, entries, ownTurn }: MarkedRecord) {
+    const { privateFolder, id, workspace = null } = place;
+    this.#place = place;
     // A clone may bring a name of several lines: they would count as written by this user.
-    this.#folderName = folderName.includes("\n") ? "" : folderName;
+    const name = folderName.includes("\n") ? "" : folderName;
+    this.#head = `${name}\n${JSON.stringify(workspace)}\n`;
     const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
-    const own = findOwnTurn(privateFolder, id, entries);
+    const own = findOwnTurn(place, entries);
     this.#isOwnTurn = isCopied || own !== undefined;
     this.#isOurs = this.#isOwnTurn;
     if (own?.isComplete === false) this.#repair(own);
     if (!hasMarker(privateFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
+  }
+
+  get #path(): string {
+    return path.join(this.#place.privateFolder, FOLDER, this.#place.id);
   }
 
   /** Whether the last turn is as this user's processes have left it. */
@@ -242,7 +261,7 @@ export class TurnMarker {
     const isOwn = this.#isOwnTurn;
     if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(elements));
     else if (isOwn) this.#write(`${toLines(elements)}\n\n`);
-    else if (!hasMarker(this.#privateFolder, this.#id)) this.#start("");
+    else if (!hasMarker(this.#place.privateFolder, this.#place.id)) this.#start("");
   }
 
   /** Once they are on disk. Touches the marker again, so that those who watch the store read them now. */
@@ -251,7 +270,7 @@ export class TurnMarker {
     const now = new Date();
     try {
       if (this.#file !== undefined) futimesSync(this.#file, now, now);
-      else utimesSync(path.join(this.#privateFolder, FOLDER, this.#id), now, now);
+      else utimesSync(this.#path, now, now);
     } catch {
       // Whoever watches reads it later.
     }
@@ -268,7 +287,7 @@ export class TurnMarker {
 
   /** Another program has changed the record. */
   check(entries: readonly StreamEntry[]): void {
-    this.#isOwnTurn &&= findOwnTurn(this.#privateFolder, this.#id, entries) !== undefined;
+    this.#isOwnTurn &&= findOwnTurn(this.#place, entries) !== undefined;
   }
 
   /** Removes it unless the turn is still open. */
@@ -276,16 +295,15 @@ export class TurnMarker {
     const isOpen = hasOpenTurn(entries);
     if (this.#file !== undefined) closeFile(this.#file, isOpen);
     this.#file = undefined;
-    if (this.#isOurs && !isOpen) unmark(this.#privateFolder, this.#id);
+    if (this.#isOurs && !isOpen) unmark(this.#place.privateFolder, this.#place.id);
   }
 
   /** Drops what is not in the record. */
   #repair({ lastWrite }: OwnTurn): void {
-    const folder = path.join(this.#privateFolder, FOLDER);
-    const file = path.join(folder, this.#id);
-    const { writes = [] } = findMarker(folder, this.#id) ?? {};
+    const file = this.#path;
+    const { writes = [] } = findMarker(path.dirname(file), this.#place.id) ?? {};
     const kept = [...writes.slice(0, -1), lastWrite].filter((written) => written !== "");
-    const text = [this.#folderName, ...kept.map((written) => `${written}\n`), ""].join("\n");
+    const text = this.#head + kept.map((written) => `${written}\n\n`).join("");
     try {
       writeFileSync(`${file}.tmp`, text, { mode: 0o600 });
       renameSync(`${file}.tmp`, file);
@@ -297,15 +315,14 @@ export class TurnMarker {
   /** Replaces what is in it. A process that is killed in between leaves an empty one, and a record without a turn. */
   #start(text: string): void {
     if (this.#file !== undefined) ftruncateSync(this.#file);
-    this.#write(`${this.#folderName}\n${text === "" ? "" : `${text}\n\n`}`, "w");
+    this.#write(this.#head + (text === "" ? "" : `${text}\n\n`), "w");
   }
 
   /** With one write, which a kill cannot tear. */
   #write(text: string, flag: "a" | "w" = "a"): void {
-    const folder = path.join(this.#privateFolder, FOLDER);
-    const file = path.join(folder, this.#id);
+    const file = this.#path;
     try {
-      if (this.#file === undefined && flag === "w") makeEmpty(folder, file);
+      if (this.#file === undefined && flag === "w") makeEmpty(file);
       this.#file ??= openSync(file, "a", 0o600);
       this.#length = fstatSync(this.#file).size;
       const written = writeSync(this.#file, text);
@@ -328,7 +345,7 @@ function closeFile(file: number, isSynced: boolean): void {
   }
 }
 
-function makeEmpty(folder: string, file: string): void {
-  mkdirSync(folder, { recursive: true });
+function makeEmpty(file: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
   closeSync(openSync(file, "w", 0o600));
 }

@@ -2,7 +2,9 @@
  * Secrets that one process passes to the one that asks for them, from memory to memory. The process that asks listens
  * on a Unix socket while it waits. A file in the user's own folder says where:
  *
- *   sockets/<conversation>.<random>.json   {"socket":"/tmp/jp-Ab12cd/s"}
+ *   sockets/<conversation>.<random>.json   {"socket":"/tmp/jp-Ab12cd/s","workspace":"/home/ana/project"}
+ *
+ * Clones of a workspace share that folder. A secret goes only to a process at the real path that it was given at.
  *
  * The path of a socket may have only about 100 bytes, so that it cannot be in the same folder. Both folders are the
  * user's alone (0700), and so is the socket (0600): the system lets no one else connect but the superuser. Nothing
@@ -29,8 +31,9 @@ import { type ConversationId, SecretAnswer } from "../../conversation/index.ts";
 import { findJson, isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
 import type { Delivery, SecretOffer } from "../answering.ts";
 import type { AnswerListener, AnswerResult } from "../port.ts";
-import { offeredToJson, parseOffered } from "./offers.ts";
+import { offeredToJson, parseOffered, type ReceivedOffer, refusalOf } from "./offers.ts";
 import { readRegularFile } from "./safe-open.ts";
+import type { PrivatePlace } from "./user-data.ts";
 
 const FOLDER = "sockets";
 const PREFIX = "jp-";
@@ -51,10 +54,12 @@ const own = new Set<string>();
 export class SecretSockets {
   readonly #folder: string;
   readonly #id: ConversationId;
+  readonly #workspace: string | undefined;
 
-  constructor(privateFolder: string, id: ConversationId) {
+  constructor({ privateFolder, id, workspace }: PrivatePlace) {
     this.#folder = path.join(privateFolder, FOLDER);
     this.#id = id;
+    this.#workspace = workspace;
   }
 
   /**
@@ -66,10 +71,8 @@ export class SecretSockets {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       if (!isPrivate(this.#folder, "folder")) return NOTHING;
       this.#removeLeft();
-      return await open(
-        path.join(this.#folder, `${this.#id}.${crypto.randomUUID()}.json`),
-        listener,
-      );
+      const address = path.join(this.#folder, `${this.#id}.${crypto.randomUUID()}.json`);
+      return await open(address, this.#workspace, listener);
     } catch {
       return NOTHING;
     }
@@ -78,12 +81,19 @@ export class SecretSockets {
   /** Throws the reason of the signal, as long as the secret has not been sent. */
   async deliver(offered: SecretOffer, signal?: AbortSignal): Promise<Delivery> {
     const { answer, note } = offered.secret.reveal();
-    const line = JSON.stringify({ ...offeredToJson(offered), secret: answer, note });
+    const json = offeredToJson(offered, this.#workspace);
+    const line = JSON.stringify({ ...json, secret: answer, note });
     if (Buffer.byteLength(line) >= MAX_LINE_BYTES)
       return { type: "refused", reason: "it is too long" };
     for (const file of this.#addresses()) {
-      const socket = findSocket(file);
-      const delivery = socket === undefined ? undefined : await send(socket, line, signal);
+      const found = findSocket(file);
+      if (found === undefined) continue;
+      const { socket, workspace } = found;
+      if (workspace !== this.#workspace) {
+        if (workspace === undefined) continue; // Of an older version.
+        return { type: "other_workspace", workspace };
+      }
+      const delivery = await send(socket, line, signal);
       if (delivery !== undefined) return delivery;
     }
     return { type: "undecided", wasSent: false };
@@ -99,8 +109,8 @@ export class SecretSockets {
   #removeLeft(): void {
     for (const file of this.#addresses()) {
       if (own.has(file)) continue;
-      const socket = findSocket(file);
-      if (socket !== undefined) removeSocket(socket);
+      const found = findSocket(file);
+      if (found !== undefined) removeSocket(found.socket);
       tryToRemove(file);
     }
   }
@@ -109,7 +119,11 @@ export class SecretSockets {
 const NOTHING: Disposable = { [Symbol.dispose]: () => undefined };
 
 /** Throws system errors. */
-async function open(address: string, listener: AnswerListener): Promise<Disposable> {
+async function open(
+  address: string,
+  workspace: string | undefined,
+  listener: AnswerListener,
+): Promise<Disposable> {
   const socket = path.join(mkdtempSync(path.join(parentOfSockets(), PREFIX)), SOCKET);
   /** Those that have not said anything yet. */
   const silent = new Set<Socket>();
@@ -118,7 +132,7 @@ async function open(address: string, listener: AnswerListener): Promise<Disposab
     connection.once("close", () => silent.delete(connection));
     void receive(connection, (line) => {
       silent.delete(connection);
-      return decide(line, listener);
+      return decide(line, workspace, listener);
     });
   });
   server.maxConnections = MAX_CONNECTIONS;
@@ -135,7 +149,7 @@ async function open(address: string, listener: AnswerListener): Promise<Disposab
     server.unref();
     chmodSync(socket, 0o600);
     own.add(address);
-    writeFileSync(address, JSON.stringify({ socket }), { mode: 0o600, flag: "wx" });
+    writeFileSync(address, JSON.stringify({ socket, workspace }), { mode: 0o600, flag: "wx" });
     return { [Symbol.dispose]: close };
   } catch (error) {
     close();
@@ -164,15 +178,26 @@ async function receive(
 }
 
 /** Only what the record does not show is told. Neither the line nor what is wrong with it is repeated. */
-async function decide(line: string, listener: AnswerListener): Promise<JsonObject> {
-  const offered = findOffer(line);
-  if (offered === undefined) return { type: "refused", reason: "it cannot be read" };
+async function decide(
+  line: string,
+  here: string | undefined,
+  listener: AnswerListener,
+): Promise<JsonObject> {
+  const received = findOffer(line);
+  if (received === undefined) return { type: "refused", reason: "it cannot be read" };
+  const refusal = refusalOf(received, here);
+  if (refusal !== undefined) return { ...refusal };
+  const { offered } = received;
   const result: AnswerResult | undefined = await listener(offered).catch(() => undefined);
   if (result?.type === "refused") return { type: "refused", reason: result.reason };
   return { type: result?.type === "recorded" ? "recorded" : "undecided" };
 }
 
-function findOffer(line: string): SecretOffer | undefined {
+interface ReceivedSecret extends ReceivedOffer {
+  readonly offered: SecretOffer;
+}
+
+function findOffer(line: string): ReceivedSecret | undefined {
   try {
     const value = parseJson(line);
     if (!isJsonObject(value)) return undefined;
@@ -180,7 +205,8 @@ function findOffer(line: string): SecretOffer | undefined {
     if (typeof secret !== "string") return undefined;
     const given =
       typeof note === "string" ? new SecretAnswer(secret, note) : new SecretAnswer(secret);
-    return { ...parseOffered(value), secret: given };
+    const { offered, workspace } = parseOffered(value);
+    return { offered: { ...offered, secret: given }, workspace };
   } catch {
     return undefined;
   }
@@ -213,9 +239,10 @@ async function send(
 function toDelivery(line: string | undefined): Delivery {
   const reply = line === undefined ? undefined : findJson(line);
   if (!isJsonObject(reply)) return { type: "undecided", wasSent: true };
-  const { type, reason } = reply;
+  const { type, reason, workspace } = reply;
   if (type === "recorded") return { type };
   if (type === "refused" && typeof reason === "string") return { type, reason };
+  if (type === "other_workspace" && typeof workspace === "string") return { type, workspace };
   return { type: "undecided", wasSent: false };
 }
 
@@ -248,14 +275,20 @@ function nextLine(connection: Socket): Promise<string | undefined> {
   return promise;
 }
 
+interface FoundSocket {
+  readonly socket: string;
+  readonly workspace: string | undefined;
+}
+
 /** Undefined unless there is a socket that only the user can reach. */
-function findSocket(address: string): string | undefined {
+function findSocket(address: string): FoundSocket | undefined {
   try {
     const value = parseJson(readRegularFile(address).toString("utf8"));
-    const socket = isJsonObject(value) ? value["socket"] : undefined;
+    const { socket, workspace } = isJsonObject(value) ? value : {};
     if (typeof socket !== "string" || !path.isAbsolute(socket)) return undefined;
     const isOwn = isPrivate(path.dirname(socket), "folder") && isPrivate(socket, "socket");
-    return isOwn ? socket : undefined;
+    if (!isOwn) return undefined;
+    return { socket, workspace: typeof workspace === "string" ? workspace : undefined };
   } catch {
     return undefined;
   }

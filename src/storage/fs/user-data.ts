@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
+import type { ConversationId } from "../../conversation/index.ts";
 import { writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 import { systemErrorCode } from "../../util/index.ts";
@@ -20,6 +21,15 @@ export interface WorkspaceName {
   readonly id: string;
   /** The workspace's folder. Part of the name for readability. */
   readonly root: string;
+}
+
+/** Where processes leave things for each other about a conversation. Clones of a workspace share the folder. */
+export interface PrivatePlace {
+  /** See `FsContext.findPrivateFolder`. */
+  readonly privateFolder: string;
+  readonly id: ConversationId;
+  /** The real path of the workspace. Undefined in a store, which shares its folder with no other. */
+  readonly workspace: string | undefined;
 }
 
 /** The user's data folder, for all workspaces. */
@@ -85,8 +95,13 @@ export function knownWorkspaces(environment: UserEnvironment): readonly string[]
   return listFolders(parent).flatMap((name) => {
     const storage = findLink(path.join(parent, name, LINK));
     const root = storage === undefined ? undefined : path.dirname(storage);
-    return root !== undefined && existsSync(path.join(root, ".jp")) ? [root] : [];
+    return root !== undefined && isWorkspace(root) ? [root] : [];
   });
+}
+
+/** Whether there still is a workspace at this path. */
+export function isWorkspace(root: string): boolean {
+  return existsSync(path.join(root, ".jp"));
 }
 
 function findLink(file: string): string | undefined {

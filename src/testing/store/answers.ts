@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type AnswerEvent,
   type ConversationId,
+  type DecisionVoid,
   type InquiryId,
   type InquiryResponse,
   type OfferedAnswer,
@@ -15,6 +16,7 @@ import {
   answerBy,
   codeOf,
   CREATED_AT,
+  DIGEST,
   eventsIn,
   type OpenedStores,
   place,
@@ -22,6 +24,7 @@ import {
   upTo,
   WAITING,
   WAITING_FOR_SECRET,
+  WAITING_WITH_DIGEST,
 } from "./records.ts";
 
 const ANA = answerBy("Ana");
@@ -34,6 +37,7 @@ const REDACTED: InquiryResponse = {
   ...(ANA.answeredBy && { answeredBy: ANA.answeredBy }),
 };
 const RECORDED = { type: "recorded" } as const;
+const CHANGED = { type: "changed" } as const;
 
 async function openWaiting({ store }: OpenedStores): Promise<ConversationWriter> {
   const writer = await store.create({});
@@ -95,6 +99,49 @@ export const ANSWERS: StoreCases = {
     assert.deepEqual(await store.answer(id, ANA, { askedAt }), { type: "not_pending" });
     assert.deepEqual(await eventsIn(store, id), WAITING);
     assert.deepEqual(await store.answer(id, ANA, { askedAt: CREATED_AT }), RECORDED);
+  },
+
+  "an answer to something else than what waits has `changed`, and is not recorded": async (
+    opened,
+  ) => {
+    const { store, other } = opened;
+    const id = await place(store, ...WAITING_WITH_DIGEST);
+    const stale = { ...ANA, digest: "6".repeat(64) };
+    const results = [await store.answer(id, stale), await store.answer(id, ANA)];
+    const writer = await store.open(id);
+    writer.onAnswer(async () => RECORDED);
+    results.push(await other.answer(id, stale));
+    await writer.release();
+    assert.deepEqual(results, [CHANGED, CHANGED, CHANGED]);
+    assert.deepEqual(await eventsIn(other, id), WAITING_WITH_DIGEST);
+    const answer = { ...ANA, digest: DIGEST };
+    assert.deepEqual(await other.answer(id, answer), RECORDED);
+    assert.deepEqual(await eventsIn(store, id), [...WAITING_WITH_DIGEST, answer]);
+  },
+
+  "a no needs no digest": async ({ store }) => {
+    const id = await place(store, ...WAITING_WITH_DIGEST);
+    assert.deepEqual(await store.answer(id, answerBy("Ana", false)), RECORDED);
+  },
+
+  "a decision that is made void stays on record with what has changed": async (opened) => {
+    const { store, other } = opened;
+    const madeVoid: DecisionVoid = {
+      type: "decision_void",
+      timestamp: CREATED_AT,
+      id: ANA.id,
+      changed: ["arguments", "from_another_version"],
+    };
+    const events = [...WAITING_WITH_DIGEST, { ...ANA, digest: DIGEST }, madeVoid];
+    const id = await place(store, ...events);
+    const [pending] = await other.listPending();
+    const copy = await store.fork(id);
+    assert.deepEqual(await eventsIn(other, id), events);
+    assert.deepEqual(await eventsIn(other, copy), events);
+    assert.deepEqual(
+      pending?.entries.map(({ event }) => event),
+      events,
+    );
   },
 
   "an answer that does not fit is refused, and never quoted": async ({ store }) => {

@@ -7,7 +7,7 @@ import { place, REST, type StoreCases, WAITING } from "./records.ts";
 /** Longer than any change takes to be reported. Only a store that reports nothing waits so long. */
 const PATIENCE_MS = 5000;
 
-/** What a store reports, one change after the other. */
+/** The changes that a store reports, one change after the other. */
 class Changes implements Disposable {
   readonly #watching: Disposable;
   #reported: ConversationChange[] = [];

@@ -1,4 +1,4 @@
-/** What the tests of a store write and read. */
+/** The records that the tests of a store write and read. */
 import type {
   ConversationEvent,
   ConversationId,
@@ -23,7 +23,7 @@ export interface OpenedStores {
 /** Checks by their names. */
 export type StoreCases = Readonly<Record<string, (opened: OpenedStores) => Promise<void>>>;
 
-/** What all clocks of these tests start from. */
+/** The time that all clocks of these tests start from. */
 export const START = new Date("2026-01-02T03:04:05.000Z");
 export const FIRST_ID = conversationIdFromDate(START);
 /** The same moment in a record. */
@@ -90,7 +90,7 @@ export async function eventsIn(
   return [...eventsOf((await store.load(id)).stream.entries)];
 }
 
-/** Of what the promise is rejected with. */
+/** The code of the error that the promise is rejected with. */
 export async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
   try {
     await promise;
@@ -132,6 +132,20 @@ export const WAITING_FOR_SECRET: readonly ConversationEvent[] = [
   { ...QUESTION, question: { ...QUESTION.question, answerType: { type: "secret" } } },
 ];
 
+/** The digest of what the next turn asks about. */
+export const DIGEST = "5".repeat(64);
+
+/** The same turn, with a question whose answer has to repeat the digest. */
+export const WAITING_WITH_DIGEST: readonly ConversationEvent[] = [
+  ...WAITING.slice(0, -1),
+  {
+    ...QUESTION,
+    subject: { digest: DIGEST, version: 1, parts: { arguments: "5".repeat(16) } },
+    origin: { type: "local", command: "sh a.sh" },
+    folder: ".",
+  },
+];
+
 /** An answer to the question. `name` tells answers apart. */
 export function answerBy(
   name: string,
@@ -142,7 +156,7 @@ export function answerBy(
   return { type: "inquiry_response", timestamp: AT, id, outcome: "answered", answer, answeredBy };
 }
 
-/** What completes that turn. */
+/** The event that completes that turn. */
 export const REST: readonly ConversationEvent[] = [
   answerBy("Ana"),
   { type: "tool_call_response", timestamp: AT, id: "a", content: "done", isError: false },

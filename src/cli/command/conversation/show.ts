@@ -17,6 +17,7 @@ import {
   describeUsage,
   inquiryState,
   jsonLine,
+  matchesInquiryFilter,
   neutralize,
   relativeTime,
   summaryToJson,
@@ -66,7 +67,10 @@ interface Counts {
   readonly turns: number;
   readonly events: number;
   readonly tool_calls: number;
+  /** By outcome. */
   readonly inquiries: Readonly<Record<string, number>>;
+  /** The same for permissions, deliveries and calls in doubt. */
+  readonly decisions: Readonly<Record<string, number>>;
   readonly compactions: readonly Compaction[];
   readonly usage: UsageTotal;
 }
@@ -82,10 +86,13 @@ async function countEvents(
   const counter = new TurnCounter();
   const log = new InquiryLog();
   const inquiries: Record<string, number> = {};
+  const decisions: Record<string, number> = {};
   const count = (logged: ReturnType<InquiryLog["end"]>) => {
     for (const inquiry of logged) {
+      if (!matchesInquiryFilter(inquiry, {})) continue;
+      const counts = inquiry.kind === "question" ? inquiries : decisions;
       const state = inquiryState(inquiry);
-      inquiries[state] = (inquiries[state] ?? 0) + 1;
+      counts[state] = (counts[state] ?? 0) + 1;
     }
   };
   let [turns, events, calls] = [0, 0, 0];
@@ -105,17 +112,18 @@ async function countEvents(
   }
   count(log.end());
   const usage = sumTotals(totals.result());
-  return { turns, events, tool_calls: calls, inquiries, compactions, usage };
+  return { turns, events, tool_calls: calls, inquiries, decisions, compactions, usage };
 }
 
 function countsToJson(counts: Counts, { currency }: Prices): JsonObject {
-  const { compactions, usage, inquiries, ...numbers } = counts;
+  const { compactions, usage, inquiries, decisions, ...numbers } = counts;
   const { cost: _reported, ...tokens } = usageToJson(usage.usage);
   const { cost, isPartial, requests } = usage;
   const priced = cost !== undefined && { cost, currency, ...(isPartial && { is_partial: true }) };
   return {
     ...numbers,
     inquiries: { ...inquiries },
+    decisions: { ...decisions },
     ...(compactions.length > 0 && {
       compactions: compactions.map((one) => StreamEntry.fromCompaction(one).raw),
     }),
@@ -161,13 +169,16 @@ function describeSummary(summary: WorkspaceSummary, { clock, workspace }: Comman
   };
 }
 
-function describeCounts({ turns, events, tool_calls: calls, inquiries }: Counts) {
-  const questions = Object.entries(inquiries).map(([state, count]) => `${count} ${state}`);
+function describeCounts({ turns, events, tool_calls: calls, inquiries, decisions }: Counts) {
+  const describe = (states: Counts["inquiries"]) =>
+    Object.entries(states).map(([state, count]) => `${count} ${state}`);
+  const [questions, decided] = [describe(inquiries), describe(decisions)];
   return {
     Turns: String(turns),
     Events: String(events),
     "Tool calls": String(calls),
     Questions: questions.length === 0 ? "none" : questions.join(", "),
+    Decisions: decided.length === 0 ? undefined : decided.join(", "),
   };
 }
 

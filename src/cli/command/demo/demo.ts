@@ -286,8 +286,6 @@ function createLeavingPrompter(inner: Prompter): Prompter {
       if (result.type !== "answered") left = result;
       return result;
     },
-    askPermission: (request) => inner.askPermission(request),
-    askDelivery: (request) => inner.askDelivery(request),
   };
 }
 
@@ -297,15 +295,15 @@ function createFilePrompter(file: string, notice: (line: string) => void): Promp
   return {
     channel: "file",
     canAsk: () => true,
-    ask: async ({ inquiryId, question }) => {
+    ask: async (request) => {
+      const { inquiryId } = request;
       const next = answers.shift();
-      if (next === undefined) return { type: "cancelled", inquiryId };
+      // The tour has no forms.
+      if (next === undefined || request.kind === "form") return { type: "cancelled", inquiryId };
       const { answer = null, isRemembered } = isJsonObject(next) ? next : { answer: next };
-      for (const line of describe(question, answer)) notice(line);
+      for (const line of describe(request.question, answer)) notice(line);
       return { type: "answered", inquiryId, answer, isRemembered: isRemembered === true };
     },
-    askPermission: async () => ({ type: "run", isRemembered: false }),
-    askDelivery: async () => ({ type: "deliver" }),
   };
 }
 

@@ -129,7 +129,8 @@ const deploy = defineTool<{ readonly region: string }>({
     required: ["region"],
   },
   run: async ({ region }, { ask }) => {
-    const isSure = await ask(booleanQuestion("sure", `Deploy to ${region}?`));
+    const rememberAs = "all deployments this turn";
+    const isSure = await ask(booleanQuestion("sure", `Deploy to ${region}?`, { rememberAs }));
     return isSure ? `deployed to ${region}` : `did not deploy to ${region}`;
   },
 });

@@ -266,7 +266,7 @@ export class CallView {
     for (const line of renderAskerLines(call, this.#lineOptions())) output.notice(line);
   }
 
-  /** Permission prompts show the call themselves. */
+  /** Prompts for decisions that act show the call themselves. */
   noteAnnounced(call: AskingCall): void {
     this.#announced = describeCall(call);
   }

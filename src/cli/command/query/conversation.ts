@@ -24,7 +24,6 @@ import {
 } from "../../../storage/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import { isJpError } from "../../../util/index.ts";
-import type { CompactFlag } from "../../compact-rules.ts";
 import { type CommandContext, warnAboutProblems } from "../../context.ts";
 import { keepTurns, resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
@@ -32,20 +31,17 @@ import { type Label, withLabels } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
 import { configChanges, configForNewConversation } from "../../remembered-config.ts";
 import { isIncomplete } from "./start.ts";
-import { titleOf } from "./title.ts";
 
-export interface ConversationFlags extends CompactFlag {
-  readonly new?: boolean;
-  readonly id?: string;
+/** Which conversation a turn belongs to, and how it is stored. */
+export interface ConversationFlags {
+  readonly new?: boolean | undefined;
+  readonly id?: string | undefined;
   /** Ask in a copy of this many last turns, or of all. */
-  readonly fork?: number | true;
-  readonly replay?: boolean;
-  readonly label?: readonly Label[];
-  readonly title?: string;
-  readonly local?: boolean;
-  readonly persist?: boolean;
-  /** The conversation, if the command has it open already. */
-  readonly opened?: ConversationWriter;
+  readonly fork?: number | true | undefined;
+  readonly label?: readonly Label[] | undefined;
+  readonly title?: string | undefined;
+  readonly local?: boolean | undefined;
+  readonly persist?: boolean | undefined;
 }
 
 const POLL_MS = 200;
@@ -53,37 +49,23 @@ const POLL_MS = 200;
 /** Undefined for a new one. Throws what `findConversation` and the store throw. */
 export async function loadConversation(
   context: CommandContext,
-  flags: ConversationFlags,
+  { new: isNew = false, id: target, fork: isForked }: ConversationFlags,
 ): Promise<Conversation | undefined> {
-  if (flags.opened !== undefined) return flags.opened;
-  const id = await findConversation(context, flags);
-  if (id === undefined && flags.fork !== undefined) {
+  const id = isNew ? undefined : await findConversation(context, target);
+  if (id === undefined && isForked !== undefined) {
     throw usageError("There is no conversation to fork.", "Name one with --id.");
   }
   return id && context.workspace.conversations.load(id);
 }
 
-/** Undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
+/** The one that the words name, or else the active one. Undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
 export async function findConversation(
   context: CommandContext,
-  flags: ConversationFlags,
+  target?: string,
 ): Promise<ConversationId | undefined> {
-  if (flags.new === true && flags.id !== undefined) {
-    throw usageError("-n and --id cannot be used together: a new conversation has no id yet.");
-  }
-  if (flags.new === true && (flags.fork !== undefined || flags.replay === true)) {
-    const flag = flags.fork === undefined ? "--replay" : "--fork";
-    throw usageError(`-n and ${flag} cannot be used together.`);
-  }
-  if (flags.replay === true && flags.compact !== undefined) {
-    throw usageError(
-      "--replay and --compact cannot be used together: a summary would keep what the new turn replaces.",
-    );
-  }
-  if (flags.new === true) return undefined;
-  if (flags.id !== undefined) {
-    const id = isWholeId(flags.id) ? findConversationId(flags.id) : undefined;
-    return id ?? (await resolveTarget(context, flags.id)).id;
+  if (target !== undefined) {
+    const id = isWholeId(target) ? findConversationId(target) : undefined;
+    return id ?? (await resolveTarget(context, target)).id;
   }
   const [active] = await context.workspace.session.history();
   // It may have been removed or archived since.
@@ -126,32 +108,37 @@ function isWholeId(word: string): boolean {
   return word.startsWith("jp-c");
 }
 
-export interface OpenedConversation {
+/** What is recorded when the conversation is opened. */
+export interface OpenOptions {
   readonly config: PartialConfig;
-  readonly message: string;
   readonly flags: ConversationFlags;
+  /** For a new one that was given none. */
+  readonly title?: string | undefined;
+  /** The conversation, if the command has it open already. */
+  readonly opened?: ConversationWriter | undefined;
 }
 
 /** Locks it and records the config. Throws what the store throws. */
 export async function openConversation(
   context: CommandContext,
   found: Conversation | undefined,
-  opened: OpenedConversation,
+  options: OpenOptions,
 ): Promise<ConversationWriter> {
-  if (opened.flags.persist === false) return openCopy(context, found, opened);
+  const { config, flags } = options;
+  if (flags.persist === false) return openCopy(context, found, options);
   const { conversations } = context.workspace;
   const open = async (id: ConversationId, loaded?: Conversation) =>
-    openWhenUnlocked(() => conversations.open(id, loaded), context, opened.config);
+    openWhenUnlocked(() => conversations.open(id, loaded), context, config);
   const conversation =
-    opened.flags.opened ??
+    options.opened ??
     (found === undefined
-      ? await conversations.create(createOptions(opened, context))
-      : opened.flags.fork === undefined
+      ? await conversations.create(createOptions(options, context))
+      : flags.fork === undefined
         ? await open(found.id, found)
-        : await open(await fork(context, found, opened.flags)));
+        : await open(await fork(context, found, flags)));
   warnAboutProblems(conversation.problems ?? [], context.output);
-  if (found !== undefined) await recordChange(conversation, opened.config, context);
-  const { label = [] } = opened.flags;
+  if (found !== undefined) await recordChange(conversation, config, context);
+  const { label = [] } = flags;
   if (label.length > 0) await conversation.updateMetadata((before) => withLabels(before, label));
   return conversation;
 }
@@ -195,7 +182,7 @@ export async function activate({ workspace }: CommandContext, id: ConversationId
 async function openCopy(
   context: CommandContext,
   found: Conversation | undefined,
-  opened: OpenedConversation,
+  opened: OpenOptions,
 ): Promise<ConversationWriter> {
   const options = createOptions(opened, context);
   const keep =
@@ -207,12 +194,12 @@ async function openCopy(
 }
 
 function createOptions(
-  { config, message, flags }: OpenedConversation,
+  { config, title = "", flags }: OpenOptions,
   { clock }: CommandContext,
 ): WorkspaceCreateOptions {
   return {
     ...configForNewConversation(config, clock),
-    title: flags.title ?? titleOf(message, config),
+    title: flags.title ?? title,
     isLocal: flags.local ?? config.conversation?.start_local ?? false,
   };
 }
@@ -251,21 +238,21 @@ async function restoreModel(
 }
 
 interface EndedTurn {
-  readonly loaded: Pick<TrustedConfig, "layers" | "config">;
+  readonly trusted: Pick<TrustedConfig, "layers" | "config">;
   readonly conversation: ConversationWriter;
-  readonly context: CommandContext;
   /** The server could not say whether it has the model. */
   readonly isNameInDoubt: boolean;
 }
 
 /** A mistyped model must not stick to the conversation: one whose name is in doubt stays once it has replied. */
 export async function forgetWrongModel(
-  { loaded, conversation, context, isNameInDoubt }: EndedTurn,
+  context: CommandContext,
+  { trusted, conversation, isNameInDoubt }: EndedTurn,
   error?: unknown,
 ): Promise<void> {
   const isUnknown = error instanceof ProviderError && error.kind === "unknown_model";
   if (!isUnknown && (!isNameInDoubt || hasReply(conversation))) return;
-  const restored = await restoreModel(conversation, loaded, context);
+  const restored = await restoreModel(conversation, trusted, context);
   if (restored !== undefined)
     context.output.notice(`This conversation keeps using ${oneLine(restored)}.`);
 }

@@ -13,16 +13,16 @@ import { type EditedText, editText, findEditor } from "../../editor.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 import { completeFile } from "../session/completion.ts";
 import { InputHistory } from "../session/history.ts";
+import type { NewStart } from "./start.ts";
 
-export interface MessageFlags extends InteractionFlags {
+/** Where to read the message of a turn that starts like this. */
+export interface MessageSource extends InteractionFlags {
+  readonly words: readonly string[];
+  readonly start: NewStart;
   /** `true`: always open the editor. `false`: never. */
-  readonly edit?: boolean;
-  /** What the message starts with. */
-  readonly before?: string;
+  readonly edit?: boolean | undefined;
   /** The command has something to do without one. */
-  readonly isOptional?: boolean;
-  /** The user has typed that too, so what it mentions is attached. */
-  readonly isBeforeTyped?: boolean;
+  readonly isOptional?: boolean | undefined;
 }
 
 export interface Message {
@@ -33,29 +33,30 @@ export interface Message {
   readonly draft?: EditedText;
 }
 
-interface MessageContext extends CommandContext {
-  readonly config: PartialConfig;
-}
-
 /** Undefined if it is left empty. Throws `usage` if there is none, `file_not_read`, and what the editor throws. */
 export async function readMessage(
-  words: readonly string[],
-  { edit, before = "", isBeforeTyped = false, isOptional = false, ...interaction }: MessageFlags,
-  context: MessageContext,
+  { words, start, edit, isOptional = false, nonInteractive }: MessageSource,
+  context: CommandContext,
+  config: PartialConfig,
 ): Promise<Message | undefined> {
   const { host } = context;
+  // A message that the model has not replied to is edited first.
+  const isEarlierEdited = start.type === "new" && start.text !== undefined;
+  const before = (start.type === "replay" ? start.request.content : start.text) ?? "";
   const piped = host.hasPipedInput() ? (await text(host.stdin)).replace(/\r?\n$/, "") : "";
-  const said = await readWords(words, context);
+  const said = await readWords(isEarlierEdited ? [] : words, context);
   const join = (first: string) =>
     [before, first, piped].filter((part) => part.trim() !== "").join("\n\n");
-  const isEdited = edit ?? (join(said.text) === "" && host.stdin.isTTY === true);
+  const isEdited =
+    isEarlierEdited || (edit ?? (join(said.text) === "" && host.stdin.isTTY === true));
   const given = {
     text: join(said.typed ?? said.text),
     isTyped: piped === "",
-    before: isBeforeTyped ? "" : before,
+    // The user has typed the earlier message too, so what it mentions is attached.
+    before: isEarlierEdited && start.isForeign !== true ? "" : before,
   };
   const message = isEdited
-    ? await editMessage(given, interaction, context)
+    ? await editMessage(given, { context, config, nonInteractive })
     : { ...said, text: join(said.text) };
   if (message.text.trim() !== "") return message;
   await message.draft?.discard();
@@ -150,13 +151,17 @@ interface GivenText {
   readonly before: string;
 }
 
+interface Editing extends InteractionFlags {
+  readonly context: CommandContext;
+  readonly config: PartialConfig;
+}
+
 /** In the user's editor; without one, at a prompt. */
 async function editMessage(
   given: GivenText,
-  interaction: InteractionFlags,
-  { config, ...context }: MessageContext,
+  { context, config, nonInteractive }: Editing,
 ): Promise<Message> {
-  const prompter = findQuietPrompter(context, config, interaction);
+  const prompter = findQuietPrompter(context, config, { nonInteractive });
   const { editor } = config;
   const hasEditor = findEditor(context.environment.variables, editor) !== undefined;
   if (!hasEditor && prompter?.canAsk() === true) return enterMessage(given, prompter, context);

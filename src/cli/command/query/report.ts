@@ -3,21 +3,23 @@ import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
 import { assertNever } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
-import type { IncompleteTurnFlags } from "./start.ts";
 
-interface NoMessageFlags extends IncompleteTurnFlags {
+interface NoMessage {
+  readonly isContinued?: boolean;
+  readonly discardTurn?: boolean;
+  /** The last turn was incomplete, and is closed. */
+  readonly wasIncomplete?: boolean;
   /** The conversation, if it was named. */
-  readonly id?: string;
+  readonly id?: string | undefined;
 }
 
 export async function reportNoMessage(
-  { continueTurn = false, discardTurn = false, id }: NoMessageFlags,
-  wasIncomplete: boolean,
+  { isContinued = false, discardTurn = false, wasIncomplete = false, id }: NoMessage,
   context: CommandContext,
 ): Promise<void> {
   const { output } = context;
   if (discardTurn && wasIncomplete) return output.notice("The incomplete turn is closed.");
-  if (continueTurn) {
+  if (isContinued) {
     output.notice("The last turn is complete: nothing to continue.");
     if (id === undefined) await suggestOthers(context);
     return;

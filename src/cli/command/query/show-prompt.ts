@@ -1,6 +1,4 @@
 /** `jp query --show-prompt`: prints the request that the message would lead to. Sends and records nothing. */
-import type { TurnMessage } from "../../../agent/index.ts";
-import type { PartialConfig } from "../../../config/index.ts";
 import {
   eventToPlainJson,
   fileText,
@@ -10,88 +8,50 @@ import {
 } from "../../../conversation/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
 import { jsonLine, neutralize } from "../../../render/index.ts";
-import {
-  createTurn,
-  openConfiguredServers,
-  openTools,
-  switchServerTools,
-} from "../../../runtime/index.ts";
-import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
-import { assertNever, type JsonObject } from "../../../util/index.ts";
-import { type AttachmentFlags, attachmentNames, attachToTurn } from "../../attachments.ts";
+import { createTurn } from "../../../runtime/index.ts";
+import { assertNever } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { type LoadedAssistant, requestParts, type RequestParts } from "./assistant.ts";
-import { type ConversationFlags, openConversation } from "./conversation.ts";
-import type { Message } from "./message.ts";
-import { chooseReplay, replayed, type Start } from "./start.ts";
+import { readMessage } from "./message.ts";
+import { type LoadedTurn, openTurn, prepareCopy, type TurnRequest } from "./prepare.ts";
+import { chooseReplay, type NewStart } from "./start.ts";
 
 interface Preview {
-  readonly context: CommandContext;
-  readonly options: AttachmentFlags &
-    ConversationFlags &
-    Pick<ConfigFlags, "directives"> &
-    Pick<Partial<ShownPrompt>, "format">;
-  readonly loaded: LoadedAssistant;
-  readonly schema: JsonObject | undefined;
-  readonly found: Conversation | undefined;
-  readonly readMessage: (start: Start, config: PartialConfig) => Promise<Message | undefined>;
+  readonly request: TurnRequest;
+  readonly loaded: LoadedTurn;
+  readonly words: readonly string[];
 }
 
-/** On a copy of the conversation, and without a model. */
-export async function previewPrompt(preview: Preview): Promise<void> {
-  const { context, options, loaded, found, schema, readMessage } = preview;
-  const { config, assistant } = loaded;
-  const start: Start = options.replay === true ? chooseReplay(found) : { type: "new" };
-  const message = await readMessage(start, config);
+/**
+ * Runs the turn itself, up to its first request, on a copy of the conversation and without a model. Starts MCP servers,
+ * because they describe their tools. Throws `usage` without a message.
+ */
+export async function showPrompt(
+  context: CommandContext,
+  { request, loaded, words }: Preview,
+): Promise<void> {
+  const { nonInteractive, view: { format } = {} } = request;
+  const { found, trusted, assistant, surroundings } = loaded;
+  const id = `${assistant.model.provider}/${assistant.model.name}`;
+  const model = new CapturingModel(id);
+  const start: NewStart = request.start.replay === true ? chooseReplay(found) : { type: "new" };
+  await using prepared = prepareCopy(context, request, { loaded, model, start });
+  const source = { words, start, edit: false, isOptional: true, nonInteractive };
+  const message = await readMessage(source, context, trusted.config);
   if (message === undefined) throw usageError("--show-prompt needs a message.");
-  const model = new CapturingModel(`${assistant.model.provider}/${assistant.model.name}`);
-  await using servers = openConfiguredServers(machineOf(context), config);
-  const names = attachmentNames(options, message.mentions);
-  const { directives = [] } = options;
-  const switched = { ...loaded, config: await switchServerTools(config, { directives, servers }) };
-  const attached = await attachToTurn({ ...switched, model, servers }, names, context);
-  const opened = { config, message: message.text, flags: { ...options, persist: false } };
-  await using conversation = await openConversation(context, found, opened);
-  await using tools = openTools(machineOf(context), switched.config, {
-    conversation: conversation.id,
-    servers,
+  const ready = await openTurn(context, prepared, message);
+  const { conversation, tools, attachments } = ready;
+  const turn = createTurn({
+    conversation,
+    model,
+    assistant,
+    surroundings: await surroundings,
+    toolbox: tools.toolbox,
+    attachments,
+    allowsForeignTurn: true,
+    clock: context.clock,
   });
-  const again: Omit<TurnMessage, "content"> =
-    start.type === "replay" ? replayed(start.request) : {};
-  await showPrompt(
-    {
-      ...(await requestParts({ ...attached, tools })),
-      model,
-      conversation,
-      message: {
-        ...again,
-        content: message.text,
-        files: [...(again.files ?? []), ...attached.files],
-        ...(schema && { schema }),
-      },
-      format: options.format ?? "text",
-    },
-    context,
-  );
-}
-
-interface ShownPrompt extends RequestParts {
-  readonly model: CapturingModel;
-  /** A copy in memory. */
-  readonly conversation: ConversationWriter;
-  readonly message: TurnMessage;
-  readonly format: "text" | "json";
-}
-
-/** Runs the turn itself, up to its first request. Starts MCP servers, because they describe their tools. */
-async function showPrompt(shown: ShownPrompt, context: CommandContext): Promise<void> {
-  const { message, format, ...parts } = shown;
-  const { model } = parts;
-  const { id } = model;
-  const turn = createTurn({ ...parts, allowsForeignTurn: true, clock: context.clock });
-  await turn.run(message);
+  if (ready.message !== undefined) await turn.run(ready.message);
   if (model.request === undefined) throw new TypeError("the turn ended without a request");
   const { output } = context;
   if (format === "json") return output.print(jsonLine(toJson(id, model.request)));

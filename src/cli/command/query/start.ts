@@ -1,6 +1,5 @@
 /** How a turn of `jp query` starts: new, replacing the last one, or continuing one that another process left incomplete. */
 import { closeTurn, type TurnMessage } from "../../../agent/index.ts";
-import type { PartialConfig } from "../../../config/index.ts";
 import {
   type CallProgress,
   type ChatRequest,
@@ -19,8 +18,8 @@ import {
 import {
   describeCalls,
   describeIncomplete,
-  describePending,
   describeRemembered,
+  describeWaiting,
   firstLine,
   oneLine,
   truncate,
@@ -28,24 +27,36 @@ import {
   shellWord,
 } from "../../../render/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
+import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { booleanQuestion, selectQuestion } from "../../../tool/index.ts";
 import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
-import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 
-export interface IncompleteTurnFlags extends InteractionFlags {
-  readonly continueTurn?: boolean;
-  readonly discardTurn?: boolean;
-  readonly persist?: boolean;
+/** What the user wants to do about the last turn. */
+export interface StartFlags {
+  readonly continueTurn?: boolean | undefined;
+  readonly discardTurn?: boolean | undefined;
   /** Send the last message again, in place of its turn. */
-  readonly replay?: boolean;
+  readonly replay?: boolean | undefined;
+  /** There is a new message. */
+  readonly hasMessage?: boolean | undefined;
 }
 
-interface StartFlags extends IncompleteTurnFlags {
-  readonly hasMessage: boolean;
-  /** As in the workspace: a copy has another one. */
-  readonly conversationId: ConversationId;
+/** The conversation that a turn continues. Absent for a new one. */
+interface LastTurn {
+  readonly found: Conversation | undefined;
+  /** The same, locked, if its last turn is incomplete. */
+  readonly left: ConversationWriter | undefined;
+  /** What happens from here on is on record. */
+  readonly isSaved: boolean;
+}
+
+/** Whom to ask about the last turn, and where to tell them about it. */
+interface Person {
+  readonly context: CommandContext;
+  /** Undefined if no terminal is available. */
+  readonly prompter: TerminalPrompter | undefined;
 }
 
 /** How to continue: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
@@ -61,6 +72,9 @@ export type Start =
     }
   | { readonly type: "quit" };
 
+/** One that needs a message. */
+export type NewStart = Extract<Start, { readonly type: "new" | "replay" }>;
+
 export function isIncomplete(stream: ConversationStream): boolean {
   const events = lastTurnOf(stream.entries);
   return events.length > 0 && readTurnProgress(events).next !== "done";
@@ -71,17 +85,34 @@ export function openCalls(stream: ConversationStream): readonly CallProgress[] {
   return readTurnProgress(lastTurnOf(stream.entries)).calls;
 }
 
-interface AskingContext extends CommandContext {
-  readonly config: PartialConfig;
+/**
+ * Throws `usage`, `nothing_to_replace`, and `incomplete_turn` and `foreign_turn` if the user has to be asked, and no
+ * terminal is available.
+ */
+export async function chooseStart(
+  { found, left, isSaved }: LastTurn,
+  flags: StartFlags,
+  person: Person,
+): Promise<Start> {
+  const start: Start =
+    left === undefined || found === undefined
+      ? { type: "new" }
+      : await startAfter({ left, id: found.id, isSaved }, flags, person);
+  return flags.replay === true && start.type !== "quit" ? chooseReplay(left ?? found) : start;
 }
 
-/** Throws `usage`, and `incomplete_turn` and `foreign_turn` if no terminal is available. */
-export async function chooseStart(
-  conversation: ConversationWriter,
-  flags: StartFlags,
-  context: AskingContext,
+interface IncompleteTurn {
+  readonly left: ConversationWriter;
+  /** As in the workspace: a copy has another one. */
+  readonly id: ConversationId;
+  readonly isSaved: boolean;
+}
+
+async function startAfter(
+  { left, id, isSaved }: IncompleteTurn,
+  { continueTurn = false, discardTurn = false, replay = false, hasMessage = false }: StartFlags,
+  person: Person,
 ): Promise<Start> {
-  const { continueTurn = false, discardTurn = false, replay = false, hasMessage } = flags;
   if (continueTurn && hasMessage) {
     throw usageError(
       "--continue-turn takes no message.",
@@ -89,24 +120,22 @@ export async function chooseStart(
     );
   }
   // A turn that may still do something is never replaced unseen.
-  if (replay && !discardTurn)
-    throw describeIncompleteError({ stream: conversation.stream, id: flags.conversationId });
+  if (replay && !discardTurn) throw describeIncompleteError({ stream: left.stream, id });
   const start = continueTurn
     ? ({ type: "resume" } as const)
     : discardTurn
       ? ({ type: "new" } as const)
-      : await ask(conversation, flags, context);
-  if (start.type === "resume" && flags.persist === false) {
+      : await ask({ left, id, hasMessage }, person);
+  if (start.type === "resume" && !isSaved) {
     throw usageError(
       "A turn cannot be continued with --no-persist.",
       "What its calls do would not be on record, and they would run again the next time.",
     );
   }
-  if (start.type === "resume") return confirmForeign(conversation, flags, context);
+  if (start.type === "resume") return confirmForeign(left, person);
   if (start.type !== "new") return start;
-  await conversation.append(
-    ...closeTurn(lastTurnOf(conversation.stream.entries), context.clock, "user"),
-  );
+  const { clock } = person.context;
+  await left.append(...closeTurn(lastTurnOf(left.stream.entries), clock, "user"));
   return start;
 }
 
@@ -116,13 +145,10 @@ export async function chooseStart(
  */
 async function confirmForeign(
   { stream, id, isOwnTurn }: ConversationWriter,
-  flags: InteractionFlags,
-  { config, ...context }: AskingContext,
+  { context: { output }, prompter }: Person,
 ): Promise<Start> {
   if (isOwnTurn) return { type: "resume" };
-  const prompter = findQuietPrompter(context, config, flags);
   if (prompter?.canAsk() !== true) throw foreignError(id);
-  const { output } = context;
   output.notice("Someone else started this turn, or its record has changed since you left it.");
   output.notice("If you continue it, jp accepts these recorded permissions and answers:");
   const remembered = describeRemembered(lastTurnOf(stream.entries));
@@ -153,22 +179,21 @@ function foreignError(id: string): JpError {
 }
 
 async function ask(
-  { stream, isOwnTurn }: ConversationWriter,
-  flags: StartFlags,
-  { config, ...context }: AskingContext,
+  { left, id, hasMessage }: Pick<IncompleteTurn, "left" | "id"> & Pick<StartFlags, "hasMessage">,
+  { context: { output }, prompter }: Person,
 ): Promise<Start> {
+  const { stream, isOwnTurn } = left;
   const events = lastTurnOf(stream.entries);
   const progress = readTurnProgress(events);
   const lines = describeIncomplete(progress);
-  const prompter = findQuietPrompter(context, config, flags);
-  if (prompter?.canAsk() !== true) throw incompleteError(lines, flags.conversationId);
-  context.output.notice("This conversation has an incomplete turn:");
-  for (const line of lines) context.output.notice(`  ${line}`);
+  if (prompter?.canAsk() !== true) throw incompleteError(lines, id);
+  output.notice("This conversation has an incomplete turn:");
+  for (const line of lines) output.notice(`  ${line}`);
   const request = pendingRequest(events, progress);
   const result = await prompter.ask({
     inquiryId: "incomplete-turn" as InquiryId, // Not recorded.
     question: selectQuestion("start", "What now?", {
-      options: waysToStart(flags.hasMessage, request !== undefined),
+      options: waysToStart(hasMessage === true, request !== undefined),
       persistence: "none",
     }),
     signal: new AbortController().signal,
@@ -224,28 +249,23 @@ function incompleteError(lines: readonly string[], id: string): JpError {
   );
 }
 
-export interface DeferFlags {
-  /** Leave everything that needs a person for later. */
-  readonly defer?: boolean;
-  /** The same, except for this call. */
-  readonly onlyCall?: string;
-}
-
 /** Prints what is waiting, and how to answer it. */
 export function printPending(
   stream: ConversationStream,
   { output }: CommandContext,
 ): readonly PendingItem[] {
-  const pending = pendingOf(readTurnProgress(lastTurnOf(stream.entries)));
+  const { calls } = readTurnProgress(lastTurnOf(stream.entries));
+  const pending = pendingOf({ calls });
   for (const item of pending) {
-    output.notice(`Waiting: ${describePending(item)}`);
+    const [what = "", ...below] = describeWaiting(item, calls);
+    for (const line of [`Waiting: ${what}`, ...below]) output.notice(line);
     output.notice(`  jp inquiry answer ${shellWord(item.id)}`);
   }
   return pending;
 }
 
 /** The message of the last turn. Throws `nothing_to_replace`, and `incomplete_turn` if the turn may still do something. */
-export function chooseReplay(conversation: Conversation | undefined): Start {
+export function chooseReplay(conversation: Conversation | undefined): NewStart {
   const request = conversation && findRequest(lastTurnOf(conversation.stream.entries));
   if (conversation === undefined || request === undefined) {
     throw new JpError("nothing_to_replace", "There is no earlier message to send again.");
@@ -254,36 +274,32 @@ export function chooseReplay(conversation: Conversation | undefined): Start {
   return { type: "replay", request };
 }
 
-/**
- * What the new turn takes from the one it replaces, if it replaces one. Prints how to go back to that one. Throws
- * `record_changed` if another process has used the conversation since the request was read.
- */
-export function startReplay(
-  start: Start,
-  { stream, id }: ConversationWriter,
-  { output, persist = true }: Pick<CommandContext, "output"> & { readonly persist?: boolean },
-): Omit<TurnMessage, "content"> | undefined {
-  if (start.type !== "replay") return undefined;
-  const { request } = start;
+/** Throws `record_changed` if another process has used the conversation since the request was read. */
+export function assertLastRequest(request: ChatRequest, { stream }: ConversationWriter): void {
   const last = findRequest(lastTurnOf(stream.entries));
-  if (last?.timestamp !== request.timestamp || last.content !== request.content) {
-    throw new JpError(
-      "record_changed",
-      "Another process has used the conversation in the meantime.",
-      {
-        hint: "Look at it with `jp conversation print`, and try again.",
-      },
-    );
-  }
+  if (last?.timestamp === request.timestamp && last.content === request.content) return;
+  throw new JpError(
+    "record_changed",
+    "Another process has used the conversation in the meantime.",
+    {
+      hint: "Look at it with `jp conversation print`, and try again.",
+    },
+  );
+}
+
+/** Prints what is asked again, and how to go back to the turn that is replaced. */
+export function announceReplay(
+  request: ChatRequest,
+  { stream, id }: ConversationWriter,
+  { output, isSaved }: Pick<CommandContext, "output"> & Pick<LastTurn, "isSaved">,
+): void {
   const number = turnsOf(stream.entries).length;
   const asked = oneLine(firstLine(request.content));
   output.notice(truncate(`Asking again: ${asked}`, output.noticeWidth));
-  if (persist) {
-    const kept = `The earlier answer stays on record as turn ${number}. To go back to it:`;
-    for (const row of wrapProse(kept, output.noticeWidth)) output.notice(row);
-    output.notice(`  jp conversation fork ${id} --turn ..${number} --activate`);
-  }
-  return replayed(request);
+  if (!isSaved) return;
+  const kept = `The earlier answer stays on record as turn ${number}. To go back to it:`;
+  for (const row of wrapProse(kept, output.noticeWidth)) output.notice(row);
+  output.notice(`  jp conversation fork ${id} --turn ..${number} --activate`);
 }
 
 /** The same message, except for its text. It replaces the turn with this request. */

@@ -1,5 +1,5 @@
 /** Shows a turn to a person: the reply, the calls, and a status line, in the order they happen. */
-import type { PermissionRequest, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
+import type { RequestBase, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
 import {
   addUsage,
   type CallProgress,
@@ -86,7 +86,7 @@ export class TextView implements TurnView {
     }
   }
 
-  showCall({ tool, arguments: given }: PermissionRequest): void {
+  showCall({ tool, arguments: given }: Pick<RequestBase, "tool" | "arguments">): void {
     this.#calls.noteAnnounced({ name: tool, arguments: given });
   }
 

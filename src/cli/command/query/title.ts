@@ -4,8 +4,10 @@
  */
 import { type PartialConfig, resolveAssistant } from "../../../config/index.ts";
 import {
+  findRequest,
   intoParts,
   isReported,
+  lastTurnOf,
   StreamEntry,
   timestampFromDate,
   type TokenUsage,
@@ -25,16 +27,16 @@ interface TitleRequest {
   readonly config: PartialConfig;
   readonly providers: Providers;
   readonly clock: Clock;
-  /** The first message of the conversation. */
-  readonly message: string;
-  /** The title waits for this, so that it does not delay the reply. */
+  /** Has its first message on record when the request is made. */
+  readonly conversation: ConversationWriter;
+  /** The request waits for this, so that it does not delay the reply. */
   readonly after: Promise<unknown>;
 }
 
 /** A title that a model may still be writing. Disposing stops the request. */
 export interface GeneratedTitle extends Disposable {
   /** Records it, if the model has one by now or within a moment. Stops the request otherwise. Never throws. */
-  save(conversation: ConversationWriter): Promise<void>;
+  save(): Promise<void>;
 }
 
 /** How long a turn that is over waits for its title. */
@@ -67,23 +69,19 @@ function headingOf(message: string, { conversation }: PartialConfig): string | u
   return /^ {0,3}(?:=+|-+)$/.test(second.trimEnd()) ? first.trim() : undefined;
 }
 
-/** Undefined unless the config asks for titles, and if there is one already. */
-export function generateTitle(
-  request: TitleRequest,
-  { title: given, persist = true }: { readonly title?: string; readonly persist?: boolean },
-): GeneratedTitle | undefined {
+/** Undefined unless the config asks for titles. */
+export function generateTitle(request: TitleRequest): GeneratedTitle | undefined {
   const { auto, model } = request.config.conversation?.title?.generate ?? {};
-  const isWanted =
-    (auto ?? model?.id !== undefined) && headingOf(request.message, request.config) === undefined;
-  if (!isWanted || given !== undefined || !persist) return undefined;
+  if (!(auto ?? model?.id !== undefined)) return undefined;
   const stop = new AbortController();
   const asked = request.after.then(() => askForTitle(request, stop.signal)).catch(() => undefined);
   return {
-    save: async (conversation) => {
+    save: async () => {
       const wait = request.clock.sleep(MAX_WAIT_MS, stop.signal).catch(() => undefined);
       const written = await Promise.race([asked, wait]);
       stop.abort();
-      if (written !== undefined) await record(written, conversation).catch(() => undefined);
+      if (written === undefined) return;
+      await record(written, request.conversation).catch(() => undefined);
     },
     [Symbol.dispose]: () => stop.abort(),
   };
@@ -105,11 +103,13 @@ async function record(
   await conversation.updateMetadata((metadata) => ({ ...metadata, title }));
 }
 
-/** Throws what the provider throws. */
+/** Undefined if the message has a heading for a title. Throws what the provider throws. */
 async function askForTitle(
-  { config, providers, clock, message }: TitleRequest,
+  { config, providers, clock, conversation: { stream } }: TitleRequest,
   signal: AbortSignal,
-): Promise<WrittenTitle> {
+): Promise<WrittenTitle | undefined> {
+  const { content: message = "" } = findRequest(lastTurnOf(stream.entries)) ?? {};
+  if (headingOf(message, config) !== undefined) return undefined;
   const { assistant = {}, conversation } = config;
   const { id = assistant.model?.id, parameters = {} } = conversation?.title?.generate?.model ?? {};
   const own = { ...assistant, model: { ...(id !== undefined && { id }), parameters } };

@@ -1,7 +1,67 @@
-/** How a running turn is shown: what `style` in the config says. */
-import type { PartialConfig } from "../../../config/index.ts";
+/** How a running turn is shown: what the flags and `style` in the config say. */
+import type { AssistantSettings, PartialConfig } from "../../../config/index.ts";
+import type { Model } from "../../../provider/index.ts";
+import type { Tools } from "../../../runtime/index.ts";
+import { createStatusLine, showsHyperlinks } from "../../../terminal/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { wantsPlainText } from "../../host.ts";
 import type { ReasoningDisplay } from "./reply-view.ts";
-import type { ProgressSettings } from "./text-view.ts";
+import { type ProgressSettings, TextView } from "./text-view.ts";
+import { createJsonView, type TurnView } from "./view.ts";
+
+export interface ViewFlags {
+  readonly format?: "text" | "json" | undefined;
+  readonly hideReasoning?: boolean | undefined;
+  /** Print token usage. */
+  readonly verbose?: boolean | undefined;
+  /** How to undo a compaction, as the user is told. */
+  readonly undo?: string | undefined;
+}
+
+/** The turn that is shown. */
+interface ShownTurn {
+  readonly config: PartialConfig;
+  readonly assistant: AssistantSettings;
+  readonly model: Model;
+  readonly tools: Tools;
+  readonly isStructured: boolean;
+  readonly requestSent: Promise<void>;
+}
+
+export function createView(
+  context: CommandContext,
+  { format, hideReasoning = false, verbose: isVerbose = false, undo }: ViewFlags,
+  { config, assistant, model, tools, isStructured, requestSent }: ShownTurn,
+): TurnView {
+  const { output, clock, host, environment } = context;
+  if (format === "json") return createJsonView(output);
+  const { reasoning } = assistant.parameters;
+  // Not every provider can leave it out.
+  const isExcluded = reasoning?.type !== "off" && reasoning?.isHidden === true;
+  const isPlain = wantsPlainText(context, config);
+  const now = () => clock.now().getTime();
+  return new TextView({
+    output,
+    status: createStatusLine({ stream: host.stderr, isPlain, now }),
+    isPlain,
+    hasHyperlinks: showsHyperlinks(environment.variables),
+    clock,
+    model: assistantName(assistant, model),
+    requestSent,
+    tools: { get: (name) => tools.settings.get(name) },
+    ...viewSettings(config.style ?? {}, { hideReasoning: isExcluded || hideReasoning }),
+    isStructured,
+    isVerbose,
+    ...(undo !== undefined && { undo }),
+  });
+}
+
+const DEFAULT_NAME = "jp";
+
+/** The name in the config, or else the model. */
+function assistantName({ name }: AssistantSettings, { id }: Model): string {
+  return name === DEFAULT_NAME ? id : name;
+}
 
 type Style = NonNullable<PartialConfig["style"]>;
 type Progress = NonNullable<Style["mcp_startup"]>;

@@ -2,8 +2,8 @@
 import type {
   InterruptMenu,
   Observer,
-  PermissionRequest,
   Prompter,
+  RequestBase,
   TurnEnd,
 } from "../../../agent/index.ts";
 import {
@@ -19,8 +19,8 @@ export interface TurnView extends Observer {
   resume(calls: readonly CallProgress[]): void;
   /** Leaves the screen to a prompt while the action runs. */
   aside<Value>(action: () => Promise<Value>): Promise<Value>;
-  /** The user is about to be asked for permission. */
-  showCall(request: PermissionRequest): void;
+  /** The user is about to be asked something by a prompt that shows the call itself. */
+  showCall(request: Pick<RequestBase, "tool" | "arguments">): void;
   /** The user is about to be asked a question of a call. */
   showAsker(inquiryId: InquiryId): void;
   /** The turn is being stopped, by the user or from outside. */
@@ -46,30 +46,18 @@ export function createJsonView(output: Output): TurnView {
 
 /** A prompter that owns the screen while it asks, about any call or only about this one. */
 export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string): Prompter {
-  const askForm = prompter.askForm?.bind(prompter);
-  const { channel, unavailableBecause } = prompter;
+  const { channel, unavailableBecause, showsForms } = prompter;
   return {
     channel,
     ...(unavailableBecause !== undefined && { unavailableBecause }),
+    ...(showsForms !== undefined && { showsForms }),
     canAsk: (call) => (onlyCall === undefined || call === onlyCall) && prompter.canAsk(call),
     ask: (request) =>
       view.aside(() => {
-        view.showAsker(request.inquiryId);
+        if (request.acts) view.showCall(request);
+        else if (request.kind !== "delivery") view.showAsker(request.inquiryId);
         return prompter.ask(request);
       }),
-    ...(askForm !== undefined && {
-      askForm: (request) =>
-        view.aside(() => {
-          view.showAsker(request.inquiryId);
-          return askForm(request);
-        }),
-    }),
-    askPermission: (request) =>
-      view.aside(() => {
-        view.showCall(request);
-        return prompter.askPermission(request);
-      }),
-    askDelivery: (request) => view.aside(() => prompter.askDelivery(request)),
   };
 }
 

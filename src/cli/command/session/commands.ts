@@ -15,7 +15,7 @@ import { trustedConfig } from "../../trust.ts";
 import { listAttached, notAttached, removeAttachments } from "../attachment.ts";
 import { compact, type CompactFlags } from "../conversation/compact.ts";
 import { editMetadata } from "../conversation/edit.ts";
-import { checkName } from "../query/assistant.ts";
+import { checkName } from "../query/find-model.ts";
 import { listTools } from "../tool/list.ts";
 import { showConversationUsage } from "../usage.ts";
 import type { CompletedCommand } from "./completion.ts";

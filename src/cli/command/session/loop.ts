@@ -5,7 +5,7 @@ import type { McpServers } from "../../../mcp/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
 import { wrapProse } from "../../../render/index.ts";
 import { openConfiguredServers } from "../../../runtime/index.ts";
-import type { ConversationWriter, WorkspaceSummary } from "../../../storage/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type {
   Completion,
   EnteredMessage,
@@ -24,7 +24,16 @@ import { findQuietPrompter } from "../../prompter.ts";
 import { reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
 import { type Message, withMentions } from "../query/message.ts";
-import { type Query, type QueryFlags, runQuery } from "../query/query.ts";
+import {
+  loadTurn,
+  openTurn,
+  type PreparedTurn,
+  prepareTurn,
+  type ReadyTurn,
+  type TurnRequest,
+} from "../query/prepare.ts";
+import { send } from "../query/query.ts";
+import { announceReplay, type StartFlags } from "../query/start.ts";
 import { COMMANDS, completedCommands, LEFT, UNDO_COMPACTION } from "./commands.ts";
 import { completeInput } from "./completion.ts";
 import { InputHistory } from "./history.ts";
@@ -249,39 +258,66 @@ class Session implements OpenSession, AsyncDisposable {
   /** Without a text, for an incomplete turn. Returns what to continue with at the prompt. */
   async #send(text = ""): Promise<string> {
     let draft = text;
-    let isSent = false;
-    await this.#guard(() =>
-      this.#query({
-        options: this.#flags(),
-        hasMessage: text !== "",
-        readMessage: async (start) => {
-          if (start.type === "resume") return { text: "" };
-          if (start.type === "new" && start.text !== undefined) {
-            draft = start.text;
-            this.#foreignText = start.isForeign === true ? start.text : "";
-          }
-          isSent = draft === text && text !== "";
-          return isSent
-            ? await withMentions(text.trim(), this.context, this.#foreignText)
-            : undefined;
-        },
-        onNoMessage: () => this.#say("The incomplete turn is closed."),
-        onOpen: (conversation) => {
-          const isOpen = this.#openTurn(conversation);
-          if (isOpen && isSent) {
-            draft = "";
-            this.#foreignText = "";
-          }
-          return isOpen;
-        },
-      }),
-    );
+    const sendText = async () => {
+      await using prepared = await this.#prepare({ hasMessage: text !== "" });
+      const { start } = prepared;
+      if (start.type === "quit") return;
+      if (start.type === "new" && start.text !== undefined) {
+        draft = start.text;
+        this.#foreignText = start.isForeign === true ? start.text : "";
+      }
+      const isSent = start.type !== "resume" && draft === text && text !== "";
+      if (!isSent && start.type !== "resume") return this.#say("The incomplete turn is closed.");
+      const message = isSent
+        ? await withMentions(text.trim(), this.context, this.#foreignText)
+        : undefined;
+      const turn = await openTurn(this.context, prepared, message);
+      if (!this.#startTurn(turn)) return;
+      if (isSent) {
+        draft = "";
+        this.#foreignText = "";
+      }
+      await send(this.context, turn);
+    };
+    await this.#guard(() => this.#withoutUnknown(sendText));
     return draft;
   }
 
-  async #query(query: Omit<Query, "context" | "servers">): Promise<void> {
+  async replay(added: string, isEdited = false): Promise<void> {
+    await this.#withoutUnknown(async () => {
+      await using prepared = await this.#prepare({ replay: true, hasMessage: true });
+      const { start } = prepared;
+      if (start.type !== "replay") return;
+      const { request } = start;
+      const message = isEdited
+        ? await this.#edit(request.content)
+        : await this.#addTo(request.content, added);
+      if (message === undefined) return this.#say("Nothing was sent.");
+      const turn = await openTurn(this.context, prepared, message);
+      const { output } = this.context;
+      announceReplay(request, turn.conversation, { output, isSaved: true });
+      if (this.#startTurn(turn)) await send(this.context, turn);
+    });
+  }
+
+  async #prepare(start: StartFlags): Promise<PreparedTurn> {
+    const { conversationId: id, model, directives, title, attach, fork } = this;
+    const isNew = id === undefined;
+    const request: TurnRequest = {
+      conversation: { new: isNew, id, fork, title: isNew ? title : undefined },
+      settings: { model, directives },
+      start,
+      attach,
+      view: { undo: UNDO_COMPACTION },
+      servers: this.#servers,
+    };
+    return prepareTurn(this.context, request, await loadTurn(this.context, request));
+  }
+
+  /** A model or tool that turns out not to exist is not used for the next message either. */
+  async #withoutUnknown(action: () => Promise<void>): Promise<void> {
     try {
-      await runQuery({ ...query, context: this.context, servers: this.#servers });
+      await action();
     } catch (error) {
       // The conversation does not remember it either.
       if (error instanceof ProviderError && error.kind === "unknown_model") this.model = undefined;
@@ -291,20 +327,10 @@ class Session implements OpenSession, AsyncDisposable {
     }
   }
 
-  async replay(added: string, isEdited = false): Promise<void> {
-    await this.#query({
-      options: { ...this.#flags(), replay: true },
-      hasMessage: true,
-      readMessage: async (start) => {
-        if (start.type !== "replay") return undefined;
-        const { content } = start.request;
-        if (isEdited) return this.#edit(content);
-        const { text, ...more } = await withMentions(added, this.context);
-        return { ...more, text: text === "" ? content : `${content}\n\n${text}` };
-      },
-      onNoMessage: () => this.#say("Nothing was sent."),
-      onOpen: (conversation) => this.#openTurn(conversation),
-    });
+  /** The message, with words added to it. */
+  async #addTo(content: string, added: string): Promise<Message> {
+    const { text, ...more } = await withMentions(added, this.context);
+    return { ...more, text: text === "" ? content : `${content}\n\n${text}` };
   }
 
   async #edit(text: string): Promise<Message | undefined> {
@@ -316,7 +342,7 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   /** False if it was stopped before it started. */
-  #openTurn({ id }: ConversationWriter): boolean {
+  #startTurn({ conversation: { id } }: ReadyTurn): boolean {
     this.conversationId = id;
     this.fork = undefined;
     this.#isTurnOpen = this.#interrupts === 0 && !this.signal.aborted;
@@ -349,22 +375,9 @@ class Session implements OpenSession, AsyncDisposable {
     }
   }
 
-  #flags(): QueryFlags {
-    const { conversationId: id, model, directives, title, attach, fork } = this;
-    return {
-      ...(fork !== undefined && { fork }),
-      ...(id === undefined ? { new: true } : { id }),
-      ...(model !== undefined && { model }),
-      ...(title !== undefined && id === undefined && { title }),
-      directives,
-      attach,
-      undo: UNDO_COMPACTION,
-    };
-  }
-
-  #continue({ id, openTurn }: WorkspaceSummary): void {
+  #continue({ id, openTurn: left }: WorkspaceSummary): void {
     this.conversationId = id;
-    this.#isIncomplete = openTurn !== undefined;
+    this.#isIncomplete = left !== undefined;
   }
 
   /** A server may ask at any time, and be refused. */

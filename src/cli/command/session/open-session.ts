@@ -31,6 +31,6 @@ export interface OpenSession {
   startNew(): void;
   /** Continues that conversation with the next message. */
   use(summary: WorkspaceSummary): Promise<void>;
-  /** Sends the last message again, with words added to it, or edited first. Throws what `runQuery` throws. */
+  /** Sends the last message again, with words added to it, or edited first. Throws what preparing and sending a turn throws. */
   replay(added: string, isEdited?: boolean): Promise<void>;
 }

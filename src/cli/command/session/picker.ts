@@ -71,7 +71,7 @@ function labelOf(summary: WorkspaceSummary, at: number, { clock, output }: Comma
 /** The conversation that a session opens with. Undefined for a new one, also where the config says to ask: /resume does. */
 export async function findCurrent(context: CommandContext): Promise<ConversationId | undefined> {
   try {
-    return await findConversation(context, {});
+    return await findConversation(context);
   } catch (error) {
     if (isJpError(error) && error.code === "usage") return undefined;
     throw error;

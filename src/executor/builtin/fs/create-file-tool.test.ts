@@ -300,7 +300,7 @@ describe("between the question and the answer", () => {
       await call("new", true, "docs/a.txt"),
       readdirSync(path.join(root, "hooks")),
     ]).toMatchObject([
-      { type: "needs_input", question: { text: "Create docs/a.txt (a link to hooks/a.txt)?" } },
+      { type: "needs_input", question: { text: 'Create "docs/a.txt" (a link to "hooks/a.txt")?' } },
       [],
     ]);
   });

@@ -59,6 +59,24 @@ test("a file is deleted only after a question", async () => {
   expect(readdirSync(root)).toEqual([]);
 });
 
+test("no two files have the same question", async () => {
+  counters("T-TERM-11");
+  const { root, remove } = scene();
+  const names = ["a\nb", String.raw`"a\nb"`, "a  b", "a\u00a0b", 'b "c"'];
+  for (const name of names) writeFileSync(path.join(root, name), "text");
+  const asked = [];
+  for (const name of names) asked.push(await remove(undefined, name));
+  expect(asked).toMatchObject(
+    [
+      String.raw`Delete "a\nb"?`,
+      String.raw`Delete "\"a\\nb\""?`,
+      "Delete a  b?",
+      "Delete a\u00a0b?",
+      'Delete b "c"?',
+    ].map((text) => ({ question: { text } })),
+  );
+});
+
 test("a file stays after a no, which is not an error", async () => {
   const { root, remove } = scene();
   await remove();

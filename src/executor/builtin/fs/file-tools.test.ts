@@ -380,9 +380,9 @@ test("a question about a file behind a link names the link and the file", async 
     texts.push(outcome.type === "needs_input" ? outcome.question.text : outcome.type);
   }
   expect(texts).toEqual([
-    "Create docs/new.txt (a link to folder/new.txt)?",
-    "Overwrite notes (a link to a.txt)?",
-    "Apply these changes to docs/b.txt (a link to folder/b.txt)?",
-    "Delete docs/b.txt (a link to folder/b.txt)?",
+    'Create "docs/new.txt" (a link to "folder/new.txt")?',
+    'Overwrite "notes" (a link to "a.txt")?',
+    'Apply these changes to "docs/b.txt" (a link to "folder/b.txt")?',
+    'Delete "docs/b.txt" (a link to "folder/b.txt")?',
   ]);
 });

@@ -199,7 +199,7 @@ function truncateAround(line: string, column: number): string {
 
 const MAX_MATCHES = 200;
 const MAX_CHARACTERS = 64 * 1024;
-/** Of the files in one notice. */
+/** The most files that one notice names. */
 const MAX_NAMES = 5;
 
 interface Notice {

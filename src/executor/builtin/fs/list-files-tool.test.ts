@@ -132,8 +132,9 @@ test("links are marked and not followed", async () => {
   ]);
 });
 
-test("a name with a line break stays on one line", async () => {
-  expect(await list(folderWith("a\nb.txt"))).toEqual(['"a\\nb.txt"']);
+test("a name with a line break stays on one line, unlike any other name", async () => {
+  const quoted = String.raw`"a\nb.txt"`;
+  expect(await list(folderWith("a\nb.txt", quoted))).toEqual([String.raw`"\"a\\nb.txt\""`, quoted]);
 });
 
 test("only the first thousand files are listed, with a notice", async () => {

@@ -229,7 +229,7 @@ describe("between the question and the answer", () => {
     ]).toMatchObject([
       {
         type: "needs_input",
-        question: { text: "Apply these changes to a.txt (a link to important.txt)?" },
+        question: { text: 'Apply these changes to "a.txt" (a link to "important.txt")?' },
       },
       "a\n",
     ]);

@@ -4,11 +4,23 @@ import { counters } from "../../test/security/threats.ts";
 import { toolCall } from "../conversation/events.fixture.ts";
 import { until } from "./model-turn.fixture.ts";
 import { prompterThat } from "./questioner.fixture.ts";
-import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
+import { ToolTurn, type ToolTurnOptions, undigested } from "./tool-turn.fixture.ts";
+import {
+  digestCall,
+  type InquiryId,
+  questionAbout,
+  timestampFromDate,
+} from "../conversation/index.ts";
+import { transcript } from "../conversation/transcript.fixture.ts";
+import type { ScriptedPermission } from "../testing/index.ts";
 import { defineTool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import type { PermissionResult, Prompter } from "./ports.ts";
+import type { AnsweredPrompt, DecisionToGive } from "./ports.ts";
 
+type PromptAnswer = Omit<AnsweredPrompt, "type"> & { readonly inquiryId?: InquiryId };
+
+const BY_RUN = { kind: "policy", key: "conversation.tools.write.run" };
+const OTHER = "the answer is for another question";
 const USER = { kind: "user", channel: "scripted" };
 const FOR_THE_TURN = { ...USER, scope: "turn" };
 
@@ -40,7 +52,8 @@ async function callWith(run: string, options: Omit<ToolTurnOptions, "tools" | "c
 function resultOf(turn: ToolTurn) {
   const decisions = turn
     .recorded("permission_decision")
-    .map(({ timestamp: _timestamp, type: _type, ...decision }) => decision);
+    .map(undigested)
+    .map(({ type: _type, ...decision }) => decision);
   return { decisions, asked: turn.prompter.permissions.length };
 }
 
@@ -51,9 +64,8 @@ const decision = (fields: JsonObject) => ({
   ...fields,
 });
 
-function neverAsked(): Promise<never> {
-  return Promise.reject(new Error("This tool asks nothing."));
-}
+/** One that a person was asked for. */
+const asked = (fields: JsonObject) => ({ id: "call_1:run:1", ...decision(fields) });
 
 const RAN = ['{"path":"a","mode":"append"}', false];
 
@@ -66,14 +78,14 @@ function toldEdited(args: string, content: string): string {
 
 describe("without asking a person", () => {
   test.each([
-    ["unattended", "approved", RAN],
-    ["skip", "denied", ["Tool skipped by configuration.", false]],
+    ["unattended", { decision: "approved" }, RAN],
+    ["skip", { decision: "denied", cause: "skipped" }, ["Tool skipped by configuration.", false]],
   ])("`run` = `%s` decides, and the record says so", async (run, made, toolResponse) => {
     for (const isInteractive of [true, false]) {
       const { turn: _turn, ...result } = await callWith(run, { isInteractive });
       const decidedBy = { kind: "policy", key: "conversation.tools.write.run" };
       expect(result).toEqual({
-        decisions: [decision({ decision: made, decidedBy })],
+        decisions: [decision({ ...made, decidedBy })],
         asked: 0,
         toolResponse,
       });
@@ -81,10 +93,10 @@ describe("without asking a person", () => {
   });
 
   test.each([
-    ["auto", "approved", RAN],
-    ["defaults", "denied", undefined],
-    ["deny", "denied", undefined],
-    [undefined, "denied", undefined],
+    ["auto", { decision: "approved" }, RAN],
+    ["defaults", { decision: "denied", cause: "unavailable" }, undefined],
+    ["deny", { decision: "denied", cause: "unavailable" }, undefined],
+    [undefined, { decision: "denied", cause: "unavailable" }, undefined],
   ])(
     "the config decides in a non-interactive run: `detached.run` = `%s`",
     async (mode, made, toolResponse) => {
@@ -99,7 +111,7 @@ describe("without asking a person", () => {
         const decidedBy = { kind: "policy", key: "conversation.tools.write.detached.run" };
         expect({ ...resultOf(turn), toolResponse: [response?.content, response?.isError] }).toEqual(
           {
-            decisions: [decision({ decision: made, decidedBy })],
+            decisions: [decision({ ...made, decidedBy })],
             asked: 0,
             toolResponse: toolResponse ?? [refusal, true],
           },
@@ -110,7 +122,7 @@ describe("without asking a person", () => {
 });
 
 describe("a person who is asked", () => {
-  test.each<[string, PermissionResult, object, readonly unknown[]]>([
+  test.each<[string, ScriptedPermission, object, readonly unknown[]]>([
     [
       "runs it",
       { type: "run", isRemembered: false },
@@ -150,46 +162,61 @@ describe("a person who is asked", () => {
     [
       "cancels the question",
       { type: "cancelled" },
-      { decision: "denied", decidedBy: USER },
+      { decision: "denied", cause: "closed", decidedBy: USER },
       ["Tool skipped by user.", false],
     ],
   ])("decides whether the call runs: %s", async (_, answer, decided, toolResponse) => {
     counters("T-TERM-10");
     verifies("082/permission/is-not-an-inquiry", "082/remember/permission-only-on-request");
     const { turn, ...result } = await callWith("ask", { script: { permissions: [answer] } });
-    expect(result).toEqual({ decisions: [decision({ ...decided })], asked: 1, toolResponse });
+    expect(result).toEqual({ decisions: [asked({ ...decided })], asked: 1, toolResponse });
     expect(turn.recorded("inquiry_request")).toEqual([]);
   });
 
-  test("permits nothing by returning invalid arguments, and nothing runs", async () => {
-    const edited = { path: 5 };
-    const turn = await start({ config: { write: { run: "ask" } } });
-    const askPermission = async (): Promise<PermissionResult> => ({
-      type: "run",
-      isRemembered: false,
-      arguments: edited,
+  test.each<[string, PromptAnswer, string]>([
+    ["arguments that are invalid", { answer: true, arguments: { path: 5 } }, INVALID],
+    ["a text", { answer: "yes" }, "expected true or false, got string"],
+    ["an answer to another request", { answer: true, inquiryId: "b" as InquiryId }, OTHER],
+  ])("permits nothing by returning what is no decision: %s", async (_, given, problem) => {
+    const prompter = prompterThat(async ({ inquiryId }) => {
+      return { type: "answered", inquiryId, ...given };
     });
-    turn.parts = { ...turn.parts, prompter: { ...prompterThat(neverAsked), askPermission } };
-    expect(await turn.call("write", { path: "a" })).toMatchObject({
-      content: INVALID,
-      isError: true,
+    const { turn: _turn, ...result } = await callWith("ask", { parts: { prompter } });
+    expect(result).toEqual({
+      decisions: [
+        asked({ decision: "denied", decidedBy: BY_RUN, cause: "prompt_failed", problem }),
+      ],
+      asked: 0,
+      toolResponse: [`Permission prompt failed: ${problem}`, true],
     });
-    expect(resultOf(turn).decisions).toEqual([]);
   });
 
-  test("cannot be shown the prompt: the call fails without a decision, and nothing runs", async () => {
+  test("cannot be shown the prompt: the call is denied, and the record says why", async () => {
     const script = { permissions: () => Promise.reject(new Error("the terminal is gone")) };
     const { turn: _turn, ...result } = await callWith("ask", { script });
+    const problem = "the terminal is gone";
     expect(result).toEqual({
-      decisions: [],
+      decisions: [
+        asked({ decision: "denied", decidedBy: BY_RUN, cause: "prompt_failed", problem }),
+      ],
       asked: 1,
       toolResponse: ["Permission prompt failed: the terminal is gone", true],
     });
   });
 
+  test("did not answer in time: the call is denied, and the record says why", async () => {
+    const unanswered = { type: "unanswered", reason: "timed_out" } as const;
+    const script = { permissions: [unanswered] };
+    const { turn: _turn, ...result } = await callWith("ask", { script });
+    expect(result).toMatchObject({
+      decisions: [asked({ decision: "denied", decidedBy: BY_RUN, cause: "timed_out" })],
+      asked: 1,
+      toolResponse: [expect.stringContaining("no one answered in time"), true],
+    });
+  });
+
   test("sees the tool, where it comes from, and its arguments with defaults filled in", async () => {
-    const answer: PermissionResult = { type: "run", isRemembered: false };
-    const { turn } = await callWith("edit", { script: { permissions: [answer] } });
+    const { turn } = await callWith("edit", { script: { permissions: [{ type: "run" }] } });
     const [request] = turn.prompter.permissions;
     expect(request).toMatchObject({
       tool: "write",
@@ -198,9 +225,9 @@ describe("a person who is asked", () => {
       isEditing: true,
     });
     expect([
-      await request?.check({ path: 5 }),
-      await request?.check({ path: "b" }),
-      await request?.check({}),
+      await request?.check?.({ path: 5 }),
+      await request?.check?.({ path: "b" }),
+      await request?.check?.({}),
     ]).toEqual([INVALID, undefined, undefined]);
   });
 
@@ -229,14 +256,20 @@ describe("a decision for the rest of the turn", () => {
       const turn = await start({ config: { write: { run: "ask" } }, script: { permissions } });
       await turn.run(...calls.slice(0, 2));
       const [last] = await turn.run(...calls.slice(2));
-      const remembered = { kind: "remembered", from: "call_1" };
-      const decided = { tool: "write", action: "run", decision: made };
+      const remembered = { kind: "remembered", from: "call_1:run:1" };
+      const decided = (toolCallId: string) => ({
+        id: `${toolCallId}:run:1`,
+        toolCallId,
+        tool: "write",
+        action: "run",
+        decision: made,
+      });
       expect({ ...resultOf(turn), content: last?.content }).toEqual({
         asked: 1,
         decisions: [
-          { ...decided, toolCallId: "call_1", decidedBy: FOR_THE_TURN },
-          { ...decided, toolCallId: "call_2", decidedBy: remembered },
-          { ...decided, toolCallId: "call_3", decidedBy: remembered },
+          { ...decided("call_1"), decidedBy: FOR_THE_TURN },
+          { ...decided("call_2"), decidedBy: remembered },
+          { ...decided("call_3"), decidedBy: remembered },
         ],
         content,
       });
@@ -305,7 +338,7 @@ test.each(["interrupted", "later"] as const)(
     });
     expect(end.turn.events.at(-1)).toMatchObject({
       type: "permission_request",
-      id: "call_1.run.1",
+      id: "call_1:run:1",
       toolCallId: "call_1",
       tool: "write",
       action: "run",
@@ -316,17 +349,150 @@ test.each(["interrupted", "later"] as const)(
 
 test("a no from a prompt that was closed from outside is not a decision", async () => {
   counters("T-PROV-8");
-  const prompter: Prompter = {
-    ...prompterThat(neverAsked),
-    askPermission: ({ signal }) =>
+  const prompter = prompterThat(
+    ({ inquiryId, signal }) =>
       new Promise((resolve) => {
-        const isRemembered = false;
-        signal.addEventListener("abort", () => resolve({ type: "skip", isRemembered }));
+        const no = { type: "answered", inquiryId, answer: false } as const;
+        signal.addEventListener("abort", () => resolve(no));
         void cycle.then((started) => started.stop("interrupted"));
       }),
-  };
+  );
   const turn = await start({ parts: { prompter }, config: { write: { run: "ask" } } });
   const cycle = turn.begin(toolCall("call_1", "write", { path: "a" }));
   const [response] = await (await cycle).run();
   expect([turn.recorded("permission_decision"), response]).toEqual([[], undefined]);
 });
+
+test("a permission is recorded, shown and given with the digest of the call", async () => {
+  const { turn } = await callWith("ask", { script: { permissions: [{ type: "run" }] } });
+  const origin = { type: "builtin" } as const;
+  const args = { path: "a", mode: "append" };
+  const subject = digestCall({
+    conversation: turn.conversation.id,
+    toolCallId: "call_1",
+    tool: "write",
+    source: { origin },
+    arguments: args,
+  });
+  const { digest } = subject;
+  const of = { toolCallId: "call_1", tool: "write", action: "run" } as const;
+  const timestamp = timestampFromDate(turn.clock.now());
+  expect([...turn.recorded("permission_request"), ...turn.recorded("permission_decision")]).toEqual(
+    [
+      {
+        type: "permission_request",
+        timestamp,
+        id: "call_1:run:1",
+        ...of,
+        arguments: args,
+        subject,
+        origin,
+      },
+      {
+        type: "permission_decision",
+        timestamp,
+        id: "call_1:run:1",
+        ...of,
+        decision: "approved",
+        decidedBy: USER,
+        digest,
+      },
+    ],
+  );
+  expect(turn.prompter.permissions).toEqual([
+    {
+      kind: "permission",
+      inquiryId: "call_1:run:1",
+      conversation: turn.conversation.id,
+      toolCallId: "call_1",
+      tool: "write",
+      origin,
+      arguments: args,
+      source: { source: "assistant" },
+      label: "assistant",
+      signal: expect.any(AbortSignal),
+      allowsLater: false,
+      acts: true,
+      digest,
+      question: questionAbout("permission", "write"),
+      canRemember: true,
+      isEditing: false,
+      check: expect.any(Function),
+    },
+  ]);
+});
+
+test("a permission with edited arguments has the digest of those", async () => {
+  const permissions = [{ type: "run", arguments: { path: "b" } }] as const;
+  const { turn } = await callWith("ask", { script: { permissions } });
+  const { digest } = digestCall({
+    conversation: turn.conversation.id,
+    toolCallId: "call_1",
+    tool: "write",
+    source: { origin: { type: "builtin" } },
+    arguments: { path: "b", mode: "append" },
+  });
+  expect(turn.recorded("permission_decision")).toMatchObject([{ decision: "edited", digest }]);
+});
+
+test("a remembered permission is recorded with a request of its own", async () => {
+  const permissions = [{ type: "run", isRemembered: true }] as const;
+  const turn = await start({ config: { write: { run: "ask" } }, script: { permissions } });
+  await turn.run(toolCall("call_1", "write"));
+  await turn.run(toolCall("call_2", "write"));
+  const [, second] = turn.recorded("permission_request");
+  expect(transcript(turn.events).slice(6)).toEqual([
+    "call_2 calls write",
+    "call_2 waits for permission (run)",
+    "call_2 approved (run)",
+    "call_2 starts",
+    'call_2 gives: {"mode":"append"}',
+  ]);
+  expect(turn.recorded("permission_decision").at(-1)).toMatchObject({
+    id: "call_2:run:1",
+    digest: second?.subject?.digest,
+  });
+});
+
+test.each([
+  ["yes", { answer: true }, { decision: "approved" }, RAN],
+  [
+    "with other arguments",
+    { answer: true, arguments: { path: "b" } },
+    { decision: "edited", arguments: { path: "b", mode: "append" } },
+    [toldEdited('{"path":"b","mode":"append"}', '{"path":"b","mode":"append"}'), false],
+  ],
+  [
+    "no, with a reason",
+    { answer: false, note: "Use sed." },
+    { decision: "denied", reason: "Use sed." },
+    ["Tool skipped by user: Use sed.", false],
+  ],
+])(
+  "a permission that was given before the turn is recorded with its request: %s",
+  async (_, given, made, toolResponse) => {
+    const decidedBy = { kind: "answers_file", entry: "answers[0]" } as const;
+    const turn = await start({ config: { write: { run: "ask" } }, isInteractive: false });
+    const seen: DecisionToGive[] = [];
+    const find = (about: DecisionToGive) => {
+      seen.push(about);
+      return { ...given, decidedBy };
+    };
+    turn.parts = { ...turn.parts, answers: { isComplete: false, find } };
+    const response = await turn.call("write", { path: "a" });
+    expect({ ...resultOf(turn), toolResponse: [response?.content, response?.isError] }).toEqual({
+      decisions: [asked({ ...made, decidedBy })],
+      asked: 0,
+      toolResponse,
+    });
+    expect(turn.recorded("permission_request")).toMatchObject([{ id: "call_1:run:1" }]);
+    expect(seen).toEqual([
+      {
+        kind: "permission",
+        tool: "write",
+        toolCallId: "call_1",
+        arguments: { path: "a", mode: "append" },
+      },
+    ]);
+  },
+);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
 import { toolCall } from "../conversation/events.fixture.ts";
-import type { InquiryId } from "../conversation/index.ts";
+import { digestQuestion, type InquiryId, timestampFromDate } from "../conversation/index.ts";
 import type { InquiryFailure } from "../answer-model/index.ts";
 import {
   booleanQuestion,
@@ -14,7 +14,7 @@ import {
 import type { JsonObject } from "../util/index.ts";
 import type { TurnUpdate } from "./ports.ts";
 import { prompterThat, questioner } from "./questioner.fixture.ts";
-import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
+import { ToolTurn, type ToolTurnOptions, undigested } from "./tool-turn.fixture.ts";
 
 const SURE = booleanQuestion("q", "Sure?");
 
@@ -59,11 +59,17 @@ async function failureOf(setting: Setting) {
 }
 
 function responsesOf(turn: ToolTurn) {
-  return turn.recorded("inquiry_response").map(({ timestamp: _timestamp, ...event }) => event);
+  return turn.recorded("inquiry_response").map(undigested);
 }
 
-const cancelledBy = (reason: string) => [
-  { type: "inquiry_response", id: "call_1.q.1", outcome: "cancelled", reason },
+const cancelledBy = (reason: string, problem?: string) => [
+  {
+    type: "inquiry_response",
+    id: "call_1.q.1",
+    outcome: "cancelled",
+    reason,
+    ...(problem !== undefined && { problem }),
+  },
 ];
 
 const secondary = (problem: string) =>
@@ -105,7 +111,7 @@ describe("a person who is asked", () => {
     const script = { answers: () => Promise.reject(new Error("the terminal is gone")) };
     expect(await failureOf({ script })).toEqual({
       requests: ["call_1.q.1"],
-      responses: cancelledBy("backend_error"),
+      responses: cancelledBy("backend_error", "the terminal is gone"),
       result: ["Question prompt failed: the terminal is gone", true],
       asked: [1, 0],
     });
@@ -126,7 +132,7 @@ describe("a person who is asked", () => {
     async (_, question, answer, problem) => {
       expect(await failureOf({ question, script: { answers: [{ answer }] } })).toEqual({
         requests: ["call_1.q.1"],
-        responses: cancelledBy("backend_error"),
+        responses: cancelledBy("backend_error", problem),
         result: [`Question prompt failed: ${problem}`, true],
         asked: [1, 0],
       });
@@ -149,9 +155,71 @@ describe("a person who is asked", () => {
         content: "Question prompt failed: the answer is for another question",
         isError: true,
       });
-      expect(turn.parts.state.findAnswer("x", "q")).toBeUndefined();
+      expect(turn.remembered("x")).toBeUndefined();
     },
   );
+});
+
+test("a question is recorded, shown and answered with the digest of what it is about", async () => {
+  const script = { answers: [{ answer: true }] };
+  const turn = await ToolTurn.start({ tools: [questioner("x", SURE)], script });
+  await turn.call("x", { path: "a" });
+  const { id: _id, ...asked } = SURE;
+  const source = { source: "tool", name: "x" } as const;
+  const origin = { type: "builtin" } as const;
+  const subject = digestQuestion(
+    {
+      conversation: turn.conversation.id,
+      toolCallId: "call_1",
+      tool: "x",
+      source: { origin },
+      arguments: { path: "a" },
+    },
+    { question: asked },
+  );
+  const timestamp = timestampFromDate(turn.clock.now());
+  expect([...turn.recorded("inquiry_request"), ...turn.recorded("inquiry_response")]).toEqual([
+    {
+      type: "inquiry_request",
+      timestamp,
+      id: "call_1.q.1",
+      source,
+      question: asked,
+      toolCallId: "call_1",
+      questionId: "q",
+      subject,
+      origin,
+    },
+    {
+      type: "inquiry_response",
+      timestamp,
+      id: "call_1.q.1",
+      digest: subject.digest,
+      outcome: "answered",
+      answer: true,
+      answeredBy: { kind: "user", channel: "scripted" },
+    },
+  ]);
+  expect(turn.prompter.questions).toEqual([
+    {
+      kind: "question",
+      inquiryId: "call_1.q.1",
+      conversation: turn.conversation.id,
+      toolCallId: "call_1",
+      tool: "x",
+      origin,
+      arguments: { path: "a" },
+      source,
+      label: "x",
+      signal: expect.any(AbortSignal),
+      allowsLater: false,
+      acts: false,
+      digest: subject.digest,
+      question: SURE,
+      questionId: "q",
+      canRemember: true,
+    },
+  ]);
 });
 
 describe("config that says whether a question is exclusive", () => {
@@ -169,10 +237,12 @@ describe("config that says whether a question is exclusive", () => {
     }
   });
 
-  test("still asks a person who is available", async () => {
+  test("still asks a person who is available, and the question still acts", async () => {
     const script = { answers: [{ answer: false }] };
     const { turn } = await ask({ question: exclusive, config: { exclusive: false }, script });
-    expect(turn.prompter.questions).toMatchObject([{ question: { exclusive: false } }]);
+    expect(turn.prompter.questions).toMatchObject([
+      { question: { exclusive: false, acts: true }, acts: true },
+    ]);
     expect(responsesOf(turn)).toMatchObject([{ answer: false, answeredBy: { kind: "user" } }]);
   });
 
@@ -221,7 +291,7 @@ describe("a model that is asked", () => {
       const answers = () => ({ type: "failed" as const, kind, message: "503 from above" });
       expect(await failureOf({ config, answers })).toEqual({
         requests: ["call_1.q.1"],
-        responses: cancelledBy("backend_error"),
+        responses: cancelledBy("backend_error", "503 from above"),
         result: [secondary("503 from above"), true],
         asked: [0, 1],
       });
@@ -241,7 +311,7 @@ describe("a model that is asked", () => {
     verifies("082/cancel/unusable-answer-is-backend-error", "028/goal/answers-are-typed");
     expect(await failureOf({ config, answers: { "call_1.q.1": "true" } })).toEqual({
       requests: ["call_1.q.1"],
-      responses: cancelledBy("backend_error"),
+      responses: cancelledBy("backend_error", "expected true or false, got string"),
       result: [secondary("expected true or false, got string"), true],
       asked: [0, 1],
     });
@@ -252,7 +322,7 @@ describe("a model that is asked", () => {
     const setting = { config, answers: () => Promise.reject(new Error("a bug")) };
     expect(await failureOf(setting)).toEqual({
       requests: ["call_1.q.1"],
-      responses: cancelledBy("backend_error"),
+      responses: cancelledBy("backend_error", "a bug"),
       result: [secondary("a bug"), true],
       asked: [0, 1],
     });
@@ -522,10 +592,7 @@ describe("an answer", () => {
         answeredBy: { kind: "user", channel: "scripted" },
       },
     ]);
-    expect([response?.content, turn.parts.state.findAnswer("x", "q")]).toEqual([
-      '["hunter2"]',
-      undefined,
-    ]);
+    expect([response?.content, turn.remembered("x")]).toEqual(['["hunter2"]', undefined]);
   });
 
   test("a secret from the config is recorded without its value", async () => {

@@ -5,9 +5,10 @@ import { toolCall } from "../conversation/events.fixture.ts";
 import { until } from "./model-turn.fixture.ts";
 import { questioner } from "./questioner.fixture.ts";
 import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
+import { digestDelivery, questionAbout, timestampFromDate } from "../conversation/index.ts";
+import type { ScriptedDelivery } from "../testing/index.ts";
 import { booleanQuestion, defineTool, secretQuestion } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import type { DeliveryResult } from "./ports.ts";
 
 const USER = { kind: "user", channel: "scripted" };
 
@@ -85,7 +86,7 @@ describe("without asking a person", () => {
 });
 
 describe("a person who is asked about a result", () => {
-  test.each<[string, DeliveryResult, string, string]>([
+  test.each<[string, ScriptedDelivery, string, string]>([
     ["lets the model see it", { type: "deliver" }, "approved", "content"],
     [
       "lets the model see it unchanged after viewing it in an editor",
@@ -120,13 +121,13 @@ describe("a person who is asked about a result", () => {
     const script = { deliveries: () => Promise.reject(new Error("the terminal is gone")) };
     expect(await callWith({ config: { result: "ask" }, script })).toEqual({
       result: ["Delivery prompt failed: the terminal is gone", true],
-      decisions: [],
+      decisions: [["denied", { kind: "policy", key: "conversation.tools.read.result" }]],
       asked: [SHOWN],
     });
   });
 
   test("is asked about one at a time, while other tools continue", async () => {
-    const open = Promise.withResolvers<DeliveryResult>();
+    const open = Promise.withResolvers<ScriptedDelivery>();
     const turn = await ToolTurn.start({
       tools: [read, { ...read, name: "other" }],
       config: { read: { result: "ask" } },
@@ -194,4 +195,84 @@ test("a prompt that closes before the user decides is no decision: the result wa
     action: "deliver",
     result: { content: "content", isError: false },
   });
+});
+
+test("a delivery is recorded, shown and decided with the digest of the result", async () => {
+  const script = { deliveries: [{ type: "deliver", content: "less" }] as const };
+  const config = { read: { result: "ask" } };
+  const turn = await ToolTurn.start({ tools: [read], config, script });
+  await turn.call("read", { fails: false });
+  const result = { content: "content", isError: false };
+  const conversation = turn.conversation.id;
+  const call = { toolCallId: "call_1", tool: "read" };
+  const subject = digestDelivery({ conversation, ...call }, result);
+  const { digest } = subject;
+  const origin = { type: "builtin" };
+  const timestamp = timestampFromDate(turn.clock.now());
+  const id = "call_1:deliver:1";
+  expect([
+    ...turn.recorded("permission_request"),
+    ...turn.recorded("permission_decision").slice(1),
+  ]).toEqual([
+    {
+      type: "permission_request",
+      timestamp,
+      id,
+      ...call,
+      action: "deliver",
+      result,
+      subject,
+      origin,
+    },
+    {
+      type: "permission_decision",
+      timestamp,
+      id,
+      ...call,
+      action: "deliver",
+      decision: "edited",
+      result: { content: "less", isError: false },
+      decidedBy: USER,
+      digest,
+    },
+  ]);
+  expect(turn.prompter.deliveries).toEqual([
+    {
+      kind: "delivery",
+      inquiryId: id,
+      conversation,
+      ...call,
+      origin,
+      arguments: { fails: false },
+      source: { source: "tool", name: "read" },
+      label: "read",
+      signal: expect.any(AbortSignal),
+      allowsLater: false,
+      acts: false,
+      digest,
+      question: questionAbout("delivery", "read"),
+      canRemember: false,
+      content: "content",
+      isError: false,
+      isEditing: false,
+    },
+  ]);
+});
+
+test.each([
+  ["it failed to be shown", "prompt_failed", () => Promise.reject(new Error("no terminal"))],
+  ["no one answered", "timed_out", () => ({ type: "unanswered", reason: "timed_out" }) as const],
+  [
+    "no one could be asked",
+    "unavailable",
+    () => ({ type: "unanswered", reason: "unavailable" }) as const,
+  ],
+  ["the person closed the prompt", "closed", () => ({ type: "cancelled" }) as const],
+  ["the person said no", undefined, () => ({ type: "withhold" }) as const],
+])("the record says by a code why a result was withheld: %s", async (_, cause, deliveries) => {
+  const config = { read: { result: "ask", detached: { deliver: "deny" } } };
+  const turn = await ToolTurn.start({ tools: [read], config, script: { deliveries } });
+  await turn.call("read");
+  const [decision] = turn.recorded("permission_decision").slice(1);
+  expect([decision?.decision, decision?.cause]).toEqual(["denied", cause]);
 });

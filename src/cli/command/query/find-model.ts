@@ -1,0 +1,91 @@
+/** Finds the model of a turn, and checks a model name that the user has typed. */
+import type { AssistantSettings } from "../../../config/index.ts";
+import {
+  isLocalProvider,
+  type Model,
+  type ModelInfo,
+  ProviderError,
+  type Providers,
+} from "../../../provider/index.ts";
+import { findClosest } from "../../../util/index.ts";
+
+type ModelName = AssistantSettings["model"];
+
+/** Throws `ProviderError`. The hint helps where a conversation remembers a model that is gone. */
+export async function findModel(
+  providers: Providers,
+  { provider, name }: ModelName,
+  { isRemembered }: { readonly isRemembered: boolean },
+): Promise<Model> {
+  try {
+    return await providers.model(provider, name);
+  } catch (error) {
+    if (!isRemembered || !(error instanceof ProviderError)) throw error;
+    const { kind, message, isRetryable } = error;
+    const hint =
+      `${error.hint ?? ""} This conversation uses ${provider}/${name}. ` +
+      "Choose another model with -m, or start a new conversation with -n.";
+    throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
+  }
+}
+
+/**
+ * Whether the server cannot say that it has a model of this name, which the user has typed. A local server may take any
+ * name, and answer with the model it has. All others refuse a wrong one themselves. Throws `unknown_model`.
+ */
+export async function isNameInDoubt(providers: Providers, model: ModelName): Promise<boolean> {
+  if (!isLocalProvider(model.provider)) return false;
+  const checked = await checkName(providers, model);
+  if (checked.type === "unlisted" && checked.isMistyped) throw checked.error;
+  return checked.type !== "listed";
+}
+
+const LIST_TIMEOUT_MS = 5000;
+
+/** A model name that the user has typed, compared with those that the provider lists. */
+export type CheckedName =
+  /** Or a name for whatever the server has. */
+  | { readonly type: "listed" }
+  | { readonly type: "unlisted"; readonly error: ProviderError; readonly isMistyped: boolean }
+  /** The provider cannot be asked. */
+  | { readonly type: "unknown"; readonly reason: unknown };
+
+export async function checkName(
+  providers: Providers,
+  { provider, name }: ModelName,
+): Promise<CheckedName> {
+  let listed: readonly ModelInfo[];
+  try {
+    listed = await providers.list(provider, AbortSignal.timeout(LIST_TIMEOUT_MS));
+  } catch (reason) {
+    return { type: "unknown", reason };
+  }
+  const names = listed.map((model) => model.name);
+  if (names.length === 0)
+    return { type: "unknown", reason: new Error(`${provider} lists no models.`) };
+  // Ollama adds the tag itself.
+  if (names.includes(name) || names.includes(`${name}:latest`)) return { type: "listed" };
+  const closest = findClosest(name, names);
+  // A server with one model is often asked for `default` or the like.
+  const takesAny = listed.some(({ isForAnyName }) => isForAnyName === true);
+  if (takesAny && closest === undefined) return { type: "listed" };
+  const message = `${provider} does not list the model ${name}.`;
+  const hint =
+    closest === undefined
+      ? `Run \`jp model ls ${provider}\` to list the available models.`
+      : `Did you mean ${provider}/${closest}?`;
+  const error = new ProviderError("unknown_model", message, { isRetryable: false, hint });
+  return { type: "unlisted", error, isMistyped: closest !== undefined && isTypo(name, closest) };
+}
+
+/** Letters that are missing, added or swapped. Another letter or number is more likely another model. */
+function isTypo(name: string, meant: string): boolean {
+  const typed = lettersOf(name);
+  const known = lettersOf(meant);
+  if (typed.join("") === known.join("")) return false;
+  return typed.length !== known.length || typed.toSorted().join("") === known.toSorted().join("");
+}
+
+function lettersOf(name: string): readonly string[] {
+  return name.match(/[a-z]/gi) ?? [];
+}

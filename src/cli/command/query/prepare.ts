@@ -1,0 +1,325 @@
+/**
+ * Prepares a turn: from what the user wants, the config and the workspace to everything that the turn runs with. Nothing
+ * is recorded before the model and the message are known to be usable.
+ */
+import type { TurnMessage } from "../../../agent/index.ts";
+import {
+  type AssistantSettings,
+  mergeConfig,
+  type PartialConfig,
+  resolveAssistant,
+  type ToolDirective,
+} from "../../../config/index.ts";
+import type { Attachment } from "../../../conversation/index.ts";
+import type { McpServers } from "../../../mcp/index.ts";
+import type { Model, Providers } from "../../../provider/index.ts";
+import {
+  type AnswersFile,
+  configuredSurroundings,
+  openProviders,
+  openTools,
+  serversForTurn,
+  type Surroundings,
+  switchServerTools,
+  type Tools,
+} from "../../../runtime/index.ts";
+import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
+import type { TrustedConfig } from "../../../trust/index.ts";
+import { isJpError, type JsonObject } from "../../../util/index.ts";
+import { attachToTurn, withUntrusted } from "../../attachments.ts";
+import type { CommandContext } from "../../context.ts";
+import { findDefaultModel } from "../../detect-models.ts";
+import { machineOf } from "../../load-config.ts";
+import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
+import {
+  type ConversationFlags,
+  loadConversation,
+  openConversation,
+  recordChange,
+} from "./conversation.ts";
+import { findModel, isNameInDoubt } from "./find-model.ts";
+import type { Message } from "./message.ts";
+import {
+  assertLastRequest,
+  chooseStart,
+  isIncomplete,
+  type NewStart,
+  replayed,
+  type Start,
+  type StartFlags,
+} from "./start.ts";
+import { titleOf } from "./title.ts";
+import type { ViewFlags } from "./view-settings.ts";
+
+/** The turn that the user wants: by the flags of `jp query`, or by what they have set in a session. */
+export interface TurnRequest extends InteractionFlags {
+  readonly conversation: ConversationFlags;
+  /** The conversation, if the command has it open already. */
+  readonly opened?: ConversationWriter | undefined;
+  readonly settings: SettingFlags;
+  readonly start: StartFlags;
+  /** What the message attaches, besides what it mentions. */
+  readonly attach?: readonly string[] | undefined;
+  /** The answer has to fit it. */
+  readonly schema?: JsonObject | undefined;
+  /** Answers for everything that the turn asks. */
+  readonly answers?: AnswersFile | undefined;
+  /** Leave everything that needs a person for later. */
+  readonly defer?: boolean | undefined;
+  /** The same, except for this call. */
+  readonly onlyCall?: string | undefined;
+  readonly view?: ViewFlags | undefined;
+  /** Those of a session. Without them, the turn starts and closes its own. */
+  readonly servers?: McpServers | undefined;
+}
+
+/** Settings that the conversation remembers from this turn on. */
+export interface SettingFlags {
+  /** The values of `--cfg`, in their order. */
+  readonly cfg?: readonly string[] | undefined;
+  readonly model?: string | undefined;
+  /** `key=value` or `key:=JSON`. */
+  readonly param?: readonly string[] | undefined;
+  /** From `-t` and `-T`, in their order. */
+  readonly directives?: readonly ToolDirective[] | undefined;
+}
+
+/** The conversation that a turn continues, and the config that it runs with. */
+export interface LoadedTurn {
+  /** Undefined for a new one. */
+  readonly found: Conversation | undefined;
+  readonly trusted: TrustedConfig;
+  readonly assistant: AssistantSettings;
+  readonly surroundings: Promise<Surroundings>;
+}
+
+/** Throws what is wrong with the config, `no_model`, and what `loadConversation` throws. */
+export async function loadTurn(
+  context: CommandContext,
+  { conversation, opened, settings, nonInteractive }: TurnRequest,
+): Promise<LoadedTurn> {
+  const found = opened ?? (await loadConversation(context, conversation));
+  const { cfg = [], model, param = [], directives = [] } = settings;
+  const flags = {
+    cfg: [
+      ...cfg,
+      ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
+      ...param.map((words) => `assistant.model.parameters.${words}`),
+    ],
+    directives,
+    usesInstructions: true,
+    ...(found !== undefined && { id: found.id, conversation: found }),
+  };
+  const trusted = await trustedConfig(context, flags, { nonInteractive });
+  warnWithheld(trusted, context);
+  const { root, variables } = machineOf(context);
+  const { cwd: folder, clock } = context;
+  const { instructions } = trusted;
+  // Asks git meanwhile.
+  const place = { folder, root, instructions, variables, clock };
+  const surroundings = configuredSurroundings(trusted.config, place);
+  const config = await withModel(trusted.config, context);
+  const assistant = resolveAssistant(config);
+  return { found, trusted: { ...trusted, config }, assistant, surroundings };
+}
+
+/** Finds a model if none is configured, which the conversation then remembers. Throws `no_model`. */
+async function withModel(config: PartialConfig, context: CommandContext): Promise<PartialConfig> {
+  try {
+    resolveAssistant(config);
+    return config;
+  } catch (error) {
+    if (!isJpError(error) || error.code !== "no_model") throw error;
+  }
+  return mergeConfig(config, {
+    assistant: { model: { id: await findDefaultModel(context, config) } },
+  });
+}
+
+/** A model, and the way to it. */
+interface ReachedModel {
+  readonly model: Model;
+  readonly providers: Providers;
+  /** The server could not say whether it has a model of the name that the user has typed. */
+  readonly isNameInDoubt: boolean;
+  /** Resolves when the first request has left. */
+  readonly requestSent: Promise<void>;
+}
+
+/** A turn that lacks only its message. Disposing closes all that was opened for it. */
+export interface PreparedTurn extends AsyncDisposable {
+  readonly request: TurnRequest;
+  readonly loaded: LoadedTurn;
+  readonly reached: ReachedModel;
+  /** The conversation, locked, if its last turn is incomplete. */
+  readonly left: ConversationWriter | undefined;
+  readonly start: Start;
+  readonly resources: Resources;
+}
+
+/** Throws `ProviderError`, and what the store and `chooseStart` throw. */
+export async function prepareTurn(
+  context: CommandContext,
+  request: TurnRequest,
+  loaded: LoadedTurn,
+): Promise<PreparedTurn> {
+  const { found, trusted } = loaded;
+  const { nonInteractive } = request;
+  // Fail on an unavailable model before anything is written.
+  const reached = await reachModel(context, request.settings, loaded);
+  const resources = new Resources();
+  const close = () => resources[Symbol.asyncDispose]();
+  try {
+    const left = await openIncomplete(context, request, loaded);
+    if (left !== undefined) resources.add(left);
+    const isSaved = request.conversation.persist !== false;
+    const prompter = left && findQuietPrompter(context, trusted.config, { nonInteractive });
+    const start = await chooseStart({ found, left, isSaved }, request.start, { context, prompter });
+    return { request, loaded, reached, left, start, resources, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The same on a copy in memory, for a model that only keeps the request. */
+export function prepareCopy(
+  context: CommandContext,
+  { conversation, ...request }: TurnRequest,
+  { loaded, model, start }: Pick<PreparedTurn, "loaded"> & { model: Model; start: NewStart },
+): PreparedTurn {
+  const resources = new Resources();
+  const providers = openProviders(machineOf(context), loaded.trusted.config);
+  return {
+    request: { ...request, conversation: { ...conversation, persist: false } },
+    loaded,
+    reached: { model, providers, isNameInDoubt: false, requestSent: Promise.resolve() },
+    left: undefined,
+    start,
+    resources,
+    [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
+  };
+}
+
+async function reachModel(
+  context: CommandContext,
+  { model: typed }: SettingFlags,
+  { found, trusted: { config }, assistant }: LoadedTurn,
+): Promise<ReachedModel> {
+  const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
+  const providers = openProviders(machineOf(context), config, { onSent });
+  const isRemembered = found !== undefined && typed === undefined;
+  const model = await findModel(providers, assistant.model, { isRemembered });
+  const { aliases = {} } = config.providers?.llm ?? {};
+  const isSpelledOut = typed !== undefined && !Object.hasOwn(aliases, typed);
+  const isInDoubt = isSpelledOut && (await isNameInDoubt(providers, assistant.model));
+  return { model, providers, isNameInDoubt: isInDoubt, requestSent };
+}
+
+/** Locks the conversation if its last turn is incomplete. Perhaps another process is about to end it. */
+async function openIncomplete(
+  context: CommandContext,
+  { conversation: flags, opened }: TurnRequest,
+  { found, trusted }: LoadedTurn,
+): Promise<ConversationWriter | undefined> {
+  // A fork copies only complete turns.
+  if (found === undefined || flags.fork !== undefined) return undefined;
+  if (!isIncomplete(found.stream)) return undefined;
+  const config = withUntrusted(trusted);
+  const conversation = await openConversation(context, found, { config, flags, opened });
+  if (isIncomplete(conversation.stream)) return conversation;
+  await conversation.release();
+  return undefined;
+}
+
+/** A turn that can be run. The conversation is locked, and has the config on record. */
+export interface ReadyTurn {
+  readonly prepared: PreparedTurn;
+  /** With what the message attaches. */
+  readonly trusted: TrustedConfig;
+  readonly conversation: ConversationWriter;
+  readonly tools: Tools;
+  readonly attachments: readonly Attachment[];
+  /** Undefined if the incomplete turn is continued. */
+  readonly message: TurnMessage | undefined;
+}
+
+/**
+ * Without a message, continues the incomplete turn. What cannot be attached is not recorded either. Throws `unknown_tool`,
+ * `tool_locked`, `record_changed`, `McpError`, and what the attachments and the store throw.
+ */
+export async function openTurn(
+  context: CommandContext,
+  prepared: PreparedTurn,
+  message?: Message,
+): Promise<ReadyTurn> {
+  const { request, loaded, reached, left, start, resources } = prepared;
+  const { found, assistant } = loaded;
+  const { model } = reached;
+  const machine = machineOf(context);
+  const { config: before } = loaded.trusted;
+  const { servers } = resources.add(await serversForTurn(machine, before, request.servers));
+  const { directives = [] } = request.settings;
+  const switched = await switchServerTools(before, { directives, servers });
+  const names = [...(request.attach ?? []), ...(message?.mentions ?? [])];
+  const attaching = { config: switched, servers, model, assistant };
+  const { config, attachments, files } = await attachToTurn(attaching, names, context);
+  const trusted = { ...loaded.trusted, config };
+  const recorded = withUntrusted(trusted);
+  const conversation =
+    left ??
+    resources.add(
+      await openConversation(context, found, {
+        config: recorded,
+        flags: request.conversation,
+        title: titleOf(message?.text ?? "", recorded),
+        opened: request.opened,
+      }),
+    );
+  if (left !== undefined) await recordChange(left, recorded, context);
+  if (start.type === "replay") assertLastRequest(start.request, conversation);
+  const tools = resources.add(
+    openTools(machine, config, { conversation: conversation.id, servers }),
+  );
+  return {
+    prepared,
+    trusted,
+    conversation,
+    tools,
+    attachments,
+    message: message && toTurnMessage(message, files, prepared),
+  };
+}
+
+function toTurnMessage(
+  { text }: Message,
+  files: NonNullable<TurnMessage["files"]>,
+  { request, start }: PreparedTurn,
+): TurnMessage {
+  const again = start.type === "replay" ? replayed(start.request) : {};
+  const { schema } = request;
+  return {
+    ...again,
+    content: text,
+    files: [...(again.files ?? []), ...files],
+    ...(schema !== undefined && { schema }),
+  };
+}
+
+/** All that was opened for a turn. Closed in reverse order. */
+class Resources implements AsyncDisposable {
+  readonly #all: AsyncDisposable[] = [];
+
+  add<Kind extends AsyncDisposable>(one: Kind): Kind {
+    this.#all.push(one);
+    return one;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const first = this.#all.shift();
+    if (first === undefined) return;
+    await using _ = first; // Even if one of the others cannot be closed.
+    await this[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,462 @@
+import { describe, expect, test } from "vitest";
+import { verifies } from "../../test/conformance/manifest.ts";
+import {
+  answered,
+  at,
+  cancelled,
+  closed,
+  entriesOf,
+  inquiry,
+  permission,
+  toolCall,
+  turnStart,
+} from "../conversation/events.fixture.ts";
+import {
+  type ConversationEvent,
+  type ConversationId,
+  type Decider,
+  type DecisionVoid,
+  InquiryLog,
+  type InquiryId,
+  type InquiryRequest,
+  type PermissionDecision,
+  type PermissionRequestEvent,
+  readTurnProgress,
+  pendingOf,
+  timestampToMilliseconds,
+} from "../conversation/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import {
+  describeEnd,
+  describeIncomplete,
+  describeSubject,
+  type InquiryFilter,
+  type InquiryRow,
+  inquiryState,
+  inquiryToJson,
+  matchesInquiryFilter,
+  pendingToJson,
+} from "./decision-rows.ts";
+import { describeEscalation } from "./inquiry.ts";
+
+const CONVERSATION = "jp-c17673230450" as ConversationId;
+const person: Decider = { kind: "user", channel: "terminal" };
+const DIGEST = "5".repeat(64);
+
+/** The decisions in these events, as a list has them. */
+function rowsOf(...events: readonly ConversationEvent[]): readonly InquiryRow[] {
+  const log = new InquiryLog();
+  const logged = [...log.read(entriesOf(turnStart(), ...events)), ...log.end()];
+  return logged.map((each) => ({ conversation: CONVERSATION, ...each }));
+}
+
+function rowOf(...events: readonly ConversationEvent[]): InquiryRow {
+  const [row] = rowsOf(...events);
+  if (row === undefined) throw new Error("nothing was asked");
+  return row;
+}
+
+const QUESTION = inquiry("call_1.go.1");
+
+const CALL = toolCall("call_1", "deploy", { where: "live" });
+const REQUEST: PermissionRequestEvent = {
+  type: "permission_request",
+  timestamp: at(1),
+  id: "call_1:run:1" as InquiryId, // As a turn makes them.
+  toolCallId: "call_1",
+  tool: "deploy",
+  action: "run",
+  arguments: { where: "live" },
+  subject: { digest: DIGEST, version: 1, parts: {} },
+  origin: { type: "local", command: "sh  deploy.sh" },
+  folder: "tools",
+};
+const APPROVED: PermissionDecision = {
+  ...permission("call_1"),
+  id: REQUEST.id,
+  timestamp: at(2),
+  tool: "deploy",
+  digest: DIGEST,
+};
+const VOID: DecisionVoid = {
+  type: "decision_void",
+  timestamp: at(3),
+  id: REQUEST.id,
+  changed: ["file"],
+};
+
+function denied(fields: Partial<PermissionDecision> = {}): PermissionDecision {
+  return { ...APPROVED, decision: "denied", ...fields };
+}
+
+function endOf(row: InquiryRow, seconds = 0): string {
+  return describeEnd(row, new Date(timestampToMilliseconds(at(seconds))));
+}
+
+describe("an open question with a deadline", () => {
+  const request = { ...QUESTION, deadline: at(60) };
+  const escalation = {
+    type: "inquiry_escalation",
+    timestamp: at(1),
+    id: request.id,
+    outcome: "cancelled",
+    reason: "backend_error",
+    problem: "no key",
+  } as const;
+
+  test("is overdue from then on, unless it was answered", () => {
+    const open = rowOf(request);
+    expect([
+      endOf(open, 59),
+      endOf(open, 60),
+      endOf(rowOf(request, answered("call_1.go.1")), 60),
+    ]).toEqual(["unanswered", "unanswered, overdue", "yes"]);
+  });
+
+  test("that was the model's is not overdue once a person has to answer", () => {
+    expect([endOf(rowOf(request, escalation), 60), describeEscalation(escalation)]).toEqual([
+      "unanswered",
+      'cancelled (backend_error): "no key"',
+    ]);
+  });
+
+  test("has both in JSON", () => {
+    expect(inquiryToJson(rowOf(request))).toMatchObject({ deadline: at(60) });
+    expect(inquiryToJson(rowOf(request, escalation))).toMatchObject({
+      escalation: { outcome: "cancelled", reason: "backend_error", problem: "no key" },
+    });
+  });
+});
+
+test("the state of a decision is its outcome, that it is open, or that it no longer counts", () => {
+  verifies("082/reader/every-reader-handles-all-outcomes");
+  const { id } = QUESTION;
+  expect(
+    [
+      rowOf(QUESTION),
+      rowOf(QUESTION, answered(id)),
+      rowOf(QUESTION, closed(id, { outcome: "redacted" })),
+      rowOf(QUESTION, cancelled(id, "user")),
+      rowOf(CALL, REQUEST),
+      rowOf(CALL, REQUEST, APPROVED),
+      rowOf(CALL, REQUEST, denied()),
+      rowOf(CALL, REQUEST, { ...APPROVED, decision: "edited", arguments: {} }),
+      rowOf(CALL, REQUEST, APPROVED, VOID),
+      rowOf(CALL, REQUEST, VOID),
+    ].map(inquiryState),
+  ).toEqual([
+    "unanswered",
+    "answered",
+    "redacted",
+    "cancelled",
+    "unanswered",
+    "approved",
+    "denied",
+    "edited",
+    "void",
+    "void",
+  ]);
+});
+
+test("how a decision ended says what made it void", () => {
+  expect([
+    endOf(rowOf(CALL, REQUEST, APPROVED, VOID)),
+    endOf(rowOf(CALL, REQUEST, VOID)),
+    endOf(rowOf(QUESTION, answered(QUESTION.id), { ...VOID, id: QUESTION.id })),
+  ]).toEqual([
+    "approved (you, via tty), void: a file that its command names changed",
+    "void: a file that its command names changed",
+    "yes, void: a file that its command names changed",
+  ]);
+});
+
+describe("a filter", () => {
+  const policy: Decider = { kind: "policy", key: "conversation.tools.deploy.run" };
+  const { id: _, ...unasked } = { ...APPROVED, decidedBy: policy };
+  const ROWS = {
+    question: rowOf(QUESTION, answered(QUESTION.id)),
+    open: rowOf(CALL, REQUEST),
+    approved: rowOf(CALL, REQUEST, APPROVED),
+    denied: rowOf(CALL, REQUEST, denied()),
+    unavailable: rowOf(CALL, REQUEST, denied({ cause: "unavailable", decidedBy: policy })),
+    void: rowOf(CALL, REQUEST, APPROVED, VOID),
+    unasked: rowOf(CALL, unasked),
+    skipped: rowOf(CALL, { ...unasked, decision: "denied", cause: "skipped" }),
+  };
+
+  test.each<[InquiryFilter, readonly (keyof typeof ROWS)[]]>([
+    [{}, ["question", "open", "approved", "denied", "unavailable", "void", "skipped"]],
+    [{ by: ["policy"] }, ["unavailable", "unasked", "skipped"]],
+    [{ by: ["user"] }, ["approved", "denied", "void"]],
+    [{ outcome: ["answered"] }, ["question", "approved", "denied"]],
+    [{ outcome: ["cancelled"] }, ["unavailable", "skipped"]],
+    [{ outcome: ["denied"] }, ["denied", "unavailable", "skipped"]],
+    [{ outcome: ["approved", "void"] }, ["approved", "void"]],
+    [{ outcome: ["approved"], by: ["policy"] }, ["unasked"]],
+    [{ outcome: ["unanswered"] }, ["open"]],
+    [{ kind: ["question"] }, ["question"]],
+  ])("finds decisions of every kind: %j", (filter, names) => {
+    const found = Object.entries(ROWS).filter(([, row]) => matchesInquiryFilter(row, filter));
+    expect(found.map(([name]) => name)).toEqual(names);
+  });
+});
+
+describe("a question as JSON", () => {
+  test("has everything the record has, under the record's names", () => {
+    const request: InquiryRequest = {
+      ...inquiry("call_1.go.1", {
+        text: "Which?",
+        context: "a diff",
+        answerType: { type: "select", options: [{ value: "a", description: "first" }] },
+        default: "a",
+        exclusive: true,
+        persistence: "none",
+      }),
+      toolCallId: "call_1",
+      questionId: "go",
+    };
+    const { subject, origin, folder } = REQUEST;
+    const shown = { subject, origin, folder } as Partial<InquiryRequest>; // All of them are set.
+    const response = {
+      ...closed("call_1.go.1", { outcome: "answered", answer: "a", answeredBy: person }),
+      timestamp: at(9),
+      digest: DIGEST,
+    } as const;
+    expect(inquiryToJson(rowOf(CALL, { ...request, ...shown }, response))).toEqual({
+      conversation: CONVERSATION,
+      turn: 1,
+      id: "call_1.go.1",
+      kind: "question",
+      tool: "deploy",
+      tool_call_id: "call_1",
+      question_id: "go",
+      source: { source: "tool", name: "a_tool" },
+      origin: { type: "local", command: "sh  deploy.sh" },
+      folder: "tools",
+      arguments: { where: "live" },
+      question: {
+        text: "Which?",
+        context: "a diff",
+        answer_type: { type: "select", options: [{ value: "a", description: "first" }] },
+        default: "a",
+        exclusive: true,
+        persistence: "none",
+      },
+      acts: true,
+      digest: DIGEST,
+      outcome: "answered",
+      answer: "a",
+      answered_by: { kind: "user", channel: "terminal" },
+      asked_at: at(0),
+      answered_at: at(9),
+    });
+  });
+
+  const common = {
+    conversation: CONVERSATION,
+    turn: 1,
+    id: "call_1.go.1",
+    kind: "question",
+    tool: "a_tool",
+    source: { source: "tool", name: "a_tool" },
+    question: { text: "Go on?", answer_type: { type: "boolean" } },
+    acts: false,
+    asked_at: at(0),
+  };
+
+  test("has neither answer nor answerer if it is unanswered", () => {
+    expect(inquiryToJson(rowOf(QUESTION))).toEqual({ ...common, outcome: "unanswered" });
+  });
+
+  test("has the reason if it was cancelled", () => {
+    const response = cancelled("call_1.go.1", { unknown: "solar_flare" });
+    expect(inquiryToJson(rowOf(QUESTION, response))).toEqual({
+      ...common,
+      outcome: "cancelled",
+      reason: "solar_flare",
+      answered_at: at(0),
+    });
+  });
+
+  test("says who answered, but not what, if the answer is redacted", () => {
+    const response = closed("call_1.go.1", { outcome: "redacted", answeredBy: person });
+    expect(inquiryToJson(rowOf(QUESTION, response))).toEqual({
+      ...common,
+      outcome: "redacted",
+      answered_by: { kind: "user", channel: "terminal" },
+      answered_at: at(0),
+    });
+  });
+
+  test("keeps an answer of null, and an answerer of an unknown kind", () => {
+    const raw = { kind: "committee", size: 3 };
+    const response = closed("call_1.go.1", {
+      outcome: "answered",
+      answer: null,
+      answeredBy: { kind: "unknown", raw },
+    });
+    expect(inquiryToJson(rowOf(QUESTION, response))).toEqual({
+      ...common,
+      outcome: "answered",
+      answer: null,
+      answered_by: raw,
+      answered_at: at(0),
+    });
+  });
+});
+
+describe("a decision about a call as JSON", () => {
+  const common: JsonObject = {
+    conversation: CONVERSATION,
+    turn: 1,
+    id: REQUEST.id,
+    kind: "permission",
+    tool: "deploy",
+    tool_call_id: "call_1",
+    source: { source: "assistant" },
+    origin: { type: "local", command: "sh  deploy.sh" },
+    folder: "tools",
+    arguments: { where: "live" },
+    question: {
+      text: "Run deploy?",
+      answer_type: { type: "boolean" },
+      exclusive: true,
+      persistence: "none",
+      acts: true,
+    },
+    acts: true,
+    digest: DIGEST,
+    asked_at: at(1),
+  };
+
+  test("has what was decided, by whom and why, in codes", () => {
+    const response = denied({ cause: "unavailable", problem: "no key", reason: "no" });
+    expect(inquiryToJson(rowOf(CALL, REQUEST, response))).toEqual({
+      ...common,
+      outcome: "denied",
+      decision: "denied",
+      reason: "no",
+      cause: "unavailable",
+      problem: "no key",
+      answered_by: { kind: "user", channel: "tty" },
+      answered_at: at(2),
+    });
+  });
+
+  test("has the edited arguments, and the digest that was decided with them", () => {
+    const digest = "6".repeat(64);
+    const edited = {
+      ...APPROVED,
+      decision: "edited",
+      arguments: { where: "test" },
+      digest,
+    } as const;
+    expect(inquiryToJson(rowOf(CALL, REQUEST, edited))).toMatchObject({
+      arguments: { where: "live" },
+      edited_arguments: { where: "test" },
+      digest: DIGEST,
+      decided_digest: digest,
+      outcome: "edited",
+    });
+  });
+
+  test("says that it is void, what has changed, and what was decided", () => {
+    const again = { ...REQUEST, id: "call_1:run:2" as InquiryId, replaces: REQUEST.id };
+    expect(rowsOf(CALL, REQUEST, APPROVED, VOID, again).map(inquiryToJson)).toEqual([
+      {
+        ...common,
+        outcome: "void",
+        decision: "approved",
+        answered_by: { kind: "user", channel: "tty" },
+        answered_at: at(2),
+        void: { changed: ["file"], at: at(3) },
+      },
+      { ...common, id: again.id, replaces: REQUEST.id, changed: ["file"], outcome: "unanswered" },
+    ]);
+  });
+
+  test("has the result that waits, and the one that was given instead", () => {
+    const { arguments: _, ...request } = {
+      ...REQUEST,
+      action: "deliver" as const,
+      result: { content: "a page", isError: true },
+    };
+    const edited: PermissionDecision = {
+      ...APPROVED,
+      action: "deliver",
+      decision: "edited",
+      result: { content: "a line", isError: true },
+    };
+    expect(inquiryToJson(rowOf(CALL, request, edited))).toMatchObject({
+      kind: "delivery",
+      acts: false,
+      content: "a page",
+      is_error: true,
+      edited_content: "a line",
+    });
+  });
+});
+
+describe("what waits", () => {
+  const turn = [turnStart(), CALL, REQUEST];
+
+  test("has everything that is decided in JSON", () => {
+    const [item] = pendingOf(readTurnProgress(turn));
+    if (item === undefined) throw new Error("nothing waits");
+    const { origin, folder } = REQUEST;
+    const row = {
+      ...item,
+      workspace: "/project",
+      conversation: CONVERSATION,
+      question: rowOf(CALL, REQUEST).question,
+      arguments: { where: "live" },
+      changed: ["file"],
+      ...(origin && { origin }),
+      ...(folder !== undefined && { folder }),
+    };
+    expect(pendingToJson(row)).toEqual({
+      workspace: "/project",
+      conversation: CONVERSATION,
+      id: REQUEST.id,
+      kind: "permission",
+      tool: "deploy",
+      tool_call_id: "call_1",
+      text: "Run deploy?",
+      answer_type: { type: "boolean" },
+      exclusive: true,
+      persistence: "none",
+      origin: { type: "local", command: "sh  deploy.sh" },
+      folder: "tools",
+      arguments: { where: "live" },
+      changed: ["file"],
+      acts: true,
+      digest: DIGEST,
+      asked_at: at(1),
+    });
+  });
+
+  test("is described with the call, where its tool comes from, and the folder", () => {
+    expect(describeIncomplete(readTurnProgress(turn))).toEqual([
+      "deploy needs permission to run",
+      '    • deploy(where: "live")',
+      '    Source: local command "sh  deploy.sh"',
+      '    Folder: "tools"',
+    ]);
+  });
+});
+
+test.each<[Parameters<typeof describeSubject>[0], readonly string[]]>([
+  [{ tool: "a", arguments: {}, origin: { type: "builtin" } }, ["Source: built into jp"]],
+  [{ origin: { type: "program" } }, ["Source: defined by the program that runs jp"]],
+  [
+    { origin: { type: "mcp", server: "docs", tool: "find", command: "npx docs" } },
+    ['Source: MCP server "docs" ("npx docs"), tool "find"'],
+  ],
+  [
+    { tool: "write", arguments: { path: "a.txt", text: `one\n${"x".repeat(200)}` } },
+    ["• write", '  path: "a.txt"', "  text:", "    │ one", `    │ ${"x".repeat(200)}`],
+  ],
+  [{ changed: ["arguments"] }, ["Changed since it was decided: its arguments"]],
+])("what is decided is described in full: %j", (subject, lines) => {
+  expect(describeSubject(subject)).toEqual(lines);
+});

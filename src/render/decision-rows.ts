@@ -1,0 +1,334 @@
+/** Decisions in lists, as lines and as JSON: those on record, and those that wait for someone. */
+import {
+  type CallProgress,
+  cancellationTag,
+  type ConversationEvent,
+  type ConversationId,
+  deciderOf,
+  deciderToJson,
+  describeDecider,
+  type InquiryEscalation,
+  type InquiryOutcome,
+  inquiryQuestionToJson,
+  isAnswer,
+  type LoggedInquiry,
+  type PendingItem,
+  pendingOf,
+  type PermissionDecision,
+  timestampToMilliseconds,
+  type ToolResult,
+  type TurnProgress,
+} from "../conversation/index.ts";
+import type { InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
+import { assertNever, type Json, type JsonObject } from "../util/index.ts";
+import { callText } from "./call-lines.ts";
+import { describeAnswer, describeChanged, describeDecided } from "./inquiry.ts";
+import { jsonLine, oneLine } from "./neutralize.ts";
+import { describeOrigin } from "./origin.ts";
+
+/** A decision in its conversation: one line of `jp inquiry ls`. */
+export interface InquiryRow extends LoggedInquiry {
+  readonly conversation: ConversationId;
+}
+
+/** The outcome of a question, the decision about a call, or why there is neither. */
+export type InquiryState =
+  | InquiryOutcome["outcome"]
+  | PermissionDecision["decision"]
+  | "unanswered"
+  /** It was decided, or waited, and no longer counts. */
+  | "void";
+
+/** How it ended, or that it has not. */
+export function inquiryState({ response, madeVoid }: LoggedInquiry): InquiryState {
+  if (madeVoid !== undefined) return "void";
+  if (response === undefined) return "unanswered";
+  return response.type === "inquiry_response" ? response.outcome : response.decision;
+}
+
+/** Which decisions are wanted: all, unless said otherwise, but for what the config approved unasked. */
+export interface InquiryFilter {
+  /**
+   * States. `answered` also stands for whatever someone approved, denied or edited, and `cancelled` for what was denied
+   * though no one said no.
+   */
+  readonly outcome?: readonly string[] | undefined;
+  /** Kinds of deciders, such as `user`. With `policy`, what the config approved unasked is wanted too. */
+  readonly by?: readonly string[] | undefined;
+  /** Kinds of decisions, such as `permission`. */
+  readonly kind?: readonly string[] | undefined;
+}
+
+/** Whether a decision is wanted. */
+export function matchesInquiryFilter(inquiry: LoggedInquiry, filter: InquiryFilter): boolean {
+  const { outcome, by, kind } = filter;
+  const { request, response } = inquiry;
+  if (kind !== undefined && !kind.includes(inquiry.kind)) return false;
+  if (outcome !== undefined && !statesOf(inquiry).some((state) => outcome.includes(state))) {
+    return false;
+  }
+  const decider = response && deciderOf(response);
+  if (by !== undefined) return decider !== undefined && by.includes(decider.kind);
+  // Every call of a tool that runs unattended has one of these, and no one was asked.
+  const isUnasked = request === undefined && decider?.kind === "policy";
+  return !isUnasked || inquiryState(inquiry) !== "approved";
+}
+
+function statesOf(inquiry: LoggedInquiry): readonly InquiryState[] {
+  const { response } = inquiry;
+  const state = inquiryState(inquiry);
+  if (response?.type !== "permission_decision" || state === "void") return [state];
+  return [state, response.cause === undefined ? "answered" : "cancelled"];
+}
+
+/** How it ended, or that it is open. One that is overdue will be settled when its turn is continued. */
+export function describeEnd({ response, madeVoid, deadline }: LoggedInquiry, now: Date): string {
+  const isLate = deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
+  const end =
+    response === undefined
+      ? `unanswered${isLate ? ", overdue" : ""}`
+      : response.type === "inquiry_response"
+        ? describeAnswer(response)
+        : describeDecided(response);
+  if (madeVoid === undefined) return end;
+  const decided = response === undefined ? "" : `${end}, `;
+  return `${decided}void: ${describeChanged(madeVoid.changed)} changed`;
+}
+
+/** One object per decision, with the keys of the record; unknown fields are omitted. */
+export function inquiryToJson(row: InquiryRow): JsonObject {
+  const { conversation, turn, id, kind, tool, request, response, escalation, madeVoid } = row;
+  const isQuestion = request?.type === "inquiry_request";
+  const { subject, replaces } = request ?? {};
+  const isOther = response?.digest !== undefined && response.digest !== subject?.digest;
+  return {
+    conversation,
+    turn: turn + 1,
+    id,
+    kind,
+    ...(tool !== undefined && { tool }),
+    ...(row.toolCallId !== undefined && { tool_call_id: row.toolCallId }),
+    ...(isQuestion && request.questionId !== undefined && { question_id: request.questionId }),
+    ...subjectToJson({ ...row, ...request, arguments: row.arguments }),
+    ...(row.edited?.arguments !== undefined && { edited_arguments: row.edited.arguments }),
+    question: inquiryQuestionToJson(row.question),
+    acts: row.acts,
+    ...(subject !== undefined && { digest: subject.digest }),
+    ...(replaces !== undefined && { replaces }),
+    ...(row.deadline !== undefined && { deadline: row.deadline }),
+    ...(isQuestion && request.for !== undefined && { for: request.for }),
+    ...(escalation !== undefined && { escalation: escalationToJson(escalation) }),
+    outcome: inquiryState(row),
+    ...(response !== undefined &&
+      (response.type === "inquiry_response" ? outcomeToJson(response) : decisionToJson(response))),
+    ...(isOther && { decided_digest: response.digest }),
+    ...(madeVoid !== undefined && {
+      void: { changed: [...madeVoid.changed], at: madeVoid.timestamp },
+    }),
+    ...resultToJson(request?.type === "permission_request" ? request.result : undefined),
+    asked_at: row.askedAt,
+    ...(response !== undefined && { answered_at: response.timestamp }),
+  };
+}
+
+function escalationToJson(escalation: InquiryEscalation): JsonObject {
+  return { outcome: escalation.outcome, ...outcomeToJson(escalation) };
+}
+
+function outcomeToJson(outcome: InquiryOutcome): Record<string, Json> {
+  if (outcome.outcome === "cancelled") {
+    const { reason, problem } = outcome;
+    return { reason: cancellationTag(reason), ...(problem !== undefined && { problem }) };
+  }
+  const { answeredBy } = outcome;
+  return {
+    ...(outcome.outcome === "answered" && {
+      answer: outcome.answer,
+      ...(outcome.isOther === true && { other: true }),
+      ...(outcome.note !== undefined && { note: outcome.note }),
+      ...(outcome.answerReason !== undefined && { answer_reason: outcome.answerReason }),
+    }),
+    ...(answeredBy !== undefined && { answered_by: deciderToJson(answeredBy) }),
+  };
+}
+
+/** `reason` has the person's own words, and `cause` is a code. */
+function decisionToJson(event: PermissionDecision): Record<string, Json> {
+  const { decision, decidedBy, reason, cause, problem, result } = event;
+  return {
+    decision,
+    ...(reason !== undefined && { reason }),
+    ...(cause !== undefined && { cause }),
+    ...(problem !== undefined && { problem }),
+    ...(result !== undefined && { edited_content: result.content }),
+    answered_by: deciderToJson(decidedBy),
+  };
+}
+
+/** For a delivery: the result that waits. */
+function resultToJson(result: ToolResult | undefined): JsonObject {
+  return result === undefined ? {} : { content: result.content, is_error: result.isError };
+}
+
+/** What is decided, for the person who decides. */
+interface Subject {
+  readonly source?: InquirySource | undefined;
+  readonly origin?: ToolOrigin | undefined;
+  readonly folder?: string | undefined;
+  readonly arguments?: JsonObject | undefined;
+  /** What has changed since it was decided before. */
+  readonly changed?: readonly string[] | undefined;
+}
+
+function subjectToJson({ source, origin, folder, changed, ...call }: Subject): JsonObject {
+  return {
+    ...(source !== undefined && { source: { ...source } }),
+    ...(origin !== undefined && { origin: { ...origin } }),
+    ...(folder !== undefined && { folder }),
+    ...(call.arguments !== undefined && { arguments: call.arguments }),
+    ...(changed !== undefined && { changed: [...changed] }),
+  };
+}
+
+/** Something that waits for a person, and where. */
+export interface PendingRow extends PendingItem {
+  readonly workspace: string;
+  readonly conversation: ConversationId;
+  readonly question: InquiryQuestion;
+  readonly origin?: ToolOrigin;
+  readonly folder?: string;
+}
+
+/** One object for each thing that waits: one line of `jp inquiry ls --pending`. */
+export function pendingToJson(row: PendingRow) {
+  const { workspace, conversation, id, kind, tool, question, askedAt, deadline, request } = row;
+  const source = request?.type === "inquiry_request" ? request.source : undefined;
+  return {
+    workspace,
+    conversation,
+    id,
+    kind,
+    tool,
+    tool_call_id: row.toolCallId,
+    ...inquiryQuestionToJson(question),
+    text: question.text,
+    ...subjectToJson({ ...row, source }),
+    acts: row.acts,
+    ...(row.digest !== undefined && { digest: row.digest }),
+    ...resultToJson(request?.type === "permission_request" ? request.result : undefined),
+    asked_at: askedAt,
+    ...(deadline !== undefined && { deadline }),
+    ...(row.for !== undefined && { for: row.for }),
+  };
+}
+
+/** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */
+export function describePending({ kind, tool, request, for: person }: PendingItem): string {
+  const name = oneLine(tool);
+  const whom = person === undefined ? "asks" : `asks ${oneLine(person)}`;
+  switch (kind) {
+    case "question":
+      return request?.type === "inquiry_request"
+        ? `${name} ${whom} ${JSON.stringify(oneLine(request.question.text))}`
+        : `${name} ${whom}`;
+    case "permission":
+      return `${name} needs permission to run`;
+    case "delivery":
+      return `${name} needs permission to show its result to the model`;
+    case "in_doubt":
+      return `${name} may or may not have finished: jp stopped while it was running`;
+    default:
+      return assertNever(kind);
+  }
+}
+
+/**
+ * What is decided, in lines below `describePending`: the call with all its arguments, where its tool comes from, the folder
+ * that it runs in, and what has changed. Nothing is shortened.
+ */
+export function describeSubject({
+  tool,
+  origin,
+  folder,
+  changed,
+  ...call
+}: Subject & { readonly tool?: string | undefined }): readonly string[] {
+  const args = call.arguments ?? {};
+  const hasArguments = tool !== undefined && Object.keys(args).length > 0;
+  return [
+    ...(hasArguments ? callText({ name: tool, arguments: args }).split("\n") : []),
+    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
+    ...(folder === undefined ? [] : [`Folder: ${jsonLine(folder)}`]),
+    ...(changed === undefined ? [] : [`Changed since it was decided: ${describeChanged(changed)}`]),
+  ];
+}
+
+/** `describePending`, and below it, indented, what is decided. `calls` are those of the turn. */
+export function describeWaiting(
+  item: PendingItem,
+  calls: readonly CallProgress[],
+): readonly string[] {
+  const call = calls.find(({ request }) => request.id === item.toolCallId);
+  const { run } = call?.permissions ?? {};
+  const args = run?.decision?.arguments ?? run?.request?.arguments ?? call?.request.arguments;
+  const { tool, changed, request } = item;
+  const { origin, folder } = request ?? {};
+  const subject = { tool, arguments: args, origin, folder, changed };
+  return [describePending(item), ...describeSubject(subject).map((line) => `    ${line}`)];
+}
+
+const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as const;
+
+/** What the record says about open calls: their arguments, and what was decided and answered. */
+export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
+  return calls.flatMap(({ request, permissions, questions }) => {
+    const args = permissions.run?.decision?.arguments ?? request.arguments;
+    const decided = (["run", "rerun", "deliver"] as const).flatMap((action) => {
+      const decision = permissions[action]?.decision;
+      return decision === undefined ? [] : [DECIDED[action] + describeDecision(decision)];
+    });
+    const answered = questions.flatMap(({ request: { question }, response }) =>
+      response === undefined
+        ? []
+        : [`  ${JSON.stringify(oneLine(question.text))}: ${oneLine(describeAnswer(response))}`],
+    );
+    const call = `${oneLine(request.name)} ${jsonLine(args)}`;
+    return [[call, ...decided].join(", "), ...answered];
+  });
+}
+
+function describeDecision({ decision, decidedBy }: PermissionDecision): string {
+  return oneLine(`${decision} by ${describeDecider(decidedBy)}`);
+}
+
+/** What the record says a person has decided and answered for all of the turn: it counts for calls to come. */
+export function describeRemembered(turn: readonly ConversationEvent[]): readonly string[] {
+  const texts = new Map<string, string>();
+  return turn.flatMap((event) => {
+    if (event.type === "inquiry_request") texts.set(event.id, event.question.text);
+    if (!isAnswer(event)) return [];
+    const by = deciderOf(event);
+    if (by?.kind !== "user" || by.scope !== "turn") return [];
+    const line =
+      event.type === "permission_decision"
+        ? `every call of ${oneLine(event.tool)}, ${describeDecision(event)}`
+        : `every time, ${jsonLine(texts.get(event.id) ?? event.id)}: ${oneLine(describeAnswer(event))}`;
+    return [line];
+  });
+}
+
+/** What an incomplete turn is missing: lines for each open call, or one for a reply. */
+export function describeIncomplete(progress: TurnProgress): readonly string[] {
+  const { calls, hasCalls, next } = progress;
+  if (next === "check") return ["the answer has not been checked against the schema"];
+  if (calls.length === 0) {
+    return [hasCalls ? "the model has not seen the results" : "the model has not replied"];
+  }
+  const pending = pendingOf(progress);
+  return calls.flatMap(({ request }) => {
+    const item = pending.find(({ toolCallId }) => toolCallId === request.id);
+    return item === undefined
+      ? [`${oneLine(request.name)} has not run`]
+      : describeWaiting(item, calls);
+  });
+}
