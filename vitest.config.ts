@@ -6,13 +6,16 @@ import { defineConfig } from "vitest/config";
  */
 const LONG = [
   "test/agent/killed-process.test.ts",
+  "test/agent/void-rounds.test.ts",
   "test/day/day.test.ts",
   "test/desk/accessibility.test.ts",
+  "test/desk/deciding.test.ts",
   "test/desk/hostile.test.ts",
   "test/desk/keyboard.test.ts",
   "test/desk/question-types.test.ts",
   "test/desk/restart.test.ts",
   "test/desk/races.test.ts",
+  "test/desk/seen.test.ts",
   "test/mcp/endless.test.ts",
   "test/storage/answer-races.test.ts",
   "test/storage/torn-append.test.ts",

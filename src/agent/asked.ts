@@ -9,12 +9,9 @@ import type { CallableTool } from "./ports.ts";
 /** Something that has to be decided about a call. */
 export type Asked = AskedQuestion | AskedCall;
 
-export function toolCallIdOf(asked: Asked): string {
-  return asked.kind === "question" ? asked.toolCallId : asked.progress.request.id;
-}
-
 /** A call, as far as it has come. */
 export interface OpenCall {
+  readonly toolCallId: string;
   readonly progress: CallProgress;
   readonly tool: CallableTool;
   /** Checked, with defaults filled in. */

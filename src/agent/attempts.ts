@@ -16,18 +16,24 @@ import {
   type InquiryRequest,
   type PermissionDecision,
   timestampFromDate,
+  type ToolResult,
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import type { AskedQuestion, OpenCall, Replaced } from "./asked.ts";
 import { CallBudget } from "./budget.ts";
-import type { CallResult } from "./calls.ts";
 import type { TurnContext } from "./context.ts";
 import { changesSince, type PENDING, voidEvent } from "./decide.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import { describeCall } from "./subject.ts";
+
+/** The response to a call, as the model sees it. */
+export interface CallResult extends ToolResult {
+  /** To be recorded with the response. */
+  readonly events?: readonly ConversationEvent[];
+}
 
 /** A call that may run. Its arguments are the permitted ones, which a person may have edited. */
 export interface PermittedCall extends OpenCall {
@@ -175,14 +181,14 @@ function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonl
 }
 
 function askedAgain(
-  { progress, tool, signal, arguments: args }: PermittedCall,
+  { toolCallId, tool, signal, arguments: args }: PermittedCall,
   { given, budget }: Attempt,
   { source, state, isBound }: InquiryRequest,
   question: Question,
 ): AskedQuestion {
   return {
     kind: "question",
-    toolCallId: progress.request.id,
+    toolCallId,
     tool,
     arguments: args,
     question,
@@ -220,7 +226,7 @@ async function confirm(
   const { progress } = call;
   let isStarted = false;
   for (let voids = progress.voids.length; !isStarted;) {
-    const now = await describeCall(context, { ...call, toolCallId: progress.request.id });
+    const now = await describeCall(context, call);
     const stale = attempt.given.recorded.flatMap((answered) => staleAnswer(answered, now));
     const permission = stalePermission(call, now, attempt.given.recorded);
     const changed = stale.length > 0 ? stale.map(({ replaces }) => replaces) : permission;
@@ -247,8 +253,7 @@ async function confirm(
 /** Whether everything that the next attempt relies on still counts, with these answers added. */
 function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt) {
   return async (added: readonly AnsweredInquiry[]): Promise<boolean> => {
-    const toolCallId = call.progress.request.id;
-    const now = await describeCall(context, { ...call, toolCallId });
+    const now = await describeCall(context, call);
     const asked = new Set(added.map(({ request }) => request.questionId));
     const earlier = given.recorded.filter(({ request }) => !asked.has(request.questionId));
     const answers = [...earlier, ...added];

@@ -22,7 +22,12 @@ import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import type { AskedCall, OpenCall } from "./asked.ts";
-import { attemptCall, type AttemptsResult, type PermittedCall } from "./attempts.ts";
+import {
+  attemptCall,
+  type AttemptsResult,
+  type CallResult,
+  type PermittedCall,
+} from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
 import { changesSince, type Decided, decideCall, voidEvent } from "./decide.ts";
@@ -40,12 +45,6 @@ import {
 import type { CallableTool } from "./ports.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
 import { describeDecision } from "./subject.ts";
-
-/** The response to a call, as the model sees it. */
-export interface CallResult extends ToolResult {
-  /** To be recorded with the response. */
-  readonly events?: readonly ConversationEvent[];
-}
 
 /** The end of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
@@ -156,7 +155,8 @@ export class ToolCycle {
       return { content: unreadableArguments(request.name), isError: true };
     }
     const { signal } = this.#stop;
-    let call: OpenCall = { progress, tool, arguments: request.arguments, signal };
+    const { id: toolCallId } = request;
+    let call: OpenCall = { toolCallId, progress, tool, arguments: request.arguments, signal };
     const checked = await checkArguments(tool.description, request.arguments);
     if (checked.ok) call = { ...call, arguments: checked.arguments };
     if (isInDoubt) await this.#closeBoundQuestions(progress);
@@ -213,6 +213,7 @@ export class ToolCycle {
     const { signal } = this.#stop;
     const delivered = await deliver(this.#context, {
       kind: "delivery",
+      toolCallId: request.id,
       progress,
       tool: found ?? { settings: settingsOfMissing(request.name) },
       arguments: args,

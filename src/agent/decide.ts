@@ -134,7 +134,8 @@ export async function openQuestions(
   if (first === undefined) return [];
   const { clock, journal, state } = context;
   const timestamp = timestampFromDate(clock.now());
-  const call = await describeCall(context, first);
+  const { toolCallId, tool, arguments: args } = first;
+  const call = await describeCall(context, { toolCallId, tool, arguments: args });
   const opened = questions.map((asked) => {
     const { recorded } = asked;
     const own = toRequest(context, asked, timestamp);
@@ -637,7 +638,7 @@ export class Decision implements Disposable {
     const event: PermissionDecision = {
       type: "permission_decision",
       timestamp: this.#now(),
-      toolCallId: asked.progress.request.id,
+      toolCallId: asked.toolCallId,
       tool,
       action: ACTIONS[asked.kind],
       decision: isApproved ? "approved" : "denied",
@@ -668,7 +669,7 @@ export class Decision implements Disposable {
       kind: asked.kind,
       id: this.id as InquiryId, // It is on record.
       tool,
-      toolCallId: asked.kind === "question" ? asked.toolCallId : asked.progress.request.id,
+      toolCallId: asked.toolCallId,
       question: asked.kind === "question" ? asked.question : questionAbout(asked.kind, tool),
       digest: this.#opened.subject.digest,
       result: asked.kind === "delivery" ? asked.result : undefined,
@@ -689,7 +690,7 @@ export class Decision implements Disposable {
     const { subject, origin, folder } = this.#opened;
     return {
       type: "permission_request",
-      toolCallId: asked.progress.request.id,
+      toolCallId: asked.toolCallId,
       tool: asked.tool.settings.name,
       action: ACTIONS[asked.kind],
       ...(asked.kind === "delivery" ? { result: asked.result } : { arguments: asked.arguments }),

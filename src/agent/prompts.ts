@@ -2,6 +2,7 @@
  * Prompts: what a person is asked with, and who answers. They always close, whatever the program's own prompter does.
  */
 import {
+  askerAbout,
   type Decider,
   explainPerson,
   type InquiryEscalation,
@@ -15,7 +16,7 @@ import {
 import { checkArguments } from "../executor/index.ts";
 import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
 import { assertNever, type Clock, isJsonObject, type JsonObject } from "../util/index.ts";
-import { type Asked, toolCallIdOf } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { warnOnce } from "./observer.ts";
 import type {
@@ -88,7 +89,7 @@ export function promptRequest(
   const base = {
     inquiryId: request.id,
     conversation: journal.conversation,
-    toolCallId: toolCallIdOf(asked),
+    toolCallId: asked.toolCallId,
     tool,
     ...(origin !== undefined && { origin }),
     ...(folder !== undefined && { folder }),
@@ -141,9 +142,9 @@ export function promptRequest(
 }
 
 function sourceOf(asked: Asked): InquirySource {
-  if (asked.kind === "question") return asked.source;
-  if (asked.kind === "permission") return { source: "assistant" };
-  return { source: "tool", name: asked.tool.settings.name };
+  return asked.kind === "question"
+    ? asked.source
+    : askerAbout(asked.kind, asked.tool.settings.name);
 }
 
 /** Who asks, if the config does not say. */

@@ -27,7 +27,7 @@ import {
 } from "./model-texts.ts";
 import type { DecisionToGive, Given, GivenReply } from "./ports.ts";
 import { canReach } from "./prompts.ts";
-import { type Asked, toolCallIdOf } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { RememberedAnswer } from "./memory.ts";
 
@@ -147,7 +147,7 @@ export function routeOf(
   { isUnavailable = false, ...soFar }: SoFar,
 ): Route {
   const { answers, prompter } = context;
-  const toolCallId = toolCallIdOf(asked);
+  const { toolCallId } = asked;
   const common = {
     takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked)),
     isGivenOnly: answers?.isComplete,
@@ -192,7 +192,7 @@ function isSettled(asked: Asked): boolean {
 /** As an `AnswerSource` is told of it. */
 function toGive(asked: Asked): DecisionToGive {
   const { name: tool } = asked.tool.settings;
-  const about = { tool, toolCallId: toolCallIdOf(asked), arguments: asked.arguments };
+  const about = { tool, toolCallId: asked.toolCallId, arguments: asked.arguments };
   switch (asked.kind) {
     case "question":
       return { ...about, kind: asked.kind, question: asked.question };

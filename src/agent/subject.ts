@@ -31,12 +31,13 @@ export async function describeDecision(
   context: Pick<TurnContext, "journal">,
   asked: AskedCall,
 ): Promise<{ readonly subject: SubjectDigest; readonly source: ToolSource | undefined }> {
-  const { id: toolCallId, name: tool } = asked.progress.request;
+  const { toolCallId } = asked;
+  const { name: tool } = asked.progress.request;
   if (asked.kind === "delivery") {
     const call = { conversation: context.journal.conversation, toolCallId, tool };
     const subject = digestDelivery(call, asked.result);
     return { subject, source: await asked.tool.describeSource?.() };
   }
-  const call = await describeCall(context, { ...asked, toolCallId });
+  const call = await describeCall(context, asked);
   return { subject: digestCall(call), source: call.source };
 }

@@ -3,7 +3,7 @@
  * fit. Read from the record alone, so that every process judges alike.
  */
 import { explainMisfit } from "../tool/index.ts";
-import { ACTIONS, type AnswerEvent } from "./decision.ts";
+import { ACTIONS, type AnswerEvent, deciderOf } from "./decision.ts";
 import type {
   ConversationEvent,
   Decider,
@@ -122,12 +122,6 @@ function isYes(event: AnswerEvent): boolean {
   return event.type === "permission_decision"
     ? event.decision !== "denied"
     : event.outcome !== "cancelled" && !(event.outcome === "answered" && event.answer === false);
-}
-
-/** Undefined if it was no one in particular, as for a question that was cancelled. */
-export function deciderOf(event: AnswerEvent): Decider | undefined {
-  if (event.type === "permission_decision") return event.decidedBy;
-  return event.outcome === "cancelled" ? undefined : event.answeredBy;
 }
 
 /** Why a secret is refused that could only be delivered through the record. */

@@ -5,6 +5,7 @@
 import {
   explainMisfit,
   type InquiryQuestion,
+  type InquirySource,
   isOther,
   type Question,
   selectQuestion,
@@ -89,6 +90,11 @@ export function questionAbout(kind: CallDecisionKind, tool: string): Question {
   return { id: ACTIONS[kind], text, answerType: { type: "boolean" }, ...base };
 }
 
+/** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */
+export function askerAbout(kind: DecisionKind, tool: string): InquirySource {
+  return kind === "permission" ? { source: "assistant" } : { source: "tool", name: tool };
+}
+
 /** Why a reply cannot be used. Undefined if it can. */
 export function explainReply({ question }: Pick<Decidable, "question">, reply: ReplyOrCancel) {
   return "isCancelled" in reply ? undefined : explainMisfit(question.answerType, reply.answer);
@@ -162,4 +168,10 @@ export function isActing({
   source,
 }: Pick<InquiryRequest, "question" | "source">): boolean {
   return question.acts === true || (question.exclusive && source.source !== "assistant");
+}
+
+/** Undefined if it was no one in particular, as for a question that was cancelled. */
+export function deciderOf(event: AnswerEvent): Decider | undefined {
+  if (event.type === "permission_decision") return event.decidedBy;
+  return event.outcome === "cancelled" ? undefined : event.answeredBy;
 }

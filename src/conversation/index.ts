@@ -62,8 +62,10 @@ export {
 export {
   ACTIONS,
   type AnswerEvent,
+  askerAbout,
   type CallDecisionKind,
   type Decidable,
+  deciderOf,
   type DecisionKind,
   explainReply,
   isActing,
@@ -93,7 +95,6 @@ export { deadlineOf, withEscalation } from "./open-question.ts";
 export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
 export {
   type AnswerProblem,
-  deciderOf,
   findAnswerTo,
   isAnswer,
   type Judgement,

@@ -7,6 +7,7 @@ import type { JsonObject, ShapeError } from "../util/index.ts";
 import {
   ACTIONS,
   type AnswerEvent,
+  askerAbout,
   type CallDecisionKind,
   type DecisionKind,
   isActing,
@@ -91,6 +92,7 @@ export class InquiryLog {
       if (turn !== this.#turn) completed.push(...this.end());
       this.#turn = turn;
       if (type === "tool_call_request") this.#current.addCall(entry);
+      if (type === "tool_call_response") this.#current.endCall(entry);
       if (!DECISION_TYPES.has(type)) continue;
       const { content } = entry;
       if (content.kind === "event") this.#current.add(content.event);
@@ -147,6 +149,13 @@ class TurnLog {
     const { id } = entry.raw;
     if (typeof id !== "string") return;
     this.#calls.set(id, entry);
+    this.#permitted.delete(id);
+  }
+
+  /** Nothing more is decided about it. */
+  endCall({ raw: { id } }: StreamEntry): void {
+    if (typeof id !== "string") return;
+    this.#calls.delete(id);
     this.#permitted.delete(id);
   }
 
@@ -259,7 +268,7 @@ class TurnLog {
       tool,
       toolCallId,
       ...(args !== undefined && { arguments: args }),
-      source: kind === "permission" ? { source: "assistant" } : { source: "tool", name: tool },
+      source: askerAbout(kind, tool),
       question: questionAbout(kind, tool),
       acts: kind !== "delivery",
       askedAt,

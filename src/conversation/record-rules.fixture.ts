@@ -52,7 +52,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
         inquiries.set(event.id, "closed");
         break;
       case "decision_void":
-        // What waited is asked again under another id.
+        // A question that was asked again needs no answer any more.
         if (inquiries.has(event.id)) inquiries.set(event.id, "closed");
         break;
       case "turn_start":

@@ -64,7 +64,7 @@ test("a question for someone is answered and cancelled by no one else, but an ad
 });
 
 test("whoever may only answer does not approve what a tool does, however the tool asks", async () => {
-  counters("T-DESK-7");
+  counters("T-DESK-11");
   const store = new MemoryConversationStore(new FakeClock());
   const places = {
     question: await place(store, asking({})),

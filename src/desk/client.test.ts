@@ -12,6 +12,10 @@ async function badGateway(): Promise<Response> {
   return new Response("<html>", { status: 502 });
 }
 
+function noNetwork(): Promise<Response> {
+  return Promise.reject(new TypeError("no network"));
+}
+
 async function start() {
   const served = await ServedDesk.start();
   const token = await served.addPerson("ada");
@@ -79,8 +83,7 @@ describe("a client", () => {
   });
 
   test("is told that nothing answers", async () => {
-    const fetch = () => Promise.reject(new TypeError("no network"));
-    const client = new DeskClient({ url: "http://desk.test", token: "x", fetch });
+    const client = new DeskClient({ url: "http://desk.test", token: "x", fetch: noNetwork });
     await expect(client.pending()).rejects.toMatchObject({ status: 0, code: "unreachable" });
   });
 

@@ -221,7 +221,8 @@ test("listeners are told that a decision that waited is void", async () => {
   await writer.append(...WAITING.permission);
   const desk = await open(store);
   const { promise, resolve } = Promise.withResolvers<unknown>();
-  using _listening = desk.subscribe(({ type, data }) => type === "answered" && resolve(data));
+  const listening = desk.subscribe(({ type, data }) => type === "answered" && resolve(data));
+  onTestFinished(() => listening[Symbol.dispose]());
   await writer.append(...ASKED_AGAIN.slice(-2));
   expect(await promise).toEqual({
     workspace: "/w",

@@ -216,12 +216,11 @@ function searchFor(text: string): (searched: string | undefined) => boolean {
 }
 
 function matches({ kind, answer }: LoggedDecision, query: InquiryQuery): boolean {
-  const isOf = (wanted: string | undefined, value: string | undefined) =>
-    wanted === undefined || wanted === value;
-  return (
-    isOf(query.kind, kind) &&
-    isOf(query.outcome, answer === undefined ? "unanswered" : outcomeOf(answer)) &&
-    isOf(query.by, answer && deciderOf(answer)?.kind)
+  const outcome = answer === undefined ? "unanswered" : outcomeOf(answer);
+  const by = answer && deciderOf(answer)?.kind;
+  const wanted = [query.kind, query.outcome, query.by];
+  return [kind, outcome, by].every(
+    (value, index) => wanted[index] === undefined || wanted[index] === value,
   );
 }
 

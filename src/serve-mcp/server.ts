@@ -78,14 +78,19 @@ const DEFAULT_LIMIT = 50;
 const PARAMETERS = {
   type: "object" as const,
   properties: {
-    conversation: listOf("only questions of these conversations, by id or part of the title"),
-    outcome: listOf("only questions with these outcomes", [
+    conversation: listOf("only of these conversations, by id or part of the title"),
+    kind: listOf("only these kinds", ["question", "permission", "delivery", "in_doubt"]),
+    outcome: listOf("only with these outcomes; answered includes approved, denied and edited", [
       "answered",
       "redacted",
       "cancelled",
       "unanswered",
+      "approved",
+      "denied",
+      "edited",
+      "void",
     ]),
-    by: listOf("only questions answered by", [
+    by: listOf("only answered or decided by", [
       "user",
       "assistant",
       "config",
@@ -108,8 +113,8 @@ const PARAMETERS = {
 const LIST_INQUIRIES: Tool = {
   name: "list_inquiries",
   description:
-    "List the questions asked in this workspace: who asked, who answered, and how, or why there is no " +
-    "answer. One JSON object per line, in the order asked within each conversation. Secrets are never included.",
+    "List the questions asked in this workspace, and the decisions about tool calls: who asked, who answered, and " +
+    "how, or why there is no answer. One JSON object per line, in the order asked within each conversation. Secrets and the results of tools are never included.",
   inputSchema: PARAMETERS,
   annotations: { readOnlyHint: true, openWorldHint: false },
 };

@@ -29,6 +29,7 @@ export type ReadInquiries = (filter: InquiryFilter) => AsyncIterable<JsonObject>
 export interface InquiryFilter {
   /** Targets, as on the command line. */
   readonly conversation?: readonly string[];
+  readonly kind?: readonly string[];
   readonly outcome?: readonly string[];
   readonly by?: readonly string[];
 }

@@ -153,7 +153,8 @@ export function trustQuestion(claims: readonly Claim[]): TrustQuestion {
     context: [
       `Files of this workspace configure ${things} that you have not trusted yet:`,
       ...listClaims(claims),
-      "If yes, jp asks again when this changes. If no, jp continues without it for now.",
+      "If yes, jp asks again when this changes.",
+      "If no, jp continues without it for now.",
     ].join("\n"),
     persistence: "none",
     acts: true,

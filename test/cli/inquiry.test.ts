@@ -221,6 +221,11 @@ describe("the list of questions", () => {
   });
 });
 
+function askPermission(second: number, id: string, fields: JsonObject): JsonObject {
+  const about = { id, tool_call_id: id.split(":")[0] ?? "", action: "run" };
+  return { timestamp: time(second), type: "permission_request", ...about, ...fields };
+}
+
 describe("decisions about calls", () => {
   const DIGEST = "5".repeat(64);
   const subject = { digest: DIGEST, subject_version: 1, subject_parts: { arguments: "5555" } };
@@ -267,11 +272,6 @@ describe("decisions about calls", () => {
       ],
     });
     return id;
-  }
-
-  function askPermission(second: number, id: string, fields: JsonObject): JsonObject {
-    const about = { id, tool_call_id: id.split(":")[0] ?? "", action: "run" };
-    return { timestamp: time(second), type: "permission_request", ...about, ...fields };
   }
 
   test("are listed with their arguments and what was decided, and why one is void", async () => {
@@ -345,7 +345,7 @@ describe("decisions about calls", () => {
           "      │ a  b",
           "      │ c",
           "    page: 2",
-          '  Source: MCP server "docs" ("npx  docs"), tool "find"',
+          '  Source: MCP server "docs" ("npx<2 spaces>docs"), tool "find"',
           '  Folder: "sub dir"',
         ),
       ),

@@ -256,6 +256,7 @@ describe("the details of a conversation", () => {
           "Events      18",
           "Tool calls  2",
           "Questions   1 answered, 1 redacted, 1 cancelled",
+          "Decisions   1 approved",
         ),
       ),
     );
@@ -321,6 +322,7 @@ describe("the details of a conversation", () => {
         events: 13,
         tool_calls: 3,
         inquiries: { answered: 2, unanswered: 1 },
+        decisions: {},
       },
     ]);
   });

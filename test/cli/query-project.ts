@@ -114,7 +114,7 @@ export interface QueryRecord {
   readonly folder: string;
   readonly title: Json | undefined;
   readonly baseConfig: JsonObject;
-  /** Without timestamps, and decoded. */
+  /** Without timestamps and subjects, and decoded. */
   readonly entries: readonly JsonObject[];
 }
 
@@ -159,12 +159,15 @@ export function without(entry: JsonObject, ...keys: readonly string[]): JsonObje
   return Object.fromEntries(Object.entries(entry).filter(([key]) => !keys.includes(key)));
 }
 
-/** The event without its timestamp, and decoded. */
+/** The digests of what is decided, and where the tool comes from: they differ on every machine. */
+const SUBJECT = ["digest", "subject_version", "subject_parts", "origin", "folder"];
+
+/** The event without its timestamp and subject, and decoded. */
 function plain(entry: JsonObject): JsonObject {
   const { type, content, arguments: args, metadata } = entry;
   // Metadata for the Rust version repeats fields of the event.
   const isMirror = isJsonObject(metadata) && Object.keys(metadata).join() === "jp_ts";
-  const rest = without(entry, "timestamp", ...(isMirror ? ["metadata"] : []));
+  const rest = without(entry, "timestamp", ...SUBJECT, ...(isMirror ? ["metadata"] : []));
   if (type === "tool_call_response") return { ...rest, content: decoded(content ?? "") };
   return args === undefined ? rest : { ...rest, arguments: decoded(args) };
 }

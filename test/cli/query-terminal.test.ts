@@ -347,7 +347,11 @@ describe("permission", () => {
       'It ran with these arguments:\n\n```json\n{\n  "name": "Bob"\n}',
     );
     expect(shown.stdout).toMatch(/^Ran with +\{"name":"Bob"\} \(edited by user \(terminal\)\)$/m);
-    expect(JSON.parse(listed.stdout)).toMatchObject({ edited_arguments: { name: "Bob" } });
+    const rows = listed.stdout
+      .trim()
+      .split("\n")
+      .map((row) => JSON.parse(row) as JsonObject);
+    expect(rows.at(-1)).toMatchObject({ edited_arguments: { name: "Bob" } });
   });
 
   test.each([
@@ -362,7 +366,7 @@ describe("permission", () => {
         status: 0,
         decisions: [
           { decision, decided_by: { ...USER, scope: "turn" } },
-          { decision, decided_by: { kind: "remembered", from: "call_1_1" } },
+          { decision, decided_by: { kind: "remembered", from: "call_1_1:run:1" } },
         ],
         results: [first, then],
       });

@@ -99,6 +99,7 @@ describe("a tool", () => {
           tool: "touch",
           decision: "denied",
           decided_by: { kind: "policy", key: "conversation.tools.touch.detached.run" },
+          cause: "unavailable",
         },
       ],
       inquiries: [],
@@ -150,6 +151,7 @@ describe("a tool", () => {
           action: "deliver",
           decision,
           decided_by: { kind: "policy", key: "conversation.tools.greet.detached.deliver" },
+          ...(decision === "denied" && { cause: "unavailable" }),
         },
       ]);
     },
@@ -567,7 +569,14 @@ describe("the inquiry model", () => {
       0,
       3,
       [expect.stringMatching(/asked a follow-up question \("Go on\?"\).*failed to provide/)],
-      [{ outcome: "cancelled", answer: null, reason: "backend_error" }],
+      [
+        {
+          outcome: "cancelled",
+          answer: null,
+          reason: "backend_error",
+          problem: expect.stringContaining("does not match the question") as string,
+        },
+      ],
     ]);
   });
 

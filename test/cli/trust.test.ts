@@ -137,13 +137,37 @@ describe("the trust prompt", () => {
         "Files of this workspace configure one thing that you have not trusted yet:",
         `${path.join(project.root, ".jp", "config.toml")}:`,
         "- tool build: runs node build.cjs, without asking",
-        "If yes, jp asks again when this changes. If no, jp continues without it for now.",
+        "If yes, jp asks again when this changes.",
+        "If no, jp continues without it for now.",
         "✔ Trust this workspace with this? no",
         ...REFUSED.stderr.trimEnd().split("\n"),
       ],
       status: 1,
       ran: false,
     });
+  });
+
+  test("is not answered by Enter alone", async () => {
+    counters("T-TERM-12");
+    const project = clone();
+    const words = ["tool", "run", "build"];
+    const screen = new Screen(project, words, { variables: NOTHING_TRUSTED, columns: 100 });
+    await screen.untilShown(
+      (lines) => lines.at(-1) === "? Trust this workspace with this? [y,n,?]",
+    );
+    screen.type("\r");
+    await screen.untilShown((lines) => lines.join("\n").includes("show this help"));
+    screen.type("n");
+    expect([(await screen.end()).status, hasRun(project)]).toEqual([1, false]);
+  });
+
+  test("shows commands verbatim", async () => {
+    counters("T-TERM-11");
+    const project = clone(
+      `conversation.tools.list = { source = "local", command = { program = "sh", args = ["-c", "ls  *a*\\u00a0\`rm\`"] } }`,
+    );
+    const { lines } = await onTerminal(project, ["trust"], "n");
+    expect(lines).toContain('- tool list: runs sh -c "ls  *a*<U+00A0>`rm`"');
   });
 
   test("appears once; later runs need no terminal", async () => {

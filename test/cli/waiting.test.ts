@@ -356,11 +356,11 @@ describe("an answer to a permission", () => {
   const SHOWN = [
     "deploy needs permission to run",
     "    • deploy",
-    '      where: "live  site"',
+    '      where: "live<2 spaces>site"',
     "      note:",
     "        │ one",
     "        │ two",
-    '    Source: local command "sh  deploy.sh"',
+    '    Source: local command "sh<2 spaces>deploy.sh"',
     '    Folder: "."',
   ];
 

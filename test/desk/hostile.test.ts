@@ -10,16 +10,20 @@ import {
   toolCall,
   turnStart,
 } from "../../src/conversation/events.fixture.ts";
-import {
-  type ConversationEvent,
-  type ConversationId,
-  timestampFromDate,
-} from "../../src/conversation/index.ts";
+import type { ConversationEvent } from "../../src/conversation/index.ts";
 import type { InquiryQuestion } from "../../src/tool/index.ts";
 import type { Json } from "../../src/util/index.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";
-import { addPerson, fragmentOf, openPage, startDesk, storeOf, useBrowser } from "./support.ts";
+import {
+  addPerson,
+  fragmentOf,
+  leave,
+  openPage,
+  startDesk,
+  storeOf,
+  useBrowser,
+} from "./support.ts";
 
 const openContext = useBrowser();
 
@@ -82,17 +86,6 @@ function asks(question: Partial<InquiryQuestion>, name = "a_tool"): readonly Con
   ];
 }
 
-async function leave(
-  project: Project,
-  events: readonly ConversationEvent[],
-  title = "Hostile",
-): Promise<ConversationId> {
-  await using writer = await storeOf(project).create({ title });
-  const timestamp = timestampFromDate(new Date());
-  await writer.append(...events.map((event) => ({ ...event, timestamp })));
-  return writer.id;
-}
-
 /** Fails at the end of the test if the page has asked any other server for anything. */
 function watchRequests(page: Page, origin: string): void {
   const foreign: string[] = [];
@@ -139,7 +132,7 @@ function hostileQuestion(text: string): Partial<InquiryQuestion> {
 
 test("foreign HTML and links are text, and nothing is loaded from elsewhere", async () => {
   const project = new Project();
-  const id = await leave(project, asks(hostileQuestion(MARKDOWN), HTML), HTML);
+  const id = await leave(storeOf(project), asks(hostileQuestion(MARKDOWN), HTML), HTML);
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
   watchRequests(page, desk.url);
@@ -160,8 +153,9 @@ test("foreign HTML and links are text, and nothing is loaded from elsewhere", as
 
 test("characters that hide or reorder text are shown", async () => {
   const project = new Project();
-  const id = await leave(project, asks(hostileQuestion(HIDDEN), HIDDEN), HIDDEN);
-  const text = await leave(project, asks({ answerType: { type: "text" }, default: HIDDEN }));
+  const id = await leave(storeOf(project), asks(hostileQuestion(HIDDEN), HIDDEN), HIDDEN);
+  const asked = asks({ answerType: { type: "text" }, default: HIDDEN });
+  const text = await leave(storeOf(project), asked);
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
   const found: unknown[] = [];
@@ -181,14 +175,15 @@ test("characters that hide or reorder text are shown", async () => {
 /** More would make a phone slow. */
 const MAX_ELEMENTS = 5000;
 
-test("large and malicious texts are cut, and shown in full on request", async () => {
+test("large and malicious texts do not stop the page", { timeout: 120_000 }, async () => {
   const project = new Project();
+  const store = storeOf(project);
   const args = { deep: deep(990) };
   const permission = { ...permissionRequest("a"), arguments: args };
-  const nested = await leave(project, [turnStart(), toolCall("a", "a_tool", args), permission]);
+  const nested = await leave(store, [turnStart(), toolCall("a", "a_tool", args), permission]);
   const views: [string, string][] = [["deep arguments", fragmentOf(nested, "a.run.1")]];
   for (const [name, context] of Object.entries(HEAVY)) {
-    views.push([name, fragmentOf(await leave(project, asks({ text: name, context })))]);
+    views.push([name, fragmentOf(await leave(store, asks({ text: name, context })))]);
   }
   const desk = await startDesk(project);
   const page = await openPage(await openContext({ size: "phone" }), desk.login);
@@ -198,27 +193,35 @@ test("large and malicious texts are cut, and shown in full on request", async ()
     await page.locator("main article").waitFor();
     const count = await page.locator("*").count();
     if (count > MAX_ELEMENTS) found.push(`${name}: ${count} elements`);
-    await page
-      .getByRole("button", { name: /^Show (all|the whole)/ })
-      .last()
-      .click();
-    await page.getByRole("button", { name: "Show less" }).waitFor();
-    await page.locator("[data-key=y]").click({ trial: true }); // It can still be decided.
+    if (!WHOLE.has(name)) {
+      await page
+        .getByRole("button", { name: /^Show all/ })
+        .last()
+        .click();
+      await page.getByRole("button", { name: "Show less" }).waitFor();
+    }
+    await page.locator("[data-key=n]").click({ trial: true }); // It can still be decided.
   }
   expect(found).toEqual([]);
 });
 
-test("all of a long diff can be read", async () => {
+/** Values, of which nothing is ever folded. */
+const WHOLE: ReadonlySet<string> = new Set(["deep arguments", "a long diff"]);
+
+test("all of a long diff is there to be read", async () => {
   const project = new Project();
   const context = `${HEAVY["a long diff"]}+the end`;
-  const id = await leave(project, asks({ context }));
+  const id = await leave(storeOf(project), asks({ context, exclusive: true }));
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
   await page.goto(`${desk.url}/${fragmentOf(id)}`);
-  await page.getByRole("button", { name: "Show all 100,004 lines" }).click();
-  const last = page.locator(".diff-added").last();
-  await last.scrollIntoViewIfNeeded();
-  expect(await last.textContent()).toBe("+the end\n");
+  await page.locator(".diff-added").first().waitFor();
+  expect(await page.getByRole("button", { name: "Yes" }).isDisabled()).toBe(true);
+  await page.keyboard.press("End");
+  const last = page.locator(".diff-added").filter({ hasText: "+the end" });
+  await last.waitFor();
+  expect(await last.getAttribute("data-number")).toBe("100004");
+  await page.locator("[data-key=y]:enabled").waitFor();
 });
 
 test("a link with someone's token does not make the reader answer as them", async () => {

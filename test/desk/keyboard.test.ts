@@ -106,7 +106,7 @@ test("a new question is announced, and does not move the focus", async () => {
   await leaveQuestion(store, "Is `it` **urgent**?");
   await page
     .getByRole("status")
-    .filter({ hasText: /^New: .*: Is it urgent\?$/ })
+    .filter({ hasText: /^New: .*: Is `it` \*\*urgent\*\*\?$/ })
     .waitFor();
   await untilFocused(page, page.getByRole("button", { name: "Keep it" }));
   await page.keyboard.press("Enter");

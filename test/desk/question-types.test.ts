@@ -77,46 +77,50 @@ async function editResult(page: Page): Promise<void> {
   await press(page, "Show");
 }
 
-test("reach the tool, the model and the record", { timeout: 120_000 }, async () => {
-  const names = TOOLS.map(({ name }) => name);
-  await using server = await calling(names);
-  const project = await defer({ server, tools: TOOLS, config: 'user.name = "Ada"\n' });
-  const desk = await startDesk(project, "--run");
-  const page = await openPage(await openContext({ size: "phone" }), desk.login);
-  for (const [name, { question }] of Object.entries(SAMPLES)) {
-    const fill = FILL[name as keyof typeof SAMPLES]; // A key of the same object.
-    await answer(page, question.text.replaceAll("*", ""), () => fill(page));
-  }
-  await answer(page, "Size?", () => fillForm(page));
-  await answer(page, "Run publish?", () => press(page, "Run"));
-  await answer(page, "the result of report?", () => editResult(page));
-  await until(() => server.requests.length === 2);
+test(
+  "answers of every type reach the tool, the model and the record",
+  { timeout: 120_000 },
+  async () => {
+    const names = TOOLS.map(({ name }) => name);
+    await using server = await calling(names);
+    const project = await defer({ server, tools: TOOLS, config: 'user.name = "Ada"\n' });
+    const desk = await startDesk(project, "--run");
+    const page = await openPage(await openContext({ size: "phone" }), desk.login);
+    for (const [name, { question }] of Object.entries(SAMPLES)) {
+      const fill = FILL[name as keyof typeof SAMPLES]; // A key of the same object.
+      await answer(page, question.text, () => fill(page));
+    }
+    await answer(page, "Size?", () => fillForm(page));
+    await answer(page, "Run publish?", () => press(page, "Run"));
+    await answer(page, "the result of report?", () => editResult(page));
+    await until(() => server.requests.length === 2);
 
-  const all: readonly { question: JsonObject; answer: Json }[] = [
-    ...Object.values(SAMPLES),
-    ...FORM,
-  ];
-  const answers = Object.fromEntries(
-    all.map((sample) => [sample.question["id"] as string, sample.answer]),
-  );
-  const byAda = { kind: "user", channel: "desk", name: "Ada" };
-  const record = recordOf(project);
-  const recorded = entriesOf(record, "inquiry_response").map((entry) => {
-    const [, id = ""] = (entry["id"] as string).split("."); // Of the call, the question, and a number.
-    return [id, { answer: entry["answer"], by: entry["answered_by"] }] as const;
-  });
-  const expectedAnswers = Object.entries(answers).map(
-    ([id, value]) => [id, { answer: value, by: byAda }] as const,
-  );
-  expect(recorded).toHaveLength(expectedAnswers.length);
-  expect(Object.fromEntries(recorded)).toEqual(Object.fromEntries(expectedAnswers));
-  const expected = names.map((name) => {
-    if (name === "order") return answersOf(FORM);
-    if (name === "publish") return "published";
-    return name === "report" ? "the plan" : answersOf([SAMPLES[name as keyof typeof SAMPLES]]);
-  });
-  expect(resultsIn(server)).toEqual(expected);
-});
+    const all: readonly { question: JsonObject; answer: Json }[] = [
+      ...Object.values(SAMPLES),
+      ...FORM,
+    ];
+    const answers = Object.fromEntries(
+      all.map((sample) => [sample.question["id"] as string, sample.answer]),
+    );
+    const byAda = { kind: "user", channel: "desk", name: "Ada" };
+    const record = recordOf(project);
+    const recorded = entriesOf(record, "inquiry_response").map((entry) => {
+      const [, id = ""] = (entry["id"] as string).split("."); // Of the call, the question, and a number.
+      return [id, { answer: entry["answer"], by: entry["answered_by"] }] as const;
+    });
+    const expectedAnswers = Object.entries(answers).map(
+      ([id, value]) => [id, { answer: value, by: byAda }] as const,
+    );
+    expect(recorded).toHaveLength(expectedAnswers.length);
+    expect(Object.fromEntries(recorded)).toEqual(Object.fromEntries(expectedAnswers));
+    const expected = names.map((name) => {
+      if (name === "order") return answersOf(FORM);
+      if (name === "publish") return "published";
+      return name === "report" ? "the plan" : answersOf([SAMPLES[name as keyof typeof SAMPLES]]);
+    });
+    expect(resultsIn(server)).toEqual(expected);
+  },
+);
 
 function answersOf(samples: readonly { question: JsonObject; answer: Json }[]): string {
   return JSON.stringify(

@@ -4,7 +4,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, onTestFinished } from "vitest";
-import { type ConversationId, eventsOf, timestampFromDate } from "../../src/conversation/index.ts";
+import {
+  type ConversationEvent,
+  type ConversationId,
+  eventsOf,
+  timestampFromDate,
+} from "../../src/conversation/index.ts";
 import { type ConversationStore, openWorkspace } from "../../src/storage/index.ts";
 import { WAITING } from "../../src/storage/open-question.fixture.ts";
 import { type Json, type JsonObject, systemClock } from "../../src/util/index.ts";
@@ -165,6 +170,18 @@ export async function leaveQuestion(
     event.type === "inquiry_request" ? { ...event, question: { ...event.question, text } } : event,
   );
   await writer.append(...named);
+  return writer.id;
+}
+
+/** A conversation with these events, which have happened now. */
+export async function leave(
+  store: ConversationStore,
+  events: readonly ConversationEvent[],
+  title?: string,
+): Promise<ConversationId> {
+  await using writer = await store.create(title === undefined ? {} : { title });
+  const timestamp = timestampFromDate(new Date());
+  await writer.append(...events.map((event) => ({ ...event, timestamp })));
   return writer.id;
 }
 

@@ -843,11 +843,30 @@ const desk: Area = {
       id: "T-DESK-9",
       threat:
         "An answer, perhaps a secret, reaches another question than the one that the person has " +
-        "read: a later one with the same id, or one of another workspace.",
+        "read: a later one with the same id, one whose call has changed since, or one of another workspace.",
       defence:
-        "The page and the client send when the question was asked, and jp uses the answer for that " +
-        "one only. If several workspaces have a conversation, the request has to name one, unless " +
+        "An answer carries the digest of what was read, and jp refuses it if something else waits. " +
+        "The page and the client also send when the question was asked. If several workspaces have a conversation, the request has to name one, unless " +
         "the question waits in only one of them.",
+    },
+    {
+      id: "T-DESK-10",
+      threat:
+        "A question, a path, an argument, an option or a change looks on the page like another one, " +
+        "or part of it is not shown.",
+      defence:
+        "Where a yes acts, the page shows everything verbatim and folds nothing. Letters stand from " +
+        "left to right, whatever cannot be seen is shown by its code point, and numbers tell lines " +
+        "from rows that are only wrapped. Only other prose is Markdown: a part of it that would lack " +
+        "a word is shown as it was written.",
+    },
+    {
+      id: "T-DESK-11",
+      threat:
+        "Someone approves what they have not read, by a stray Enter, or without the right to.",
+      defence:
+        "A yes to what acts takes the right to approve, however the tool asks. On the page it can " +
+        "only be given once the end of the text was in view, and Enter in a field does not give it.",
     },
   ],
 };

@@ -68,9 +68,9 @@ async function eventsIn({ conversations }: Workspace, id: ConversationId) {
 
 describe("an answer from a clone with the same workspace id", () => {
   test.each([
-    ["with a harmless text in place of the question", { text: "Say hello?" }],
-    ["that shares the user's own conversation", { isLocal: true }],
-  ])("%s is refused by the process that waits", async (_, options) => {
+    ["one with a harmless text in place of the question", { text: "Say hello?" }],
+    ["one that shares the user's own conversation", { isLocal: true }],
+  ])("is refused by the process that waits: %s", async (_, options) => {
     counters("T-WORK-19");
     const placed = await place(WAITING, options);
     const { real, clone, id } = placed;

@@ -192,10 +192,13 @@ test("a secret is not sent to a process that does not say that it waits", async 
   expect([await asked.answer(), received]).toEqual([NOT_ASKED, []]);
 });
 
+function greet(connection: Socket): void {
+  connection.write('{"type":"waiting"}\n');
+}
+
 test("a secret is not sent to a process in another folder, and whoever gave it is told where", async () => {
   counters("T-WORK-19");
   const asked = await waiting({ isListening: false });
-  const greet = (connection: Socket) => connection.write('{"type":"waiting"}\n');
   const received = await impostor(asked, greet, "/clone");
   expect([await asked.answer(), received]).toEqual([
     { type: "other_workspace", workspace: "/clone" },

@@ -1,16 +1,22 @@
-/** Bundles the torture program into one file. */
+/** Bundles the torture programs, each into one file. */
 import path from "node:path";
 import { bundlePrograms } from "../support/bundle-programs.ts";
 
-export interface BundledProgram extends AsyncDisposable {
-  readonly file: string;
+export interface BundledPrograms extends AsyncDisposable {
+  /** Runs a turn. */
+  readonly turn: string;
+  /** Runs a turn that waits for decisions, or decides. */
+  readonly decision: string;
 }
 
-export async function bundleProgram(): Promise<BundledProgram> {
-  const turn = path.join(import.meta.dirname, "turn-program.ts");
-  const programs = await bundlePrograms({ turn });
+export async function bundleTorturePrograms(): Promise<BundledPrograms> {
+  const programs = await bundlePrograms({
+    turn: path.join(import.meta.dirname, "turn-program.ts"),
+    decision: path.join(import.meta.dirname, "decision-program.ts"),
+  });
   return {
-    file: path.join(programs.folder, "turn.mjs"),
+    turn: path.join(programs.folder, "turn.mjs"),
+    decision: path.join(programs.folder, "decision.mjs"),
     [Symbol.asyncDispose]: () => programs[Symbol.asyncDispose](),
   };
 }

@@ -22,10 +22,10 @@ export interface RecordUnderTest {
   readonly mayHaveMore: boolean;
 }
 
-/** Problems, as sentences. Reads the file with `JSON.parse`, not with our reader. */
+/** Problems, as sentences. */
 export function problemsOfRecord(record: RecordUnderTest): string[] {
   const { text, first, next } = record;
-  const elements = parse(text);
+  const elements = parseRecord(text);
   if (elements === undefined) return ["the record is no JSON array of objects"];
   const problems: string[] = [];
   if (!isDeepStrictEqual(elements.slice(0, first.length), first)) {
@@ -45,7 +45,8 @@ export function problemsOfRecord(record: RecordUnderTest): string[] {
   return [...problems, ...unpaired(record.conversation, elements), ...leftOpen(elements)];
 }
 
-function parse(text: string): readonly JsonObject[] | undefined {
+/** Undefined if it is not a JSON array of objects. Uses `JSON.parse`, not our reader. */
+export function parseRecord(text: string): readonly JsonObject[] | undefined {
   try {
     const value = JSON.parse(text) as unknown;
     const isList = Array.isArray(value) && value.every((one) => typeof one === "object" && one);
@@ -68,7 +69,7 @@ function unpaired(conversation: string, elements: readonly JsonObject[]): readon
 }
 
 /** Every call and question has its one end, and every result that waited for a decision was delivered. */
-function leftOpen(elements: readonly JsonObject[]): readonly string[] {
+export function leftOpen(elements: readonly JsonObject[]): readonly string[] {
   const events = [...eventsOf(elements.map((element) => StreamEntry.fromJson(element)))];
   const lost = events.flatMap((event, index) => {
     if (event.type !== "permission_request" || event.result === undefined) return [];

@@ -35,7 +35,9 @@ export class FaultPoints {
     for (const name of ["datasync", "sync", "truncate"]) points.#replace(handles, name);
     for (const name of ["rename", "mkdir", "rm"]) points.#replace(fs.promises, name);
     points.#replace(fs, "writeSync", tearWriteSync);
-    for (const name of ["ftruncateSync", "rmSync"]) points.#replace(fs, name);
+    for (const name of ["ftruncateSync", "renameSync", "rmSync", "writeFileSync"]) {
+      points.#replace(fs, name);
+    }
     for (const name of ["spawn", "spawnSync"]) points.#replaceSpawn(name);
     syncBuiltinESMExports();
     return points;

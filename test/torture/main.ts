@@ -4,10 +4,12 @@
  */
 import { parseArgs } from "node:util";
 import { canMountDisk } from "../support/small-disk.ts";
-import { bundleProgram } from "./bundle.ts";
+import { bundleTorturePrograms } from "./bundle.ts";
 import { fullDisks, jumpingClocks, readOnlyFolders } from "./grounds.ts";
 import { Random } from "./random.ts";
-import type { Round, RoundResult } from "./round.ts";
+import { runDecisionRound } from "./decision-round.ts";
+import { dryRunDecisions, roundsOfDecisions } from "./decision-rounds.ts";
+import { type Round, type RoundResult, runRound } from "./round.ts";
 import {
   type DryRuns,
   roundsAtPoints,
@@ -29,14 +31,24 @@ const { values } = parseArgs({
 });
 const random = new Random(Number(values.seed));
 console.log(`seed ${values.seed}`);
-await using program = await bundleProgram();
-const dry = await dryRuns(program.file);
-const groups = groupsOf(dry);
+await using programs = await bundleTorturePrograms();
+const dry = await dryRuns(programs.turn);
+for (const [name, all] of Object.entries(groupsOf(dry))) {
+  await runGroup(name, all, (round) => runRound(round, programs.turn));
+}
+const decisions = roundsOfDecisions(await dryRunDecisions(programs.decision), { isEach: true });
+await runGroup("killed while deciding", decisions, (round) =>
+  runDecisionRound(round, programs.decision),
+);
 
-for (const [name, all] of Object.entries(groups)) {
+async function runGroup<Any extends { readonly name: string }>(
+  name: string,
+  all: readonly Any[],
+  run: (round: Any) => Promise<RoundResult>,
+): Promise<void> {
   const begin = performance.now();
   const rounds = all.filter((round) => round.name.includes(values.only));
-  const results = await runRounds(rounds, program.file, report);
+  const results = await runRounds(rounds, run, report);
   console.log(row(name, results, performance.now() - begin));
 }
 

@@ -28,9 +28,24 @@ export interface TurnPlan {
   readonly server: "none" | "polite" | "stubborn";
 }
 
+/** For a turn whose calls wait for decisions, and for whoever decides. */
+export interface DecisionPlan extends Pick<
+  TurnPlan,
+  "root" | "data" | "notes" | "conversation" | "fault"
+> {
+  /** `answer`: says yes to everything that waits. */
+  readonly work: "turn" | "answer";
+  /** The turn waits for others to answer, and does not end before. */
+  readonly isLive?: boolean;
+}
+
 export type Report =
   | { readonly type: "ready" }
   /** An append of this event has resolved. */
   | { readonly type: "recorded"; readonly element: JsonObject }
+  /** How the turn ended. */
+  | { readonly type: "ended"; readonly as: string }
+  /** What has become of an answer to this request. */
+  | { readonly type: "answered"; readonly id: string; readonly as: string }
   | { readonly type: "failed"; readonly code: string; readonly message: string }
   | { readonly type: "done"; readonly points: readonly string[]; readonly milliseconds: number };

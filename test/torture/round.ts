@@ -170,13 +170,13 @@ function findHalfMade(place: Workplace): string[] {
   });
 }
 
-function conversationFolders({ root }: Workplace): string[] {
+export function conversationFolders({ root }: Workplace): string[] {
   const parent = path.join(root, ".jp", "conversations");
   const names = existsSync(parent) ? readdirSync(parent) : [];
   return names.filter((name) => /^\d/.test(name)).map((name) => path.join(parent, name));
 }
 
-function conversationOf(folder: string): string {
+export function conversationOf(folder: string): string {
   return `jp-c${/^\d+/.exec(path.basename(folder))?.[0] ?? ""}`;
 }
 

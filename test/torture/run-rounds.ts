@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { makePlace } from "./place.ts";
 import type { TurnPlan } from "./plan.ts";
-import { type Round, type RoundResult, runRound } from "./round.ts";
+import type { RoundResult } from "./round.ts";
 import type { DryRun, DryRuns } from "./rounds.ts";
 import { runTurnProcess } from "./turn-process.ts";
 
@@ -10,9 +10,9 @@ import { runTurnProcess } from "./turn-process.ts";
 const AT_ONCE = availableParallelism() + 1;
 
 /** Results are in the order of the rounds. */
-export async function runRounds(
-  rounds: readonly Round[],
-  program: string,
+export async function runRounds<Any>(
+  rounds: readonly Any[],
+  run: (round: Any) => Promise<RoundResult>,
   onResult: (result: RoundResult) => void = () => undefined,
 ): Promise<RoundResult[]> {
   const results: RoundResult[] = [];
@@ -20,7 +20,7 @@ export async function runRounds(
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, round] = next;
-      const result = await runRound(round, program);
+      const result = await run(round);
       results[index] = result;
       onResult(result);
     }

@@ -4,24 +4,24 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canMountDisk } from "../support/small-disk.ts";
-import { type BundledProgram, bundleProgram } from "./bundle.ts";
+import { type BundledPrograms, bundleTorturePrograms } from "./bundle.ts";
 import { fullDisks, jumpingClocks, readOnlyFolders } from "./grounds.ts";
-import type { Round } from "./round.ts";
+import { type Round, runRound } from "./round.ts";
 import { type DryRuns, roundsOfErrors, roundsOfKills } from "./rounds.ts";
 import { dryRuns, runRounds } from "./run-rounds.ts";
 
 const isLinux = process.platform === "linux"; // Leftover processes are found in /proc.
 const TIMEOUT_MS = 1_200_000;
-let program: BundledProgram | undefined;
+let programs: BundledPrograms | undefined;
 let dry: DryRuns;
 
 beforeAll(async () => {
   if (!isLinux) return;
-  program = await bundleProgram();
-  dry = await dryRuns(program.file);
+  programs = await bundleTorturePrograms();
+  dry = await dryRuns(programs.turn);
 }, TIMEOUT_MS);
 
-afterAll(() => program?.[Symbol.asyncDispose]());
+afterAll(() => programs?.[Symbol.asyncDispose]());
 
 test.runIf(isLinux)(
   "a turn killed at any point loses no recorded event and leaves nothing behind",
@@ -68,7 +68,8 @@ test.runIf(isLinux)(
 );
 
 async function run(rounds: readonly Round[]) {
-  const results = await runRounds(rounds, program?.file ?? "");
+  const program = programs?.turn ?? "";
+  const results = await runRounds(rounds, (round) => runRound(round, program));
   return {
     bad: results.filter(({ problems }) => problems.length > 0),
     hits: results.filter(({ isHit }) => isHit).length,

@@ -2,6 +2,7 @@
 import { type Prompter, type PromptRequest, settleOverdue } from "../../agent/index.ts";
 import { resolveTools } from "../../config/index.ts";
 import {
+  askerAbout,
   deciderOf,
   describeDecider,
   explainPerson,
@@ -28,7 +29,7 @@ import {
   untilAnswered,
 } from "../../runtime/index.ts";
 import type { AnswerResult, AnswerWait } from "../../storage/index.ts";
-import { type AnswerType, explainMisfit, type InquirySource } from "../../tool/index.ts";
+import { type AnswerType, explainMisfit } from "../../tool/index.ts";
 import { assertNever, JpError, findJson, isJpError, type Json } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
@@ -409,7 +410,7 @@ async function ask(
 function toPrompt(row: PendingDecision, signal: AbortSignal): PromptRequest {
   const { kind, tool, request, question } = row;
   const asked = request?.type === "inquiry_request" ? request : undefined;
-  const source = asked?.source ?? sourceOf(row);
+  const source = asked?.source ?? askerAbout(kind, tool);
   const base = {
     inquiryId: row.id,
     conversation: row.conversation,
@@ -445,8 +446,4 @@ function toPrompt(row: PendingDecision, signal: AbortSignal): PromptRequest {
     default:
       return assertNever(kind);
   }
-}
-
-function sourceOf({ kind, tool }: PendingDecision): InquirySource {
-  return kind === "permission" ? { source: "assistant" } : { source: "tool", name: tool };
 }

@@ -51,6 +51,28 @@ const OUTCOMES = [
 const DECISION_KINDS = ["question", "permission", "delivery", "in_doubt"];
 const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default", "answers_file"];
 
+const LIST_HELP = `
+Lists questions, permissions to run a call, deliveries of results, and calls in
+doubt. Calls that the config lets run without asking are listed only with
+--by policy.
+
+Outcomes:
+  answered     has an answer, or someone approved, denied or edited it
+  redacted     has an answer that is a secret
+  cancelled    was closed without an answer, or denied though no one said no
+  unanswered   still open
+  approved, denied, edited
+               what was decided about a call or its result
+  void         no longer counts, because what was decided has changed since
+
+--format json prints one object per line, with every recorded field.`;
+
+const ANSWER_HELP = `
+jp prints what you are answering: the question, and the tool with its source,
+folder and arguments. The answer counts only for that. If it has changed by
+then, jp says so and exits with status 1. With --digest, it must not have
+changed since you looked at it: \`jp inquiry show\` prints the digest.`;
+
 export function defineInquiry(group: Command): void {
   group
     .command("ls")
@@ -74,23 +96,7 @@ export function defineInquiry(group: Command): void {
       ).conflicts("conversation"),
     )
     .addOption(formatOption("text", "json"))
-    .addHelpText(
-      "after",
-      `
-Lists questions, permissions to run a call, deliveries of results, and calls in
-doubt. Calls that the config lets run without asking are listed only with
---by policy.
-
-Outcomes:
-  answered     has an answer, or someone approved, denied or edited it
-  redacted     has an answer that is a secret
-  cancelled    was closed without an answer, or denied though no one said no
-  unanswered   still open
-  approved, denied, edited   what was decided about a call or its result
-  void         no longer counts, because what was decided has changed since
-
---format json prints one object per line, with every recorded field.`,
-    )
+    .addHelpText("after", LIST_HELP)
     .action(command(async () => (await import("./inquiry.ts")).listInquiries));
   group
     .command("show <id>")
@@ -105,17 +111,10 @@ Outcomes:
     .option("--cancel", "Cancel it instead of answering")
     .option(
       "--digest <hex>",
-      "Answer only if it still has this digest, or one that starts with these 16 digits or more",
+      "Answer only if its digest is still this one; the first 16 digits are enough",
     )
     .option("--continue", "Continue the turn afterwards")
-    .addHelpText(
-      "after",
-      `
-jp prints what you are answering: the tool, its source, folder and arguments, and
-the question. The answer counts only for that. If it has changed by then, jp says
-so and exits with status 1. --digest makes sure that it has not changed since you
-looked: jp inquiry show prints the digest.`,
-    )
+    .addHelpText("after", ANSWER_HELP)
     .action(command(async () => (await import("./answer.ts")).answerPending));
   withTurns(group.command("export [conversation]"))
     .description("Export a conversation's answers for jp query --answers")

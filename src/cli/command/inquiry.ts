@@ -1,5 +1,6 @@
 /** `jp inquiry ls` and `show`: the decisions on record, with who asked and who decided. */
 import {
+  askerAbout,
   type ConversationId,
   type Decider,
   deciderOf,
@@ -151,7 +152,7 @@ async function readDoubts(
   const wanted = doubts.filter((item) => ids?.has(item.conversation) !== false);
   const rows = wanted.map(async (item): Promise<InquiryRow> => {
     const turn = await lastTurnIn(item.conversation, context);
-    return { ...item, turn, source: { source: "tool", name: item.tool } };
+    return { ...item, turn, source: askerAbout(item.kind, item.tool) };
   });
   return Promise.all(rows);
 }

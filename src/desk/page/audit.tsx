@@ -3,9 +3,9 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { describeChanged, verbatimProse } from "../../render/index.ts";
 import type { DecisionJson, InquiryQuery } from "../wire.ts";
-import { askerOf, describeBy, describeEnd, drawing, readItem, summaryOf, timeOf } from "./item.ts";
+import { askerOf, describeBy, describeEnd, readItem, timeOf } from "./item.ts";
 import { Pages, SearchBox } from "./pages.tsx";
-import { Line, Time, Title, Value } from "./parts.tsx";
+import { Line, Summary, Time, Title, Value } from "./parts.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
@@ -111,7 +111,7 @@ function Row({ json }: { readonly json: DecisionJson }): VNode {
   return (
     <li class="card">
       <a class="card-text" data-item href={inquiryLink(item)}>
-        {summaryOf(item.question, drawing(item))}
+        <Summary text={item.question.text} acts={item.acts} />
       </a>
       <Outcome json={json} />
       <span class="facts">

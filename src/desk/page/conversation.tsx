@@ -5,9 +5,9 @@ import { describeChanged, verbatimProse } from "../../render/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { ConversationAddress, ConversationJson, OutcomeJson } from "../wire.ts";
 import { StateBadge } from "./conversations.tsx";
-import { describeBy, describeEnd, drawing, showValue, summaryOf } from "./item.ts";
+import { describeBy, describeEnd, showValue, summaryOf } from "./item.ts";
 import { Markdown } from "./markdown.tsx";
-import { Drawn, Line, messageOf, Notice, Time, Title, Value } from "./parts.tsx";
+import { Drawn, Line, messageOf, Notice, Summary, Time, Title, Value } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk, useEvents } from "./session.ts";
 import { type Block, type CallBlock, type Step, toBlocks } from "./timeline.ts";
@@ -204,7 +204,7 @@ function CallView({
         <details>
           <summary>
             {result.isError ? "Error: " : "Result: "}
-            <Drawn text={summaryOf({ text: result.content }, showValue)} />
+            <Drawn text={summaryOf(result.content, showValue)} />
           </summary>
           <Verbatim text={result.content} label="Result" folds />
         </details>
@@ -234,7 +234,9 @@ function StepView({
           <Line text={asker} />
         </strong>{" "}
         asked:{" "}
-        <a href={inquiryLink({ ...address, id: step.id })}>{summaryOf({ text }, drawing(step))}</a>
+        <a href={inquiryLink({ ...address, id: step.id })}>
+          <Summary text={text} acts={step.acts} />
+        </a>
         <br />
         {end === undefined ? (
           <span class="urgent">waiting for an answer</span>
@@ -295,7 +297,7 @@ function Waiting({ address }: { readonly address: ConversationAddress }): VNode 
         {items.map((item) => (
           <li key={item.key}>
             <a data-item href={inquiryLink(item)}>
-              {summaryOf(item.question, drawing(item))}
+              <Summary text={item.question.text} acts={item.acts} />
             </a>
           </li>
         ))}

@@ -2,6 +2,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { describeOptions, neutralize } from "../../render/index.ts";
 import type { SelectType } from "../../tool/index.ts";
+import type { Json } from "../../util/index.ts";
 import { allowsNote, canRemember, type Draft } from "./draft.ts";
 import { drawing, type Item, showValue } from "./item.ts";
 import { Line, Notice, Value } from "./parts.tsx";
@@ -106,7 +107,6 @@ function Options({
   select,
 }: FieldProps & { readonly select: SelectType }): VNode {
   const { options, isMultiple = false, allowsOther = false } = select;
-  const { default: suggested } = item.question;
   const type = isMultiple ? "checkbox" : "radio";
   const choose = (index: number, isChosen: boolean) => {
     if (!isMultiple) return onDraft({ ...draft, chosen: [index], isOther: false });
@@ -123,12 +123,7 @@ function Options({
     >
       {isMultiple && <p class="hint">Choose any number.</p>}
       {describeOptions(options, drawing(item)).map(({ label, ...shown }, index) => (
-        <Option
-          key={index}
-          item={item}
-          label={item.acts && suggested === options[index]?.value ? `${label} (suggested)` : label}
-          {...shown}
-        >
+        <Option key={index} item={item} label={label} value={options[index]?.value} {...shown}>
           <input
             type={type}
             name={name}
@@ -168,18 +163,23 @@ interface OptionProps {
   readonly preview?: string;
   /** The value, if the label is not. */
   readonly typed?: string;
+  readonly value?: Json | undefined;
   readonly children: ComponentChildren;
 }
 
-function Option({ item, label, description, preview, typed, children }: OptionProps): VNode {
+function Option({ item, label, description, preview, ...option }: OptionProps): VNode {
+  const { typed, value, children } = option;
   const style = item.acts ? "verbatim" : "prose";
+  // Where it does not act, it is chosen already.
+  const isSuggested = item.acts && value !== undefined && value === item.question.default;
   return (
     <div class="option">
       <label class="choice">
         {children}
         <span>
           <bdi class={`value ${style}`}>{label}</bdi>
-          {item.acts && typed !== undefined && (
+          {isSuggested && <span class="badge">suggested</span>}
+          {item.acts && typed !== undefined && showValue(typed) !== label && (
             <span class="description">
               is sent as <Value text={typed} />
             </span>
@@ -259,9 +259,9 @@ export function Area({ id, label, value, rows = 4, onValue }: AreaProps): VNode 
   );
 }
 
-/** The first line with characters that cannot be seen, with those made visible. */
+/** The first line with characters that cannot be seen. */
 function hiddenIn(text: string): string | undefined {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
   const line = lines.find((each) => neutralize(each) !== each);
-  return line === undefined ? undefined : neutralize(line).slice(0, 500);
+  return line?.slice(0, 500);
 }

@@ -5,10 +5,10 @@ import { describeChanged, neutralize } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
 import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
-import { contentKey, describeBy, drawing, type Item, summaryOf } from "./item.ts";
-import { messageOf, Notice } from "./parts.tsx";
+import { contentKey, describeBy, type Item } from "./item.ts";
+import { messageOf, Notice, Summary } from "./parts.tsx";
 import { isReadable, QuestionText } from "./question-text.tsx";
-import { EndOfReading, ReadHint, useReading } from "./reading.tsx";
+import { useReading } from "./reading.ts";
 import { type DeskContext, useDesk } from "./session.ts";
 
 type Problems = Readonly<Record<string, string>>;
@@ -23,19 +23,16 @@ interface AnswerFormProps {
 export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
   const answerable = items.filter(isAnswerable);
   const answers = useAnswers(answerable, onLate);
-  const { draftOf, problems, step, setStep, send, review } = answers;
+  const { draftOf, problems, step, setStep, send, submit } = answers;
   const [first] = items;
-  const quick =
-    items.length === 1 && first?.question.answerType.type === "boolean" ? first : undefined;
-  const isBusy = step === "sending";
+  const isQuick = items.length === 1 && first?.question.answerType.type === "boolean";
   const form = useRef<HTMLFormElement>(null);
   useFocusOnProblem(form, problems);
-  const { isRead, end } = useReading(contentKey(items), step !== "review");
   const acts = answerable.some((item) => item.acts);
-  const isLocked = acts && !(isRead && answerable.every(isReadable));
+  const { lock, end } = useLock(items, acts, step !== "review");
   useEffect(() => {
-    if (isLocked && step === "review") setStep("edit"); // Something else is asked by now.
-  }, [isLocked, step]);
+    if (lock !== undefined && step === "review") setStep("edit"); // Something else is asked by now.
+  }, [lock, step]);
   if (step === "review") {
     const onBack = () => {
       setStep("edit");
@@ -45,18 +42,14 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
       <Review items={answerable} draftOf={draftOf} onBack={onBack} onSend={() => void send()} />
     );
   }
-  const submit = () => {
-    if (answerable.length > 1) review();
-    else if (quick === undefined) void send();
-  };
   return (
     <form
       class="answer-form"
-      aria-busy={isBusy}
+      aria-busy={step === "sending"}
       ref={form}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!acts) submit(); // Enter alone decides nothing that acts.
+        if (!acts && !isQuick) submit(); // Enter alone decides nothing that acts.
       }}
     >
       {items.map((item, index) => (
@@ -65,30 +58,76 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
           item={item}
           name={`question-${index}`}
           answers={answers}
-          isQuick={quick !== undefined}
+          isQuick={isQuick}
           isAlone={items.length === 1}
         />
       ))}
-      <EndOfReading end={end} />
-      {isLocked && <ReadHint id="read-hint" isReadable={answerable.every(isReadable)} />}
-      {quick === undefined ? (
-        <SubmitButton
-          count={answerable.length}
-          isDisabled={isBusy || isLocked}
-          onPress={acts ? submit : undefined}
-        />
-      ) : (
-        <QuickButtons
-          item={quick}
-          isBusy={isBusy}
-          isLocked={isLocked}
-          onChoose={(truth) => void send({ key: quick.key, draft: { ...draftOf(quick), truth } })}
-        />
+      <span ref={end} aria-hidden="true" />
+      {lock !== undefined && (
+        <p id={LOCK_ID} class="hint">
+          {lock}
+        </p>
       )}
+      <Buttons
+        items={answerable}
+        quick={isQuick ? first : undefined}
+        answers={answers}
+        lock={lock}
+      />
       {items.length === 1 && first?.kind === "question" && (
         <Cancel item={first} onProblem={(text) => answers.setProblem(first, text)} />
       )}
     </form>
+  );
+}
+
+/** Says why something cannot be approved yet. */
+const LOCK_ID = "read-first";
+
+/** Why what acts cannot be approved yet, in words. `end` is the element after everything there is to read. */
+function useLock(items: readonly Item[], acts: boolean, isShown: boolean) {
+  const { isRead, end } = useReading(contentKey(items), isShown);
+  if (acts && !items.every(isReadable)) {
+    return { end, lock: "This is too long for the page. To approve it, use a terminal." };
+  }
+  if (!acts || isRead) return { end };
+  return { end, lock: "To approve this, read it to the end: scroll down, or press End." };
+}
+
+interface ButtonsProps {
+  /** Those that can be answered here. */
+  readonly items: readonly Item[];
+  /** The only one, if it is answered by one of two buttons. */
+  readonly quick: Item | undefined;
+  readonly answers: Answers;
+  /** Why nothing can be approved yet. */
+  readonly lock: string | undefined;
+}
+
+function Buttons({ items, quick, answers, lock }: ButtonsProps): VNode | null {
+  const { draftOf, step, send, submit } = answers;
+  const isBusy = step === "sending";
+  const isLocked = lock !== undefined;
+  if (quick !== undefined) {
+    const onChoose = (truth: boolean) =>
+      void send({ key: quick.key, draft: { ...draftOf(quick), truth } });
+    return <QuickButtons item={quick} isBusy={isBusy} isLocked={isLocked} onChoose={onChoose} />;
+  }
+  if (items.length === 0) return null;
+  const isPressed = items.some((item) => item.acts);
+  return (
+    <div class="actions bar">
+      <button
+        // Enter in a field must not press it.
+        type={isPressed ? "button" : "submit"}
+        class="primary"
+        disabled={isBusy || isLocked}
+        aria-describedby={isLocked ? LOCK_ID : undefined}
+        onClick={isPressed ? submit : undefined}
+      >
+        {items.length > 1 ? "Review answers" : "Send answer"}
+      </button>
+    </div>
   );
 }
 
@@ -130,8 +169,9 @@ function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
     setProblems(found);
     if (Object.keys(found).length === 0) setStep("review");
   };
+  const submit = () => (items.length > 1 ? review() : void send());
   const setProblem = (item: Item, problem: string) => setProblems({ [item.key]: problem });
-  return { draftOf, setDraft, problems, setProblem, step, setStep, send, review };
+  return { draftOf, setDraft, problems, setProblem, step, setStep, send, submit };
 }
 
 interface OneQuestionProps {
@@ -266,7 +306,7 @@ function QuickButtons({ item, isBusy, isLocked, onChoose }: QuickProps): VNode {
         class="primary"
         data-key="y"
         disabled={isBusy || isLocked}
-        aria-describedby={isLocked ? "read-hint" : undefined}
+        aria-describedby={isLocked ? LOCK_ID : undefined}
         onClick={() => onChoose(true)}
       >
         {yes}
@@ -275,30 +315,6 @@ function QuickButtons({ item, isBusy, isLocked, onChoose }: QuickProps): VNode {
       <button type="button" data-key="n" disabled={isBusy} onClick={() => onChoose(false)}>
         {no}
         {suggested(false)}
-      </button>
-    </div>
-  );
-}
-
-interface SubmitProps {
-  /** How many can be answered here. */
-  readonly count: number;
-  readonly isDisabled: boolean;
-  /** If given, Enter in a field does not press it. */
-  readonly onPress: (() => void) | undefined;
-}
-
-function SubmitButton({ count, isDisabled, onPress }: SubmitProps): VNode | null {
-  if (count === 0) return null;
-  return (
-    <div class="actions bar">
-      <button
-        type={onPress === undefined ? "submit" : "button"}
-        class="primary"
-        disabled={isDisabled}
-        onClick={onPress}
-      >
-        {count > 1 ? "Review answers" : "Send answer"}
       </button>
     </div>
   );
@@ -322,8 +338,10 @@ function Review({ items, draftOf, onBack, onSend }: ReviewProps): VNode {
       <dl class="review">
         {items.map((item) => (
           <div key={item.key}>
-            <dt class={styleOf(item)}>{summaryOf(item.question, drawing(item))}</dt>
-            <dd class={styleOf(item)}>{describeDraft(item, draftOf(item))}</dd>
+            <dt>
+              <Summary text={item.question.text} acts={item.acts} />
+            </dt>
+            <dd class={item.acts ? "verbatim" : "prose"}>{describeDraft(item, draftOf(item))}</dd>
           </div>
         ))}
       </dl>
@@ -337,10 +355,6 @@ function Review({ items, draftOf, onBack, onSend }: ReviewProps): VNode {
       </div>
     </section>
   );
-}
-
-function styleOf({ acts }: Item): string {
-  return acts ? "verbatim" : "prose";
 }
 
 /** What the model sees instead of the result. */

@@ -6,14 +6,13 @@ import {
   argumentsLine,
   askerOf,
   describeBy,
-  drawing,
   type Item,
   summaryOf,
   showValue,
   timeOf,
   toolBehind,
 } from "./item.ts";
-import { Deadline, Line, Title, Value, Waited } from "./parts.tsx";
+import { Deadline, Drawn, Line, Summary, Title, Value, Waited } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
@@ -88,12 +87,8 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
           </span>
         </span>
         {form.slice(0, MAX_LISTED).map((each) => (
-          <strong
-            key={each.key}
-            class={`card-text ${each.acts ? "verbatim" : "prose"}`}
-            dir={each.acts ? "ltr" : "auto"}
-          >
-            {summaryOf(each.question, drawing(each))}
+          <strong key={each.key} class="card-text">
+            <Summary text={each.question.text} acts={each.acts} />
           </strong>
         ))}
         {form.length > MAX_LISTED && <span>and {form.length - MAX_LISTED} more</span>}
@@ -129,9 +124,13 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
 
 /** What a call would do, or what it returned. */
 function Detail({ item: { arguments: args = {}, result } }: { readonly item: Item }): VNode | null {
-  const line =
-    result === undefined ? argumentsLine(args) : summaryOf({ text: result.content }, showValue);
-  return line === "" ? null : <code class="card-detail verbatim">{line}</code>;
+  const line = result === undefined ? argumentsLine(args) : summaryOf(result.content, showValue);
+  if (line === "") return null;
+  return (
+    <code class="card-detail">
+      <Drawn text={line} />
+    </code>
+  );
 }
 
 function AnsweredList({ answered }: { readonly answered: readonly Answered[] }): VNode | null {
@@ -146,7 +145,7 @@ function AnsweredList({ answered }: { readonly answered: readonly Answered[] }):
         {known.map(({ item, answered_by: by, void: changed }) => (
           <li key={item.key}>
             <a data-item href={inquiryLink(item)}>
-              {summaryOf(item.question, drawing(item))}
+              <Summary text={item.question.text} acts={item.acts} />
             </a>{" "}
             <span class="hint">
               {changed !== undefined && "asked again"}

@@ -69,10 +69,7 @@ export function showValue(text: string): string {
 const MAX_LINE = 300;
 
 /** The first line of a question, for lists and messages. */
-export function summaryOf(
-  { text }: Pick<InquiryQuestion, "text">,
-  show: (text: string) => string,
-): string {
+export function summaryOf(text: string, show: (text: string) => string): string {
   const whole = text.trim();
   const [first = ""] = whole.split("\n", 1);
   const line = cutAt(first, MAX_LINE);

@@ -62,7 +62,7 @@ function textIn(node: ComponentChildren): string {
   if (!isValidElement(node)) return "";
   const { info, text, value, ours, children } = node.props as Readonly<Record<string, unknown>>; // Of any kind.
   if (ours === true) return "";
-  const own = [value, info, text].map((each) => (each === undefined ? "" : String(each))).join("");
+  const own = [value, info, text].filter((each) => /^(string|number)$/.test(typeof each)).join("");
   return own + textIn(children as ComponentChildren);
 }
 

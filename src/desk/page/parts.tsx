@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { verbatimProse } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
-import { showValue } from "./item.ts";
+import { drawing, showValue, summaryOf } from "./item.ts";
 
 /** A foreign name or line of prose. It cannot reorder what stands around it. */
 export function Line({ text }: { readonly text: string }): VNode {
@@ -13,6 +13,12 @@ export function Line({ text }: { readonly text: string }): VNode {
 /** A foreign value, such as a path: two that differ never look the same. */
 export function Value({ text }: { readonly text: string }): VNode {
   return <Drawn text={showValue(text)} />;
+}
+
+/** The first line of a question, for lists. */
+export function Summary({ text, acts }: { readonly text: string; readonly acts: boolean }): VNode {
+  const line = summaryOf(text, drawing({ acts }));
+  return acts ? <Drawn text={line} /> : <bdi class="prose">{line}</bdi>;
 }
 
 /** What `showValue` has made of a value. */

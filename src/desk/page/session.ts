@@ -2,8 +2,8 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { verbatimProse } from "../../render/index.ts";
-import { type Clock } from "../../util/index.ts";
-import { type Connection, type DeskClient, DeskError } from "../client.ts";
+import type { Clock } from "../../util/index.ts";
+import type { Connection, DeskClient } from "../client.ts";
 import type { DeskEvent, DeskUser } from "../wire.ts";
 import { DraftStore } from "./draft.ts";
 import {
@@ -71,15 +71,12 @@ function useLoggedOut(session: PageSession, onLoggedOut: () => void): void {
 }
 
 /** Listens to the server, and keeps the inbox. */
-export function useSession({ session, me, say, onLoggedOut }: SessionOptions): DeskContext {
+function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<Listener>) {
   const { client } = session;
   const [inbox, setInbox] = useState(EMPTY_INBOX);
   const latest = useRef<InboxState>(EMPTY_INBOX);
   const [connection, setConnection] = useState<Connection>("connecting");
   const [generation, setGeneration] = useState(0);
-  const listeners = useRef(new Set<Listener>());
-  const drafts = useMemo(() => new DraftStore(sessionStorage, me.name), [me.name]);
-
   const update = useCallback((change: (state: InboxState) => InboxState) => {
     latest.current = change(latest.current);
     setInbox(latest.current);
@@ -101,7 +98,7 @@ export function useSession({ session, me, say, onLoggedOut }: SessionOptions): D
       const before = latest.current;
       update((state) => withEvent(state, event));
       say(newsOf(before, latest.current, me));
-      for (const listener of listeners.current) listener(event);
+      for (const listener of listeners) listener(event);
     };
     const onConnection = (state: Connection) => {
       setConnection(state);
@@ -110,12 +107,19 @@ export function useSession({ session, me, say, onLoggedOut }: SessionOptions): D
     const listen = async () => {
       for await (const event of client.events(stop.signal, onConnection)) onEvent(event);
     };
-    listen().catch((error: unknown) => {
-      setConnection("lost");
-      if (error instanceof DeskError && error.status === 401) onLoggedOut();
-    });
+    listen().catch(() => setConnection("lost")); // Refused: perhaps the session has ended.
     return () => stop.abort();
   }, [client]);
+  return { inbox, connection, generation, update };
+}
+
+/** Everything that views share. */
+export function useSession(options: SessionOptions): DeskContext {
+  const { session, me, say, onLoggedOut } = options;
+  const { client } = session;
+  const listeners = useRef(new Set<Listener>());
+  const drafts = useMemo(() => new DraftStore(sessionStorage, me.name), [me.name]);
+  const { inbox, connection, generation, update } = useInbox(options, listeners.current);
   useLoggedOut(session, onLoggedOut);
 
   const subscribe = useCallback((listener: Listener) => {
@@ -153,7 +157,7 @@ export function newsOf(before: InboxState, after: InboxState, me: DeskUser): str
 }
 
 function nameOf(item: Item): string {
-  return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question, drawing(item))}`;
+  return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question.text, drawing(item))}`;
 }
 
 /** Waits shorter if the network comes back, or the person comes back to the page. */

@@ -105,6 +105,9 @@ async function* readMatching(
   const { conversation } = filter;
   const wanted = conversation === undefined ? {} : { conversation };
   for await (const row of readInquiries(wanted, context)) {
-    if (matchesInquiryFilter(row, filter)) yield inquiryToJson(row);
+    if (!matchesInquiryFilter(row, filter)) continue;
+    // The user may have decided that no model sees a result, and the client is one.
+    const { content: _result, edited_content: _edited, ...json } = inquiryToJson(row);
+    yield json;
   }
 }

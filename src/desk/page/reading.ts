@@ -1,5 +1,5 @@
 /** Whether someone has seen what they decide about: a yes that acts counts only once its end has been in view. */
-import type { RefObject, VNode } from "preact";
+import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 /** The buttons at the bottom cover what is behind them. In pixels. */
@@ -28,26 +28,4 @@ export function useReading(content: string, isShown: boolean): Reading {
     return () => observer.disconnect();
   }, [content, isShown]);
   return { isRead: read === content, end };
-}
-
-/** Why a button cannot be pressed yet. */
-export function ReadHint({
-  id,
-  isReadable,
-}: {
-  readonly id: string;
-  readonly isReadable: boolean;
-}) {
-  return (
-    <p id={id} class="hint">
-      {isReadable
-        ? "To approve this, read it to the end: scroll down, or press End."
-        : "This is too long for the page. To approve it, use a terminal: jp inquiry answer."}
-    </p>
-  );
-}
-
-/** Marks the end of what there is to read. */
-export function EndOfReading({ end }: Pick<Reading, "end">): VNode {
-  return <span ref={end} class="end" aria-hidden="true" />;
 }
