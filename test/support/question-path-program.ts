@@ -1,10 +1,11 @@
 /**
- * `node test/support/question-path-program.ts <folder>`: runs a turn in the folder in which a local tool asks a person.
- * Prints the files of src that handle the question or its answer on the way there and back, in that order, as JSON.
+ * `node test/support/question-path-program.ts <folder>`: runs a turn in the folder in which a local tool asks a person at
+ * a terminal. Prints the files of src that handle the question or its answer on the way there and back, in that order, as
+ * JSON. The conversation is stored in files, and the terminal's prompter draws on a terminal that this program plays.
  *
  * A file counts if one of its functions takes or returns the question or the answer, or plain data that contains one of
- * them. Text and bytes do not count: what passes them on need not know what they mean. Nor does what happens behind the
- * two ports on the way, the person's prompter and the conversation's store: a reader stops at a port.
+ * them. Text and bytes that were made of them do not count: what passes them on need not know what they mean. Nor do
+ * functions that draw text, which get no more than texts, with or without a place on the screen.
  */
 import path from "node:path";
 import { argv, env, execPath, pid, platform, stdout } from "node:process";
@@ -23,14 +24,22 @@ let isUnderWay = false;
 
 traceValues((file, values) => {
   if (!isUnderWay) return;
-  if (values.some((value) => typeof value !== "string" && holds(value, MAX_LEVELS)))
-    files.add(file.split(path.sep).join("/"));
+  const isDrawing = /^src.(?:render|terminal)\b/.test(file);
+  const handled = isDrawing ? values.filter((value) => !isText(value)) : values;
+  if (handled.some((value) => holds(value, MAX_LEVELS))) files.add(file.split(path.sep).join("/"));
 });
 
 function holds(value: unknown, levels: number): boolean {
   if (value === QUESTION || value === ANSWER) return true;
   if (typeof value !== "object" || value === null || levels === 0) return false;
   return membersOf(value).some((member) => holds(member, levels - 1));
+}
+
+/** Texts, with or without their places on the screen. */
+function isText(value: unknown): boolean {
+  if (typeof value === "string" || typeof value === "number") return true;
+  if (typeof value !== "object" || value === null || "type" in value) return false;
+  return membersOf(value).every(isText);
 }
 
 /** Of plain data; getters are not called. */
@@ -104,12 +113,15 @@ function playTerminal(): TerminalDevice {
     setRawMode: () => undefined,
   });
   let shown = "";
+  let hasTyped = false;
   const write = (text: string | Buffer) => {
     shown += String(text);
     if (shown.endsWith(REQUEST_CURSOR_POSITION)) input.push("\u001b[1;1R");
-    if (!shown.includes(QUESTION)) return;
-    shown = "";
-    setImmediate(() => input.push(`${ANSWER}\r`));
+    if (hasTyped || !shown.includes(QUESTION)) return;
+    hasTyped = true;
+    setImmediate(() => {
+      for (const key of [...ANSWER, "\r"]) input.push(key);
+    });
   };
   return {
     path: undefined,
