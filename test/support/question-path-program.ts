@@ -120,7 +120,7 @@ function playTerminal(): TerminalDevice {
     if (hasTyped || !shown.includes(QUESTION)) return;
     hasTyped = true;
     setImmediate(() => {
-      for (const key of [...ANSWER, "\r"]) input.push(key);
+      for (const key of `${ANSWER}\r`) input.push(key);
     });
   };
   return {
