@@ -279,9 +279,11 @@ function routeQuestion(input: QuestionRouteInput): Route {
 
 /** The record says for whom a question is, whatever the config says by now. */
 function targetFor(
-  { for: name }: Pick<QuestionRouteInput, "for">,
-  target: QuestionTarget = { type: "user" },
+  { for: name, isForPerson = false }: Pick<QuestionRouteInput, "for" | "isForPerson">,
+  wanted: QuestionTarget = { type: "user" },
 ): QuestionTarget {
+  // A person has answered what was meant for a model, and is asked again.
+  const target: QuestionTarget = isForPerson && !isUser(wanted) ? { type: "user" } : wanted;
   if (name === undefined || isSameName(target.user ?? "", name)) return target;
   return { type: "user", user: name };
 }
