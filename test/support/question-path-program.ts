@@ -4,17 +4,8 @@
  * JSON. The conversation is stored in files, and the terminal's prompter draws on a terminal that this program plays.
  *
  * A file counts if one of its functions takes or returns the question or the answer, or plain data that contains one of
-  const data = values.filter((value) => !isText(value));
-  if (contains(data, [QUESTION, ANSWER], MAX_LEVELS)) files.add(file.split(path.sep).join("/"));
-});
-
-/** Texts, with or without their places on the screen. */
-function isText(value: unknown): boolean {
-  if (typeof value === "string" || typeof value === "number") return true;
-  if (typeof value !== "object" || value === null || "type" in value) return false;
-  return membersOf(value).every(isText);
-}
-
+ * them, behind the ports too. Text does not count, with or without its place on the screen: what passes it on need not know
+ * what it means.
  */
 import path from "node:path";
 import { argv, env, execPath, pid, platform, stdout } from "node:process";
