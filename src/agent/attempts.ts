@@ -12,9 +12,12 @@ import {
   deciderOf,
   digestCall,
   digestQuestion,
+  type InquiryId,
   type InquiryPair,
   type InquiryRequest,
+  isActing,
   type PermissionDecision,
+  type PermissionRequestEvent,
   timestampFromDate,
   type ToolResult,
 } from "../conversation/index.ts";
@@ -26,7 +29,9 @@ import type { TurnContext } from "./context.ts";
 import { changesSince, type PENDING, voidEvent } from "./decide.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
+import { lastTurn } from "./journal.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
+import type { Journal } from "./ports.ts";
 import { describeCall } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
@@ -134,7 +139,7 @@ async function resumeAttempt(
 ): Promise<ResumedAttempt | AttemptsResult> {
   const { progress, events } = call;
   const given = new GivenAnswers();
-  const budget = new CallBudget(context);
+  const budget = new CallBudget(context, progress.voids.length);
   if (progress.attempts === 0) return { given, budget, isStarted: false, events };
   const refused = progress.asked.find(({ response }) => response?.outcome === "cancelled");
   if (refused?.response?.outcome === "cancelled" && !progress.isInDoubt) {
@@ -210,9 +215,6 @@ function stateOf({ asked, isInDoubt }: CallProgress): Pick<ResumedAttempt, "stat
   return state === undefined ? {} : { state };
 }
 
-/** After this many decisions about a call that no longer counted, it fails. */
-const MAX_VOIDS = 3;
-
 /**
  * Compares what was decided with what would run now. Asks again about answers that no longer count, and makes the
  * permission void unless such an answer was given to the same. Undefined, or whether the start is on record, if the call
@@ -225,14 +227,13 @@ async function confirm(
 ): Promise<AttemptsResult | { readonly isStarted: boolean } | undefined> {
   const { progress } = call;
   let isStarted = false;
-  for (let voids = progress.voids.length; !isStarted;) {
+  while (!isStarted) {
     const now = await describeCall(context, call);
     const stale = attempt.given.recorded.flatMap((answered) => staleAnswer(answered, now));
-    const permission = stalePermission(call, now, attempt.given.recorded);
+    const permission = stalePermission(context, call, { now, answers: attempt.given.recorded });
     const changed = stale.length > 0 ? stale.map(({ replaces }) => replaces) : permission;
     if (changed.length === 0) return undefined;
-    voids += 1;
-    if (voids >= MAX_VOIDS) return failUnstable(context, call, changed);
+    if (!attempt.budget.countVoid()) return failUnstable(context, call, changed);
     if (stale.length === 0) {
       const timestamp = timestampFromDate(context.clock.now());
       await context.journal.record(...permission.map((each) => voidEvent(each, timestamp)));
@@ -259,7 +260,7 @@ function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt
     const answers = [...earlier, ...added];
     return (
       answers.every((answered) => staleAnswer(answered, now).length === 0) &&
-      stalePermission(call, now, answers).length === 0
+      stalePermission(context, call, { now, answers }).length === 0
     );
   };
 }
@@ -293,25 +294,22 @@ function replacedBy(
   return { id: request.id, changed, isForPerson, for: request.for, isRecorded };
 }
 
-/** Empty if what lets the call run still counts: the permission, or a person's answer to what it has become. */
+/** Empty if what lets the call run still counts: the permission, or a person's yes to what it has become. */
 function stalePermission(
+  { journal }: TurnContext,
   { permission, progress, arguments: args }: PermittedCall,
-  now: CallSubject,
-  answers: readonly AnsweredInquiry[],
+  { now, answers }: { readonly now: CallSubject; readonly answers: readonly AnsweredInquiry[] },
 ): readonly Pick<DecisionVoid, "id" | "changed">[] {
   if (permission === undefined || !isComparable(permission)) return [];
   const subject = digestCall({ ...now, arguments: args });
   if (permission.digest === subject.digest) return [];
-  const isCovered = answers.some(
-    ({ request, response }) =>
-      deciderOf(response)?.kind === "user" &&
-      response.digest === digestQuestion(now, request).digest,
-  );
-  if (isCovered) return [];
+  if (answers.some((answered) => isPermitting(answered, now))) return [];
   const { run, [permission.action]: own } = progress.permissions;
+  // It may have been asked since the progress was read.
+  const asked = permission.id === undefined ? own?.request : findRequest(journal, permission.id);
   // A doubt that was decided before anyone was asked is about what was permitted.
   const isPermitted = run?.request?.subject?.digest === permission.digest;
-  const request = own?.request ?? (isPermitted ? run?.request : undefined);
+  const request = asked ?? (isPermitted ? run?.request : undefined);
   const id = permission.id ?? request?.id;
   if (id === undefined) return [];
   const changed = changesSince(request?.subject, subject);
@@ -319,6 +317,20 @@ function stalePermission(
   // The request is about the arguments before they were edited.
   const named = isEdited ? changed.filter((part) => part !== "arguments") : changed;
   return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
+}
+
+/** Whether a person has let the call act as it is now. A no, or an answer that only informs it, does not. */
+function isPermitting({ request, response }: AnsweredInquiry, now: CallSubject): boolean {
+  const isNo = response.outcome === "answered" && response.answer === false;
+  if (isNo || deciderOf(response)?.kind !== "user" || !isActing(request)) return false;
+  return response.digest === digestQuestion(now, request).digest;
+}
+
+function findRequest(journal: Journal, id: InquiryId): PermissionRequestEvent | undefined {
+  return lastTurn(journal).findLast(
+    (event): event is PermissionRequestEvent =>
+      event.type === "permission_request" && event.id === id,
+  );
 }
 
 /** False for what config and policy decide: that is routed again instead. */
@@ -359,6 +371,11 @@ async function answerAttempt(
   const { needs, budget } = attempt;
   const { name } = call.tool.settings;
   const asked = toAskedQuestions(call, attempt);
+  const rebound = asked.flatMap(({ replaces }) => replaces ?? []);
+  if (rebound.length > 0 && !budget.countVoid()) {
+    needs.onUnanswered?.("refused");
+    return failUnstable(context, call, rebound);
+  }
   const questions = asked.map(({ question }) => question);
   const exceeded = budget.countQuestions(questions, needs.state);
   let result: QuestionsResult;

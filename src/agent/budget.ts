@@ -1,4 +1,4 @@
-/** The budget of one call: answers without a person, and bytes on record. */
+/** The budget of one call: answers without a person, decisions that no longer count, and bytes on record. */
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
 import type { InquiryResponse } from "../conversation/index.ts";
 import type { ResultContent } from "../executor/index.ts";
@@ -14,16 +14,25 @@ export type LimitKey = `conversation.limits.${string}`;
 /** The model gets at least this much of a result, however little the budget has left. */
 const MIN_RESULT_BYTES = 1024;
 
-/** How many automatic answers and recorded bytes one call has left. */
+/** After this many decisions about a call that no longer counted, it fails. */
+const MAX_VOIDS = 3;
+
+/** How many automatic answers, void decisions and recorded bytes one call has left. */
 export class CallBudget {
   readonly #limits: CallLimits;
   readonly #state: TurnState;
   #answers = 0;
   #bytes = 0;
+  #voids: number;
 
-  constructor({ limits = DEFAULT_LIMITS, state }: Pick<TurnContext, "limits" | "state">) {
+  /** `voids`: how many decisions about the call are void already. */
+  constructor(
+    { limits = DEFAULT_LIMITS, state }: Pick<TurnContext, "limits" | "state">,
+    voids: number,
+  ) {
     this.#limits = limits;
     this.#state = state;
+    this.#voids = voids;
   }
 
   /** Counts what an earlier process has used. The state of the turn has its answers already. */
@@ -44,6 +53,12 @@ export class CallBudget {
     }
     this.#answers += 1;
     return undefined;
+  }
+
+  /** Counts decisions that are found void together. Returns whether they may be asked again. */
+  countVoid(): boolean {
+    this.#voids += 1;
+    return this.#voids < MAX_VOIDS;
   }
 
   /** Counts questions, and what is recorded with them, before they are. Returns the limit that forbids it. */
