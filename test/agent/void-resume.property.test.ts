@@ -59,7 +59,7 @@ interface PlannedCall {
 interface PlannedProcess {
   /** Which tool is another one by now. None if there are not so many. */
   readonly changed: number;
-  /** Which tool changes meanwhile, and before which of the writes about its call. */
+  /** Which tool changes meanwhile: before which of the writes that ask about its call, and of the prompts for it. */
   readonly changing: number;
   readonly changesAt: number;
   /** Without a person, everything waits on the record. */
@@ -211,22 +211,28 @@ class World {
   async run(planned: PlannedProcess): Promise<ProcessEnd> {
     const conversation = await this.#open();
     const cuts: number[] = [];
-    const writes = new Map<string, number>();
+    let moments = 0;
+    // Not between its start and its first instruction, when any tool can be replaced.
+    const pass = (name: string) => {
+      if (name !== nameOf(planned.changing)) return;
+      if (moments === planned.changesAt) this.change(name);
+      moments += 1;
+    };
     const beforeWrite = (events: readonly ConversationEvent[]) => {
       cuts.push(conversation.stream.entries.length);
-      const name = nameOf(planned.changing);
-      // Between its start and its first instruction, any tool can be replaced.
-      if (!isAbout(name, events) || events.some(({ type }) => type === "attempt_start")) return;
-      const count = writes.get(name) ?? 0;
-      writes.set(name, count + 1);
-      if (count === planned.changesAt) this.change(name);
+      for (const event of events) if (isRequest(event)) pass(event.toolCallId ?? "");
     };
     const isNew = this.#before.length === 0;
     const prompter = new ScriptedPrompter({
-      permissions: () => ({ type: "run" }),
-      answers: (asked) => ({
-        answer: asked.kind === "question" ? (ANSWERS[asked.questionId] ?? "") : this.#plan.doubt,
-      }),
+      permissions: ({ tool }) => {
+        pass(tool);
+        return { type: "run" };
+      },
+      answers: (asked) => {
+        pass(asked.tool);
+        const { doubt } = this.#plan;
+        return { answer: asked.kind === "question" ? (ANSWERS[asked.questionId] ?? "") : doubt };
+      },
     });
     const turn = createTurn({
       conversation: watched(conversation, beforeWrite),
@@ -320,12 +326,8 @@ function sourceOf(version: number) {
   return { origin: { type: "builtin" }, identity: `version ${version}` } as const;
 }
 
-function isAbout(name: string, events: readonly ConversationEvent[]): boolean {
-  return events.some(
-    (event) =>
-      ("toolCallId" in event && event.toolCallId === name) ||
-      (event.type === "inquiry_response" && event.id.startsWith(`${name}.`)),
-  );
+function isRequest(event: ConversationEvent): event is InquiryRequest | PermissionRequestEvent {
+  return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
 function watched(
@@ -416,7 +418,7 @@ function undecided(
   const past = events.slice(0, at);
   const decided = past.filter(
     (event): event is InquiryRequest | PermissionRequestEvent =>
-      (event.type === "inquiry_request" || event.type === "permission_request") &&
+      isRequest(event) &&
       event.toolCallId === name &&
       isCurrent(event, version) &&
       past.some((other) => isAnswer(other) && other.id === event.id) &&
