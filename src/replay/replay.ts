@@ -396,6 +396,7 @@ function questionsThen(
     const isDefault = own.onTimeout === "default";
     questions.set(questionId, {
       ...own,
+      ...(own.target.type !== "user" && USER_TARGET),
       // A recorded tool asks as on record.
       ...(runsTools && { exclusive: true }),
       ...(isDefault && { onTimeout: "deny" as const }),
