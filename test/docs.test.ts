@@ -170,7 +170,7 @@ describe("the README", () => {
       (file) => readFileSync(path.join(ROOT, file), "utf8").split("\n").length,
     );
     expect(files).toHaveLength(6);
-    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(1950);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(2600);
   });
 
   test("has a tool that works as printed, and whose question is recorded", async () => {
@@ -313,7 +313,7 @@ describe("the documentation", () => {
     const { text: page, blocks } = readDocument("docs/project/architecture.md");
     // These are described below the picture.
     const shown = `${blocks[0]?.code} serve-tool ai-sdk testing`;
-    expect(page.split("\n").length).toBeLessThanOrEqual(170);
+    expect(page.split("\n").length).toBeLessThanOrEqual(200);
     expect(sourceFolders().filter((folder) => !shown.includes(folder))).toEqual([]);
   });
 });

@@ -22,7 +22,12 @@ import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import { type JsonObject, messageOf } from "../util/index.ts";
 import type { AskedCall, OpenCall } from "./asked.ts";
-import { attemptCall, type AttemptsResult, type CallResult, type PermittedCall } from "./attempts.ts";
+import {
+  attemptCall,
+  type AttemptsResult,
+  type CallResult,
+  type PermittedCall,
+} from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
 import { changesSince, type Decided, decideCall, voidEvent } from "./decide.ts";

@@ -17,6 +17,7 @@ import { ToolTurn } from "./tool-turn.fixture.ts";
 import { asker } from "./turn-tools.fixture.ts";
 import type {
   ConversationEvent,
+  ConversationId,
   Decider,
   InquiryId,
   InquiryOutcome,
@@ -406,6 +407,33 @@ describe("a resumed turn", () => {
       { answer: true, from: "call_1.sure.1" },
       undefined,
     ]);
+  });
+
+  test("remembers nothing that was said in the conversation that it is a copy of", async () => {
+    const permissions = () => ({ type: "run" as const, isRemembered: true });
+    const turn = await ToolTurn.start({
+      tools: [asker],
+      config: { asker: { run: "ask" } },
+      script: { answers: alwaysRemembered, permissions },
+    });
+    await turn.run(toolCall("call_1", "asker"));
+    const requests = [...turn.recorded("inquiry_request"), ...turn.recorded("permission_request")];
+    const { id } = turn.conversation;
+    const states = [id, "jp-c1" as ConversationId].map((conversation) =>
+      TurnState.fromEvents(turn.events, conversation),
+    );
+    expect(
+      states.map((state) => requests.map((request) => state.find("asker", request)?.answer)),
+    ).toEqual([
+      [true, true],
+      [undefined, undefined],
+    ]);
+  });
+
+  test("does not use an id again that a decision had, though no one was asked", () => {
+    const decided = { ...permission("call_1"), action: "rerun", id: "call_1:rerun:1" as InquiryId };
+    const state = TurnState.fromEvents([decided as PermissionDecision]);
+    expect(state.nextPermissionId("call_1", "rerun")).toBe("call_1:rerun:2");
   });
 
   test("continues from its own record: a remembered answer is not asked again", async () => {

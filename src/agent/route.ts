@@ -296,10 +296,12 @@ function routeQuestion(input: QuestionRouteInput): Route {
 /** The record says for whom a question is, whatever the config says by now. */
 function targetFor(
   { for: name, isForPerson = false }: Pick<QuestionRouteInput, "for" | "isForPerson">,
-  target: QuestionTarget = { type: "user" },
+  wanted: QuestionTarget = { type: "user" },
 ): QuestionTarget {
-  if (name === undefined) return isForPerson && !isUser(target) ? { type: "user" } : target;
-  return isSameName(target.user ?? "", name) ? target : { type: "user", user: name };
+  // A person has answered what was meant for a model, and is asked again.
+  const target: QuestionTarget = isForPerson && !isUser(wanted) ? { type: "user" } : wanted;
+  if (name === undefined || isSameName(target.user ?? "", name)) return target;
+  return { type: "user", user: name };
 }
 
 function canReuse(input: QuestionRouteInput, { answer, name }: RememberedAnswer): boolean {

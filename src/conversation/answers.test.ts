@@ -104,15 +104,16 @@ describe("an answer from elsewhere", () => {
     expect(judgeDigests(request, event)).toEqual(["fits", "changed", "fits"]);
   });
 
-  test("is not for the next request if it is for one that was made void", () => {
+  test("does not count if it is for a request that was made void, whether or not it was asked again", () => {
     const again = { ...run, id: "c:run:2" as InquiryId };
     const decided = decide(run, "approved", { digest: subject.digest });
     const before = [turnStart(), toolCall("c"), run];
-    const since = [decisionVoid("c:run:1", "file"), again];
+    const madeVoid = decisionVoid("c:run:1", "file");
     expect([
-      judgeAnswer([...before, decided, ...since], { event: decided }, false),
-      judgeAnswer([...before, ...since], { event: decided }, false),
-    ]).toEqual([{ type: "taken", event: decided }, { type: "not_pending" }]);
+      judgeAnswer([...before, decided, madeVoid, again], { event: decided }, false),
+      judgeAnswer([...before, madeVoid, again], { event: decided }, false),
+      judgeAnswer([...before, madeVoid], { event: decided }, false),
+    ]).toEqual([{ type: "changed" }, { type: "changed" }, { type: "changed" }]);
   });
 
   test("without an id, as earlier versions have sent it, is for whatever is asked about the call", () => {

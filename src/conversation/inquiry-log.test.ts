@@ -71,21 +71,13 @@ test("an inquiry that is not closed in its turn has no response", () => {
 });
 
 test("an inquiry whose answer no longer counts says so", () => {
-  const log = new InquiryLog();
-  const pair = { request: inquiry("c.ok.1"), response: answered("c.ok.1") };
-  const again = { request: inquiry("c.ok.2"), response: answered("c.ok.2", false) };
+  const [request, again] = [inquiry("c.ok.1"), inquiry("c.ok.2")];
   const madeVoid = decisionVoid("c.ok.1", "file");
-  const entries = entriesOf(
-    turnStart(),
-    pair.request,
-    pair.response,
-    madeVoid,
-    again.request,
-    again.response,
-  );
-  expect([...log.read(entries), ...log.end()]).toStrictEqual([
-    { turn: 0, ...pair, madeVoid },
-    { turn: 0, ...again },
+  const [response, second] = [answered("c.ok.1"), answered("c.ok.2", false)];
+  const events = [turnStart(), request, response, madeVoid, again, second];
+  expect(logOf(...events)).toStrictEqual([
+    { ...logged(request), response, madeVoid },
+    { ...logged(again), response: second },
   ]);
 });
 
@@ -208,7 +200,7 @@ test("decisions are in the order in which they were asked", () => {
     permission("call_1"),
     permissionRequest("call_1", "deliver"),
   );
-  expect(rows.map(({ id }) => id)).toEqual(["call_1.run.1", "call_2.q.1", "call_1.deliver.1"]);
+  expect(rows.map(({ id }) => id)).toEqual(["call_1:run:1", "call_2.q.1", "call_1:deliver:1"]);
 });
 
 test("questions are the same as in the turns, however the entries are split", () => {

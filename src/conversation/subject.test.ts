@@ -12,6 +12,7 @@ import {
   digestCall,
   digestDelivery,
   digestQuestion,
+  isMadeIn,
 } from "./subject.ts";
 
 const CALL: CallSubject = {
@@ -42,11 +43,14 @@ describe("the digest of what is decided", () => {
       source: { origin: { type: "builtin" } },
       arguments: { b: 1, a: "x" },
     };
-    const own = '{"conversation":"jp-c1","id":"call_1","tool":"write"}';
-    const parts = { arguments: '{"a":"x","b":1}', source: '{"origin":{"type":"builtin"}}' };
+    const parts = {
+      arguments: '{"a":"x","b":1}',
+      call: '{"conversation":"jp-c1","id":"call_1","tool":"write"}',
+      source: '{"origin":{"type":"builtin"}}',
+    };
     expect(digestCall(call)).toEqual({
       digest: sha256(
-        `{"arguments":${parts.arguments},"call":${own},"kind":"call",` +
+        `{"arguments":${parts.arguments},"call":${parts.call},"kind":"call",` +
           `"source":${parts.source},"version":1}`,
       ),
       version: 1,
@@ -56,15 +60,10 @@ describe("the digest of what is decided", () => {
     });
   });
 
-  test("has no digests of parts that every call has, to save bytes", () => {
-    expect(Object.keys(digestCall(CALL).parts)).toEqual([
-      "source",
-      "program",
-      "file",
-      "definition",
-      "arguments",
-    ]);
-    expect(Object.keys(digestCall(withSource({ folder: "docs" })).parts)).toContain("folder");
+  test("names no folder that is the workspace itself, to save bytes", () => {
+    const folders = [".", "docs"].map((folder) => digestCall(withSource({ folder })));
+    expect(folders.map(({ parts }) => "folder" in parts)).toEqual([false, true]);
+    expect(new Set(folders.map(({ digest }) => digest)).size).toBe(2);
   });
 
   test("does not depend on the order of keys, nor on members that are absent", () => {
@@ -127,11 +126,6 @@ describe("what has changed about a call", () => {
       { ...withSource({ folder: "docs", definition: {} }), arguments: {} },
       ["arguments", "definition", "folder"],
     ],
-    [
-      "the call and the arguments, which are named alone",
-      { ...CALL, toolCallId: "call_2", arguments: {} },
-      ["arguments"],
-    ],
   ])("is named by the parts that differ: %s", (_, now, changed) => {
     expect(changedParts(digestCall(CALL), digestCall(now))).toEqual(changed);
   });
@@ -181,6 +175,18 @@ describe("what has changed about a question", () => {
     const now = digestQuestion(withSource({ folder: "docs" }), asked({ text: "Really?" }));
     expect(changedParts(digestQuestion(CALL, QUESTION), now)).toEqual(["folder", "question"]);
   });
+});
+
+test("a digest says whether it was made for a call of this conversation, or for its fork", () => {
+  const fork = { ...CALL, conversation: "jp-c2" as ConversationId };
+  const digests = [digestCall(CALL), digestQuestion(CALL, QUESTION)];
+  expect(digests.map((digest) => isMadeIn(digest, CALL))).toEqual([true, true]);
+  expect([
+    isMadeIn(digestCall(fork), CALL),
+    isMadeIn(digestCall({ ...CALL, toolCallId: "call_2" }), CALL),
+    isMadeIn(digestCall({ ...CALL, tool: "read" }), CALL),
+    isMadeIn({ ...digestCall(CALL), parts: {} }, CALL),
+  ]).toEqual([false, false, false, false]);
 });
 
 test.each<[string, ReturnType<typeof digestDelivery>, readonly string[]]>([

@@ -78,7 +78,8 @@ export class RecordedPrompter implements Prompter {
       if (end.type === "permission_decision" || !asksModel) throw new Error(problemOf(end));
       return { inquiryId, type: "unanswered", reason: "unavailable" };
     }
-    if (isByPerson(end)) return script.isLeftFirst(end) ? left : { inquiryId, ...this.#repeat(end) };
+    if (isByPerson(end))
+      return script.isLeftFirst(end) ? left : { inquiryId, ...this.#repeat(end) };
     // What came of another question of the call is still missing: this one was left for later by then.
     if (script.isBehindAnswer(end)) return left;
     const reason = this.#isOverdue(item) ? undefined : findReason(end, item);

@@ -172,8 +172,7 @@ export class ReplayScript {
     const hasSecret = upcoming
       .slice(0, end)
       .some((event) => event.type === "inquiry_response" && event.outcome === "redacted");
-    const isSecret =
-      next?.type === "inquiry_request" && next.question.answerType.type === "secret";
+    const isSecret = next?.type === "inquiry_request" && next.question.answerType.type === "secret";
     // Earlier versions recorded no starts, so that any question comes right after the answers before.
     return isSecret && !hasSecret && !this.#ignored.has("attempt_start");
   }

@@ -1,12 +1,12 @@
 /** Asks whether a tool may run, with which arguments, and whether the model may see its result. */
 import { isDeepStrictEqual } from "node:util";
 import type {
+  AnsweredPrompt,
   DeliveryRequest,
   PermissionRequest,
   PromptResult,
   RequestBase,
 } from "../agent/index.ts";
-import type { Reply } from "../conversation/index.ts";
 import { jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
 import { printSubject, type Shown } from "./ask-question.ts";
@@ -18,9 +18,7 @@ type ShownDelivery = Shown<DeliveryRequest>;
 /** The end of a prompt, and how the line that stays on the screen shows it. Undefined: ask again. */
 type Verdict = { readonly ending: Ending; readonly summary: string } | undefined;
 
-type Ending =
-  | (Reply & { readonly type: "answered" })
-  | { readonly type: "cancelled" | "interrupted" | "later" };
+type Ending = AnsweredPrompt | { readonly type: "cancelled" | "interrupted" | "later" };
 
 const CANCELLED: Verdict = { ending: { type: "cancelled" }, summary: "cancelled" };
 const INTERRUPTED: Verdict = { ending: { type: "interrupted" }, summary: "interrupted" };
@@ -97,7 +95,7 @@ async function decidePermission(
   }
 }
 
-function answered(summary: string, reply: Reply): Verdict {
+function answered(summary: string, reply: Omit<AnsweredPrompt, "type">): Verdict {
   return { ending: { type: "answered", ...reply }, summary };
 }
 

@@ -21,7 +21,7 @@ import {
 } from "./input-state.ts";
 import { viewInput } from "./input-view.ts";
 import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
-import { end, type Step, wait, type Widget } from "./widget.ts";
+import type { Step, Widget } from "./widget.ts";
 
 type InputStep = Step<InputState, InputEnding>;
 
@@ -48,32 +48,32 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
     case "enter":
       return menu?.isChosen === true ? accept(options, state, menu) : send(state);
     case "tab":
-      return menu === undefined ? wait(state) : accept(options, state, menu);
+      return menu === undefined ? { state } : accept(options, state, menu);
     case "up":
     case "down":
       return menu === undefined
-        ? wait(stepInHistory(options.history(), state, name))
-        : wait({ ...state, menu: moveInMenu(menu, name) });
+        ? { state: stepInHistory(options.history(), state, name) }
+        : { state: { ...state, menu: moveInMenu(menu, name) } };
     case "escape":
-      return wait(menu === undefined ? leaveHistory(state) : { ...state, menu: undefined });
+      return { state: menu === undefined ? leaveHistory(state) : { ...state, menu: undefined } };
     case "ctrl-c":
       return interrupt(given);
     case "ctrl-d":
       return buffer.text === ""
-        ? end({ type: "left" })
+        ? { ending: { type: "left" } }
         : edit(options, state, { type: "named", name });
     case "ctrl-r":
-      return wait({ ...state, menu: undefined, search: startSearch(buffer) });
+      return { state: { ...state, menu: undefined, search: startSearch(buffer) } };
     case "ctrl-y":
       return edit(options, state, { type: "paste", text: state.deleted });
     case "ctrl-l":
-      return end({ type: "clear_screen" });
+      return { ending: { type: "clear_screen" } };
     case "ctrl-x":
     case "ctrl-g":
-      return options.hasEditor() ? end({ type: "editor" }) : wait(state);
+      return options.hasEditor() ? { ending: { type: "editor" } } : { state };
     case "ctrl-p":
     case "ctrl-n":
-      return wait(moveInHistory(options.history(), state, name === "ctrl-p" ? -1 : 1));
+      return { state: moveInHistory(options.history(), state, name === "ctrl-p" ? -1 : 1) };
     default:
       return edit(options, state, { type: "named", name });
   }
@@ -85,8 +85,8 @@ function isPlainEscape({ menu, position }: InputState, key: Key): boolean {
 }
 
 function goBack(state: InputState): InputStep {
-  if (state.isGoingBack === true) return end({ type: "left" });
-  return wait({ ...state, isLeaving: false, isCleared: false, isGoingBack: true });
+  if (state.isGoingBack === true) return { ending: { type: "left" } };
+  return { state: { ...state, isLeaving: false, isCleared: false, isGoingBack: true } };
 }
 
 const DELETING: ReadonlySet<KeyName> = new Set(["ctrl-k", "ctrl-u", "ctrl-w"]);
@@ -114,7 +114,7 @@ function edit(options: InputOptions, state: InputState, key: Key): InputStep {
       : state.deleted;
   const isMoving = key.type === "named" && MOVING.has(key.name);
   const menu = isMoving ? undefined : openMenu(options, edited);
-  return wait({ ...state, buffer: edited, deleted, menu });
+  return { state: { ...state, buffer: edited, deleted, menu } };
 }
 
 function openMenu({ complete }: InputOptions, buffer: TextBuffer): CompletionMenu | undefined {
@@ -138,14 +138,14 @@ function moveInMenu(menu: CompletionMenu, name: "up" | "down"): CompletionMenu {
 /** After the name of a folder, what is in it is offered next. */
 function accept(options: InputOptions, state: InputState, menu: CompletionMenu): InputStep {
   const candidate = menu.candidates[menu.active];
-  if (candidate === undefined) return wait({ ...state, menu: undefined });
+  if (candidate === undefined) return { state: { ...state, menu: undefined } };
   const { text, cursor } = state.buffer;
   const rest = text.slice(cursor);
   const space = candidate.isOpenEnded === true || /^\s/.test(rest) ? "" : " ";
   const before = `${text.slice(0, menu.from)}${candidate.text}${space}`;
   const buffer = { text: before + rest, cursor: before.length };
   const isOpen = candidate.isOpenEnded === true;
-  return wait({ ...state, buffer, menu: isOpen ? openMenu(options, buffer) : undefined });
+  return { state: { ...state, buffer, menu: isOpen ? openMenu(options, buffer) : undefined } };
 }
 
 /** A backslash at the end breaks the line, unless it is doubled. */
@@ -156,18 +156,18 @@ export function endsInBreak(text: string): boolean {
 function send(state: InputState): InputStep {
   const { text, cursor } = state.buffer;
   if (endsInBreak(text) && cursor === text.length) {
-    return wait({ ...state, buffer: bufferOf(`${text.slice(0, -1)}\n`), menu: undefined });
+    return { state: { ...state, buffer: bufferOf(`${text.slice(0, -1)}\n`), menu: undefined } };
   }
-  return text.trim() === "" ? wait(state) : end({ type: "sent", text });
+  return text.trim() === "" ? { state } : { ending: { type: "sent", text } };
 }
 
 /** Clears the line; on an empty one, asks for another Ctrl-C, and then leaves. */
 function interrupt(state: InputState): InputStep {
   const { buffer, isLeaving } = state;
-  if (buffer.text === "" && isLeaving) return end({ type: "left" });
-  if (buffer.text === "") return wait({ ...state, isLeaving: true, menu: undefined });
+  if (buffer.text === "" && isLeaving) return { ending: { type: "left" } };
+  if (buffer.text === "") return { state: { ...state, isLeaving: true, menu: undefined } };
   const cleared = { ...emptyInput(), deleted: buffer.text, isCleared: true };
-  return wait(cleared);
+  return { state: cleared };
 }
 
 type Searching = InputState & { readonly search: Search };
@@ -176,21 +176,21 @@ type Searching = InputState & { readonly search: Search };
 function updateSearch(options: InputOptions, state: Searching, key: Key): InputStep {
   const { search, ...rest } = state;
   const history = options.history();
-  if (key.type !== "named") return wait(typeInSearch(history, state, search.query + key.text));
+  if (key.type !== "named") return { state: typeInSearch(history, state, search.query + key.text) };
   switch (key.name) {
     case "ctrl-r":
-      return wait(searchFurther(history, state, -1));
+      return { state: searchFurther(history, state, -1) };
     case "ctrl-s":
-      return wait(searchFurther(history, state, 1));
+      return { state: searchFurther(history, state, 1) };
     case "backspace":
-      return wait(typeInSearch(history, state, search.query.slice(0, -1)));
+      return { state: typeInSearch(history, state, search.query.slice(0, -1)) };
     case "escape":
     case "ctrl-c":
     case "ctrl-g":
-      return wait({ ...rest, buffer: search.before });
+      return { state: { ...rest, buffer: search.before } };
     case "enter":
     case "tab":
-      return wait(rest);
+      return { state: rest };
     default:
       return edit(options, rest, key);
   }

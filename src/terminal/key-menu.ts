@@ -11,7 +11,7 @@ import {
   type SideActions,
 } from "./question-rows.ts";
 import { bufferOf } from "./text-buffer.ts";
-import { type Canvas, end, type Step, wait, type Widget } from "./widget.ts";
+import type { Canvas, Step, Widget } from "./widget.ts";
 
 export interface KeyMenuState {
   readonly isHelpShown: boolean;
@@ -50,23 +50,23 @@ function chooseByKey<Choice extends string>(
   key: Key,
 ): Step<KeyMenuState, KeyMenuEnding<Choice>> {
   const sideAction = findSideAction(sideActions, key);
-  if (sideAction !== undefined) return end(sideAction);
+  if (sideAction !== undefined) return { ending: sideAction };
   switch (key.type) {
     case "text": {
       const choice = keysOf(menu).find((own) => own === key.text);
-      if (choice !== undefined) return end({ type: "chosen", choice });
-      if (key.text === "v" && sideActions.hasMore) return end({ type: "read_more" });
-      return wait({ isHelpShown: true });
+      if (choice !== undefined) return { ending: { type: "chosen", choice } };
+      if (key.text === "v" && sideActions.hasMore) return { ending: { type: "read_more" } };
+      return { state: { isHelpShown: true } };
     }
     case "named":
-      if (key.name === "ctrl-d") return end({ type: "cancelled" });
+      if (key.name === "ctrl-d") return { ending: { type: "cancelled" } };
       if ((key.name === "enter" || key.name === "new-line") && menu.default !== undefined) {
-        return end({ type: "chosen", choice: menu.default });
+        return { ending: { type: "chosen", choice: menu.default } };
       }
-      return wait({ isHelpShown: true });
+      return { state: { isHelpShown: true } };
     // Pasted text is not a decision.
     case "paste":
-      return wait({ isHelpShown: true });
+      return { state: { isHelpShown: true } };
     default:
       return assertNever(key);
   }

@@ -194,7 +194,7 @@ async function readSecret(
         const step = widget.update(buffer, key, NO_SIZE);
         if (isEscape(key) && buffer.text !== "") continue; // Ctrl-C discards what was typed.
         if (isCancelKey(key)) resolve(cancelledBy(key));
-        else if (step.type === "wait") buffer = step.state;
+        else if ("state" in step) buffer = step.state;
         else if (step.ending.type === "entered") resolve({ type: "line", text: step.ending.text });
         else resolve({ type: "cancelled" });
       }

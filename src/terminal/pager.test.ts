@@ -127,7 +127,7 @@ describe("a text that must be read", () => {
         const { rows } = widget.view(state, canvas);
         for (const word of rows.slice(0, 3).join(" ").split(" ")) seen.add(word);
         const next = widget.update(state, { type: "text", text: " " }, canvas);
-        if (next.type === "wait") state = next.state;
+        if ("state" in next) ({ state } = next);
         else ({ ending } = next);
       }
       expect(words.filter((word) => !seen.has(word))).toEqual([]);

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 import stringWidth from "fast-string-width";
 import { moreLines, truncate, wrapCode } from "../render/index.ts";
 import type { Key } from "./key.ts";
-import { type Canvas, end, type Frame, type Size, type Step, wait, type Widget } from "./widget.ts";
+import type { Canvas, Frame, Size, Step, Widget } from "./widget.ts";
 
 export interface PagerState {
   /** The first visible row, at a width of `columns`. */
@@ -46,9 +46,9 @@ export function pager({ linesFor, mustRead = false }: PagerText): Widget<PagerSt
       const text = wrapFor(size.columns);
       const placed = placeIn(text, state, size);
       const step = scroll({ text, size, mustRead }, placed, key);
-      if (step.type === "end" || step.state.top !== placed.top) return step;
+      if ("ending" in step || step.state.top !== placed.top) return step;
       const isHurried = mustRead && !placed.isRead && key.type === "text" && key.text !== " ";
-      return wait(isHurried && state.isHurried !== true ? { ...state, isHurried } : state);
+      return { state: isHurried && state.isHurried !== true ? { ...state, isHurried } : state };
     },
     view: (state, canvas) => {
       const text = wrapFor(canvas.columns);
@@ -102,10 +102,10 @@ function scroll(
   const page = pageOf(size);
   const last = lastTop(text.rows.length, size);
   const name = key.type === "named" ? key.name : key.text;
-  if (mustRead && name === "ctrl-d") return end({ type: "cancelled" });
+  if (mustRead && name === "ctrl-d") return { ending: { type: "cancelled" } };
   const isOver = mustRead && top === last && (name === " " || name === "page-down");
   const isLeft = isOver || name === "q" || name === "v" || name === "ctrl-o" || name === "ctrl-d";
-  if (isLeft && (isRead || !mustRead)) return end({ type: "left", isRead });
+  if (isLeft && (isRead || !mustRead)) return { ending: { type: "left", isRead } };
   const to: Readonly<Record<string, number>> = {
     up: top - 1,
     down: top + 1,
@@ -117,7 +117,7 @@ function scroll(
     end: last,
   };
   const next = Math.min(Math.max(0, to[name] ?? top), last);
-  return wait({ ...state, top: next, before: text.starts[next] ?? 0, isHurried: false });
+  return { state: { ...state, top: next, before: text.starts[next] ?? 0, isHurried: false } };
 }
 
 function viewScrolled(

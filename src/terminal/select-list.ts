@@ -13,7 +13,7 @@ import {
   stackRows,
 } from "./question-rows.ts";
 import { bufferOf, editBuffer } from "./text-buffer.ts";
-import { type Canvas, end, type Frame, type Size, type Step, wait, type Widget } from "./widget.ts";
+import type { Canvas, Frame, Size, Step, Widget } from "./widget.ts";
 
 type ListEnding = SelectEnding | SideAction | { readonly type: "cancelled" };
 
@@ -31,11 +31,11 @@ export function selectList(
       const isReadKey = key.type === "named" && key.name === "ctrl-o";
       const preview = isReadKey ? findPreview(open, state, size) : undefined;
       const sideAction = preview ?? findSideAction(sideActions, key);
-      if (sideAction !== undefined) return end(sideAction);
-      if (isEnter(key) && list.acts === true && state.isTouched !== true) return wait(state);
+      if (sideAction !== undefined) return { ending: sideAction };
+      if (isEnter(key) && list.acts === true && state.isTouched !== true) return { state };
       const step = touch(updateList(list, state, key), key);
-      const text = step.type === "end" ? findUnread(open, step.ending, size) : undefined;
-      return text === undefined ? step : end({ ...readOption(text), isRequired: true });
+      const text = "ending" in step ? findUnread(open, step.ending, size) : undefined;
+      return text === undefined ? step : { ending: { ...readOption(text), isRequired: true } };
     },
     stepBack: (state) => (state.filter === "" ? undefined : filterBy(list, state, "")),
     view: (state, canvas) => viewSelect(open, state, canvas),
@@ -61,7 +61,7 @@ function isEnter(key: Key): boolean {
 }
 
 function touch(step: SelectStep, key: Key): SelectStep {
-  return step.type === "end" || isEnter(key) ? step : wait({ ...step.state, isTouched: true });
+  return "ending" in step || isEnter(key) ? step : { state: { ...step.state, isTouched: true } };
 }
 
 /** The text of a chosen option that did not fit on the screen and that the user has not read. */
@@ -79,10 +79,10 @@ function updateList(list: SelectList, state: SelectState, key: Key): SelectStep 
     case "text":
       return list.isMultiple === true && key.text === " "
         ? toggleMark(list, state)
-        : wait(filterBy(list, state, state.filter + key.text));
+        : { state: filterBy(list, state, state.filter + key.text) };
     case "paste": {
       const line = key.text.replaceAll(/\s+/g, " ").trim();
-      return wait(filterBy(list, state, state.filter + line));
+      return { state: filterBy(list, state, state.filter + line) };
     }
     case "named":
       return updateByName(list, state, key.name);
@@ -97,17 +97,17 @@ function updateByName(list: SelectList, state: SelectState, name: KeyName): Sele
     case "new-line":
       return choose(list, state);
     case "ctrl-d":
-      return end({ type: "cancelled" });
+      return { ending: { type: "cancelled" } };
     case "ctrl-a":
-      return wait(list.isMultiple === true ? toggleAllMarks(list, state) : state);
+      return { state: list.isMultiple === true ? toggleAllMarks(list, state) : state };
     case "backspace":
     case "ctrl-w":
     case "ctrl-u": {
       const edited = editBuffer(bufferOf(state.filter), { type: "named", name });
-      return wait(filterBy(list, state, edited?.text ?? ""));
+      return { state: filterBy(list, state, edited?.text ?? "") };
     }
     default:
-      return wait({ ...state, active: move(rowsOf(list, state.filter), state.active, name) });
+      return { state: { ...state, active: move(rowsOf(list, state.filter), state.active, name) } };
   }
 }
 
@@ -115,11 +115,11 @@ function updateByName(list: SelectList, state: SelectState, name: KeyName): Sele
 function choose(list: SelectList, state: SelectState): SelectStep {
   const { filter, active, marked } = state;
   const isListed = rowsOf(list, filter).includes(active);
-  if (isListed && active === list.options.length) return end(otherEnding(list, filter));
+  if (isListed && active === list.options.length) return { ending: otherEnding(list, filter) };
   if (list.isMultiple === true) {
-    return end({ type: "chosen", indexes: marked.toSorted((one, two) => one - two) });
+    return { ending: { type: "chosen", indexes: marked.toSorted((one, two) => one - two) } };
   }
-  return isListed ? end({ type: "chosen", indexes: [active] }) : wait(state);
+  return isListed ? { ending: { type: "chosen", indexes: [active] } } : { state };
 }
 
 function otherEnding(list: SelectList, filter: string): SelectEnding {
@@ -132,16 +132,18 @@ function otherEnding(list: SelectList, filter: string): SelectEnding {
 function toggleMark(list: SelectList, state: SelectState): SelectStep {
   const { filter, active, marked } = state;
   // The user is typing an answer of several words.
-  if (typedOther(list, filter) !== "") return wait(filterBy(list, state, `${filter} `));
-  if (!rowsOf(list, filter).includes(active)) return wait(state);
-  if (active === list.options.length) return end(otherEnding(list, filter));
+  if (typedOther(list, filter) !== "") return { state: filterBy(list, state, `${filter} `) };
+  if (!rowsOf(list, filter).includes(active)) return { state };
+  if (active === list.options.length) return { ending: otherEnding(list, filter) };
   const others = marked.filter((index) => index !== active);
   const isNumbered = findNumbered(list, filter) !== undefined;
-  return wait({
-    ...state,
-    filter: isNumbered ? "" : filter,
-    marked: marked.includes(active) ? others : [...others, active],
-  });
+  return {
+    state: {
+      ...state,
+      filter: isNumbered ? "" : filter,
+      marked: marked.includes(active) ? others : [...others, active],
+    },
+  };
 }
 
 /** Selects all listed options, or none if all are selected. */

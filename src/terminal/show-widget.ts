@@ -142,9 +142,9 @@ class ShownWidget<State, Ending> {
       return before === undefined;
     }
     const step = this.#widget.update(this.#state, key, this.#drawn);
-    if (step.type === "wait") this.#state = step.state;
+    if ("state" in step) this.#state = step.state;
     else this.#end(step.ending);
-    return step.type === "end";
+    return "ending" in step;
   }
 
   #end(ending: Ending | NoAnswer): void {

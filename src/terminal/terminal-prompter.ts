@@ -29,7 +29,7 @@ export interface OwnQuestion extends Pick<QuestionRequest, "inquiryId" | "questi
   readonly kind?: never;
 }
 
-type WithSignal<Shown> = Shown & { readonly signal: AbortSignal };
+type WithSignal<Request> = Request & { readonly signal: AbortSignal };
 
 /** For the model, where a question would need a terminal. */
 export const NO_TERMINAL = "no interactive terminal is available";

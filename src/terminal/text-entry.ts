@@ -13,7 +13,7 @@ import {
   stackRows,
 } from "./question-rows.ts";
 import { bufferOf, editBuffer, layOutText, type TextBuffer } from "./text-buffer.ts";
-import { type Canvas, end, type Frame, type Step, wait, type Widget } from "./widget.ts";
+import type { Canvas, Frame, Step, Widget } from "./widget.ts";
 
 export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "problem" | "escape"> & {
   readonly hasEditor: boolean;
@@ -34,7 +34,7 @@ export function textEntry(
     holdsWork: ({ text }) => text !== (entry.text ?? ""),
     update: (buffer, key) => {
       const sideAction = findSideAction(sideActions, key);
-      return sideAction === undefined ? updateText(entry, buffer, key) : end(sideAction);
+      return sideAction === undefined ? updateText(entry, buffer, key) : { ending: sideAction };
     },
     view: (buffer, canvas) => {
       const { message, default: suggested } = entry;
@@ -58,16 +58,16 @@ function updateText(
 ): Step<TextBuffer, TextEnding> {
   switch (key.type === "named" ? key.name : undefined) {
     case "enter":
-      return end({ type: "entered", text: buffer.text });
+      return { ending: { type: "entered", text: buffer.text } };
     case "ctrl-x":
     case "ctrl-g":
-      return hasEditor ? end({ type: "editor" }) : wait(buffer);
+      return hasEditor ? { ending: { type: "editor" } } : { state: buffer };
     case "ctrl-d":
-      if (buffer.text === "") return end({ type: "cancelled" });
+      if (buffer.text === "") return { ending: { type: "cancelled" } };
       break;
     default:
   }
-  return wait(editBuffer(buffer, key) ?? buffer);
+  return { state: editBuffer(buffer, key) ?? buffer };
 }
 
 interface Surroundings {
@@ -171,20 +171,20 @@ function updateSecret(
   if (key.type === "paste") {
     // Text copied from a file often ends with a line break that is not part of the secret.
     const text = key.text.replace(/\n+$/, "");
-    return wait(editBuffer(buffer, { type: "paste", text }) ?? buffer);
+    return { state: editBuffer(buffer, { type: "paste", text }) ?? buffer };
   }
   const sideAction = findSideAction(sideActions, key);
-  if (sideAction !== undefined) return end(sideAction);
+  if (sideAction !== undefined) return { ending: sideAction };
   switch (key.type === "named" ? key.name : undefined) {
     case "enter":
     case "new-line":
-      return end({ type: "entered", text: buffer.text });
+      return { ending: { type: "entered", text: buffer.text } };
     case "ctrl-d":
-      if (buffer.text === "") return end({ type: "cancelled" });
+      if (buffer.text === "") return { ending: { type: "cancelled" } };
       break;
     default:
   }
-  return wait(editBuffer(buffer, key) ?? buffer);
+  return { state: editBuffer(buffer, key) ?? buffer };
 }
 
 function viewSecret({ message }: SecretEntry, sideActions: SideActions, canvas: Canvas): Frame {

@@ -20,7 +20,7 @@ export class TypedWidget<State, Ending> {
     for (const key of decodeInput(input).sent.filter(isKey)) {
       if (this.ending !== undefined) continue;
       const step = this.#widget.update(this.#state, key, this.#size);
-      if (step.type === "wait") this.#state = step.state;
+      if ("state" in step) this.#state = step.state;
       else this.ending = step.ending;
     }
     return this;

@@ -21,9 +21,8 @@ export interface Widget<State, Ending> {
   view(state: State, canvas: Canvas): Frame;
 }
 
-export type Step<State, Ending> =
-  | { readonly type: "wait"; readonly state: State }
-  | { readonly type: "end"; readonly ending: Ending };
+/** What a key does: the widget goes on with another state, or ends. */
+export type Step<State, Ending> = { readonly state: State } | { readonly ending: Ending };
 
 export interface Size {
   readonly columns: number;
@@ -46,12 +45,4 @@ export interface Frame {
   readonly cursor: Position;
   /** Something the user must see before answering did not fit. */
   readonly isCut?: boolean;
-}
-
-export function wait<State>(state: State): Step<State, never> {
-  return { type: "wait", state };
-}
-
-export function end<Ending>(ending: Ending): Step<never, Ending> {
-  return { type: "end", ending };
 }

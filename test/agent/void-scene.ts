@@ -31,6 +31,8 @@ export interface SceneOptions {
   readonly open: (conversation: ConversationId) => OpenedTools;
   /** The attempts, counted from 1, at whose start the process dies. */
   readonly diesAt?: readonly number[];
+  /** Whether the first process dies when it has recorded a question. */
+  readonly diesWhenAsked?: boolean;
 }
 
 const REPLIES = {
@@ -56,7 +58,7 @@ export class Scene {
 
   /** A process: starts the turn, or continues it, until it waits or ends or the process dies. Returns how it ended. */
   async proceed(): Promise<string> {
-    const { call, open, diesAt = [] } = this.#options;
+    const { call, open, diesAt = [], diesWhenAsked = false } = this.#options;
     const { conversations } = this.#openWorkspace();
     const isFirst = this.#id === undefined;
     await using conversation =
@@ -77,8 +79,10 @@ export class Scene {
           events += 1;
           const isStart = update.event.type === "attempt_start";
           if (isStart) this.#attempts += 1;
-          // It is on record that the attempt starts, and then nothing happens any more.
-          if ((isStart && diesAt.includes(this.#attempts)) || events > MAX_EVENTS) turn.leave();
+          const isAsked = isFirst && diesWhenAsked && update.event.type === "inquiry_request";
+          // The event is on record, and then nothing happens any more.
+          const isDead = isAsked || (isStart && diesAt.includes(this.#attempts));
+          if (isDead || events > MAX_EVENTS) turn.leave();
         },
       },
     });

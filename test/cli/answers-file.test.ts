@@ -5,6 +5,7 @@ import type { JsonObject } from "../../src/util/index.ts";
 import { calling, resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordsOf, type ScriptedTool } from "./query-project.ts";
+import { call, permission, request, time, turnStart } from "./records.ts";
 import { type Project, lines } from "./support.ts";
 
 const SURE = { id: "sure", text: "Really?", answer_type: { type: "boolean" }, exclusive: true };
@@ -196,6 +197,36 @@ describe("jp inquiry export --answers", () => {
     expect(stdout.split("\n").slice(2)).toEqual([
       "",
       '# No entry: deploy asked sure "Really?" and got no answer: no_prompt_backend.',
+      "",
+    ]);
+  });
+
+  test("leaves out what was made void, and has what was decided instead", async () => {
+    const project = queryProject({});
+    const { id } = project.place({
+      second: 0,
+      config: {},
+      events: [
+        turnStart(0),
+        request(0, "go"),
+        call(1, "call_1", "deploy"),
+        permission(2, "call_1", { id: "call_1:run:1", tool: "deploy", action: "run" }),
+        { timestamp: time(3), type: "decision_void", id: "call_1:run:1", changed: ["file"] },
+        permission(4, "call_1", {
+          id: "call_1:run:2",
+          tool: "deploy",
+          action: "run",
+          decision: "denied",
+          reason: "No.",
+        }),
+      ],
+    });
+    const { stdout } = await project.jp("inquiry", "export", id, "--answers");
+    expect(stdout.split("\n").slice(3)).toEqual([
+      "[[permissions]]",
+      'tool = "deploy"',
+      'decision = "deny"',
+      'reason = "No."',
       "",
     ]);
   });

@@ -438,6 +438,26 @@ describe("an answer to a permission", () => {
     },
   );
 
+  test("is asked for on a terminal, which says where the arguments can be edited", async () => {
+    const project = new Project();
+    const id = await placeDeciding(project);
+    const screen = new Screen(project, ["inquiry", "answer", "a:run:1"]);
+    await screen.untilShown((shown) => /Run .*deploy/.test(shown.join("\n")));
+    const hint = screen.lines.slice(0, 2);
+    screen.type("y");
+    const { status } = await screen.end();
+    expect([status, hint]).toEqual([
+      0,
+      [
+        "To edit the arguments first, continue the turn:",
+        `  jp query --continue-turn --id ${id}`,
+      ],
+    ]);
+    expect(entriesOf(recordOf(project), "permission_decision")).toMatchObject([
+      { decision: "approved", digest: DIGEST, decided_by: { kind: "user", channel: "cli" } },
+    ]);
+  });
+
   test("is not used if the process that waits finds that it has changed", async () => {
     const project = new Project();
     const id = await placeDeciding(project);

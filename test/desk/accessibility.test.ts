@@ -39,7 +39,10 @@ test("axe finds nothing, and nothing is wider than the window", { timeout: 300_0
   await project.jp("inquiry", "answer", "sure", "yes");
   const record = recordOf(project);
   const conversation = record.id;
-  const ids = entriesOf(record, "inquiry_request").map(({ id }) => id as string); // Every question has one.
+  const ids = [
+    ...entriesOf(record, "inquiry_request"),
+    ...entriesOf(record, "permission_request"),
+  ].map(({ id }) => id as string); // Each has one.
   const desk = await startDesk(project);
   const context = await openContext();
   const page = await openPage(context, desk.login);

@@ -173,6 +173,7 @@ test("a secret reaches the process that waits for it, and nothing else", async (
       outcome: "redacted",
       answer: null,
       answered_by: { kind: "user", channel: "desk", name: "owner" },
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     },
   ]);
   const shown = await page.evaluate("document.documentElement.innerHTML");
@@ -189,14 +190,14 @@ test("a secret that no process waits for is refused, on the page and by the serv
   await page.getByText("No process is waiting for this secret").waitFor();
   expect(await page.getByRole("button", { name: "Send answer" }).count()).toBe(0);
   const record = recordOf(project);
-  const inquiry = entriesOf(record, "inquiry_request").map(({ id }) => id as string); // Every question has one.
+  const [{ id, digest } = {}] = entriesOf(record, "inquiry_request");
   const token = await addPerson(project, "ada");
   const response = await fetch(
-    `${desk.url}/api/v1/conversations/${record.id}/inquiries/${inquiry.join()}/answer`,
+    `${desk.url}/api/v1/conversations/${record.id}/inquiries/${id as string}/answer`,
     {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ answer: CANARY }),
+      body: JSON.stringify({ answer: CANARY, digest }),
     },
   );
   const { error } = (await response.json()) as { error: { message: string } };

@@ -20,14 +20,27 @@ const HIDE = `(([root, shown]) => {
   while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(root, shown);
 })`;
 
+/** Until then, the browser says what is in view. */
+const TWO_FRAMES = `new Promise((done) => {
+  requestAnimationFrame(() => requestAnimationFrame(done));
+})`;
+
 /** The fragment of the address of each picture. */
-function viewsOf({ RENAME, DEPLOY, FIX, NEWSLETTER }: Shop): Readonly<Record<string, string>> {
+function viewsOf({
+  RENAME,
+  DEPLOY,
+  FIX,
+  NEWSLETTER,
+  CLEANUP,
+}: Shop): Readonly<Record<string, string>> {
   return {
     inbox: "#/",
     question: fragmentOf(DEPLOY, "c1.region.1"),
     form: fragmentOf(NEWSLETTER, "c3.subject.1"),
     diff: fragmentOf(FIX, "c2.apply.1"),
+    permission: fragmentOf(CLEANUP, "c4.run.1"),
     conversation: `#/conversations/${RENAME}`,
+    audit: "#/audit",
   };
 }
 
@@ -75,6 +88,7 @@ async function takePictures(browser: Browser): Promise<ReadonlyMap<string, Buffe
         await page.goto(`${desk.url}/${fragment}`);
         await page.locator("main h1").waitFor();
         await page.getByText("Loading …").waitFor({ state: "detached" });
+        await page.evaluate(TWO_FRAMES);
         await page.evaluate(`${HIDE}(${JSON.stringify([root, SHOWN_ROOT])})`);
         pictures.set(`${name}-${size}.png`, toPalette(await page.screenshot({ caret: "hide" })));
       }

@@ -11,10 +11,15 @@ import {
   turnEnd,
   turnStart,
 } from "../../src/conversation/events.fixture.ts";
-import { type ConversationEvent, timestampFromDate } from "../../src/conversation/index.ts";
+import {
+  type ConversationEvent,
+  type DecisionSubject,
+  timestampFromDate,
+} from "../../src/conversation/index.ts";
 import type { ConversationStore } from "../../src/storage/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import type { InquiryQuestion } from "../../src/tool/index.ts";
+import { sha256 } from "../../src/util/index.ts";
 
 /** What the page's clock says. */
 export const NOW = new Date("2026-03-02T07:30:00Z");
@@ -45,6 +50,15 @@ function asks(id: string, tool: string, question: Partial<InquiryQuestion>): Con
     source: { source: "tool", name: tool },
     toolCallId,
     questionId,
+  };
+}
+
+/** What the person who decides is told about the tool. */
+function sourceOf(command: string): DecisionSubject {
+  return {
+    subject: { digest: sha256(command), version: 1, parts: {} },
+    origin: { type: "local", command },
+    folder: ".",
   };
 }
 
@@ -83,11 +97,14 @@ const FIX: Story = {
     ...begins("Fix issue 212: totals are off by a cent.", "Prices are summed as fractions."),
     toolCall("c2", "edit_file", { path: "src/cart.ts" }),
     attemptStart("c2"),
-    asks("c2.apply.1", "edit_file", {
-      text: "Apply this change to `src/cart.ts`?",
-      context: DIFF,
-      default: true,
-    }),
+    {
+      ...asks("c2.apply.1", "edit_file", {
+        text: "Apply this change to src/cart.ts?",
+        context: DIFF,
+        exclusive: true,
+      }),
+      ...sourceOf("node tools/edit-file.mjs"),
+    },
   ],
 };
 
@@ -129,6 +146,7 @@ const CLEANUP: Story = {
       ...permissionRequest("c4"),
       tool: "shell",
       arguments: { command: "docker image prune --all --force" },
+      ...sourceOf("sh -c {{command}}"),
     },
   ],
 };

@@ -228,7 +228,7 @@ fuzz(
     for (const key of decodeInput(input).sent) {
       if (key.type !== "text" && key.type !== "paste" && key.type !== "named") continue;
       const step = widget.update(state, key, size);
-      if (step.type === "end") {
+      if ("ending" in step) {
         expect(mayEnd(step.ending)).toBe(true);
         return;
       }

@@ -16,9 +16,9 @@ import { type InquiryId, isActing, questionAbout } from "../../src/conversation/
 type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &
   Omit<Partial<Request>, "kind" | "signal" | "check">;
 
-export type TaskQuestion = Shown<QuestionRequest, "question">;
+type TaskQuestion = Shown<QuestionRequest, "question">;
 
-export type TaskRequest =
+type TaskRequest =
   | (TaskQuestion & { readonly kind?: "question" })
   | Shown<DoubtRequest, "kind" | "tool">
   | Shown<PermissionRequest, "kind" | "tool">

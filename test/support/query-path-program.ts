@@ -4,9 +4,8 @@
  * the request reaches the server, in that order, as JSON.
  *
  * A file counts if one of its functions takes or returns plain data that contains the message or the flag. Text alone does
- * not count: what passes it on need not know what it means. Nor does what happens behind the two ports on the way, the
- * conversation's store and the turn's observer: a reader stops at a port. A flag is followed until it is a setting of the
- * config, which has many other sources.
+ * not count: what passes it on need not know what it means. What happens behind ports counts too: in the conversation's store
+ * and in the turn's observer. A flag is followed until it is a setting of the config, which has many other sources.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -19,7 +18,6 @@ const FLAG = "temperature=0.5";
 /** Deep enough for a list of events, too shallow for a whole conversation. */
 const MAX_LEVELS = 4;
 const MODEL = "anthropic/claude-sonnet-4-5";
-const PORTS = /\/src\/(?:storage\/|agent\/observer\.ts)/;
 
 const files = new Set<string>();
 let isUnderWay = true;
@@ -28,14 +26,8 @@ traceValues((file, values) => {
   if (!isUnderWay) return;
   const data = values.filter((value) => typeof value === "object");
   const isHandled = data.some((value) => contains(value, [MESSAGE, FLAG], MAX_LEVELS));
-  if (isHandled && !isBehindPort()) files.add(file.split(path.sep).join("/"));
+  if (isHandled) files.add(file.split(path.sep).join("/"));
 });
-
-/** The command creates the store and the observer itself, so they are found among the callers. */
-function isBehindPort(): boolean {
-  Error.stackTraceLimit = Number.POSITIVE_INFINITY;
-  return PORTS.test(new Error("the callers").stack ?? "");
-}
 
 const { WIRE } = await import("../provider/wire.ts");
 const { CaptureServer } = await import("../provider/capture-server.ts");

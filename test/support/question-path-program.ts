@@ -1,16 +1,17 @@
 /**
- * `node test/support/question-path-program.ts <folder>`: runs a turn in the folder in which a local tool asks a person.
- * Prints the files of src that handle the question or its answer on the way there and back, in that order, as JSON.
+ * `node test/support/question-path-program.ts <folder>`: runs a turn in the folder in which a local tool asks a person at
+ * a terminal. Prints the files of src that handle the question or its answer on the way there and back, in that order, as
+ * JSON. The conversation is stored in files, and the terminal's prompter draws on a terminal that this program plays.
  *
  * A file counts if one of its functions takes or returns the question or the answer, or plain data that contains one of
- * them, behind the ports too: on the terminal and in the store. Text and bytes do not count: what passes them on need not
- * know what they mean.
+ * them, behind the ports too. Text does not count, with or without its place on the screen: what passes it on need not know
+ * what it means.
  */
 import path from "node:path";
 import { argv, env, execPath, pid, platform, stdout } from "node:process";
 import { Readable, Writable } from "node:stream";
 import type { TerminalDevice } from "../../src/terminal/index.ts";
-import { contains, traceValues } from "./trace-values.ts";
+import { contains, membersOf, traceValues } from "./trace-values.ts";
 
 const QUESTION = "Which of the two environments?";
 const ANSWER = "the one for tests";
@@ -23,9 +24,16 @@ let isUnderWay = false;
 
 traceValues((file, values) => {
   if (!isUnderWay) return;
-  const data = values.filter((value) => typeof value !== "string");
+  const data = values.filter((value) => !isText(value));
   if (contains(data, [QUESTION, ANSWER], MAX_LEVELS)) files.add(file.split(path.sep).join("/"));
 });
+
+/** Texts, with or without their places on the screen. */
+function isText(value: unknown): boolean {
+  if (typeof value === "string" || typeof value === "number") return true;
+  if (typeof value !== "object" || value === null || "type" in value) return false;
+  return membersOf(value).every(isText);
+}
 
 const config = await import("../../src/config/index.ts");
 const runtime = await import("../../src/runtime/index.ts");
@@ -88,12 +96,15 @@ function playTerminal(): TerminalDevice {
     setRawMode: () => undefined,
   });
   let shown = "";
+  let hasTyped = false;
   const write = (text: string | Buffer) => {
     shown += String(text);
     if (shown.endsWith(REQUEST_CURSOR_POSITION)) input.push("\u001b[1;1R");
-    if (!shown.includes(QUESTION)) return;
-    shown = "";
-    setImmediate(() => input.push(`${ANSWER}\r`));
+    if (hasTyped || !shown.includes(QUESTION)) return;
+    hasTyped = true;
+    setImmediate(() => {
+      for (const key of `${ANSWER}\r`) input.push(key);
+    });
   };
   return {
     path: undefined,

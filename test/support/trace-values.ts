@@ -40,7 +40,8 @@ export function contains(data: unknown, values: readonly unknown[], levels: numb
   return membersOf(data).some((member) => contains(member, values, levels - 1));
 }
 
-function membersOf(data: object): readonly unknown[] {
+/** The members of plain data; getters are not called. */
+export function membersOf(data: object): readonly unknown[] {
   if (Array.isArray(data)) return data;
   if (data instanceof Map) return [...data.values()];
   if (Object.getPrototypeOf(data) !== Object.prototype) return [];

@@ -175,11 +175,11 @@ describe("a question", () => {
     withdrawn.abort();
     const second = screen.ask({ ...QUESTIONS.text, text: "And then?" });
     await setImmediate();
-    const { lines } = screen;
+    const { isRaw } = screen;
     screen.closeEditor();
     await screen.answer(["? And then?", "x\r"]);
-    expect([lines, await first, await second]).toMatchObject([
-      [],
+    expect([isRaw, await first, await second]).toMatchObject([
+      false,
       { type: "interrupted" },
       { answer: "x" },
     ]);

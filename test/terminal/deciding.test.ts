@@ -224,21 +224,21 @@ describe("the arguments of a call", () => {
   });
 });
 
+function doubt(rows = 24): PromptScreen {
+  const request = {
+    kind: "in_doubt",
+    tool: "sweep",
+    origin: { type: "local", command: "broom" },
+    folder: "house",
+    arguments: { path: "a" },
+  } as const;
+  return new PromptScreen({ method: "ask", request }, { ...WIDE, rows });
+}
+
 describe("a call in doubt", () => {
   const TEXT =
     "? sweep was cut off while it was running, and may or may not have finished. What now?";
   const DOWN = "\u001b[B";
-
-  function doubt(rows = 24): PromptScreen {
-    const request = {
-      kind: "in_doubt",
-      tool: "sweep",
-      origin: { type: "local", command: "broom" },
-      folder: "house",
-      arguments: { path: "a" },
-    } as const;
-    return new PromptScreen({ method: "ask", request }, { ...WIDE, rows });
-  }
 
   test("is shown with its arguments, source and folder", async () => {
     const screen = doubt();

@@ -284,8 +284,8 @@ async function findReply(
   }
   const terminal = requireTerminal(prompter, row);
   if (row.kind === "permission") {
-    const command = `jp query --continue-turn --id ${row.conversation}`;
-    context.output.notice(`To edit the arguments first, continue the turn: ${command}`);
+    context.output.notice("To edit the arguments first, continue the turn:");
+    context.output.notice(`  jp query --continue-turn --id ${row.conversation}`);
   }
   const reply = await askUntilAnswered(row, terminal, context);
   return reply === undefined || "isCancelled" in reply ? reply : { ...noted, ...reply };

@@ -29,10 +29,10 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
   const form = useRef<HTMLFormElement>(null);
   useFocusOnProblem(form, problems);
   const acts = answerable.some((item) => item.acts);
-  const { lock, end } = useLock(items, acts, step !== "review");
+  const { isLocked, hint, end } = useLock(items, acts, step !== "review");
   useEffect(() => {
-    if (lock !== undefined && step === "review") setStep("edit"); // Something else is asked by now.
-  }, [lock, step]);
+    if (isLocked && step === "review") setStep("edit"); // Something else is asked by now.
+  }, [isLocked, step]);
   if (step === "review") {
     const onBack = () => {
       setStep("edit");
@@ -63,16 +63,12 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
         />
       ))}
       <span ref={end} aria-hidden="true" />
-      {lock !== undefined && (
-        <p id={LOCK_ID} class="hint">
-          {lock}
-        </p>
-      )}
       <Buttons
         items={answerable}
         quick={isQuick ? first : undefined}
         answers={answers}
-        lock={lock}
+        isLocked={isLocked}
+        hint={hint}
       />
       {items.length === 1 && first?.kind === "question" && (
         <Cancel item={first} onProblem={(text) => answers.setProblem(first, text)} />
@@ -81,17 +77,15 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
   );
 }
 
-/** Says why something cannot be approved yet. */
-const LOCK_ID = "read-first";
-
-/** Why what acts cannot be approved yet, in words. `end` is the element after everything there is to read. */
+/** Whether what acts cannot be approved yet, and why. `end` is the element after everything there is to read. */
 function useLock(items: readonly Item[], acts: boolean, isShown: boolean) {
   const { isRead, end } = useReading(contentKey(items), isShown);
   if (acts && !items.every(isReadable)) {
-    return { end, lock: "This is too long for the page. To approve it, use a terminal." };
+    const hint = "This is too long for the page. To approve it, use a terminal.";
+    return { end, isLocked: true, hint };
   }
-  if (!acts || isRead) return { end };
-  return { end, lock: "To approve this, read it to the end: scroll down, or press End." };
+  const hint = "To approve this, read it to the end: scroll down, or press End.";
+  return { end, isLocked: acts && isRead !== true, ...(acts && isRead === false && { hint }) };
 }
 
 interface ButtonsProps {
@@ -100,29 +94,31 @@ interface ButtonsProps {
   /** The only one, if it is answered by one of two buttons. */
   readonly quick: Item | undefined;
   readonly answers: Answers;
-  /** Why nothing can be approved yet. */
-  readonly lock: string | undefined;
+  /** Nothing can be approved yet. */
+  readonly isLocked: boolean;
+  /** Why it cannot. */
+  readonly hint: string | undefined;
 }
 
-function Buttons({ items, quick, answers, lock }: ButtonsProps): VNode | null {
+function Buttons({ items, quick, answers, isLocked, hint }: ButtonsProps): VNode | null {
   const { draftOf, step, send, submit } = answers;
   const isBusy = step === "sending";
-  const isLocked = lock !== undefined;
   if (quick !== undefined) {
     const onChoose = (truth: boolean) =>
       void send({ key: quick.key, draft: { ...draftOf(quick), truth } });
-    return <QuickButtons item={quick} isBusy={isBusy} isLocked={isLocked} onChoose={onChoose} />;
+    return <QuickButtons item={quick} isBusy={isBusy} {...{ isLocked, hint, onChoose }} />;
   }
   if (items.length === 0) return null;
   const isPressed = items.some((item) => item.acts);
   return (
     <div class="actions bar">
+      <Hint text={hint} />
       <button
         // Enter in a field must not press it.
         type={isPressed ? "button" : "submit"}
         class="primary"
         disabled={isBusy || isLocked}
-        aria-describedby={isLocked ? LOCK_ID : undefined}
+        aria-describedby={hint && HINT_ID}
         onClick={isPressed ? submit : undefined}
       >
         {items.length > 1 ? "Review answers" : "Send answer"}
@@ -287,26 +283,36 @@ const QUICK_WORDS: Readonly<Record<Item["kind"], readonly [yes: string, no: stri
   in_doubt: ["Run", "Skip"],
 };
 
-interface QuickProps {
+const HINT_ID = "read-first";
+
+function Hint({ text }: { readonly text: string | undefined }): VNode | null {
+  if (text === undefined) return null;
+  return (
+    <p id={HINT_ID} class="hint">
+      {text}
+    </p>
+  );
+}
+
+interface QuickProps extends Pick<ButtonsProps, "isLocked" | "hint"> {
   readonly item: Item;
   readonly isBusy: boolean;
-  /** There is more to read before a yes. */
-  readonly isLocked: boolean;
   readonly onChoose: (truth: boolean) => void;
 }
 
-function QuickButtons({ item, isBusy, isLocked, onChoose }: QuickProps): VNode {
+function QuickButtons({ item, isBusy, isLocked, hint, onChoose }: QuickProps): VNode {
   const { kind, question } = item;
   const [yes, no] = QUICK_WORDS[kind];
   const suggested = (truth: boolean) => (question.default === truth ? " (suggested)" : "");
   return (
     <div class="actions bar" role="group" aria-label="Answer">
+      <Hint text={hint} />
       <button
         type="button"
         class="primary"
         data-key="y"
         disabled={isBusy || isLocked}
-        aria-describedby={isLocked ? LOCK_ID : undefined}
+        aria-describedby={hint && HINT_ID}
         onClick={() => onChoose(true)}
       >
         {yes}

@@ -7,7 +7,7 @@ import {
   verbatimLines,
   verbatimProseLines,
 } from "../../render/index.ts";
-import type { Item } from "./item.ts";
+import { isOver, type Item } from "./item.ts";
 import { Markdown } from "./markdown.tsx";
 import { Drawn, Notice, Value } from "./parts.tsx";
 import { Arguments, MAX_DRAWN, Verbatim } from "./verbatim.tsx";
@@ -71,7 +71,8 @@ function Context({ text, acts }: { readonly text: string; readonly acts: boolean
 }
 
 /** What would run, and where. */
-function Source({ item: { tool, origin, folder, digest } }: { readonly item: Item }): VNode {
+function Source({ item }: { readonly item: Item }): VNode {
+  const { tool, origin, folder, answered_digest: decided = item.digest } = item;
   return (
     <dl class="source-facts">
       <div>
@@ -93,14 +94,15 @@ function Source({ item: { tool, origin, folder, digest } }: { readonly item: Ite
           <dt>Folder</dt>
           <dd>
             <Value text={folder} />
+            {folder === "." && " (the workspace)"}
           </dd>
         </div>
       )}
-      {digest !== undefined && (
+      {isOver(item) && decided !== undefined && (
         <div>
           <dt>Digest</dt>
           <dd>
-            <Value text={digest} />
+            <Value text={decided} />
           </dd>
         </div>
       )}

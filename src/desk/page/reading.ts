@@ -3,10 +3,11 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 /** The buttons at the bottom cover what is behind them. In pixels. */
-const BAR_HEIGHT = 96;
+const BAR_HEIGHT = 120;
 
 interface Reading {
-  readonly isRead: boolean;
+  /** Undefined until the browser has said it. */
+  readonly isRead: boolean | undefined;
   /** Of the element after everything there is to read. */
   readonly end: RefObject<HTMLSpanElement | null>;
 }
@@ -14,18 +15,22 @@ interface Reading {
 /** Starts anew with another content. `isShown`: whether the end is on the page at all. */
 export function useReading(content: string, isShown: boolean): Reading {
   const end = useRef<HTMLSpanElement>(null);
-  const [read, setRead] = useState<string>();
+  const [reading, setReading] = useState({ content, isRead: undefined as boolean | undefined });
   useEffect(() => {
     const { current } = end;
     if (current === null) return;
     const observer = new IntersectionObserver(
       (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting)) setRead(content);
+        const isInView = entries.some(({ isIntersecting }) => isIntersecting);
+        setReading((before) => ({
+          content,
+          isRead: isInView || (before.content === content && before.isRead === true),
+        }));
       },
       { rootMargin: `0px 0px -${BAR_HEIGHT}px 0px` },
     );
     observer.observe(current);
     return () => observer.disconnect();
   }, [content, isShown]);
-  return { isRead: read === content, end };
+  return { isRead: reading.content === content ? reading.isRead : undefined, end };
 }
