@@ -142,8 +142,8 @@ function isRequest(event: ConversationEvent): event is Request {
   return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
-/** The call goes on with it. */
+/** The call goes on with it, in whatever process. A secret would be asked for again. */
 function isYes(event: ConversationEvent): boolean {
   if (event.type === "permission_decision") return event.decision !== "denied";
-  return event.type === "inquiry_response" && event.outcome !== "cancelled";
+  return event.type === "inquiry_response" && event.outcome === "answered";
 }
