@@ -21,18 +21,17 @@ export interface RecordedProcess {
   readonly isComplete: boolean;
 }
 
-/** Whoever takes a turn up records that first. How a turn was closed that no one took up is left out. */
+/** Whoever takes a turn up records that first. */
 export function processesOf(turn: readonly ConversationEvent[]): readonly RecordedProcess[] {
-  const open = withoutClosing(turn);
-  const resumed = open.flatMap(({ type }, index) => (type === "turn_resume" ? [index] : []));
+  const resumed = turn.flatMap(({ type }, index) => (type === "turn_resume" ? [index] : []));
   return [0, ...resumed].map((start, index) => {
-    const end = resumed[index] ?? open.length;
+    const end = resumed[index] ?? turn.length;
     // A process that got an answer itself, and did nothing more, has left the same record.
-    const last = open.findLastIndex((event, at) => at < end && !isByPerson(event));
+    const last = turn.findLastIndex((event, at) => at < end && !isByPerson(event));
     return {
-      events: open.slice(start, last + 1),
-      answers: open.slice(last + 1, end).filter(isAnswer),
-      isComplete: readTurnProgress(open.slice(0, end)).next === "done",
+      events: turn.slice(start, last + 1),
+      answers: turn.slice(last + 1, end).filter(isAnswer),
+      isComplete: readTurnProgress(turn.slice(0, end)).next === "done",
     };
   });
 }
@@ -75,8 +74,8 @@ export function isByPerson(event: ConversationEvent): event is AnswerEvent {
   return kind === undefined || kind === "user" || kind === "unknown";
 }
 
-/** Closing a turn adds what its record alone says. */
-function withoutClosing(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
+/** Leaves out how a turn was closed that no one took up: that follows from its record alone. */
+export function withoutClosing(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
   const end = turn.at(-1);
   if (end?.type !== "turn_end" || end.reason !== "discarded") return turn;
   const position = turn.findIndex((_, at) =>

@@ -2,6 +2,7 @@
 import { TurnState } from "../agent/index.ts";
 import { type ConversationEvent, type Decider, type InquiryId } from "../conversation/index.ts";
 import { withDerivedFields } from "./older-record.ts";
+import { withoutClosing } from "./recorded-process.ts";
 import { withoutVoid } from "./without-void.ts";
 
 /** As this version would have recorded it, without decisions that were made void. */
@@ -9,7 +10,8 @@ export function readTurn(
   turn: readonly ConversationEvent[],
   options: { readonly runsTools: boolean },
 ): readonly ConversationEvent[] {
-  return withCurrentIds(withoutVoid(withDerivedFields(turn), options));
+  const open = withDerivedFields(withoutClosing(turn));
+  return withCurrentIds(withoutVoid(open, options));
 }
 
 /** Ids count requests, of which some have been left out. Earlier versions had other ids for requests about calls. */

@@ -140,10 +140,13 @@ const anyProcess: fc.Arbitrary<Process> = fc.record({
   answersAfter: fc.nat(2),
 });
 
-const turnAmong = (call: fc.Arbitrary<Call>): fc.Arbitrary<StoryTurn> =>
+const turnAmong = (
+  call: fc.Arbitrary<Call>,
+  { maxCalls, process }: { readonly maxCalls: number; readonly process: fc.Arbitrary<Process> },
+): fc.Arbitrary<StoryTurn> =>
   fc.record({
-    replies: fc.array(fc.array(call, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
-    processes: fc.tuple(anyProcess, anyProcess, anyProcess),
+    replies: fc.array(fc.array(call, { minLength: 1, maxLength: maxCalls }), { maxLength: 2 }),
+    processes: fc.tuple(process, process, process),
     isDiscarded: fc.boolean(),
   });
 
@@ -151,25 +154,32 @@ const reactionsAmong = (...reactions: readonly Reaction[]): fc.Arbitrary<readonl
   fc.array(fc.constantFrom(...reactions), { minLength: 1, maxLength: 8 });
 
 const anyStory: fc.Arbitrary<Story> = fc.record({
-  turns: fc.array(turnAmong(callAmong(Object.keys(POLICIES), SURE, WHICH, NAME, KEY)), {
-    minLength: 1,
-    maxLength: 3,
-  }),
+  turns: fc.array(
+    turnAmong(callAmong(Object.keys(POLICIES), SURE, WHICH, NAME, KEY), {
+      maxCalls: 3,
+      process: anyProcess,
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
   reactions: reactionsAmong(
     ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
     ...(["elsewhere", "timed_out", "unavailable"] as const),
   ),
 });
 
+/**
+ * One call at a time, with a person, without deadlines and models: where decisions are left out, prompts open in another
+ * order, less time passes, and fewer answers count as automatic.
+ */
 const anyStoryWithChanges: fc.Arbitrary<Story> = fc.record({
-  turns: fc.array(turnAmong(callAmong(Object.keys(POLICIES), SURE, WHICH, NAME, KEY, BOUND)), {
-    minLength: 1,
-    maxLength: 3,
-  }),
-  reactions: reactionsAmong(
-    ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
-    ...(["elsewhere", "timed_out", "unavailable"] as const),
+  turns: fc.array(
+    turnAmong(callAmong(["plain", "careful", "patient", "configured"], SURE, WHICH, NAME, BOUND), {
+      maxCalls: 1,
+      process: anyProcess.map((process) => ({ ...process, isInteractive: true })),
+    }),
+    { minLength: 1, maxLength: 3 },
   ),
+  reactions: reactionsAmong("yes", "yes", "no", "close", "later", "change", "elsewhere"),
   changesAt: fc.array(fc.nat(40), { minLength: 1, maxLength: 6 }),
 });
 

@@ -3,7 +3,6 @@
  * permissions and deliveries of then. It ends where something else happens than is on record.
  */
 import {
-  type CallableTool,
   closeTurn,
   lastTurn,
   type Toolbox,
@@ -27,10 +26,8 @@ import {
   TurnCounter,
   turnsOf,
 } from "../conversation/index.ts";
-import type { QuestionSettings } from "../config/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { type ConversationWriter, MemoryConversationStore } from "../storage/index.ts";
-import type { ToolSource } from "../tool/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
 import {
   observedExecutor,
@@ -49,8 +46,8 @@ import {
   type RecordedPrompterOptions,
   UNKNOWN_SECRET,
 } from "./recorded-prompter.ts";
+import { sourceThen, toolThen } from "./recorded-tool.ts";
 import { readTurn } from "./recorded-turn.ts";
-import { isForSamePerson } from "./without-void.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
 import { createTurn, type CreateTurnOptions, toModel, type Tools } from "../runtime/index.ts";
@@ -344,7 +341,7 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
       await script.untilBegun(lane, isAsked);
       const found = await script.order.during(toolbox.find(name, signal));
       if (found === undefined) return undefined;
-      const tool = asThen(found, lane, { script, runsTools });
+      const tool = toolThen(found, lane, { script, runsTools });
       if (runsTools && !script.isUnstable(lane)) {
         return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
       }
@@ -354,54 +351,6 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
       return { ...tool, executor, description: { ...tool.description, parameters } };
     },
   };
-}
-
-/** Whatever the tool has become since, what was decided about a call counts for it. */
-function asThen(
-  tool: CallableTool,
-  lane: string,
-  { script, runsTools = false }: Pick<Parts, "script" | "runsTools">,
-): CallableTool {
-  const questions = questionsThen(tool, script.requestsOf(lane), runsTools);
-  const settings = { ...tool.settings, questions };
-  const described = { ...tool, settings, describeSource: async () => sourceThen(script, lane) };
-  if (!script.isUnstable(lane)) return described;
-  // Nothing is asked about the call, whose result alone is replayed.
-  const unattended = { run: "unattended", result: "unattended" } as const;
-  return { ...described, isIdempotent: true, settings: { ...settings, ...unattended } };
-}
-
-/** Does not change during a call. Answers for the whole turn count for calls of the same source as then. */
-function sourceThen(script: ReplayScript, lane: string): ToolSource {
-  const requests = script.requestsOf(lane);
-  const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
-  const { source, program, file, definition } = subject?.parts ?? {};
-  const identity = [source, program, file, definition].map((part) => part ?? null);
-  return { origin: origin ?? { type: "program" }, identity };
-}
-
-const USER_TARGET: QuestionSettings = { target: { type: "user" } };
-
-/** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
-function questionsThen(
-  { settings }: CallableTool,
-  requests: ReturnType<ReplayScript["requestsOf"]>,
-  runsTools: boolean,
-): CallableTool["settings"]["questions"] {
-  const questions = new Map(settings.questions);
-  for (const request of requests) {
-    if (request.type !== "inquiry_request" || !isForSamePerson(request)) continue;
-    const { questionId = "" } = request;
-    const { exclusive: _exclusive, ...own } = questions.get(questionId) ?? USER_TARGET;
-    const isDefault = own.onTimeout === "default";
-    questions.set(questionId, {
-      ...own,
-      // A recorded tool asks as on record.
-      ...(runsTools && { exclusive: true }),
-      ...(isDefault && { onTimeout: "deny" as const }),
-    });
-  }
-  return questions;
 }
 
 /** A toolbox is not told which call it is asked for. Calls are found in their order, and again if they go on. */

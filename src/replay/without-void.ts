@@ -26,8 +26,9 @@ export function withoutVoid(
     .filter((event) => event.type === "decision_void")
     .filter((event) => runsTools || !isRebound(event))
     .reduce((events, voided) => {
-      const isLeftOut = turn.some((event) => isRequest(event) && event.id === voided.id);
-      return new VoidDecision(events, voided, isLeftOut).leaveOut();
+      const decision = new VoidDecision(events, voided);
+      const wasAsked = turn.some((event) => isRequest(event) && event.id === voided.id);
+      return wasAsked && !decision.isAsked ? decision.forget() : decision.leaveOut();
     }, turn);
 }
 
@@ -57,6 +58,19 @@ class VoidDecision {
     this.#again = events.filter(isRequest).find(({ replaces }) => replaces === voided.id);
     this.#end = events.indexOf(voided);
     this.#first = events.findIndex((event) => isRequest(event) && event.id === voided.id);
+  }
+
+  /** False if the request has been left out with another one. */
+  get isAsked(): boolean {
+    return this.#first !== -1;
+  }
+
+  /** Without the request that asks again. */
+  forget(): readonly ConversationEvent[] {
+    const outcomes = this.#outcomesOf(this.#again?.id);
+    return this.#events.filter(
+      (event) => event !== this.#voided && event !== this.#again && !outcomes.includes(event),
+    );
   }
 
   leaveOut(): readonly ConversationEvent[] {
@@ -128,8 +142,8 @@ function isRequest(event: ConversationEvent): event is Request {
   return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
-/** The call goes on with it. */
+/** The call goes on with it, in whatever process. A secret would be asked for again. */
 function isYes(event: ConversationEvent): boolean {
   if (event.type === "permission_decision") return event.decision !== "denied";
-  return event.type === "inquiry_response" && event.outcome !== "cancelled";
+  return event.type === "inquiry_response" && event.outcome === "answered";
 }

@@ -1,0 +1,66 @@
+/** The tool of a recorded call: whatever it has become since, what was decided about the call counts for it. */
+import type { CallableTool } from "../agent/index.ts";
+import type { QuestionSettings } from "../config/index.ts";
+import type { ToolSource } from "../tool/index.ts";
+import type { ReplayScript } from "./replay-script.ts";
+import { isForSamePerson } from "./without-void.ts";
+
+export interface RecordedToolOptions {
+  readonly script: ReplayScript;
+  readonly runsTools: boolean;
+}
+
+/** `lane` is the call. */
+export function toolThen(
+  tool: CallableTool,
+  lane: string,
+  options: RecordedToolOptions,
+): CallableTool {
+  const { script } = options;
+  const settings = { ...tool.settings, questions: questionsThen(tool, lane, options) };
+  const described = { ...tool, settings, describeSource: async () => sourceThen(script, lane) };
+  if (!script.isUnstable(lane)) return described;
+  // Nothing is asked about the call, whose result alone is replayed.
+  const unattended = { run: "unattended", result: "unattended" } as const;
+  return { ...described, isIdempotent: true, settings: { ...settings, ...unattended } };
+}
+
+/** Does not change during a call. Answers for the whole turn count for calls of the same source as then. */
+export function sourceThen(script: ReplayScript, lane: string): ToolSource {
+  const requests = script.requestsOf(lane);
+  const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
+  const { source, program, file, definition } = subject?.parts ?? {};
+  const identity = [source, program, file, definition].map((part) => part ?? null);
+  return { origin: origin ?? { type: "program" }, identity };
+}
+
+/** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
+function questionsThen(
+  { settings }: CallableTool,
+  lane: string,
+  { script, runsTools }: RecordedToolOptions,
+): ReadonlyMap<string, QuestionSettings> {
+  const requests = script.requestsOf(lane).filter((event) => event.type === "inquiry_request");
+  const byQuestion = Map.groupBy(requests, ({ questionId }) => questionId);
+  const questions = new Map(settings.questions);
+  for (const [id, asked] of byQuestion) {
+    if (id !== undefined && asked.every(isForSamePerson)) {
+      questions.set(id, forPerson(questions.get(id), runsTools));
+    }
+  }
+  return questions;
+}
+
+function forPerson(
+  settings: QuestionSettings | undefined,
+  runsTools: boolean,
+): QuestionSettings {
+  const { exclusive: _exclusive, target, onTimeout, ...others } = settings ?? {};
+  return {
+    ...others,
+    target: { type: "user", ...(target?.user !== undefined && { user: target.user }) },
+    // A tool that does not run asks as on record.
+    ...(runsTools && { exclusive: true }),
+    ...(onTimeout !== undefined && onTimeout !== "default" && { onTimeout }),
+  };
+}
