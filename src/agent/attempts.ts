@@ -225,7 +225,6 @@ async function confirm(
   call: PermittedCall,
   attempt: Attempt,
 ): Promise<AttemptsResult | { readonly isStarted: boolean } | undefined> {
-  const { progress } = call;
   let isStarted = false;
   while (!isStarted) {
     const now = await describeCall(context, call);
