@@ -26,6 +26,9 @@ export type {
   Summarizer,
   TurnEnd,
   TurnUpdate,
+  Done,
+  InvalidData,
+  TurnMessage,
 } from "./agent/index.ts";
 export type { InquiryUpdate } from "./answer-model/index.ts";
 export {
@@ -53,6 +56,8 @@ export {
   type CancellationReason,
   type ChatRequest,
   type ChatResponse,
+  type AddedText,
+  type CallProgress,
   type Compaction,
   type CompactionRule,
   type ConversationEvent,
@@ -60,6 +65,7 @@ export {
   type ConversationMetadata,
   type ConversationStream,
   type Decider,
+  type CallDecisionKind,
   type DecisionKind,
   type DecisionSubject,
   type DecisionVoid,
@@ -97,6 +103,8 @@ export {
   SecretAnswer,
   spokenText,
   type StreamEntry,
+  type ThreadParts,
+  type Section,
   type SubjectDigest,
   type SummaryRule,
   type Timestamp,
@@ -121,11 +129,15 @@ export {
   type McpErrorCode,
   type McpServerConfig,
   type McpServerConfigs,
+  type ConnectionContext,
+  type InputRequest,
+  type McpContext,
   type McpServersOptions,
   openMcpServers,
   type ResourceContent,
   type SharedMcpServers,
   type UnscopedQuestion,
+  type Variables,
 } from "./mcp/index.ts";
 export {
   type CachePolicy,
@@ -169,6 +181,7 @@ export {
   oneLine,
   verbatim,
   verbatimLines,
+  type VerbatimOptions,
 } from "./render/index.ts";
 export {
   answerInquiry,

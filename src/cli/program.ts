@@ -61,7 +61,7 @@ const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: "replay",
-    description: "Rerun a conversation and show what differs",
+    description: "Renamed to jp conversation verify",
     loadDefinition: async () => (await import("./command/definitions.ts")).defineReplay,
   },
   {

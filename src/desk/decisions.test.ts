@@ -72,7 +72,7 @@ const ASKED_AGAIN = [
   { type: "decision_void", timestamp: at(1), id: PERMISSION.id, changed: ["arguments", "file"] },
   {
     ...PERMISSION,
-    id: "a.run.2" as InquiryId,
+    id: "a:run:2" as InquiryId,
     timestamp: at(2),
     ...subject("d5"),
     replaces: PERMISSION.id,
@@ -127,7 +127,7 @@ test("one list has all four kinds, each with all that has to be read", async () 
     {
       ...asked,
       kind: "permission",
-      id: "a.run.1",
+      id: "a:run:1",
       text: "Run a_tool?",
       acts: true,
       digest: "d1",
@@ -144,7 +144,7 @@ test("one list has all four kinds, each with all that has to be read", async () 
     {
       ...asked,
       kind: "delivery",
-      id: "a.deliver.1",
+      id: "a:deliver:1",
       text: "Show the model the result of a_tool?",
       acts: false,
       digest: "d3",
@@ -153,7 +153,7 @@ test("one list has all four kinds, each with all that has to be read", async () 
     {
       ...asked,
       kind: "in_doubt",
-      id: "a.rerun.1",
+      id: "a:rerun:1",
       text: expect.stringContaining("was cut off") as string,
       acts: true,
       digest: "d4",
@@ -191,8 +191,8 @@ test("what an older version has asked can be answered without a digest, but not 
   const store = new MemoryConversationStore(new FakeClock());
   const conversation = await place(store, [...CALL, permissionRequest("a")]);
   const answer = await serve(await open(store));
-  expect((await answer(conversation, "a.run.1", { ...YES, digest: "d1" }))[0]).toBe(409);
-  expect((await answer(conversation, "a.run.1", YES))[0]).toBe(200);
+  expect((await answer(conversation, "a:run:1", { ...YES, digest: "d1" }))[0]).toBe(409);
+  expect((await answer(conversation, "a:run:1", YES))[0]).toBe(200);
 });
 
 test("an answer to what was asked again gets the codes of what has changed, and the new one lists them", async () => {
@@ -202,17 +202,17 @@ test("an answer to what was asked again gets the codes of what has changed, and 
   const desk = await open(store);
   const answer = await serve(desk);
   expect(await desk.listPending()).toMatchObject([
-    { id: "a.run.2", digest: "d5", replaces: "a.run.1", changed: ["arguments", "file"] },
+    { id: "a:run:2", digest: "d5", replaces: "a:run:1", changed: ["arguments", "file"] },
   ]);
-  expect(await answer(conversation, "a.run.1", { ...YES, digest: "d1" })).toEqual([
+  expect(await answer(conversation, "a:run:1", { ...YES, digest: "d1" })).toEqual([
     409,
     {
       error: { code: "changed", message: expect.any(String) as string },
       changed: ["arguments", "file"],
     },
   ]);
-  expect((await answer(conversation, "a.run.2", { ...YES, digest: "d1" }))[0]).toBe(409);
-  expect((await answer(conversation, "a.run.2", { ...YES, digest: "d5" }))[0]).toBe(200);
+  expect((await answer(conversation, "a:run:2", { ...YES, digest: "d1" }))[0]).toBe(409);
+  expect((await answer(conversation, "a:run:2", { ...YES, digest: "d5" }))[0]).toBe(200);
 });
 
 test("listeners are told that a decision that waited is void", async () => {
@@ -227,7 +227,7 @@ test("listeners are told that a decision that waited is void", async () => {
   expect(await promise).toEqual({
     workspace: "/w",
     conversation: writer.id,
-    id: "a.run.1",
+    id: "a:run:1",
     void: ["arguments", "file"],
   });
 });
@@ -240,7 +240,7 @@ test("a store's own reason to refuse an answer is a conflict with its code", asy
       name === "answer" ? async () => ({ type: "other_workspace" }) : target[name].bind(target),
   });
   const answer = await serve(await open(refusing));
-  expect(await answer(conversation, "a.run.1", { ...YES, digest: "d1" })).toMatchObject([
+  expect(await answer(conversation, "a:run:1", { ...YES, digest: "d1" })).toMatchObject([
     409,
     { error: { code: "other_workspace" } },
   ]);
@@ -258,7 +258,7 @@ test("the record lists every kind, with who decided what and when, and what beca
     { ...permissionRequest("a", "deliver"), result: RESULT, ...subject("d3") },
     {
       ...permission("a"),
-      id: "a.deliver.1" as InquiryId,
+      id: "a:deliver:1" as InquiryId,
       action: "deliver",
       decision: "denied",
       reason: "Not this.",
@@ -280,9 +280,9 @@ test("the record lists every kind, with who decided what and when, and what beca
     });
   };
   const unasked = { kind: "permission", id: "b:run:0", tool: "a_tool", outcome: "approved" };
-  const delivery = { kind: "delivery", id: "a.deliver.1", tool: "a_tool", outcome: "denied" };
+  const delivery = { kind: "delivery", id: "a:deliver:1", tool: "a_tool", outcome: "denied" };
   const question = { kind: "question", id: "a.q.1", tool: "a_tool", outcome: "answered" };
-  const first = { kind: "permission", id: "a.run.1", tool: "a_tool", outcome: "approved" };
+  const first = { kind: "permission", id: "a:run:1", tool: "a_tool", outcome: "approved" };
   const expected = [
     { ...unasked, by: "config", when: at(0), digest: undefined, void: undefined },
     { ...delivery, by: "user", when: at(0), digest: "d3", void: undefined },
@@ -293,7 +293,7 @@ test("the record lists every kind, with who decided what and when, and what beca
   expect(await list({ kind: "delivery" })).toEqual(expected.slice(1, 2));
   expect(await list({ by: "config" })).toEqual(expected.slice(0, 1));
   expect(await list({ outcome: "approved", text: "a_tool" })).toEqual([expected[0], expected[3]]);
-  expect(await desk.findInquiry({ conversation, id: "a.deliver.1" as InquiryId })).toMatchObject({
+  expect(await desk.findInquiry({ conversation, id: "a:deliver:1" as InquiryId })).toMatchObject({
     reason: "Not this.",
     answered_by: BY_ADA,
     origin: { type: "local", command: "sh write.sh" },
@@ -308,7 +308,7 @@ test("a page of decisions goes on where the one before it ended", async () => {
   const first = await desk.listInquiries({ limit: 1 });
   const second = await desk.listInquiries({ limit: 1, cursor: first.next ?? "" });
   expect([first, second].map(({ items }) => items.map(({ id }) => id))).toEqual([
-    ["a.run.2"],
-    ["a.run.1"],
+    ["a:run:2"],
+    ["a:run:1"],
   ]);
 });

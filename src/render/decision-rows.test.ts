@@ -439,7 +439,7 @@ describe("what waits", () => {
     expect(describeIncomplete(readTurnProgress(turn))).toEqual([
       "deploy needs permission to run",
       '    • deploy(where: "live")',
-      '    Source: local command "sh  deploy.sh"',
+      '    Source: local command "sh<2 spaces>deploy.sh"',
       '    Folder: "tools"',
     ]);
   });

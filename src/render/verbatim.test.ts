@@ -100,7 +100,7 @@ describe("any two values that differ are shown differently", () => {
     ["on several lines", (text: string) => verbatimLines(text).join("\n")],
     ["in prose", (text: string) => withoutPictures(verbatimProse(text))],
     ["on a page", (value: string) => verbatim(value, { marksDirection: false })],
-  ])("%s", (_where, show) => {
+  ])("wherever they are shown: %s", (_where, show) => {
     counters("T-TERM-11");
     expect(() => checkShown((value) => show(value))).not.toThrow();
   });

@@ -51,10 +51,7 @@ function questionsThen(
   return questions;
 }
 
-function forPerson(
-  settings: QuestionSettings | undefined,
-  runsTools: boolean,
-): QuestionSettings {
+function forPerson(settings: QuestionSettings | undefined, runsTools: boolean): QuestionSettings {
   const { exclusive: _exclusive, target, onTimeout, ...others } = settings ?? {};
   return {
     ...others,

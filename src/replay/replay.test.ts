@@ -127,10 +127,9 @@ interface Story {
 const callAmong = (tools: readonly string[], ...questions: readonly Question[]) =>
   fc.record({
     tool: fc.constantFrom(...tools),
-    plan: fc.array(
-      fc.uniqueArray(fc.constantFrom(...questions), { minLength: 1, maxLength: 3 }),
-      { maxLength: 2 },
-    ),
+    plan: fc.array(fc.uniqueArray(fc.constantFrom(...questions), { minLength: 1, maxLength: 3 }), {
+      maxLength: 2,
+    }),
     takes: fc.nat(5),
   });
 

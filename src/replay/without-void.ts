@@ -76,7 +76,9 @@ class VoidDecision {
   leaveOut(): readonly ConversationEvent[] {
     const answered = this.#outcomesOf(this.#again?.id);
     const last = answered.at(-1);
-    const place = this.#events.findIndex((event) => isAnswer(event) && event.id === this.#voided.id);
+    const place = this.#events.findIndex(
+      (event) => isAnswer(event) && event.id === this.#voided.id,
+    );
     const isAnsweredAlike = place !== -1 && last !== undefined && isYes(last);
     return isAnsweredAlike && !isRebound(this.#voided)
       ? this.#replaceAnswer(place, answered)

@@ -208,7 +208,7 @@ describe("a conversation that lacks a file", () => {
   });
 
   test.each([
-    ["inquiry ls", ["inquiry", "ls", "--format", "json"], 3],
+    ["inquiry ls", ["inquiry", "ls", "--format", "json"], 4],
     ["grep", ["conversation", "grep", "version"], 2],
   ])("without events does not keep %s from the others", async (_name, words, count) => {
     const project = new Project();

@@ -228,7 +228,7 @@ describe("what waits", () => {
     await using server = await ModelServer.start([calling([ASKER])]);
     const project = await waiting(server, [ASKER]);
     const { stdout } = await project.jp("conversation", "print");
-    expect(stdout.split("\n").slice(-5)).toEqual([
+    expect(stdout.split("\n").slice(-4)).toEqual([
       "Incomplete turn:",
       '  asker asks "Go on?"',
       ...subjectOf(ASKER).map((line) => `  ${line}`),
@@ -535,7 +535,7 @@ describe("an incomplete turn on a terminal", () => {
     const project = await waiting(server, [ASKER]);
     const screen = new Screen(project, ["q", "y"]);
     await shows(screen, /quit/);
-    expect(screen.lines.slice(5, 7)).toEqual([
+    expect(screen.lines.slice(4, 6)).toEqual([
       "❯ resume - continue it, without your message",
       "  discard - close it and send your message",
     ]);

@@ -397,11 +397,12 @@ describe("while a question is open", () => {
     await shows(screen, LEAVE);
     screen.type("l");
     const { status, lines } = await screen.end();
-    expect([status, lines.slice(-3), story(recordOf(project)).slice(2)]).toEqual([
+    expect([status, lines.slice(-4), story(recordOf(project)).slice(2)]).toEqual([
       4,
       [
         "✖ Go on? left for later",
         'Waiting: asker asks "Go on?"',
+        '    Source: local command "node asker.cjs"',
         "  jp inquiry answer call_1_1.q.1",
       ],
       ["call: asker"],

@@ -160,7 +160,7 @@ export function without(entry: JsonObject, ...keys: readonly string[]): JsonObje
 }
 
 /** The digests of what is decided, and where the tool comes from: they differ on every machine. */
-const SUBJECT = ["digest", "subject_version", "subject_parts", "origin", "folder"];
+export const SUBJECT = ["digest", "subject_version", "subject_parts", "origin", "folder"];
 
 /** The event without its timestamp and subject, and decoded. */
 function plain(entry: JsonObject): JsonObject {

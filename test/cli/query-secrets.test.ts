@@ -109,12 +109,11 @@ describe("a secret", () => {
     await screen.until("The word?");
     screen.type(`${CANARY}\r`);
     const { status, lines } = await screen.end();
-    expect([status, lines.slice(-4), leaks(project, server)]).toEqual([
+    expect([status, lines.slice(-3), leaks(project, server)]).toEqual([
       4,
       [
         'Waiting: other asks "Go on?"',
         '    Source: local command "node other.cjs"',
-        '    Folder: "."',
         "  jp inquiry answer call_1_1.q.1",
       ],
       [],

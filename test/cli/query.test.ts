@@ -14,6 +14,7 @@ import {
   query,
   queryProject,
   recordOf,
+  SUBJECT,
   recordsOf,
   without,
 } from "./query-project.ts";
@@ -430,7 +431,7 @@ describe("the answer", () => {
     });
     const finished = await query(project, ["one", "--format", "json"]);
     const printedEvents = jsonLines(finished) as JsonObject[];
-    const events = printedEvents.map((event) => without(event, "timestamp"));
+    const events = printedEvents.map((event) => without(event, "timestamp", ...SUBJECT));
     const record = recordOf(project);
     expect([finished.status, finished.stderr, events]).toEqual([0, "", record.entries]);
     expect(kindsOf(record)).toEqual([

@@ -45,17 +45,27 @@ function place(): { readonly project: Project; readonly id: string } {
   return { project, id };
 }
 
-describe("jp replay", () => {
+describe("jp conversation verify", () => {
   test("says that everything is as recorded, and changes nothing", async () => {
     const { project, id } = place();
     const before = snapshotOf(project.root, project.data);
-    expect(await project.jp("replay", id)).toEqual(printed(`${id}: 1 turn, all as recorded.\n`));
+    expect(await project.jp("conversation", "verify", id)).toEqual(
+      printed(`${id}: 1 turn, all as recorded.\n`),
+    );
     expect(snapshotOf(project.root, project.data)).toEqual(before);
   });
 
   test("runs tools again if asked to, with the recorded answers", async () => {
     const { project, id } = place();
-    const replayed = await project.jp("replay", id, "--tools", "live", "--format", "json");
+    const replayed = await project.jp(
+      "conversation",
+      "verify",
+      id,
+      "--tools",
+      "live",
+      "--format",
+      "json",
+    );
     expect(jsonLines(replayed)).toEqual([{ conversation: id, turns: 1, identical: true }]);
   });
 
@@ -69,7 +79,13 @@ describe("jp replay", () => {
       const permitted = permission(1, evil, { tool: "ask_user", reason: evil });
       const ended = [...turn, permitted, result(2, evil, evil), message(3, "Done.")];
       const { id } = project.place({ second: 0, config: {}, events: ended });
-      const { status, stdout, stderr } = await project.jp("replay", id, "--format", format);
+      const { status, stdout, stderr } = await project.jp(
+        "conversation",
+        "verify",
+        id,
+        "--format",
+        format,
+      );
       expect(stdout).toContain("FORGED");
       const raw = /[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]|^FORGED/m.exec(stdout + stderr);
       expect([status, raw]).toEqual([1, null]);
@@ -79,7 +95,7 @@ describe("jp replay", () => {
   test("shows the first difference, and exits with status 1", async () => {
     const { project, id } = place();
     const strict = ["-c", "conversation.tools.ask_user.run=skip"];
-    expect(await project.jp("replay", id, ...strict)).toEqual({
+    expect(await project.jp("conversation", "verify", id, ...strict)).toEqual({
       ...printed(
         lines(
           `${id}: turn 1, call call_1 differs from the record.`,
@@ -94,13 +110,22 @@ describe("jp replay", () => {
           '    "decided_by": {',
           '      "kind": "policy",',
           '      "key": "conversation.tools.ask_user.run"',
-          "    }",
+          "-   }",
+          "+   },",
+          '+   "cause": "skipped"',
           "  }",
         ),
       ),
       status: 1,
     });
-    const { status, stdout } = await project.jp("replay", id, ...strict, "--format", "json");
+    const { status, stdout } = await project.jp(
+      "conversation",
+      "verify",
+      id,
+      ...strict,
+      "--format",
+      "json",
+    );
     expect([status, JSON.parse(stdout)]).toMatchObject([
       1,
       {

@@ -83,7 +83,8 @@ interface Item {
   readonly workspace: string;
   readonly conversation: string;
   readonly id: string;
-  readonly text: string;
+  readonly question: { readonly text: string };
+  readonly digest: string;
 }
 
 async function firstPending(url: string, token: string): Promise<Item> {
@@ -94,9 +95,9 @@ async function firstPending(url: string, token: string): Promise<Item> {
 }
 
 /** Says yes. */
-function answer(url: string, token: string, { conversation, id }: Item): Promise<Reply> {
+function answer(url: string, token: string, { conversation, id, digest }: Item): Promise<Reply> {
   const inquiry = `conversations/${conversation}/inquiries/${encodeURIComponent(id)}`;
-  return call(`${url}/api/v1/${inquiry}/answer`, token, { answer: true });
+  return call(`${url}/api/v1/${inquiry}/answer`, token, { answer: true, digest });
 }
 
 const SURE = { id: "sure", text: "Sure?", answer_type: { type: "boolean" } };
@@ -140,7 +141,13 @@ describe("with --run", () => {
     const [status] = (await once(child, "close")) as [number | null];
     const [response] = entriesOf(recordOf(project), "inquiry_response");
     expect(malformed.status).toBe(400);
-    expect({ stranger: stranger.status, text: item.text, answered, status, response }).toEqual({
+    expect({
+      stranger: stranger.status,
+      text: item.question.text,
+      answered,
+      status,
+      response,
+    }).toEqual({
       stranger: 401,
       text: "Sure?",
       answered: { status: 200, body: { type: "recorded" } },

@@ -161,7 +161,7 @@ describe("the trust prompt", () => {
     expect([(await screen.end()).status, hasRun(project)]).toEqual([1, false]);
   });
 
-  test("shows commands verbatim", async () => {
+  test("shows the commands of the workspace verbatim", async () => {
     counters("T-TERM-11");
     const project = clone(
       `conversation.tools.list = { source = "local", command = { program = "sh", args = ["-c", "ls  *a*\\u00a0\`rm\`"] } }`,

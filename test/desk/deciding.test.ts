@@ -80,7 +80,7 @@ async function open(events: readonly ConversationEvent[], id = "a.q.1", rights?:
 const yes = (page: Page) => page.locator("[data-key=y]");
 
 test.each(Object.keys(LONG))(
-  "a yes to %s takes reading to the end, a no does not",
+  "a yes takes reading to the end, and a no does not: %s",
   async (name) => {
     counters("T-DESK-11");
     const { events = [], id } = LONG[name] ?? {};

@@ -91,7 +91,7 @@ describe("the definition of a tool", () => {
     ["description", { description: "Looks at the moon, and sells it." }],
     ["input schema", { inputSchema: { type: "object", properties: {} } }],
     ["annotations", { annotations: { readOnlyHint: false, title: "Moon" } }],
-  ])("is another one if its %s changes", async (_, change) => {
+  ])("is another one if this changes: %s", async (_, change) => {
     counters("T-MCP-3");
     const { tool, list } = await scene();
     const before = await tool.describeSource();

@@ -263,7 +263,7 @@ describe("a call in doubt", () => {
     ["run", `${DOWN}\u001b[A\r`],
     ["skip", `${DOWN}\r`],
     ["It is clean.", "It is clean.\r"],
-  ])("is decided by %s, and not by Enter alone", async (answer, keys) => {
+  ])("is decided by an answer, and not by Enter alone: %s", async (answer, keys) => {
     counters("T-TERM-12");
     const screen = doubt();
     await screen.answer([TEXT, "\r"]);

@@ -95,7 +95,7 @@ test("a long argument cannot wrap into a row that looks like another argument", 
   ]);
 });
 
-describe("options", () => {
+describe("the options", () => {
   const options = ["a b", "a  b", "a\u00a0b"];
 
   test("of a question that acts look different, and are chosen as they are", async () => {
@@ -263,7 +263,7 @@ test("a form with a question that acts is not sent by Enter alone", async () => 
   expect(await screen.result()).toMatchObject({ type: "form" });
 });
 
-describe("in plain mode, a decision that acts", () => {
+describe("a decision that acts, in plain mode,", () => {
   test("is printed in full first, with all details of its options", async () => {
     counters("T-TERM-7", "T-TERM-11");
     const options = [{ value: "a  b", preview: "one\r\ntwo" }, { value: "c" }];

@@ -135,8 +135,15 @@ ${targetHelp("active")}`,
 
 const REPLAY_SOURCES = ["recorded", "live"];
 
+/** The name until 0.1. It says what to type instead. */
 export function defineReplay(definition: Command): void {
-  withToolOptions(withConfigOption(definition))
+  defineVerify(definition).hook("preAction", () => {
+    process.stderr.write("jp replay is now jp conversation verify.\n");
+  });
+}
+
+export function defineVerify(definition: Command): Command {
+  return withToolOptions(withConfigOption(definition))
     .argument("[target]", "Conversation to rerun")
     .addOption(
       new Option("--model <which>", "Use the recorded replies, or ask the model again")

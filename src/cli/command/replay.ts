@@ -1,4 +1,4 @@
-/** `jp replay`: runs a conversation again, and shows where it takes another way than recorded. */
+/** `jp conversation verify`: runs a conversation again, and shows where it takes another way than recorded. */
 import { resolveAssistant, resolveLimits, type PartialConfig } from "../../config/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../render/index.ts";

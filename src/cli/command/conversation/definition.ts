@@ -12,6 +12,7 @@ import {
   withConfigOption,
   withTurns,
 } from "../../define.ts";
+import { defineVerify } from "../definitions.ts";
 import { labelOption } from "../../labels.ts";
 
 const SORT_KEYS = ["activity", "created", "title"];
@@ -31,6 +32,7 @@ export function defineConversation(group: Command): void {
   defineGrep(group);
   defineWriters(group);
   defineLabels(group);
+  defineVerify(group.command("verify").description("Rerun a conversation and show what differs"));
 }
 
 function defineReaders(group: Command): void {
