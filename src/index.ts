@@ -41,6 +41,7 @@ export {
   type NamingPlace,
 } from "./attachment/index.ts";
 export {
+  type McpServerSettings,
   type CallLimits,
   ConfigError,
   type ConfigErrorCode,
@@ -58,6 +59,7 @@ export {
   type ChatResponse,
   type AddedText,
   type CallProgress,
+  type PermissionProgress,
   type Compaction,
   type CompactionRule,
   type ConversationEvent,
@@ -104,6 +106,7 @@ export {
   spokenText,
   type StreamEntry,
   type ThreadParts,
+  type SystemPart,
   type Section,
   type SubjectDigest,
   type SummaryRule,
@@ -133,6 +136,7 @@ export {
   type InputRequest,
   type McpContext,
   type McpServersOptions,
+  type ServerLink,
   openMcpServers,
   type ResourceContent,
   type SharedMcpServers,

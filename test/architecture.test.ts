@@ -53,6 +53,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   replay: [
     "util",
+    "config",
     "tool",
     "conversation",
     "storage",

@@ -356,7 +356,7 @@ describe("a tool that asks the same again", () => {
     };
   }
 
-  test("about something else makes the answer void, and gets the binding of the new one", async () => {
+  test("makes the answer void if it is about something else, and gets the binding of the new one", async () => {
     counters("T-DECIDE-1");
     const tool = bound("one", "two");
     const turn = await ToolTurn.start({ tools: [tool], script: { answers: () => YES } });
@@ -387,7 +387,7 @@ describe("a tool that asks the same again", () => {
     expect([turn.recorded("decision_void"), turn.prompter.questions.length]).toEqual([[], 2]);
   });
 
-  test("about something else each time fails after the third void", async () => {
+  test("fails if it is about something else each time, after the third void", async () => {
     counters("T-DECIDE-3");
     const tool = bound("1", "2", "3", "4", "5", "6");
     const turn = await ToolTurn.start({ tools: [tool], script: { answers: () => YES } });

@@ -8,6 +8,7 @@
 import { codePoint, hiddenIn, picture } from "./neutralize.ts";
 import { CONTINUED } from "./wrap.ts";
 
+/** How a value is shown. */
 export interface VerbatimOptions {
   /**
    * Encloses right-to-left words in `<RTL>…</RTL>`. The letters in the marks run from left to right, so that no

@@ -258,13 +258,6 @@ describe("a replay", () => {
     await fc.assert(property, { numRuns: 100 });
   }, 60_000);
 
-  test("of any conversation whose tools have changed finds everything as recorded", async () => {
-    const property = fc.asyncProperty(anyStoryWithChanges, async (story) => {
-      expect(await replayStory(story)).toEqual({ turns: story.turns.length });
-    });
-    await fc.assert(property, { numRuns: 100 });
-  }, 60_000);
-
   test.each(EXAMPLES)("finds everything as recorded if %s", async (_, reactions, ...turns) => {
     expect(await replayStory({ turns, reactions })).toEqual({ turns: turns.length });
   });

@@ -146,26 +146,32 @@ describe("a question in an older record", () => {
   test.each([
     ["waits", ASKED],
     ["was answered", [...ASKED, YES]],
-  ])("is asked again if it %s, and its permission is not", async (_, lines) => {
-    const { asked, added, events } = await resume(lines, { asks: true });
-    expect({ asked, added }).toEqual({
-      asked: ["call_1.sure.2 (digest)"],
-      added: [
-        "resumed",
-        "call_1.sure.1 no longer counts: digest",
-        "call_1.sure.2 asks: Deploy now?",
-        "call_1.sure.2 answered: true",
-        "call_1 starts",
-        ...DONE,
-      ],
-    });
-    const digests = events.flatMap((event) => {
-      if (event.type === "inquiry_request") return [event.subject?.digest];
-      return event.type === "inquiry_response" ? [event.digest] : [];
-    });
-    const [request, answer] = digests.slice(-2);
-    expect([request, answer]).toEqual([answer, expect.stringMatching(/^[0-9a-f]{64}$/)]);
-  });
+  ])(
+    "is asked again with its permission, which the answer does not stand in for: it %s",
+    async (_, lines) => {
+      const { asked, added, events } = await resume(lines, { asks: true });
+      expect({ asked, added }).toEqual({
+        asked: ["call_1.sure.2 (digest)", "call_1:run:1 (digest)"],
+        added: [
+          "resumed",
+          "call_1.sure.1 no longer counts: digest",
+          "call_1.sure.2 asks: Deploy now?",
+          "call_1.sure.2 answered: true",
+          "call_1.run.1 no longer counts: digest",
+          "call_1 waits for permission (run)",
+          "call_1 approved (run)",
+          "call_1 starts",
+          ...DONE,
+        ],
+      });
+      const digests = events.flatMap((event) => {
+        if (event.type === "inquiry_request") return [event.subject?.digest];
+        return event.type === "inquiry_response" ? [event.digest] : [];
+      });
+      const [request, answer] = digests.slice(-2);
+      expect([request, answer]).toEqual([answer, expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    },
+  );
 
   test.each([
     ["the person said no", NO, "left alone"],

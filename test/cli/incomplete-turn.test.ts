@@ -518,7 +518,7 @@ describe("an incomplete turn on a terminal", () => {
     await shows(screen, /Go on\?[^]*Go on\?/);
     screen.type("y");
     const { status } = await screen.end();
-    expect([menu.slice(0, 5), status, problemsIn(project)]).toEqual([
+    expect([menu.slice(0, 4), status, problemsIn(project)]).toEqual([
       [
         "This conversation has an incomplete turn:",
         '  asker asks "Go on?"',

@@ -231,7 +231,8 @@ test("--all serves the workspaces that jp knows, from anywhere", async () => {
   const project = await leaveQuestion(server);
   const token = await addPerson(project, "ada");
   const { url } = await start(project, "--all", "--workspace", "/");
-  const { workspace, text: asked } = await firstPending(url, token);
+  const { workspace, question } = await firstPending(url, token);
+  const asked = question.text;
   expect({ workspace, asked }).toEqual({ workspace: project.root, asked: "Sure?" });
 });
 

@@ -61,6 +61,7 @@ describe.each(GENERATIONS)("a form of a server (%s protocol)", (generation) => {
       'call_1.sea.1 answered: "serenity"',
       'call_1.fuel.1 answered: "none"',
       "call_1 starts",
+      "call_1.fuel.1 no longer counts: binding",
       "call_1.fuel.2 asks: How much fuel?",
       'call_1.fuel.2 answered: "17"',
       "call_1 starts",

@@ -49,7 +49,7 @@ describe("the text of a question that acts", () => {
     ["a letter of another script", "pаper.txt", "p<U+0430>per.txt"],
     ["a composed and a single accent", "cafe\u0301", "cafe<U+0301>"],
     ["a right-to-left name", "א1", "<RTL>א</RTL>1"],
-  ])("shows %s", async (_what, name, expected) => {
+  ])("is shown verbatim: %s", async (_what, name, expected) => {
     counters("T-TERM-11");
     const question = booleanQuestion("q", `Delete ${name}?`, { exclusive: true });
     const lines = await shown(ask(question), "[y,Y,n,N,?]");
@@ -95,10 +95,10 @@ test("a long argument cannot wrap into a row that looks like another argument", 
   ]);
 });
 
-describe("the options", () => {
+describe("a question that acts", () => {
   const options = ["a b", "a  b", "a\u00a0b"];
 
-  test("of a question that acts look different, and are chosen as they are", async () => {
+  test("has options that look different, and are chosen as they are", async () => {
     counters("T-TERM-11");
     const screen = ask(selectQuestion("q", "Which?", { options, acts: true }));
     await screen.answer(["Which?", DOWN], ["❯ a<2 spaces>b", ""]);
