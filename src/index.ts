@@ -137,6 +137,7 @@ export {
   type McpContext,
   type McpServersOptions,
   type ServerLink,
+  type ServerTransport,
   openMcpServers,
   type ResourceContent,
   type SharedMcpServers,

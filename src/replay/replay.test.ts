@@ -49,7 +49,6 @@ const NAME = textQuestion("name", "Name?", { default: "by default" });
 const WHERE = selectQuestion("where", "Where?", { options: ["here", "there"] });
 const KEY = secretQuestion("key", "Key?");
 /** Its binding is another one in each attempt. */
-const BOUND = { ...booleanQuestion("bound", "Overwrite it?"), binding: "" };
 
 const POLICIES: Readonly<Record<string, JsonObject>> = {
   plain: { detached: { tool: "defaults" } },
@@ -164,22 +163,6 @@ const anyStory: fc.Arbitrary<Story> = fc.record({
     ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
     ...(["elsewhere", "timed_out", "unavailable"] as const),
   ),
-});
-
-/**
- * One call at a time, with a person, without deadlines and models: where decisions are left out, prompts open in another
- * order, less time passes, and fewer answers count as automatic.
- */
-const anyStoryWithChanges: fc.Arbitrary<Story> = fc.record({
-  turns: fc.array(
-    turnAmong(callAmong(["plain", "careful", "patient", "configured"], SURE, WHICH, NAME, BOUND), {
-      maxCalls: 1,
-      process: anyProcess.map((process) => ({ ...process, isInteractive: true })),
-    }),
-    { minLength: 1, maxLength: 3 },
-  ),
-  reactions: reactionsAmong("yes", "yes", "no", "close", "later", "change", "elsewhere"),
-  changesAt: fc.array(fc.nat(40), { minLength: 1, maxLength: 6 }),
 });
 
 const ATTENDED: Process = { isInteractive: true, answersAfter: 0 };

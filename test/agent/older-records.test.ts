@@ -151,7 +151,7 @@ describe("a question in an older record", () => {
     async (_, lines) => {
       const { asked, added, events } = await resume(lines, { asks: true });
       expect({ asked, added }).toEqual({
-        asked: ["call_1.sure.2 (digest)", "call_1:run:1 (digest)"],
+        asked: ["call_1:run:1 (digest)", "call_1.sure.2 (digest)"],
         added: [
           "resumed",
           "call_1.sure.1 no longer counts: digest",

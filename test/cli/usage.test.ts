@@ -89,8 +89,8 @@ describe("help", () => {
           "edit",
           "archive",
           "unarchive",
-          "verify",
           "label",
+          "verify",
           "help",
         ],
       });

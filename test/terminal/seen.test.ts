@@ -49,7 +49,7 @@ describe("the text of a question that acts", () => {
     ["a letter of another script", "pаper.txt", "p<U+0430>per.txt"],
     ["a composed and a single accent", "cafe\u0301", "cafe<U+0301>"],
     ["a right-to-left name", "א1", "<RTL>א</RTL>1"],
-  ])("is shown verbatim: %s", async (_what, name, expected) => {
+  ])("is shown verbatim, with every character to be seen: %s", async (_what, name, expected) => {
     counters("T-TERM-11");
     const question = booleanQuestion("q", `Delete ${name}?`, { exclusive: true });
     const lines = await shown(ask(question), "[y,Y,n,N,?]");
