@@ -43,7 +43,7 @@ export function declineOf(
   return { decline: { model, ...(answerReason !== undefined && { reason: answerReason }) } };
 }
 
-export type RecordedAnswer = Extract<InquiryResponse, { outcome: "answered" }>;
+type RecordedAnswer = Extract<InquiryResponse, { outcome: "answered" }>;
 type AnswerFields = Pick<RecordedAnswer, "answer" | "answerReason" | "answeredBy">;
 
 /** Adds a note on each question that a model has answered with no. */

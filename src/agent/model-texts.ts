@@ -22,15 +22,15 @@ export function answerAgain(problem: string, schema: JsonObject): string {
   ].join("\n");
 }
 
-export const SKIPPED = "Tool skipped by user.";
-export const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
-export const SKIPPED_BY_CONFIG = "Tool skipped by configuration.";
-export const INPUT_CANCELLED = "Tool input cancelled by user.";
+const SKIPPED = "Tool skipped by user.";
+const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
+const SKIPPED_BY_CONFIG = "Tool skipped by configuration.";
+const INPUT_CANCELLED = "Tool input cancelled by user.";
 export const EXECUTION_CANCELLED = "Tool execution cancelled.";
-export const DELIVERY_SKIPPED = "Result delivery skipped by user.";
-export const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
-export const DELIVERY_CANCELLED = "Result delivery cancelled.";
-export const DELIVERY_TIMED_OUT =
+const DELIVERY_SKIPPED = "Result delivery skipped by user.";
+const DELIVERY_SKIPPED_BY_CONFIG = "Result delivery skipped by configuration.";
+const DELIVERY_CANCELLED = "Result delivery cancelled.";
+const DELIVERY_TIMED_OUT =
   "The tool ran, but you may see its result only with the user's approval, and no one answered in time. The " +
   "user did not reject it.";
 
@@ -70,7 +70,7 @@ export const SKIPPED_IN_DOUBT =
   "The process ended while this tool was running, so it is not known whether the tool did its work. The " +
   "user chose to go on without running it again.";
 
-export function skippedBecause(reason: string): string {
+function skippedBecause(reason: string): string {
   return `Tool skipped by user: ${reason}`;
 }
 
@@ -149,14 +149,14 @@ export function unreadableArguments(tool: string): string {
   return `Invalid arguments for tool '${tool}'. It was not run: the arguments are not valid JSON.`;
 }
 
-export function noOneToPermit(tool: string): string {
+function noOneToPermit(tool: string): string {
   return (
     `Tool '${tool}' needs the user's permission to run, but this run is non-interactive. ` +
     "Do not retry this tool call in this turn; continue without it or explain what is missing."
   );
 }
 
-export function permissionTimedOut(tool: string): string {
+function permissionTimedOut(tool: string): string {
   return (
     `Tool '${tool}' needs the user's permission to run, and no one answered in time. The user did not reject ` +
     "the call. Do not retry it in this turn; continue without it or explain what is missing."
@@ -241,7 +241,7 @@ export function keepsAsking(tool: string, question: Question): string {
 }
 
 /** For a question that had no answer when its process ended. */
-export function questionCancelled(tool: string, reason: string): string {
+function questionCancelled(tool: string, reason: string): string {
   return `The tool '${tool}' needed an answer, and there was none (${reason}).`;
 }
 

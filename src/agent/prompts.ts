@@ -153,7 +153,7 @@ export function defaultLabel({ source, tool }: Pick<RequestBase, "source" | "too
 }
 
 /** A secret is never remembered. */
-export function canRemember({ persistence, answerType }: InquiryQuestion): boolean {
+function canRemember({ persistence, answerType }: InquiryQuestion): boolean {
   return persistence === "turn" && answerType.type !== "secret";
 }
 

@@ -54,7 +54,7 @@ export type PermissionReaction = "run" | "remember" | "skip" | "cancel" | "never
 export type DeliveryReaction = "deliver" | "edit" | "withhold" | "cancel" | "never";
 
 /** Questions of every type and persistence. Some share an id, as in a careless tool. */
-export const QUESTIONS: readonly Question[] = [
+const QUESTIONS: readonly Question[] = [
   booleanQuestion("sure", "Sure?"),
   booleanQuestion("sure", "Really sure?", { persistence: "none" }),
   booleanQuestion("danger", "Delete?", { exclusive: true, default: true }),

@@ -134,7 +134,7 @@ function Row({ json }: { readonly json: DecisionJson }): VNode {
 }
 
 /** How it ended, who decided, and whether it still counts. */
-export function Outcome({ json }: { readonly json: DecisionJson }): VNode {
+function Outcome({ json }: { readonly json: DecisionJson }): VNode {
   const { answered_by: by, note, void: changed } = json;
   return (
     <span class="outcome prose" dir="auto">

@@ -118,7 +118,7 @@ function deciderWords(by: DeciderJson): readonly [string, string | undefined] {
 }
 
 /** An answer in words. What is not yes or no is shown as JSON, so that a text is not taken for anything else. */
-export function describeAnswer(answer: Json): string {
+function describeAnswer(answer: Json): string {
   if (typeof answer === "boolean") return answer ? "yes" : "no";
   return showValue(JSON.stringify(answer));
 }
