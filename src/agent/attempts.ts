@@ -175,10 +175,9 @@ function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonl
   );
   return [...secrets, ...open].map((pair) => {
     const { request, response, madeVoid } = pair;
-    const question = toQuestion(request);
     const replaces = madeVoid && replacedBy(pair, madeVoid.changed, true);
     return {
-      ...askedAgain(call, { given, budget }, request, question),
+      ...askedAgain(call, { given, budget }, request),
       ...(response === undefined && madeVoid === undefined && { recorded: pair }),
       ...(replaces !== undefined && { replaces }),
     };
@@ -188,9 +187,10 @@ function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonl
 function askedAgain(
   { toolCallId, tool, signal, arguments: args }: PermittedCall,
   { given, budget }: Attempt,
-  { source, state, isBound }: InquiryRequest,
-  question: Question,
+  request: InquiryRequest,
 ): AskedQuestion {
+  const { source, state, isBound } = request;
+  const question = toQuestion(request);
   return {
     kind: "question",
     toolCallId,
@@ -239,7 +239,7 @@ async function confirm(
       return { type: "void" };
     }
     const asked = stale.map(({ request, replaces }) => ({
-      ...askedAgain(call, attempt, request, toQuestion(request)),
+      ...askedAgain(call, attempt, request),
       replaces,
     }));
     const result = await answerQuestions(context, asked, isCurrent(context, call, attempt));

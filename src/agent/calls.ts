@@ -308,7 +308,8 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
     if (tool.settings.run === "skip") return refused(OUTCOME_UNKNOWN);
     if (decision !== undefined) return toPermission(call, decision);
     const isHarmless = tool.isIdempotent === true && isStillPermitted(call);
-    if (!isHarmless) return decided(call, await decideCall(context, { ...call, kind: "in_doubt" }));
+    if (!isHarmless)
+      return fromDecided(call, await decideCall(context, { ...call, kind: "in_doubt" }));
     return granted(call, progress.permissions.run?.decision);
   }
   const { decision } = progress.permissions.run ?? {};
@@ -321,14 +322,17 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
   const { run, ...others } = progress.permissions;
   const permissions = decision === undefined && run !== undefined ? { ...others, run } : others;
   const open = { ...progress, permissions };
-  return decided(call, await decideCall(context, { ...call, progress: open, kind: "permission" }));
+  return fromDecided(
+    call,
+    await decideCall(context, { ...call, progress: open, kind: "permission" }),
+  );
 }
 
 function refused(content: string): Permission {
   return { type: "refused", content, isError: true };
 }
 
-function decided(call: OpenCall, result: Decided): Permission {
+function fromDecided(call: OpenCall, result: Decided): Permission {
   if (result.type !== "decided") return result;
   const { event, isRecorded } = result;
   if (event.type !== "permission_decision") throw new Error("a call has another decision");

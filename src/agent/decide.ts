@@ -310,7 +310,8 @@ export class Decision implements Disposable {
     if (this.#item?.elsewhere !== undefined) return { type: "elsewhere" };
     const request = this.#request ?? this.#unrecorded();
     const { name } = this.#asked.tool.settings;
-    return routeOf(this.#context, this.#asked, this.#context.state.find(name, request), {
+    return routeOf(this.#context, this.#asked, {
+      remembered: this.#context.state.find(name, request),
       for: this.for,
       isForPerson: request.type === "inquiry_request" ? request.isForPerson : undefined,
       escalation: this.#escalation,

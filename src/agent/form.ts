@@ -134,14 +134,16 @@ function toResult(decision: Decision, decided: Decided): QuestionResult {
   };
 }
 
+/** Nothing starts after questions that are refused. */
+const NEVER = async () => false;
+
 /** Records the questions and refuses them, without asking anyone. */
 export async function refuseQuestions(
   context: TurnContext,
   questions: readonly AskedQuestion[],
   { reason, content }: Pick<Unanswered, "content"> & { readonly reason: KnownCancellationReason },
 ): Promise<Unanswered> {
-  const isCurrent = async () => false; // Nothing starts.
-  const round: Round = { open: questions.length, answered: [], isStarted: false, isCurrent };
+  const round: Round = { open: questions.length, answered: [], isStarted: false, isCurrent: NEVER };
   const decisions = await openQuestions(context, questions.map(configured), round);
   for (const decision of decisions) decision[Symbol.dispose]();
   await Promise.all(decisions.map((decision) => decision.refuse(reason, content)));

@@ -135,6 +135,8 @@ export interface SoFar {
   readonly escalation?: InquiryEscalation | undefined;
   readonly isForPerson?: boolean | undefined;
   readonly isOverdue?: boolean | undefined;
+  /** A person's answer for the whole turn. */
+  readonly remembered?: RememberedAnswer | undefined;
   /** The prompter has found that it cannot reach anyone. */
   readonly isUnavailable?: boolean | undefined;
 }
@@ -143,8 +145,7 @@ export interface SoFar {
 export function routeOf(
   context: Pick<TurnContext, "answers" | "prompter" | "userName">,
   asked: Asked,
-  remembered: RememberedAnswer | undefined,
-  { isUnavailable = false, ...soFar }: SoFar,
+  { isUnavailable = false, remembered, ...soFar }: SoFar,
 ): Route {
   const { answers, prompter } = context;
   const { toolCallId } = asked;
