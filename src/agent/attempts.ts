@@ -141,8 +141,8 @@ async function resumeAttempt(
   const given = new GivenAnswers();
   const budget = new CallBudget(context, progress.voids.length);
   if (progress.attempts === 0) return { given, budget, isStarted: false, events };
-  const refused = progress.asked.find(({ response }) => response?.outcome === "cancelled");
-  if (refused?.response?.outcome === "cancelled" && !progress.isInDoubt) {
+  const refused = neededBy(progress).find(({ response }) => response?.outcome === "cancelled");
+  if (refused?.response?.outcome === "cancelled") {
     const { name } = call.tool.settings;
     return { type: "unanswered", ...cancelledText(name, refused.response.reason) };
   }
@@ -165,10 +165,10 @@ async function resumeAttempt(
 
 /** Lists what the last attempt asked and has no answer to, and secrets, which no record keeps. */
 function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonly AskedQuestion[] {
-  const { questions, asked, isInDoubt } = call.progress;
-  const open = isInDoubt
-    ? []
-    : asked.filter(({ response, madeVoid }) => response === undefined || madeVoid !== undefined);
+  const { questions } = call.progress;
+  const open = neededBy(call.progress).filter(
+    ({ response, madeVoid }) => response === undefined || madeVoid !== undefined,
+  );
   const latest = new Map(questions.map((pair) => [pair.request.questionId, pair]));
   const secrets = [...latest.values()].filter(
     ({ response, madeVoid }) => response?.outcome === "redacted" && madeVoid === undefined,
@@ -182,6 +182,11 @@ function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonl
       ...(replaces !== undefined && { replaces }),
     };
   });
+}
+
+/** A tool that starts anew asks what it needs. */
+function neededBy({ asked, isInDoubt, permissions }: CallProgress): readonly InquiryPair[] {
+  return isInDoubt && permissions.rerun === undefined ? [] : asked;
 }
 
 function askedAgain(

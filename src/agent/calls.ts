@@ -11,6 +11,7 @@
 import {
   type CallProgress,
   type ConversationEvent,
+  type InquiryPair,
   newCall,
   type PermissionDecision,
   readTurnProgress,
@@ -183,9 +184,12 @@ export class ToolCycle {
   }
 
   /** Their connection is gone, and with it whoever waited for the answer. */
-  async #closeBoundQuestions(progress: CallProgress): Promise<void> {
+  async #closeBoundQuestions({ questions, asked, permissions }: CallProgress): Promise<void> {
     const { journal, clock } = this.#context;
-    const closed = closeQuestions(progress, clock, "interrupted");
+    const isAskedAgain = (pair: InquiryPair) =>
+      permissions.rerun !== undefined && asked.includes(pair);
+    const bound = questions.filter((pair) => !isAskedAgain(pair));
+    const closed = closeQuestions({ questions: bound }, clock, "interrupted");
     if (closed.length > 0) await journal.record(...closed);
   }
 

@@ -44,7 +44,7 @@ export interface CallProgress {
   readonly questions: readonly InquiryPair[];
   /**
    * The questions that the next attempt needs answers to: those of the last attempt, and those whose answer was made void
-   * and that have not been asked again yet.
+   * and that have not been asked again yet. Once someone has been asked about a doubt, only those asked since.
    */
   readonly asked: readonly InquiryPair[];
   readonly attempts: number;
@@ -135,7 +135,8 @@ export function pendingOf(
   return calls.flatMap((call) => {
     const { request, asked, permissions, isInDoubt } = call;
     const of = { tool: request.name, toolCallId: request.id };
-    if (isInDoubt && (!isLive || permissions.rerun?.request !== undefined)) {
+    const { request: doubt, decision } = permissions.rerun ?? {};
+    if (isInDoubt && decision === undefined && (!isLive || doubt !== undefined)) {
       return pendingDoubt(call);
     }
     const questions = asked.flatMap((pair): PendingItem[] => {
@@ -202,7 +203,6 @@ function pendingPermission(
 function pendingDoubt(call: CallProgress): readonly PendingItem[] {
   const { request, permissions, doubts, permitted } = call;
   const { run, rerun } = permissions;
-  if (rerun?.decision !== undefined) return [];
   if (rerun?.request !== undefined) return pendingPermission("in_doubt", call, rerun);
   const id = permissionId(request.id, "rerun", doubts + 1); // As it would be asked.
   const { name: tool, id: toolCallId, timestamp: askedAt } = request;
@@ -330,14 +330,20 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
   const lastAttempt = events.findLastIndex(({ type }) => type === "attempt_start");
   if (lastAttempt === -1 && hasStartedUnrecorded(events)) return ofOlderRecord(request, events);
   const since = events.slice(lastAttempt + 1);
-  const isAnsweredFor = since.some(
-    (event) =>
-      (event.type === "inquiry_request" && event.isBound !== true) ||
-      (event.type === "permission_request" && event.result !== undefined),
-  );
+  const doubt = since.findIndex(isAboutDoubt);
+  // Once someone has decided about a doubt, jp asks for secrets again. The tool has asked nothing.
+  const isAnsweredFor = since
+    .slice(0, doubt === -1 ? since.length : doubt)
+    .some(
+      (event) =>
+        (event.type === "inquiry_request" && event.isBound !== true) ||
+        (event.type === "permission_request" && event.result !== undefined),
+    );
   const questions = questionsOf(events);
   const isRecent = ({ request: { id } }: InquiryPair) =>
-    since.some((event) => event.type === "inquiry_request" && event.id === id);
+    since.some(
+      (event, index) => event.type === "inquiry_request" && event.id === id && index > doubt,
+    );
   return {
     request,
     permissions: permissionsOf(events, since),
@@ -345,13 +351,20 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
     asked:
       lastAttempt === -1
         ? []
-        : questions.filter((pair) => pair.madeVoid !== undefined || isRecent(pair)),
+        : questions.filter(
+            (pair) => isRecent(pair) || (doubt === -1 && pair.madeVoid !== undefined),
+          ),
     attempts: events.filter(({ type }) => type === "attempt_start").length,
     isInDoubt: lastAttempt !== -1 && !isAnsweredFor,
     doubts: countDoubts(events),
     ...findPermitted(events.slice(0, lastAttempt + 1)),
     voids: events.filter((event) => event.type === "decision_void"),
   };
+}
+
+function isAboutDoubt(event: CallEvent): boolean {
+  const isAboutCall = event.type === "permission_request" || event.type === "permission_decision";
+  return isAboutCall && event.action === "rerun";
 }
 
 /** A question that was asked again takes the place of the one whose answer was made void. */

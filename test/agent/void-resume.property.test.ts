@@ -110,6 +110,14 @@ const LAST: PlannedProcess = {
   cut: 0,
 };
 
+/** A call that may have run is permitted again, its secret is asked for again, and then it is another tool. */
+const ASKED_AGAIN_IN_DOUBT: Plan = {
+  calls: [{ rounds: [[secretQuestion("pin", "PIN?")]], run: "ask", isIdempotent: false }],
+  doubt: "run",
+  first: { ...LAST, changed: 0 },
+  second: { ...LAST, changed: 0, changing: 0, isInteractive: false, isAnsweredBefore: true },
+};
+
 test("a turn that is cut after any write, while its tools change, does what was decided and nothing else", async () => {
   counters("T-DECIDE-1");
   await fc.assert(
@@ -122,7 +130,7 @@ test("a turn that is cut after any write, while its tools change, does what was 
         expect(problemsAfter(plan, last)).toEqual([]);
       }
     }),
-    { numRuns: ROUNDS },
+    { numRuns: ROUNDS, examples: [[ASKED_AGAIN_IN_DOUBT]] },
   );
 }, 600_000);
 
