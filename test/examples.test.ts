@@ -77,7 +77,7 @@ describe("the examples", () => {
       command: { program: "python3", args: [script], shell: false },
       options: {},
     } as const;
-    const { attempt } = createLocalExecutor(settings, {
+    const executor = createLocalExecutor(settings, {
       workspaceRoot: folder,
       workspaceId: "",
       conversationId: "",
@@ -85,9 +85,9 @@ describe("the examples", () => {
     });
     const answered = (asked: AttemptResult, clear: boolean) => {
       const { binding = "" } = asked.type === "needs_input" ? asked.question : {};
-      return attempt({ ...CLEAR, answers: { clear }, bindings: { clear: binding } });
+      return executor.attempt({ ...CLEAR, answers: { clear }, bindings: { clear: binding } });
     };
-    const first = await attempt(CLEAR);
+    const first = await executor.attempt(CLEAR);
     writeFileSync(file, "important");
     const again = await answered(first, true);
     const kept = [await answered(first, false), readFileSync(file, "utf8")];

@@ -410,11 +410,13 @@ describe("a resumed turn", () => {
   });
 
   test("remembers nothing that was said in the conversation that it is a copy of", async () => {
-    const permissions = () => ({ type: "run" as const, isRemembered: true });
     const turn = await ToolTurn.start({
       tools: [asker],
       config: { asker: { run: "ask" } },
-      script: { answers: alwaysRemembered, permissions },
+      script: {
+        answers: alwaysRemembered,
+        permissions: () => ({ type: "run", isRemembered: true }),
+      },
     });
     await turn.run(toolCall("call_1", "asker"));
     const requests = [...turn.recorded("inquiry_request"), ...turn.recorded("permission_request")];

@@ -79,45 +79,13 @@ export interface ShownDecision {
 
 /** The request that a prompter gets. */
 export function promptRequest(
-  { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
+  context: Pick<TurnContext, "journal" | "allowsLater">,
   asked: Asked,
-  { request, escalation, changed, signal }: ShownDecision,
+  decision: ShownDecision,
 ): DecisionRequest {
-  const { name: tool } = asked.tool.settings;
-  const source = sourceOf(asked);
-  const { origin, folder, subject } = request;
-  const base = {
-    inquiryId: request.id,
-    conversation: journal.conversation,
-    toolCallId: asked.toolCallId,
-    tool,
-    ...(origin !== undefined && { origin }),
-    ...(folder !== undefined && { folder }),
-    arguments: asked.arguments,
-    source,
-    label: defaultLabel({ source, tool }),
-    signal,
-    allowsLater,
-    acts: request.type === "inquiry_request" ? isActing(request) : asked.kind !== "delivery",
-    ...(changed !== undefined && { changed }),
-    digest: subject?.digest ?? "",
-  };
-  if (asked.kind === "question") {
-    const { question } = asked;
-    const { promptLabel: label = base.label } =
-      asked.tool.settings.questions.get(question.id) ?? {};
-    const person = request.type === "inquiry_request" ? request.for : undefined;
-    return {
-      ...base,
-      kind: asked.kind,
-      label,
-      question: escalation === undefined ? question : withEscalation(question, escalation),
-      questionId: question.id,
-      canRemember: canRemember(question),
-      ...(person !== undefined && { for: person }),
-    };
-  }
-  const question = questionAbout(asked.kind, tool);
+  const base = baseOf(context, asked, decision);
+  if (asked.kind === "question") return questionRequest(base, asked, decision);
+  const question = questionAbout(asked.kind, base.tool);
   switch (asked.kind) {
     case "in_doubt":
       return { ...base, kind: asked.kind, question, canRemember: false };
@@ -139,6 +107,51 @@ export function promptRequest(
     default:
       return assertNever(asked);
   }
+}
+
+/** The same for every kind. */
+function baseOf(
+  { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
+  asked: Asked,
+  { request, changed, signal }: ShownDecision,
+): RequestBase {
+  const { name: tool } = asked.tool.settings;
+  const source = sourceOf(asked);
+  const { origin, folder, subject } = request;
+  return {
+    inquiryId: request.id,
+    conversation: journal.conversation,
+    toolCallId: asked.toolCallId,
+    tool,
+    ...(origin !== undefined && { origin }),
+    ...(folder !== undefined && { folder }),
+    arguments: asked.arguments,
+    source,
+    label: defaultLabel({ source, tool }),
+    signal,
+    allowsLater,
+    acts: request.type === "inquiry_request" ? isActing(request) : asked.kind !== "delivery",
+    ...(changed !== undefined && { changed }),
+    digest: subject?.digest ?? "",
+  };
+}
+
+function questionRequest(
+  base: RequestBase,
+  { kind, question, tool }: Extract<Asked, { kind: "question" }>,
+  { request, escalation }: ShownDecision,
+): DecisionRequest {
+  const { promptLabel: label = base.label } = tool.settings.questions.get(question.id) ?? {};
+  const person = request.type === "inquiry_request" ? request.for : undefined;
+  return {
+    ...base,
+    kind,
+    label,
+    question: escalation === undefined ? question : withEscalation(question, escalation),
+    questionId: question.id,
+    canRemember: canRemember(question),
+    ...(person !== undefined && { for: person }),
+  };
 }
 
 function sourceOf(asked: Asked): InquirySource {

@@ -337,25 +337,25 @@ describe("an answer about something that changes before it reaches the tool", ()
   });
 });
 
-describe("a tool that asks the same again", () => {
-  /** Asks until the person has said yes to the last of these bindings. */
-  function bound(...bindings: readonly string[]): NamedExecutor & { readonly seen: Json[] } {
-    const seen: Json[] = [];
-    return {
-      name: "x",
-      seen,
-      executor: {
-        attempt: async ({ bindings: answered = {} }) => {
-          seen.push(answered["act"] ?? null);
-          const binding = bindings[seen.length - 1];
-          if (binding === undefined) return { type: "success", content: "done" };
-          const source = { source: "tool", name: "x" } as const;
-          return { type: "needs_input", question: { ...ACT, binding }, source };
-        },
+/** Asks until the person has said yes to the last of these bindings. */
+function bound(...bindings: readonly string[]): NamedExecutor & { readonly seen: Json[] } {
+  const seen: Json[] = [];
+  return {
+    name: "x",
+    seen,
+    executor: {
+      attempt: async ({ bindings: answered = {} }) => {
+        seen.push(answered["act"] ?? null);
+        const binding = bindings[seen.length - 1];
+        if (binding === undefined) return { type: "success", content: "done" };
+        const source = { source: "tool", name: "x" } as const;
+        return { type: "needs_input", question: { ...ACT, binding }, source };
       },
-    };
-  }
+    },
+  };
+}
 
+describe("a tool that asks the same again", () => {
   test("makes the answer void if it is about something else, and gets the binding of the new one", async () => {
     counters("T-DECIDE-1");
     const tool = bound("one", "two");

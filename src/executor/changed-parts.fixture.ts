@@ -1,5 +1,5 @@
 import type { ToolSource } from "../tool/index.ts";
-import { canonicalJson, type Json } from "../util/index.ts";
+import { canonicalJson } from "../util/index.ts";
 
 /** The parts of a source that differ from those of another one. */
 export function changedParts(before: ToolSource, after: ToolSource): readonly string[] {
@@ -8,5 +8,5 @@ export function changedParts(before: ToolSource, after: ToolSource): readonly st
 }
 
 function textOf(source: ToolSource, key: keyof ToolSource): string {
-  return canonicalJson((source[key] ?? null) as Json); // JSON, as an interface.
+  return canonicalJson(source[key] ?? null);
 }

@@ -216,7 +216,7 @@ async function runProcess(
   else await running.run(toMessage(request));
   script.end();
   for (const answer of process.answers) {
-    await conversation.append(...toPending(script, answer, conversation, false));
+    await conversation.append(...toPending({ script, conversation, isLive: false }, answer));
   }
   const { divergence, ids, progress } = script;
   return {
@@ -231,10 +231,8 @@ async function runProcess(
 
 /** An answer from the record is to what is asked now, whatever it was about. None if it is not asked. */
 function toPending(
-  script: ReplayScript,
+  { script, conversation, isLive }: Pick<Parts, "script" | "conversation"> & { isLive: boolean },
   recorded: AnswerEvent,
-  conversation: ConversationWriter,
-  isLive: boolean,
 ): readonly AnswerEvent[] {
   const event = script.toNow(recorded);
   const items = pendingOf(readTurnProgress(lastTurn(conversation)), isLive);
@@ -311,7 +309,7 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
     onAnswer: (listener) => {
       script.listener = async ({ event }) => {
         const isSecret = event.type === "inquiry_response" && event.outcome === "redacted";
-        const [answer = event] = toPending(script, event, conversation, true);
+        const [answer = event] = toPending({ script, conversation, isLive: true }, event);
         return listener({ event: answer, ...(isSecret && !runsTools && secret) });
       };
       return { [Symbol.dispose]: () => (script.listener = undefined) };

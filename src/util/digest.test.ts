@@ -26,7 +26,7 @@ test("canonical JSON sorts keys by UTF-16 code units, as in the example of RFC 8
 
 test("canonical JSON writes numbers, strings and literals as RFC 8785 does", () => {
   const value = {
-    numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001, -0],
+    numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001, -0],
     string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
     literals: [null, true, false],
   };

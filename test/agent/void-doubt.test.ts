@@ -17,11 +17,11 @@ function deploying(run: "ask" | "unattended", diesAt: readonly number[]): Deploy
   const tool: CallableTool = {
     settings: settingsOf("deploy", { source: "builtin", run }),
     description: { name: "deploy", summary: "", parameters: { type: "object" } },
-    describeSource: async () => ({ origin: { type: "builtin" }, identity: deploying.version }),
+    describeSource: async () => ({ origin: { type: "builtin" }, identity: started.version }),
     executor: {
       attempt: async ({ signal }) => {
         if (signal.aborted) return { type: "cancelled" };
-        runs.push(deploying.version);
+        runs.push(started.version);
         return { type: "success", content: "done" };
       },
     },
@@ -34,8 +34,8 @@ function deploying(run: "ask" | "unattended", diesAt: readonly number[]): Deploy
       [Symbol.asyncDispose]: async () => undefined,
     }),
   });
-  const deploying = { scene, runs, version: "1" };
-  return deploying;
+  const started = { scene, runs, version: "1" };
+  return started;
 }
 
 /** Says yes to the doubt that another process would find. Returns its id. */

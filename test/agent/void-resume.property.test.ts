@@ -1,6 +1,6 @@
 /** A turn that is cut off anywhere, while its tools change, runs nothing on a decision about something else. */
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { assert, expect, test } from "vitest";
 import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
 import { settingsOf } from "../../src/agent/tool-turn.fixture.ts";
 import {
@@ -212,7 +212,8 @@ class World {
       const { request } = item;
       const id = request?.type === "inquiry_request" ? (request.questionId ?? "") : "";
       const answer = item.kind === "in_doubt" ? this.#plan.doubt : (ANSWERS[id] ?? true);
-      expect((await answerInquiry(this.#store, item, { answer })).type).toBe("recorded");
+      const { type } = await answerInquiry(this.#store, item, { answer });
+      assert.equal(type, "recorded");
     }
   }
 
@@ -448,16 +449,18 @@ function isDecidedUnasked(
   version: number,
   past: readonly ConversationEvent[],
 ): boolean {
-  const digests = past.flatMap((event) =>
-    event.type === "permission_request" && event.toolCallId === name && isCurrent(event, version)
-      ? [event.subject?.digest]
-      : [],
+  const digests = new Set(
+    past.flatMap((event) =>
+      event.type === "permission_request" && event.toolCallId === name && isCurrent(event, version)
+        ? [event.subject?.digest]
+        : [],
+    ),
   );
   return past.some(
     (event) =>
       event.type === "permission_decision" &&
       event.toolCallId === name &&
-      digests.includes(event.digest),
+      digests.has(event.digest),
   );
 }
 

@@ -1,7 +1,7 @@
 /** Rounds with real tools: a call is decided, one thing changes or nothing does, and its turn goes on. */
 import path from "node:path";
 import * as fc from "fast-check";
-import { expect } from "vitest";
+import { assert } from "vitest";
 import type { PendingDecision } from "../../src/runtime/index.ts";
 import { bundlePrograms } from "../support/bundle-programs.ts";
 import { Scene, sceneWorkspace } from "./void-scene.ts";
@@ -118,30 +118,34 @@ class Round {
         end = await scene.proceed();
       }
     }
-    expect([end, await scene.pending()]).toEqual(["done", undefined]);
+    assert.deepEqual([end, await scene.pending()], ["done", undefined]);
   }
 
   async check(decisions: number): Promise<void> {
     const scene = this.#scene;
-    const { then } = this.#plan.change;
-    const isDone = then.type !== "fails" && !(then.type === "void" && then.isLost === true);
-    expect(await this.#effects()).toBe(isDone ? 1 : 0);
+    const { outcome } = this.#plan.change;
+    const isDone =
+      outcome.type !== "fails" && !(outcome.type === "void" && outcome.isLost === true);
+    assert.equal(await this.#effects(), isDone ? 1 : 0);
     const voids = await scene.voids();
-    if (then.type !== "void" || !this.#isSeen(then.parts)) expect(voids).toEqual([]);
-    if (then.type === "counts") expect(this.#approved).toHaveLength(decisions);
-    if (then.type !== "void") return;
+    if (outcome.type !== "void" || !this.#isSeen(outcome.parts)) assert.deepEqual(voids, []);
+    if (outcome.type === "counts") assert.equal(this.#approved.length, decisions);
+    if (outcome.type !== "void") return;
     // No request has the parts of a doubt that no process has found.
-    const codes = [then.parts.join(), ...(this.#isUnfound ? ["digest"] : [])];
-    expect(codes).toEqual(expect.arrayContaining(voids.map((parts) => parts.join())));
-    const isNoticed = this.#isSeen(then.parts) && !this.#isUnfound;
-    if (isNoticed) expect(voids.length).toBeGreaterThan(0);
+    const codes = [outcome.parts.join(), ...(this.#isUnfound ? ["digest"] : [])];
+    assert.includeMembers(
+      codes,
+      voids.map((parts) => parts.join()),
+    );
+    const isNoticed = this.#isSeen(outcome.parts) && !this.#isUnfound;
+    if (isNoticed) assert.isNotEmpty(voids);
   }
 
   /** Returns how the process ended that got the answer. */
   async #approveAndChange(item: PendingDecision): Promise<string> {
     const scene = this.#scene;
     const { moment, change } = this.#plan;
-    const { then } = change;
+    const { outcome } = change;
     if (moment !== "after") change.apply();
     this.#isChanged = true;
     this.#isUnfound = item.request === undefined;
@@ -156,15 +160,16 @@ class Round {
     if (moment === "after") change.apply();
     const end = await scene.proceed();
     // A tool alone knows what its question is about, so that no one can be asked anew before it runs.
-    const isAskedAnew = then.type === "void" && !isBinding(then.parts) && moment === "resumed";
-    if (then.type === "counts" || isAskedAnew) return end;
-    expect(await this.#effects()).toBe(0);
-    expect(await scene.approve(asked)).not.toBe("recorded");
+    const isAskedAnew =
+      outcome.type === "void" && !isBinding(outcome.parts) && moment === "resumed";
+    if (outcome.type === "counts" || isAskedAnew) return end;
+    assert.equal(await this.#effects(), 0);
+    assert.notEqual(await scene.approve(asked), "recorded");
     return end;
   }
 
   async #approve(item: PendingDecision): Promise<void> {
-    expect(await this.#scene.approve(item)).toBe("recorded");
+    assert.equal(await this.#scene.approve(item), "recorded");
     this.#approved.push(item);
   }
 

@@ -35,7 +35,7 @@ export interface World extends Pick<SceneOptions, "call" | "open"> {
 
 export interface Change {
   readonly apply: () => void;
-  readonly then: Consequence;
+  readonly outcome: Consequence;
 }
 
 /** What becomes of a yes that was given before the change. */
@@ -87,10 +87,10 @@ export const WORLDS: Readonly<Record<ToolKind, readonly MakeWorld[]>> = {
 /** Nothing that any tool depends on. */
 function unrelated({ root }: Place): Readonly<Record<string, Change>> {
   return {
-    nothing: { apply: () => undefined, then: COUNTS },
+    nothing: { apply: () => undefined, outcome: COUNTS },
     "another file": {
       apply: () => writeFileSync(path.join(root, "other.txt"), "new"),
-      then: COUNTS,
+      outcome: COUNTS,
     },
   };
 }
@@ -98,10 +98,10 @@ function unrelated({ root }: Place): Readonly<Record<string, Change>> {
 /** Changes of a file that leave its path and content as they are. */
 function sameContent(file: string): Readonly<Record<string, Change>> {
   return {
-    touched: { apply: () => utimesSync(file, new Date(), new Date(0)), then: COUNTS },
+    touched: { apply: () => utimesSync(file, new Date(), new Date(0)), outcome: COUNTS },
     "written again": {
       apply: () => replaceFile(file, readFileSync(file, "utf8")),
-      then: COUNTS,
+      outcome: COUNTS,
     },
   };
 }
@@ -180,12 +180,12 @@ function createdFile(place: Place, manner: Manner): World {
     changes: (file) => ({
       "a file in its place": {
         apply: () => writeFileSync(file, "someone else's"),
-        then: { type: "asks" },
+        outcome: { type: "asks" },
       },
-      "a link in its place": { apply: () => symlinkSync("elsewhere.txt", file), then: FAILS },
+      "a link in its place": { apply: () => symlinkSync("elsewhere.txt", file), outcome: FAILS },
       "another folder": {
         apply: () => replaceWithLink(path.dirname(file), path.join(place.root, "archive")),
-        then: BINDING,
+        outcome: BINDING,
       },
     }),
   });
@@ -199,14 +199,14 @@ function overwrittenFile(place: Place, manner: Manner): World {
     effects: (file) => (existsSync(file) && readFileSync(file, "utf8") === "new" ? 1 : 0),
     changes: (file) => ({
       ...sameContent(file),
-      content: { apply: () => appendFileSync(file, " and more"), then: BINDING },
+      content: { apply: () => appendFileSync(file, " and more"), outcome: BINDING },
       "another folder": {
         apply: () => replaceWithLink(path.dirname(file), path.join(place.root, "archive")),
-        then: BINDING,
+        outcome: BINDING,
       },
-      deleted: { apply: () => rmSync(file), then: { type: "asks" } },
-      "a link": { apply: () => replaceWithLink(file), then: BINDING },
-      "a hard link": { apply: () => linkSync(file, `${file}.too`), then: FAILS },
+      deleted: { apply: () => rmSync(file), outcome: { type: "asks" } },
+      "a link": { apply: () => replaceWithLink(file), outcome: BINDING },
+      "a hard link": { apply: () => linkSync(file, `${file}.too`), outcome: FAILS },
     }),
   });
 }
@@ -220,10 +220,10 @@ function modifiedFile(place: Place, manner: Manner): World {
     effects: (file) => (existsSync(file) ? Math.log2(linesOf(file)) : 0),
     changes: (file) => ({
       ...sameContent(file),
-      content: { apply: () => appendFileSync(file, "another"), then: BINDING },
-      "without the text": { apply: () => writeFileSync(file, "another\n"), then: FAILS },
-      deleted: { apply: () => rmSync(file), then: FAILS },
-      "a link": { apply: () => replaceWithLink(file), then: BINDING },
+      content: { apply: () => appendFileSync(file, "another"), outcome: BINDING },
+      "without the text": { apply: () => writeFileSync(file, "another\n"), outcome: FAILS },
+      deleted: { apply: () => rmSync(file), outcome: FAILS },
+      "a link": { apply: () => replaceWithLink(file), outcome: BINDING },
     }),
   });
 }
@@ -240,15 +240,15 @@ function deletedFile(place: Place, manner: Manner): World {
     effects: (file) => (existsSync(file) || isGone ? 0 : 1),
     changes: (file) => ({
       ...sameContent(file),
-      content: { apply: () => appendFileSync(file, " and more"), then: BINDING },
-      "a hard link": { apply: () => linkSync(file, `${file}.too`), then: BINDING },
-      "a link": { apply: () => replaceWithLink(file), then: FAILS },
+      content: { apply: () => appendFileSync(file, " and more"), outcome: BINDING },
+      "a hard link": { apply: () => linkSync(file, `${file}.too`), outcome: BINDING },
+      "a link": { apply: () => replaceWithLink(file), outcome: FAILS },
       deleted: {
         apply: () => {
           isGone = true;
           rmSync(file);
         },
-        then: FAILS,
+        outcome: FAILS,
       },
     }),
   });
@@ -288,14 +288,14 @@ function localWorld(place: Place, { run, asks }: Manner, tool: LocalTool): World
     changes: {
       ...unrelated(place),
       ...tool.changes,
-      default: { apply: () => (mode = "all"), then: makesVoid("arguments") },
+      default: { apply: () => (mode = "all"), outcome: makesVoid("arguments") },
       command: {
         apply: () => (command = { ...command, args: [...command.args, "--force"] }),
-        then: makesVoid("source"),
+        outcome: makesVoid("source"),
       },
       "another program in PATH": {
         apply: () => writeFileSync(path.join(outside, "first", "unused"), "", { mode: 0o755 }),
-        then: COUNTS,
+        outcome: COUNTS,
       },
       ...(asks && targetChanges(root)),
     },
@@ -326,26 +326,26 @@ function targetChanges(root: string): Readonly<Record<string, Change>> {
     ...Object.fromEntries(
       Object.entries(sameContent(file)).map(([name, change]) => [`target ${name}`, change]),
     ),
-    target: { apply: () => appendFileSync(file, " and more"), then: BINDING },
+    target: { apply: () => appendFileSync(file, " and more"), outcome: BINDING },
   };
 }
 
 /** What changes if the file of a tool does. `part` is the part of the subject that has it. */
 function fileChanges(file: string, part: string): Readonly<Record<string, Change>> {
-  const then = makesVoid(part);
+  const outcome = makesVoid(part);
   return {
     ...sameContent(file),
-    content: { apply: () => appendFileSync(file, "\n"), then },
-    replaced: { apply: () => replaceFile(file, `${readFileSync(file, "utf8")}\n`), then },
-    "a link": { apply: () => replaceWithLink(file), then },
-    removed: { apply: () => rmSync(file), then: { type: "void", parts: [part], isLost: true } },
+    content: { apply: () => appendFileSync(file, "\n"), outcome },
+    replaced: { apply: () => replaceFile(file, `${readFileSync(file, "utf8")}\n`), outcome },
+    "a link": { apply: () => replaceWithLink(file), outcome },
+    removed: { apply: () => rmSync(file), outcome: { type: "void", parts: [part], isLost: true } },
   };
 }
 
 /** A file that the command names, and that the script does not need. */
 function settingsChanges(file: string): Readonly<Record<string, Change>> {
-  const then = makesVoid("file");
-  const changes = { ...fileChanges(file, "file"), removed: { apply: () => rmSync(file), then } };
+  const outcome = makesVoid("file");
+  const changes = { ...fileChanges(file, "file"), removed: { apply: () => rmSync(file), outcome } };
   return Object.fromEntries(
     Object.entries(changes).map(([name, change]) => [`settings ${name}`, change]),
   );
@@ -356,7 +356,7 @@ function shadowed({ outside }: Place, name: string): Change {
   const file = path.join(outside, "first", name);
   const real = path.join("/bin", name);
   const text = existsSync(real) ? `#!/bin/sh\nexec ${real} "$@"\n` : shellScript(true);
-  return { apply: () => writeExecutable(file, text), then: makesVoid("program") };
+  return { apply: () => writeExecutable(file, text), outcome: makesVoid("program") };
 }
 
 function writeExecutable(file: string, text: string): void {
@@ -419,10 +419,10 @@ function programInPath(place: Place, manner: Manner): World {
     command: { program: "ship", args: [], shell: false },
     changes: {
       ...fileChanges(first, "program"),
-      "another version": { apply: swap, then: makesVoid("program") },
+      "another version": { apply: swap, outcome: makesVoid("program") },
       shadowed: {
         apply: () => writeExecutable(path.join(outside, "first", "ship"), shellScript(manner.asks)),
-        then: makesVoid("program"),
+        outcome: makesVoid("program"),
       },
     },
   });
@@ -505,7 +505,7 @@ function serverTool(place: Place, { run, asks }: Manner): World {
     changes: {
       ...unrelated(place),
       ...definitionChanges(define),
-      command: { apply: () => (more = ["--force"]), then: makesVoid("source") },
+      command: { apply: () => (more = ["--force"]), outcome: makesVoid("source") },
       ...(asks && targetChanges(root)),
     },
   };
@@ -516,9 +516,9 @@ function definitionChanges(
 ): Readonly<Record<string, Change>> {
   const { description, inputSchema, annotations } = DEFINITION;
   const { properties } = inputSchema;
-  const changed = (tool: JsonObject, then: Consequence): Change => ({
+  const changed = (tool: JsonObject, outcome: Consequence): Change => ({
     apply: () => define({ ...DEFINITION, ...tool }),
-    then,
+    outcome,
   });
   const withMode = (mode: JsonObject) => ({
     inputSchema: { ...inputSchema, properties: { ...properties, mode } },
@@ -529,7 +529,7 @@ function definitionChanges(
     annotations: changed({ annotations: { ...annotations, destructiveHint: true } }, isVoid),
     "no annotations": {
       apply: () => define({ name: "deploy", description, inputSchema }),
-      then: isVoid,
+      outcome: isVoid,
     },
     default: changed(
       withMode({ type: "string", default: "all" }),
@@ -549,13 +549,13 @@ function definitionChanges(
           description,
           name: "deploy",
         }),
-      then: COUNTS,
+      outcome: COUNTS,
     },
     "another tool": {
       apply: () => define({ ...DEFINITION, name: "other" }, DEFINITION),
-      then: COUNTS,
+      outcome: COUNTS,
     },
-    removed: { apply: () => define({ ...DEFINITION, name: "other" }), then: FAILS },
+    removed: { apply: () => define({ ...DEFINITION, name: "other" }), outcome: FAILS },
   };
 }
 
@@ -587,8 +587,8 @@ function ownTool(place: Place, { run, asks }: Manner): World {
     effects: () => effectsIn(root),
     changes: {
       ...unrelated(place),
-      default: { apply: () => (mode = "all"), then: makesVoid("arguments") },
-      description: { apply: () => (description = "Deploys it all."), then: COUNTS },
+      default: { apply: () => (mode = "all"), outcome: makesVoid("arguments") },
+      description: { apply: () => (description = "Deploys it all."), outcome: COUNTS },
       ...(asks && targetChanges(root)),
     },
   };

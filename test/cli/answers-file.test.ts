@@ -166,13 +166,13 @@ describe("jp inquiry export --answers", () => {
     const again = await query(project, ["-n", "--answers", "own.toml", "go"], { variables });
     expect([again.status, complaints(project, again)]).toEqual([0, ""]);
     // The calls run side by side, so their questions come in any order.
-    const permission = '[[permissions]]\ntool = "deploy"';
+    const entry = '[[permissions]]\ntool = "deploy"';
     const answer = '[[answers]]\ntool = "deploy"\nquestion = "sure"\ntext = "Really?"';
     const args = 'arguments = { where = "a\\nb" }';
     expect(exported.stdout.trim().split("\n\n")).toEqual(
       expect.arrayContaining([
-        `${permission}\n${args}\ndecision = "approve"\ntimes = 2`,
-        `${permission}\ndecision = "approve"`,
+        `${entry}\n${args}\ndecision = "approve"\ntimes = 2`,
+        `${entry}\ndecision = "approve"`,
         `${answer}\n${args}\nanswer = true\ntimes = 2`,
         `${answer}\nanswer = true`,
       ]),

@@ -353,15 +353,6 @@ describe("an answer to a permission", () => {
     return writer.id;
   }
 
-  /** The digests that were decided. */
-  function digestsIn(project: Project): readonly unknown[] {
-    const file = path.join(recordOf(project).folder, "events.json");
-    const events = JSON.parse(readFileSync(file, "utf8")) as JsonObject[];
-    return events.flatMap((event) =>
-      event["type"] === "permission_decision" ? [event["digest"]] : [],
-    );
-  }
-
   const SHOWN = [
     "deploy needs permission to run",
     "    • deploy",
@@ -563,3 +554,12 @@ test("the prompt of an answer closes when someone else answers, and says who", a
   const { status, lines: shown } = await screen.end();
   expect([status, shown.at(-1)]).toEqual([1, "jp: a.q.1 was already answered by user Ana (cli)."]);
 });
+
+/** The digests that were decided. */
+function digestsIn(project: Project): readonly unknown[] {
+  const file = path.join(recordOf(project).folder, "events.json");
+  const events = JSON.parse(readFileSync(file, "utf8")) as JsonObject[];
+  return events.flatMap((event) =>
+    event["type"] === "permission_decision" ? [event["digest"]] : [],
+  );
+}

@@ -1,5 +1,4 @@
 /** Servers that offer all of their tools, and tools of the same name among them. */
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { parseConfigOrThrow } from "../../src/config/index.ts";
 import { openTools, switchServerTools } from "../../src/runtime/index.ts";
@@ -59,7 +58,7 @@ function scene(tools: Record<string, readonly string[]>) {
     list: (name: string, ...listed: readonly string[]) => {
       tools[name] = listed;
       const method = "notifications/tools/list_changed";
-      transports.get(name)?.onmessage?.({ jsonrpc: "2.0", method } as JSONRPCMessage);
+      transports.get(name)?.onmessage?.({ jsonrpc: "2.0", method });
     },
   };
 }
@@ -74,10 +73,11 @@ const CLASH = {
 
 test("two servers that offer tools of the same name are an error that names both", async () => {
   counters("T-MCP-4");
-  const { toolbox, open } = scene({ a: ["echo"], b: ["moon", "echo"] }).open();
+  const tools = scene({ a: ["echo"], b: ["moon", "echo"] }).open();
+  const { toolbox } = tools;
   await expect(toolbox.schemas(never)).rejects.toMatchObject(CLASH);
   await expect(toolbox.find("moon", never)).rejects.toMatchObject(CLASH);
-  await expect(open("echo", never)).rejects.toMatchObject(CLASH);
+  await expect(tools.open("echo", never)).rejects.toMatchObject(CLASH);
 });
 
 test("one server that offers two tools of the same name is an error", async () => {

@@ -1,5 +1,4 @@
 /** The source of an MCP tool: what a person permits, and what makes it another tool. */
-import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import type { McpServerSettings } from "../../src/config/index.ts";
 import { changedParts } from "../../src/executor/changed-parts.fixture.ts";
@@ -53,7 +52,7 @@ async function scene(
     list: (...listed) => {
       tools = listed;
       const method = "notifications/tools/list_changed";
-      transport.onmessage?.({ jsonrpc: "2.0", method } as JSONRPCMessage);
+      transport.onmessage?.({ jsonrpc: "2.0", method });
     },
   };
 }

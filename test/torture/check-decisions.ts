@@ -57,7 +57,9 @@ function decidedTwice(elements: readonly JsonObject[]): readonly string[] {
     ...twice(voids).map((id) => `${id} was made void twice`),
     ...twice(replaced).map((id) => `${id} was asked again twice`),
     ...twice(requests).map((id) => `${id} was asked twice`),
-    ...voids.filter((id) => !replaced.includes(id ?? "")).map((id) => `${id} was not asked again`),
+    ...voids
+      .filter((id) => !replaced.includes(id ?? ""))
+      .map((id) => `${JSON.stringify(id)} was not asked again`),
   ];
 }
 
@@ -102,14 +104,14 @@ function currentPart({ root }: Workplace, tool: string): string {
 
 /** The same part of each subject that someone has said yes to, unless that is void. */
 function approvedFiles(elements: readonly JsonObject[]): readonly unknown[] {
-  const voids = ofType(elements, "decision_void").map(({ id }) => id);
+  const voids = new Set(ofType(elements, "decision_void").map(({ id }) => id));
   const approved = elements.filter(
-    (element) => isAnswer(element) && isYes(element) && !voids.includes(element["id"]),
+    (element) => isAnswer(element) && isYes(element) && !voids.has(element["id"]),
   );
   // A doubt that no process has asked about has no request of its own.
-  const digests = approved.map(({ digest }) => digest);
+  const digests = new Set(approved.map(({ digest }) => digest));
   return elements.filter(isRequest).flatMap(({ digest, subject_parts: parts }) => {
-    const isApproved = digest !== undefined && digests.includes(digest);
+    const isApproved = digest !== undefined && digests.has(digest);
     return isApproved && isJsonObject(parts) ? [parts["file"]] : [];
   });
 }

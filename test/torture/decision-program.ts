@@ -96,9 +96,12 @@ function nextReply({ parts }: ModelRequest): ScriptedReply {
   return missing.map((name) => ({ type: "tool_call", id: name, name }) as const);
 }
 
+function onProblem(message: string): void {
+  report({ type: "failed", code: "unreadable", message });
+}
+
 async function answerAll(): Promise<void> {
   const seen = new Set<string>();
-  const onProblem = (message: string) => report({ type: "failed", code: "unreadable", message });
   for (;;) {
     const pending = await listPending(conversations, { onProblem });
     const item = pending.find(({ id }) => !seen.has(id));

@@ -35,7 +35,7 @@ export async function askConsent(
 
 function digestOf(content: Buffer | Json | undefined): Json {
   if (content === undefined) return "absent";
-  return Buffer.isBuffer(content) ? { sha256: sha256(content) } : (content as Json); // Not a buffer.
+  return Buffer.isBuffer(content) ? { sha256: sha256(content) } : content;
 }
 
 /** Adds what the user said about the change, for the model: why they declined it, for example. */
