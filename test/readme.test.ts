@@ -52,7 +52,7 @@ test("every command in the README and the cookbook works, typed on a terminal in
     byHand: screens.get("jp tool run deploy --arg where=test")?.split("\n").at(-1),
     record: screens
       .get("jp inquiry ls")
-      ?.match(/\w+: .*\?\n +[^(]*\([^)]*\)/g)
+      ?.match(/\w+: .*\?\n(?: +•.*\n)* +[^(•]*\([^)]*\)/g)
       ?.toSorted(),
   }).toEqual({
     failed: [],
@@ -63,10 +63,16 @@ test("every command in the README and the cookbook works, typed on a terminal in
       "deploy: Deploy to test?\n    yes (you, via terminal)",
       "deploy: Deploy to test?\n    yes (you, via terminal)",
       "deploy: Deploy to test?\n    yes (you, via terminal)",
+      `${RUN}\n    approved (you, via cli)`,
+      `${RUN}\n    approved (you, via terminal)`,
+      `${RUN}\n    approved (you, via terminal)`,
+      `${RUN}\n    denied: no one could be asked (policy:\n    conversation.tools.deploy.detached.run)`,
       "fs_modify_file: Apply these changes to README.md?\n    yes (you, via terminal)",
     ],
   });
 }, 120_000);
+
+const RUN = 'deploy: Run deploy?\n    • deploy(where: "test")';
 
 /** Without prompts, the tool is denied, or waits. */
 function expectedStatus(line: string): number {

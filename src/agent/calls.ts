@@ -14,6 +14,7 @@ import {
   type InquiryPair,
   newCall,
   type PermissionDecision,
+  type PermissionProgress,
   readTurnProgress,
   timestampFromDate,
   type ToolCallResponse,
@@ -316,20 +317,34 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
       return fromDecided(call, await decideCall(context, { ...call, kind: "in_doubt" }));
     return granted(call, progress.permissions.run?.decision);
   }
-  const { decision } = progress.permissions.run ?? {};
+  const { run: _, ...others } = progress.permissions;
+  const run = runOf(progress);
+  const { decision } = run;
   const isSkipped = tool.settings.run === "skip";
   const isDenied = decision?.decision === "denied";
   if (decision !== undefined && !isSkipped && (isDenied || isStillPermitted(call))) {
     return toPermission(call, decision);
   }
   // What was decided before no longer counts: it is asked again, as the config says now.
-  const { run, ...others } = progress.permissions;
-  const permissions = decision === undefined && run !== undefined ? { ...others, run } : others;
+  const permissions = decision === undefined ? { ...others, run } : others;
   const open = { ...progress, permissions };
   return fromDecided(
     call,
     await decideCall(context, { ...call, progress: open, kind: "permission" }),
   );
+}
+
+/** A call that may have run, and has asked since then, goes on by the decision that let it run again. */
+function runOf({ permissions, permitted, voids }: CallProgress): PermissionProgress {
+  const { run = {} } = permissions;
+  const isDenied = run.decision?.decision === "denied";
+  if (permitted?.action !== "rerun" || isDenied || isAskedAgain(run, permitted)) return run;
+  const madeVoid = voids.findLast(({ id }) => id === permitted.id);
+  return madeVoid === undefined ? { ...run, decision: permitted } : { madeVoid };
+}
+
+function isAskedAgain({ request }: PermissionProgress, { id }: PermissionDecision): boolean {
+  return request?.replaces !== undefined && request.replaces === id;
 }
 
 function refused(content: string): Permission {

@@ -34,6 +34,36 @@ const anyChoices: fc.Arbitrary<Choices> = fc.record({
   isFound: fc.boolean(),
 });
 
+/** Rounds that have found something. In these, one change made a permission void twice. */
+const FOUND: Readonly<Record<ToolKind, readonly Choices[]>> = {
+  builtin: [],
+  local: [],
+  mcp: [
+    {
+      world: 265185608,
+      change: 2147483618,
+      step: 1343472917,
+      moment: "before",
+      run: "ask",
+      asks: true,
+      diesAt: 2,
+      isFound: false,
+    },
+  ],
+  program: [
+    {
+      world: 18,
+      change: 335320701,
+      step: 1589570882,
+      moment: "resumed",
+      run: "ask",
+      asks: true,
+      diesAt: 1,
+      isFound: true,
+    },
+  ],
+};
+
 /** Plays rounds with tools of this kind. `JP_FUZZ_TIMES` multiplies their number. */
 export async function playRounds(kind: ToolKind, count: number): Promise<void> {
   await using programs = await bundlePrograms({
@@ -44,7 +74,12 @@ export async function playRounds(kind: ToolKind, count: number): Promise<void> {
   const all = count * Number(process.env["JP_FUZZ_TIMES"] ?? 1);
   // To look for a smaller example would take as long again.
   const options = { numRuns: Math.ceil(all / AT_ONCE), endOnFailure: true };
-  await Promise.all(Array.from({ length: AT_ONCE }, () => fc.assert(property, options)));
+  const examples = FOUND[kind].map((choices): [Choices] => [choices]);
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, (_, index) =>
+      fc.assert(property, index === 0 ? { ...options, examples } : options),
+    ),
+  );
 }
 
 /** A round mostly waits for its processes. */

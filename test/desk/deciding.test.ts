@@ -43,7 +43,7 @@ const LONG: Readonly<Record<string, { id: string; events: readonly ConversationE
   "a change": { id: "a.q.1", events: asking({ context: DIFF, exclusive: true }) },
   "a plain context": { id: "a.q.1", events: asking({ context: LINES, acts: true }) },
   "long arguments": {
-    id: "a.run.1",
+    id: "a:run:1",
     events: [
       turnStart(),
       chatRequest("Go."),

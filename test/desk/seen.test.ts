@@ -108,7 +108,7 @@ test("right-to-left letters do not swap what stands around them", async () => {
   const inQuestion = await placesIn(page, ".question-line .verbatim");
   expect(inQuestion).toEqual(inQuestion.toSorted((left, right) => left - right));
   expect(await readIn(page, ".question-line")).toBe(text);
-  await open(1, "a.run.1");
+  await open(1, "a:run:1");
   const inArguments = await placesIn(page, '[data-number="2"]');
   expect(inArguments).toEqual(inArguments.toSorted((left, right) => left - right));
   await page.goto(`${url}/#/`);
@@ -145,7 +145,7 @@ test("two values that differ never look the same", { timeout: 240_000 }, async (
   const { page, open } = await show(...turns);
   const pictures: Buffer[] = [];
   for (const index of turns.keys()) {
-    await open(index, "a.run.1");
+    await open(index, "a:run:1");
     pictures.push(await page.locator(".lines").last().screenshot());
   }
   const alike = ALIKE.filter((_pair, index) =>
@@ -158,13 +158,13 @@ test("a line that is wrapped does not look like two lines", async () => {
   counters("T-DESK-10");
   const text = `${"x".repeat(200)}\n`;
   const { page, open, add } = await show(permissionFor({ text }));
-  await open(0, "a.run.1");
+  await open(0, "a:run:1");
   const wrapped = await page.locator(".lines").last().screenshot();
   const lefts = await placesIn(page, '.lines:last-of-type [data-number="1"]');
   const inRow = lefts.findIndex((left, index) => index > 0 && left === lefts[0]);
   expect(inRow).toBeGreaterThan(10);
   await add(permissionFor({ text: `${text.slice(0, inRow)}\n${text.slice(inRow)}` }));
-  await open(1, "a.run.1");
+  await open(1, "a:run:1");
   expect(wrapped.equals(await page.locator(".lines").last().screenshot())).toBe(false);
 });
 
@@ -208,7 +208,7 @@ test("the source and the folder of a tool are shown as they are, and what has ch
   await page
     .getByText("a file that its command names and its arguments changed since it was decided")
     .waitFor();
-  await open(0, "a.run.1");
+  await open(0, "a:run:1");
   await page.getByRole("link", { name: "It is asked again." }).click();
   await page.getByRole("button", { name: "Run" }).waitFor();
 });

@@ -40,7 +40,16 @@ const request: ProcessRequest = {
   limits: { stdoutBytes: LIMIT, stderrBytes: STDERR_LIMIT, killGraceMs: 1, pipeGraceMs: 1 },
 };
 
-const QUESTION_FIELDS = new Set(["text", "context", "exclusive", "persistence", "allowsNote"]);
+const QUESTION_FIELDS = new Set([
+  "text",
+  "context",
+  "exclusive",
+  "persistence",
+  "allowsNote",
+  "acts",
+  "rememberAs",
+  "binding",
+]);
 
 const wireQuestion: fc.Arbitrary<unknown> = fc.oneof(
   fc

@@ -43,7 +43,7 @@ const TIMEOUT_MS = 180_000;
 const MAX_INSTALLED_BYTES = 15_000_000;
 const MAX_PACKAGES = 10;
 /** Of all scripts of the desk's page, compressed. */
-const MAX_PAGE_BYTES = 64_000;
+const MAX_PAGE_BYTES = 68_000;
 const API_KEYS = {
   ANTHROPIC_API_KEY: "key",
   GEMINI_API_KEY: "key",

@@ -1,5 +1,6 @@
 /** What incomplete turns and answers from elsewhere look like on disk, and what processes leave behind. */
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -142,6 +143,19 @@ test("a turn that was killed at any write is the user's own", async () => {
     [true, true, true, true, true, true],
     false,
   ]);
+});
+
+test("a turn whose marker was torn by a kill is the user's own, and stays it", async () => {
+  const { id, userFolder, conversations } = await place(...WAITING.slice(0, 2));
+  const marker = path.join(userFolder, "open-turns", id);
+  const owned: boolean[] = [];
+  for (const event of WAITING.slice(2)) {
+    appendFileSync(marker, '{"type":"tool_call_re');
+    await using writer = await conversations.open(id);
+    await writer.append(event);
+    owned.push(writer.isOwnTurn, (await conversations.load(id)).isOwnTurn);
+  }
+  expect(owned).toEqual([true, true, true, true, true, true]);
 });
 
 test("a turn whose last write is only partly in the record is the user's own", async () => {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Prompter } from "../../src/agent/index.ts";
 import { parseConfigOrThrow } from "../../src/config/index.ts";
-import { eventsOf, parseConversationId } from "../../src/conversation/index.ts";
+import { lastTurnOf, parseConversationId, readTurnProgress } from "../../src/conversation/index.ts";
 import type { ModelRequest } from "../../src/provider/index.ts";
 import {
   answerInquiry,
@@ -83,8 +83,11 @@ async function takeTurn(): Promise<void> {
     toolbox: tools.toolbox,
     ...(plan.isLive === true ? { prompter: SILENT } : { defer: true }),
   });
-  const isNew = [...eventsOf(writer.stream.entries)].every(({ type }) => type !== "turn_start");
-  const { type } = await (isNew ? turn.run({ content: "Ship it." }) : turn.resume());
+  const last = lastTurnOf(writer.stream.entries);
+  const isDone = last.length > 0 && readTurnProgress(last).next === "done";
+  const { type } = isDone
+    ? { type: "done" }
+    : await (last.length === 0 ? turn.run({ content: "Ship it." }) : turn.resume());
   report({ type: "ended", as: type });
 }
 

@@ -29,6 +29,8 @@ export const COURSES = {
 
 /** The scripts change after this step of the course `deferred`. */
 const CHANGE_AFTER = 1;
+/** Removed after a minute, when a turn listens for offers. */
+const UNFINISHED_OFFER = /\.offered\.json\.tmp$/;
 /** More than it takes, however often a process dies. */
 const MAX_PROCESSES = 12;
 
@@ -68,7 +70,9 @@ export async function playDecisions(round: DecisionRound, program: string): Prom
     const problems = [
       ...course.problems,
       ...orphans.map((process) => `left running: ${process}`),
-      ...findStrayFiles(place.root, place.data).map((file) => `left behind: ${file}`),
+      ...findStrayFiles(place.root, place.data)
+        .filter((file) => !UNFINISHED_OFFER.test(file))
+        .map((file) => `left behind: ${file}`),
       ...problemsOfDecisions(place, runs),
     ];
     return { runs: course.runs, problems };
@@ -84,6 +88,7 @@ class Course {
   readonly #round: DecisionRound;
   readonly #program: string;
   #isChanged = false;
+  #running = 0;
 
   constructor(place: Workplace, round: DecisionRound, program: string) {
     this.#place = place;
@@ -116,6 +121,7 @@ class Course {
       asked = Promise.withResolvers();
       this.#change();
       await this.#run(step, { work: "answer" });
+      if (this.runs.at(-1)?.run.wasKilled === true) await this.#run(-1, { work: "answer" });
     }
     this.#change();
   }
@@ -123,7 +129,8 @@ class Course {
   /** Continues the turn, and answers what it asks, until it is over. */
   async finish(): Promise<void> {
     for (let count = 0; count < MAX_PROCESSES; count += 1) {
-      if (this.runs.some(({ run }) => run.ended === "done")) return;
+      // What a process that was killed leaves behind, the next one removes.
+      if (this.runs.some(({ run }) => run.ended === "done" && !run.wasKilled)) return;
       await this.#run(-1, { work: count % 2 === 0 ? "turn" : "answer" });
     }
     this.problems.push("the turn does not end");
@@ -147,12 +154,14 @@ class Course {
       ...(folder !== undefined && { conversation: conversationOf(folder) }),
     };
     const options = { program: this.#program, round, ...(onRecorded && { onRecorded }) };
+    this.#running += 1;
     const run = await runTurnProcess(plan, options);
+    this.#running -= 1;
     this.runs.push({ step, run });
     if (run.isHanging) this.problems.push(`process ${step} hangs`);
     if (run.wasKilled) {
       // Whoever decides about a doubt looks whether the tool has done its work.
-      const left = await endOrphans(this.#place);
+      const left = this.#running > 0 ? [] : await endOrphans(this.#place);
       this.problems.push(...left.map((process) => `left running: ${process}`));
     } else if (run.failure !== undefined && !isFaulty) {
       this.problems.push(`process ${step} has failed: ${run.failure.message}`);

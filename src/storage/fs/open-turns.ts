@@ -108,6 +108,8 @@ interface MarkerFile {
   readonly workspace: string | undefined;
   /** What was written together: entries, one per line. */
   readonly writes: readonly string[];
+  /** Ends in the middle of a write, whose process was killed before it could write to the record. */
+  readonly isTorn: boolean;
 }
 
 /** Undefined if it is not there: its writer may just have removed it. */
@@ -118,10 +120,11 @@ function findMarker(folder: string, id: ConversationId): MarkerFile | undefined 
     const end = afterName.indexOf("\n");
     const workspace = findJson(afterName.slice(0, end));
     const isHead = workspace === null || typeof workspace === "string";
-    const entries = isHead ? afterName.slice(end + 1) : afterName;
+    const parts = (isHead ? afterName.slice(end + 1) : afterName).split("\n\n");
     return {
       workspace: typeof workspace === "string" ? workspace : undefined,
-      writes: entries.split("\n\n").slice(0, -1),
+      writes: parts.slice(0, -1),
+      isTorn: parts.at(-1) !== "",
     };
   } catch {
     return undefined;
@@ -157,6 +160,7 @@ export interface OwnTurn {
   readonly text: string;
   /** What of the marker's last write is in the record: its process may have been killed before all of it was. */
   readonly lastWrite: string;
+  /** The marker has this and no more. */
   readonly isComplete: boolean;
 }
 
@@ -177,7 +181,7 @@ export function findOwnTurn(
   const last = marker.writes.at(-1)?.split("\n") ?? [];
   for (let count = last.length; count >= 0; count -= 1) {
     const lastWrite = last.slice(0, count).join("\n");
-    const isComplete = count === last.length;
+    const isComplete = count === last.length && !marker.isTorn;
     if (lastTurnIn([...earlier, lastWrite]) === text) return { text, lastWrite, isComplete };
   }
   return undefined;
@@ -318,7 +322,7 @@ export class TurnMarker {
     this.#write(this.#head + (text === "" ? "" : `${text}\n\n`), "w");
   }
 
-  /** With one write, which a kill cannot tear. */
+  /** With one write. A kill hardly ever tears it; whoever opens the record next drops what is left of it. */
   #write(text: string, flag: "a" | "w" = "a"): void {
     const file = this.#path;
     try {
