@@ -340,7 +340,7 @@ function runOf({ permissions, permitted, voids }: CallProgress): PermissionProgr
   const isDenied = run.decision?.decision === "denied";
   if (permitted?.action !== "rerun" || isDenied || isAskedAgain(run, permitted)) return run;
   const madeVoid = voids.findLast(({ id }) => id === permitted.id);
-  return madeVoid === undefined ? { ...run, decision: permitted } : { madeVoid };
+  return madeVoid === undefined ? { ...run, decision: permitted } : { madeVoid, isForPerson: true };
 }
 
 function isAskedAgain({ request }: PermissionProgress, { id }: PermissionDecision): boolean {
@@ -420,7 +420,10 @@ async function deliver(
     const voids = id === undefined ? [] : [voidEvent({ id, changed }, timestamp)];
     await context.journal.record(...voids);
     const [madeVoid] = voids;
-    const permissions = { ...progress.permissions, deliver: madeVoid ? { madeVoid } : {} };
+    const permissions = {
+      ...progress.permissions,
+      deliver: madeVoid ? { madeVoid, isForPerson: true } : {},
+    };
     return deliver(context, { ...asked, progress: { ...progress, permissions } });
   }
   // Config that shows every result leaves nothing to record.

@@ -313,7 +313,7 @@ export class Decision implements Disposable {
     return routeOf(this.#context, this.#asked, {
       remembered: this.#context.state.find(name, request),
       for: this.for,
-      isForPerson: request.type === "inquiry_request" ? request.isForPerson : undefined,
+      isForPerson: request.isForPerson,
       escalation: this.#escalation,
       isOverdue: this.#noAnswer === "timed_out" || this.#deadline?.signal.aborted === true,
       isUnavailable: this.#noAnswer === "unavailable",
@@ -689,15 +689,19 @@ export class Decision implements Disposable {
     const asked = this.#asked;
     if (asked.kind === "question") throw new Error("the question is not on record");
     const { subject, origin, folder } = this.#opened;
+    const action = ACTIONS[asked.kind];
+    const { request, isForPerson = request?.isForPerson } =
+      asked.progress.permissions[action] ?? {};
     return {
       type: "permission_request",
       toolCallId: asked.toolCallId,
       tool: asked.tool.settings.name,
-      action: ACTIONS[asked.kind],
+      action,
       ...(asked.kind === "delivery" ? { result: asked.result } : { arguments: asked.arguments }),
       subject,
       ...(origin !== undefined && { origin }),
       ...(folder !== undefined && { folder }),
+      ...(isForPerson === true && { isForPerson }),
     };
   }
 

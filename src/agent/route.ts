@@ -43,6 +43,8 @@ interface AnyRouteInput {
   readonly canAsk: boolean;
   /** The deadline has passed. */
   readonly isOverdue?: boolean | undefined;
+  /** A person had decided, so that neither a model nor a default nor a policy for their absence may. */
+  readonly isForPerson?: boolean | undefined;
 }
 
 export interface QuestionRouteInput extends AnyRouteInput {
@@ -58,8 +60,6 @@ export interface QuestionRouteInput extends AnyRouteInput {
   readonly remembered: RememberedAnswer | undefined;
   /** The name of the only person who may answer. */
   readonly for?: string | undefined;
-  /** A person had answered, so that neither a model nor a default may. */
-  readonly isForPerson?: boolean | undefined;
   /** Why no one can be asked, for the model. */
   readonly unavailableBecause?: string | undefined;
   /** Set if a model was asked, and left the question to a person. */
@@ -159,6 +159,7 @@ export function routeOf(
       prompter.canAsk(toolCallId) &&
       canReach(context, soFar.for),
     isOverdue: soFar.isOverdue,
+    isForPerson: soFar.isForPerson,
   };
   if (asked.kind === "question") {
     const { question, prompt, automaticAnswers, tool } = asked;
@@ -233,11 +234,12 @@ function routeCall(input: CallRouteInput): Route {
   const ifDetached = input.kind === "delivery" ? detached.deliver : detached.run;
   if (ifDetached === "defer") return { type: "deferred" };
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
-  // Only `auto` lets a call run, and nothing but a person one that may have run already.
-  const isApproved =
+  // Only `auto` lets a call run. Nothing but a person lets one run that may have run already, or decides anew.
+  const isApproving =
     input.kind === "delivery"
       ? ifDetached !== "deny"
       : input.kind === "permission" && ifDetached === "auto";
+  const isApproved = isApproving && input.isForPerson !== true;
   return isApproved
     ? { type: "policy", isApproved, key: policy }
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };

@@ -119,18 +119,22 @@ describe("a permission for a program that is replaced before it runs", () => {
     expect([record.at(-1), tool.attempts]).toEqual(["call_1 gives: Tool skipped by user.", []]);
   });
 
-  test("leaves the call to the policy if the person is gone", async () => {
+  test.each([
+    ["deny", ["call_1 denied (run)"]],
+    ["auto", ["call_1 denied (run)"]],
+    ["defer", ["call_1 waits for permission (run)"]],
+  ])("runs nothing if the person is gone (detached: %s)", async (detached, ends) => {
     const tool = new ChangingTool();
     const permissions = () => {
       tool.version += 1;
       turn.prompter.isAvailable = false;
       return RUN;
     };
-    const config = { ...ASK, detached: "deny" };
+    const config = { ...ASK, detached };
     const turn = await start(tool, { config, script: { permissions } });
     await turn.call("x");
-    expect([transcript(turn.events).slice(4, -1), tool.attempts]).toEqual([
-      ["call_1:run:1 no longer counts: program", "call_1 denied (run)"],
+    expect([transcript(turn.events).slice(4, 6), tool.attempts]).toEqual([
+      ["call_1:run:1 no longer counts: program", ...ends],
       [],
     ]);
   });

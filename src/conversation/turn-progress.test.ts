@@ -304,7 +304,12 @@ describe("a decision that no longer counts", () => {
       call.voids,
       call.isInDoubt,
       pendingAfter(...permitted, madeVoid),
-    ]).toEqual([{ run: { madeVoid, voided: permissionRequest("a") } }, [madeVoid], false, []]);
+    ]).toEqual([
+      { run: { madeVoid, voided: permissionRequest("a"), isForPerson: true } },
+      [madeVoid],
+      false,
+      [],
+    ]);
   });
 
   test("is replaced by the next request, which says what has changed", () => {

@@ -66,6 +66,8 @@ export interface PermissionProgress {
   readonly madeVoid?: DecisionVoid;
   /** The request that it was about. */
   readonly voided?: PermissionRequestEvent;
+  /** A person's decision was made void, so that no policy may make it now. */
+  readonly isForPerson?: boolean;
 }
 
 /** A call that has just been made. */
@@ -445,7 +447,13 @@ function findPermission(
     } else if (event.type === "decision_void" && progress !== undefined) {
       const { request, decision } = progress;
       if (event.id !== (request ?? decision)?.id) continue;
-      progress = { madeVoid: event, ...(request !== undefined && { voided: request }) };
+      const by = decision?.decidedBy.kind;
+      const isForPerson = request?.isForPerson === true || by === "user" || by === "remembered";
+      progress = {
+        madeVoid: event,
+        ...(request !== undefined && { voided: request }),
+        ...(isForPerson && { isForPerson }),
+      };
     }
   }
   return progress;
