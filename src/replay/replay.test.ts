@@ -42,6 +42,9 @@ import { replayConversation, type ReplayResult } from "./replay.ts";
 
 const MINUTE_MS = 60_000;
 const CLOCK = new FakeClock();
+/** `JP_FUZZ_TIMES` multiplies it. */
+const STORIES = 100 * Number(process.env["JP_FUZZ_TIMES"] ?? 1);
+const TIMEOUT_MS = 600 * STORIES;
 
 const SURE = booleanQuestion("sure", "Sure?");
 const WHICH = selectQuestion("which", "Which?", { options: ["a", "b"], allowsNote: true });
@@ -49,6 +52,7 @@ const NAME = textQuestion("name", "Name?", { default: "by default" });
 const WHERE = selectQuestion("where", "Where?", { options: ["here", "there"] });
 const KEY = secretQuestion("key", "Key?");
 /** Its binding is another one in each attempt. */
+const BOUND = { ...booleanQuestion("bound", "Overwrite it?"), binding: "" };
 
 const POLICIES: Readonly<Record<string, JsonObject>> = {
   plain: { detached: { tool: "defaults" } },
@@ -165,6 +169,22 @@ const anyStory: fc.Arbitrary<Story> = fc.record({
   ),
 });
 
+/**
+ * One call at a time, with a person, without deadlines and models: where decisions are left out, prompts open in another
+ * order, less time passes, and fewer answers count as automatic.
+ */
+const anyStoryWithChanges: fc.Arbitrary<Story> = fc.record({
+  turns: fc.array(
+    turnAmong(callAmong(["plain", "careful", "patient", "configured"], SURE, WHICH, NAME, BOUND), {
+      maxCalls: 1,
+      process: anyProcess.map((process) => ({ ...process, isInteractive: true })),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  reactions: reactionsAmong("yes", "yes", "no", "close", "later", "change", "elsewhere"),
+  changesAt: fc.array(fc.nat(40), { minLength: 1, maxLength: 6 }),
+});
+
 const ATTENDED: Process = { isInteractive: true, answersAfter: 0 };
 const UNATTENDED: Process = { isInteractive: false, answersAfter: 0 };
 const killed = (lastWrite: number): Process => ({ ...ATTENDED, lastWrite });
@@ -234,15 +254,39 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
 ];
 
 describe("a replay", () => {
-  test("of any conversation finds everything as recorded", async () => {
-    const property = fc.asyncProperty(anyStory, async (story) => {
-      expect(await replayStory(story)).toEqual({ turns: story.turns.length });
-    });
-    await fc.assert(property, { numRuns: 100 });
-  }, 60_000);
+  test(
+    "of any conversation finds everything as recorded",
+    async () => {
+      const property = fc.asyncProperty(anyStory, async (story) => {
+        expect(await replayStory(story)).toEqual({ turns: story.turns.length });
+      });
+      await fc.assert(property, { numRuns: STORIES });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "of any conversation whose tools have changed finds everything as recorded",
+    async () => {
+      const property = fc.asyncProperty(anyStoryWithChanges, async (story) => {
+        expect(await replayStory(story)).toEqual({ turns: story.turns.length });
+      });
+      await fc.assert(property, { numRuns: STORIES });
+    },
+    TIMEOUT_MS,
+  );
 
   test.each(EXAMPLES)("finds everything as recorded if %s", async (_, reactions, ...turns) => {
     expect(await replayStory({ turns, reactions })).toEqual({ turns: turns.length });
+  });
+
+  test("finds everything as recorded if a tool kept changing after its arguments were edited", async () => {
+    const turns = [
+      turnOf([[CAREFUL]], ATTENDED),
+      turnOf([[callOf("patient", 0, [SURE])]], killed(8), ATTENDED, ATTENDED),
+    ];
+    const reactions = ["change", "yes"] as const;
+    expect(await replayStory({ turns, reactions, changesAt: [12, 15] })).toEqual({ turns: 2 });
   });
 
   test("asks no model, runs no tool, and leaves the record alone", async () => {
