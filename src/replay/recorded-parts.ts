@@ -80,7 +80,7 @@ export function recordedCheck(script: ReplayScript): DataValidator {
   };
 }
 
-/** What the person chose in the menu, if this is what came of it. */
+/** The choice in the interrupt menu that leads to this event, if any. */
 function interruptionOf(event: ConversationEvent | undefined): InterruptChoice | undefined {
   if (event?.type === "chat_request" && event.correction === undefined) {
     return { type: "reply", message: event.content };
