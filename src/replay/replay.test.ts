@@ -51,8 +51,9 @@ const WHICH = selectQuestion("which", "Which?", { options: ["a", "b"], allowsNot
 const NAME = textQuestion("name", "Name?", { default: "by default" });
 const WHERE = selectQuestion("where", "Where?", { options: ["here", "there"] });
 const KEY = secretQuestion("key", "Key?");
-/** Its binding is another one in each attempt. */
+/** Their binding is another one in each attempt. */
 const BOUND = { ...booleanQuestion("bound", "Overwrite it?"), binding: "" };
+const BOUND_TOO = { ...textQuestion("bound_too", "Rename it?"), binding: "" };
 
 const POLICIES: Readonly<Record<string, JsonObject>> = {
   plain: { detached: { tool: "defaults" } },
@@ -86,7 +87,7 @@ const POLICIES: Readonly<Record<string, JsonObject>> = {
 
 interface Call {
   readonly tool: string;
-  /** What it asks in each attempt. */
+  /** The questions of each attempt. */
   readonly plan: readonly (readonly Question[])[];
   /** The number of event loop iterations that an attempt takes. */
   readonly takes: number;
@@ -127,11 +128,15 @@ interface Story {
   readonly changesAt?: readonly number[];
 }
 
-const callAmong = (tools: readonly string[], ...questions: readonly Question[]) =>
+const callAmong = (
+  tools: readonly string[],
+  maxAttempts: number,
+  ...questions: readonly Question[]
+) =>
   fc.record({
     tool: fc.constantFrom(...tools),
     plan: fc.array(fc.uniqueArray(fc.constantFrom(...questions), { minLength: 1, maxLength: 3 }), {
-      maxLength: 2,
+      maxLength: maxAttempts,
     }),
     takes: fc.nat(5),
   });
@@ -157,7 +162,7 @@ const reactionsAmong = (...reactions: readonly Reaction[]): fc.Arbitrary<readonl
 
 const anyStory: fc.Arbitrary<Story> = fc.record({
   turns: fc.array(
-    turnAmong(callAmong(Object.keys(POLICIES), SURE, WHICH, NAME, KEY), {
+    turnAmong(callAmong(Object.keys(POLICIES), 2, SURE, WHICH, NAME, KEY), {
       maxCalls: 3,
       process: anyProcess,
     }),
@@ -169,13 +174,15 @@ const anyStory: fc.Arbitrary<Story> = fc.record({
   ),
 });
 
+const PERSONAL = ["plain", "careful", "patient", "configured"];
+
 /**
  * One call at a time, with a person, without deadlines and models: where decisions are left out, prompts open in another
  * order, less time passes, and fewer answers count as automatic.
  */
 const anyStoryWithChanges: fc.Arbitrary<Story> = fc.record({
   turns: fc.array(
-    turnAmong(callAmong(["plain", "careful", "patient", "configured"], SURE, WHICH, NAME, BOUND), {
+    turnAmong(callAmong(PERSONAL, 4, SURE, WHICH, NAME, BOUND, BOUND_TOO), {
       maxCalls: 1,
       process: anyProcess.map((process) => ({ ...process, isInteractive: true })),
     }),
@@ -287,6 +294,14 @@ describe("a replay", () => {
     ];
     const reactions = ["change", "yes"] as const;
     expect(await replayStory({ turns, reactions, changesAt: [12, 15] })).toEqual({ turns: 2 });
+  });
+
+  test("finds everything as recorded if a tool asked again in an attempt that is left out", async () => {
+    const asking = callOf("patient", 0, [SURE, BOUND_TOO], [BOUND_TOO]);
+    const processes = [{ ...ATTENDED, answersAfter: 1 }, ATTENDED, ATTENDED] as const;
+    const turns = [turnOf([[callOf("plain", 0, [SURE])], [asking]], ...processes)];
+    const reactions = ["close", "later", "yes", "yes", "later", "yes"] as const;
+    expect(await replayStory({ turns, reactions, changesAt: [8] })).toEqual({ turns: 1 });
   });
 
   test("asks no model, runs no tool, and leaves the record alone", async () => {
