@@ -24,7 +24,7 @@ import { assertNever, type Json, type JsonObject } from "../util/index.ts";
 import { callText } from "./call-lines.ts";
 import { describeAnswer, describeChanged, describeDecided } from "./inquiry.ts";
 import { jsonLine, oneLine } from "./neutralize.ts";
-import { describeOrigin } from "./origin.ts";
+import { sourceLines } from "./origin.ts";
 
 /** A decision in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {
@@ -257,8 +257,7 @@ export function describeSubject({
   const hasArguments = tool !== undefined && Object.keys(args).length > 0;
   return [
     ...(hasArguments ? callText({ name: tool, arguments: args }).split("\n") : []),
-    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
-    ...(folder === undefined ? [] : [`Folder: ${jsonLine(folder)}`]),
+    ...sourceLines(origin, folder),
     ...(changed === undefined ? [] : [`Changed since it was decided: ${describeChanged(changed)}`]),
   ];
 }

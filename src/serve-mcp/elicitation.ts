@@ -9,9 +9,9 @@ import type {
 } from "../agent/index.ts";
 import {
   describeChanged,
-  describeOrigin,
   neutralize,
   oneLine,
+  sourceLines,
   verbatim,
   verbatimLines,
 } from "../render/index.ts";
@@ -83,8 +83,7 @@ function describeRequest(request: PromptRequest): readonly string[] {
 function describeCall({ tool, origin, folder, arguments: args }: RequestBase): string {
   return [
     `Tool: ${valueText(tool)}`,
-    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
-    ...(folder === undefined ? [] : [`Folder: ${valueText(folder)}`]),
+    ...sourceLines(origin, folder),
     `Arguments: ${valueText(args)}`,
   ].join("\n");
 }
