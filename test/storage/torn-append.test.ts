@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { StreamEntry } from "../../src/conversation/index.ts";
 import { EventFile } from "../../src/storage/fs/event-file.ts";
 import { readElements } from "../../src/storage/fs/event-reader.ts";
 import {
@@ -205,7 +206,7 @@ async function recover(folder: string, bytes: Buffer): Promise<Recovered> {
   const batches = [...readElements(file)];
   const events = new EventFile(file, UNHEARD);
   const opened = await events.open();
-  await events.append([NEXT]);
+  await events.append([StreamEntry.fromJson(NEXT)]);
   await events.close();
   return {
     read: batches.flatMap(({ elements }) => elements),

@@ -205,7 +205,7 @@ export class FsConversationStore implements ConversationStore {
         ...(labels !== undefined && { labels }),
       },
       baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
-      events: eventFileBytes(entries.map(({ raw }) => raw)),
+      events: eventFileBytes(entries),
     };
     const ownTurn = options.isOwnTurn === true ? turnToText(entries) : undefined;
     return this.#createConversation(root, files, ownTurn);

@@ -40,7 +40,7 @@ import {
   readTurnProgress,
   type StreamEntry,
 } from "../../conversation/index.ts";
-import { findJson, isJsonObject, type JsonObject, systemErrorCode } from "../../util/index.ts";
+import { findJson, isJsonObject, systemErrorCode } from "../../util/index.ts";
 import { readError, writeError } from "../storage-error.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
@@ -191,8 +191,7 @@ export function findOwnTurn(
 export function turnToText(entries: readonly StreamEntry[]): string | undefined {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   if (start === -1) return undefined;
-  const elements = entries.slice(start).map(({ raw }) => raw);
-  return toLines(elements.filter((element) => !isCompaction(element)));
+  return toLines(entries.slice(start).filter((entry) => !isCompaction(entry.raw)));
 }
 
 function lastTurnIn(writes: readonly string[]): string | undefined {
@@ -212,8 +211,8 @@ function isTurnStart(element: unknown): boolean {
   return isJsonObject(element) && element["type"] === "turn_start";
 }
 
-function toLines(elements: readonly JsonObject[]): string {
-  return elements.map((element) => JSON.stringify(element)).join("\n");
+function toLines(entries: readonly StreamEntry[]): string {
+  return entries.map((entry) => entry.toText()).join("\n");
 }
 
 export interface MarkedRecord extends Pick<Marker, "folderName"> {
@@ -259,12 +258,12 @@ export class TurnMarker {
     return this.#isOwnTurn;
   }
 
-  /** Before elements are written to the record, which has these entries. Throws `write_failed`. */
-  prepare(elements: readonly JsonObject[], entries: readonly StreamEntry[]): void {
-    this.#isStarting = elements.some(isTurnStart);
+  /** Before entries are added to the record, which has the others. Throws `write_failed`. */
+  prepare(added: readonly StreamEntry[], entries: readonly StreamEntry[]): void {
+    this.#isStarting = added.some(({ eventType }) => eventType === "turn_start");
     const isOwn = this.#isOwnTurn;
-    if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(elements));
-    else if (isOwn) this.#write(`${toLines(elements)}\n\n`);
+    if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(added));
+    else if (isOwn) this.#write(`${toLines(added)}\n\n`);
     else if (!hasMarker(this.#place.privateFolder, this.#place.id)) this.#start("");
   }
 
