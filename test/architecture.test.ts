@@ -132,9 +132,9 @@ const LIBRARY = [
 ];
 
 /** On the way of a question from a local tool to a person and back. */
-const MAX_FILES_FOR_A_QUESTION = 28;
+const MAX_FILES_FOR_A_QUESTION = 21;
 /** On the way of a message from the command line to a provider. */
-const MAX_FILES_FOR_A_QUERY = 31;
+const MAX_FILES_FOR_A_QUERY = 22;
 
 interface SourceFile {
   readonly name: string;
@@ -240,13 +240,13 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most 28 files, listed in order in docs/project/architecture.md", () => {
+test("a question passes through at most 21 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("question-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUESTION);
   expect(listedPath("Follow one question")).toEqual(measured);
 });
 
-test("a query passes through at most 31 files, listed in order in docs/project/architecture.md", () => {
+test("a query passes through at most 22 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("query-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUERY);
   expect(listedPath("Follow one query")).toEqual(measured);
