@@ -40,7 +40,7 @@ import {
   readTurnProgress,
   type StreamEntry,
 } from "../../conversation/index.ts";
-import { findJson, isJsonObject, systemErrorCode } from "../../util/index.ts";
+import { findJson, isJsonObject, type Json, systemErrorCode } from "../../util/index.ts";
 import { readError, writeError } from "../storage-error.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
@@ -191,24 +191,24 @@ export function findOwnTurn(
 export function turnToText(entries: readonly StreamEntry[]): string | undefined {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   if (start === -1) return undefined;
-  return toLines(entries.slice(start).filter((entry) => !isCompaction(entry.raw)));
+  return toLines(entries.slice(start).filter((entry) => entry.raw["type"] !== COMPACTION));
 }
 
 function lastTurnIn(writes: readonly string[]): string | undefined {
   const lines = writes.flatMap((written) => (written === "" ? [] : written.split("\n")));
-  const start = lines.findLastIndex((line) => isTurnStart(findJson(line)));
+  const start = lines.findLastIndex((line) => typeIn(line) === "turn_start");
   if (start === -1) return undefined;
-  const ofTurn = lines.slice(start).filter((line) => !isCompaction(findJson(line)));
+  const ofTurn = lines.slice(start).filter((line) => typeIn(line) !== COMPACTION);
   return ofTurn.join("\n");
 }
 
 /** It decides nothing, and may be removed from the record while the turn is open. */
-function isCompaction(element: unknown): boolean {
-  return isJsonObject(element) && element["type"] === "compaction";
-}
+const COMPACTION = "compaction";
 
-function isTurnStart(element: unknown): boolean {
-  return isJsonObject(element) && element["type"] === "turn_start";
+/** The type of the element on a line. */
+function typeIn(line: string): Json | undefined {
+  const element = findJson(line);
+  return isJsonObject(element) ? element["type"] : undefined;
 }
 
 function toLines(entries: readonly StreamEntry[]): string {
