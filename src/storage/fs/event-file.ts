@@ -4,7 +4,7 @@
  */
 import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { StreamEntry } from "../../conversation/index.ts";
+import type { StreamEntry } from "../../conversation/index.ts";
 import { yieldToEventLoop, shouldYield } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { damagedError, writeError } from "../storage-error.ts";
@@ -18,7 +18,7 @@ import {
   repairTornEnd,
   rewriteInLayout,
 } from "./event-layout.ts";
-import { readElements } from "./event-reader.ts";
+import { readEntries } from "./event-reader.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
 /** Opens the file for reading and writing. Tests simulate a failing disk here. */
@@ -221,8 +221,8 @@ export async function readEvents(
   const entries: StreamEntry[] = [];
   const problems: RecordProblem[] = [];
   let isInLayout = true;
-  for (const batch of readElements(file)) {
-    for (const element of batch.elements) entries.push(StreamEntry.fromJson(element));
+  for (const batch of readEntries(file)) {
+    for (const entry of batch.entries) entries.push(entry); // There may be too many for one call.
     problems.push(...batch.problems);
     isInLayout &&= !batch.isScanned;
     if (shouldYield()) await yieldToEventLoop();
