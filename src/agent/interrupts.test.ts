@@ -159,7 +159,7 @@ describe("while the menu is open", () => {
     const order: string[] = [];
     const question = prompts.open(untilDone);
     choice.resolve({ type: "stop" });
-    using _open = await question;
+    using _ = await question;
     order.push(`asked after ${chosen.join()}`);
     await end();
     expect(order).toEqual(["asked after stop"]);
@@ -273,10 +273,12 @@ class Prompt {
   }
 
   async #show(queue: PromptQueue, log: string[]): Promise<string | undefined> {
-    using open = await queue.open(this.controller.signal);
-    if (open === undefined) return undefined;
+    using prompt = await queue.open(this.controller.signal);
+    if (prompt === undefined) return undefined;
     log.push(`${this.name} opens`);
-    open.signal.addEventListener("abort", () => this.#closed.resolve("cancelled"), { once: true });
+    prompt.signal.addEventListener("abort", () => this.#closed.resolve("cancelled"), {
+      once: true,
+    });
     try {
       return await this.#closed.promise;
     } finally {
@@ -380,7 +382,7 @@ describe("prompts", () => {
     const { signal } = new AbortController();
     const numbers = Array.from({ length: 1000 }, (_, number) => number);
     const show = async (number: number) => {
-      using _open = await queue.open(signal);
+      using _ = await queue.open(signal);
       order.push(number);
     };
     await Promise.all(numbers.map(show));
@@ -413,8 +415,8 @@ describe("cancelling the open prompt", () => {
   test("returns false if none is open", async () => {
     const queue = new PromptQueue();
     const before = queue.cancelOpen();
-    const open = await queue.open(new AbortController().signal);
-    open?.[Symbol.dispose]();
+    const prompt = await queue.open(new AbortController().signal);
+    prompt?.[Symbol.dispose]();
     expect([before, queue.cancelOpen()]).toEqual([false, false]);
   });
 });
