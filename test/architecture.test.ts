@@ -135,6 +135,8 @@ const LIBRARY = [
 const MAX_FILES_FOR_A_QUESTION = 21;
 /** On the way of a message from the command line to a provider. */
 const MAX_FILES_FOR_A_QUERY = 22;
+/** On the way of an answer from a request to the desk to the record, and from there to the tool that asked. */
+const MAX_FILES_FOR_A_DESK_ANSWER = 25;
 
 interface SourceFile {
   readonly name: string;
@@ -250,6 +252,12 @@ test("a query passes through at most 22 files, listed in order in docs/project/a
   const measured = measurePath("query-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUERY);
   expect(listedPath("Follow one query")).toEqual(measured);
+});
+
+test("a desk answer passes through at most 25 files, listed in order in docs/project/architecture.md", () => {
+  const measured = measurePath("desk-answer-path-program.ts");
+  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_DESK_ANSWER);
+  expect(listedPath("Follow one desk answer")).toEqual(measured);
 });
 
 test("the agent knows no tool by name", () => {

@@ -13,13 +13,13 @@ const SUMMARY_REQUEST =
 
 /** The stream with its compactions applied and without replaced turns. The same stream if there are none. */
 export function project(stream: ConversationStream): ConversationStream {
-  if (compactionsOf(stream).length === 0 && !stream.entries.some(replacesTurn)) return stream;
+  if (compactionsOf(stream).length === 0 && !stream.entries.some(isReplacing)) return stream;
   const events = projectTurns(stream).flatMap((turn) => turn.events);
   return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
 }
 
 /** Decodes only requests. */
-function replacesTurn(entry: StreamEntry): boolean {
+function isReplacing(entry: StreamEntry): boolean {
   if (entry.eventType !== "chat_request") return false;
   return entry.event?.type === "chat_request" && entry.event.replacesTurn === true;
 }
