@@ -53,6 +53,8 @@ await using tools = runtime.openTools(
 const model = new testing.ScriptedModel({
   replies: [[{ type: "tool_call", id: "call_1", name: "deploy" }], "It is done."],
 });
+/** The turn goes on after the response, so that the order is always the same. */
+const isAnswered = Promise.withResolvers<void>();
 const isDone = Promise.withResolvers<void>();
 
 await using asking = await workspace.conversations.create({});
@@ -64,7 +66,7 @@ await asking.release();
 await using desk = await desks.createDesk([workspace], {
   resumesAnswered: true,
   resumeTurn: async () => {
-    void continueTurn().then(isDone.resolve, isDone.reject);
+    void isAnswered.promise.then(continueTurn).then(isDone.resolve, isDone.reject);
     return { type: "started" };
   },
 });
@@ -94,6 +96,7 @@ const response = await fetch(`${inquiry}/answer`, {
   body: JSON.stringify({ answer: ANSWER, digest: pending.digest }),
 });
 if (!response.ok) throw new Error(await response.text());
+isAnswered.resolve();
 await isDone.promise;
 await service.close();
 if (isUnderWay) throw new Error("the tool got no answer");
