@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { plain } from "../src/render/index.ts";
 import { decodeInput } from "../src/terminal/key.ts";
-import { showWidget } from "../src/terminal/show-widget.ts";
+import { ShownWidget } from "../src/terminal/show-widget.ts";
 import type { Terminal } from "../src/terminal/terminal.ts";
 import { bufferOf } from "../src/terminal/text-buffer.ts";
 import { textEntry } from "../src/terminal/text-entry.ts";
@@ -32,7 +32,7 @@ export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
   const terminal = new Keyboard();
   const { signal } = new AbortController();
   const widget = textEntry({ message: "What else?", hasEditor: false }, { hasMore: false });
-  const shown = showWidget(widget, bufferOf(""), { terminal, signal });
+  const shown = new ShownWidget(widget, bufferOf(""), { terminal, signal });
   terminal.press("a"); // Warms up.
   await new Promise((resolve) => setTimeout(resolve, 50));
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -45,7 +45,7 @@ export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
     delay.disable();
     terminal.stop();
   }
-  await shown;
+  await shown.ended;
   const milliseconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
   return {
     most: Math.max(milliseconds(delay.max), terminal.slowest),

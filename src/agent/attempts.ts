@@ -30,6 +30,7 @@ import { changesSince, type PENDING, voidEvent } from "./decide.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
 import { lastTurn } from "./journal.ts";
+import { isAutomatic } from "./memory.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import type { Journal } from "./ports.ts";
 import { describeCall } from "./subject.ts";
@@ -148,7 +149,9 @@ async function resumeAttempt(
   }
   for (const { request, response, madeVoid } of progress.questions) {
     const question = toQuestion(request);
-    budget.restore(question, response);
+    const isAnswered = response?.outcome === "answered";
+    const bytes = bytesOf(question) + (isAnswered ? bytesOf(response.answer, response.note) : 0);
+    budget.restore(bytes, response !== undefined && isAutomatic(response));
     if (response !== undefined && madeVoid === undefined) {
       given.restore(question, { request, response });
     }
@@ -381,7 +384,7 @@ async function answerAttempt(
     return failUnstable(context, call, rebound);
   }
   const questions = asked.map(({ question }) => question);
-  const exceeded = budget.countQuestions(questions, needs.state);
+  const exceeded = budget.countQuestions(bytesOf(questions, needs.state));
   let result: QuestionsResult;
   if (exceeded !== undefined) result = exhausted(questionsTooLarge(name, exceeded));
   else if (needs.refusal === undefined) {
@@ -414,9 +417,14 @@ function takeAnswers(
   }
   for (const { question, ...answer } of result.answers) {
     given.add(question, answer);
-    budget.addAnswer(answer);
+    budget.addAnswer(bytesOf(answer.answer, answer.note));
   }
   return { isStarted: result.isStarted };
+}
+
+/** How much of the call's budget data takes, and the text that is recorded with it. */
+function bytesOf(data: unknown, text = ""): number {
+  return Buffer.byteLength(JSON.stringify(data) + text);
 }
 
 function exhausted(content: string): QuestionsResult {

@@ -1,12 +1,9 @@
 /** The budget of one call: answers without a person, decisions that no longer count, and bytes on record. */
 import { type CallLimits, DEFAULT_LIMITS } from "../config/index.ts";
-import type { InquiryResponse } from "../conversation/index.ts";
 import type { ResultContent } from "../executor/index.ts";
-import type { Question } from "../tool/index.ts";
 import { truncateBytes } from "../util/index.ts";
 import type { TurnContext } from "./context.ts";
-import type { GivenAnswer } from "./given-answers.ts";
-import { isAutomatic, type TurnState } from "./memory.ts";
+import type { TurnState } from "./memory.ts";
 
 /** The config key of a limit that was reached. */
 export type LimitKey = `conversation.limits.${string}`;
@@ -36,10 +33,9 @@ export class CallBudget {
   }
 
   /** Counts what an earlier process has used. The state of the turn has its answers already. */
-  restore(question: Question, response?: InquiryResponse): void {
-    this.#bytes += Buffer.byteLength(JSON.stringify(question));
-    if (response?.outcome === "answered") this.#bytes += bytesOf(response);
-    if (response !== undefined && isAutomatic(response)) this.#answers += 1;
+  restore(bytes: number, isAutomatic: boolean): void {
+    this.#bytes += bytes;
+    if (isAutomatic) this.#answers += 1;
   }
 
   /** Counts an answer without a person, before it is given. Returns the limit that forbids it. */
@@ -62,18 +58,17 @@ export class CallBudget {
   }
 
   /** Counts questions, and what is recorded with them, before they are. Returns the limit that forbids it. */
-  countQuestions(questions: readonly Question[], state = ""): LimitKey | undefined {
-    const bytes = this.#bytes + Buffer.byteLength(JSON.stringify(questions) + state);
-    if (bytes > this.#limits.recordBytesPerCall) {
+  countQuestions(bytes: number): LimitKey | undefined {
+    if (this.#bytes + bytes > this.#limits.recordBytesPerCall) {
       return "conversation.limits.record_bytes_per_call";
     }
-    this.#bytes = bytes;
+    this.#bytes += bytes;
     return undefined;
   }
 
   /** Answers are counted but never refused: they were asked for. */
-  addAnswer(given: GivenAnswer): void {
-    this.#bytes += bytesOf(given);
+  addAnswer(bytes: number): void {
+    this.#bytes += bytes;
   }
 
   /** Truncates a result to the bytes that are left. */
@@ -84,8 +79,4 @@ export class CallBudget {
     // Without its blocks a result still has its text.
     return { content: text, ...(blocks !== undefined && bytes <= left && { blocks }) };
   }
-}
-
-function bytesOf({ answer, note = "" }: Pick<GivenAnswer, "answer" | "note">): number {
-  return Buffer.byteLength(JSON.stringify(answer) + note);
 }

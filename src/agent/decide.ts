@@ -448,13 +448,11 @@ export class Decision implements Disposable {
   }
 
   async #askPerson(): Promise<Decided | Rerouted> {
-    const decided = await this.#context.prompts.run(
-      // While this waited, the person may have decided the same for the whole turn. Other routes are followed
-      // outside the queue, so that no prompt waits for them.
-      async (signal) => (this.route().type === "person" ? this.#prompt(signal) : REROUTED),
-      this.signal,
-    );
-    return decided ?? this.#closed();
+    using open = await this.#context.prompts.open(this.signal);
+    if (open === undefined) return this.#closed();
+    // While this waited, the person may have decided the same for the whole turn. Other routes are followed
+    // outside the queue, so that no prompt waits for them.
+    return this.route().type === "person" ? await this.#prompt(open.signal) : REROUTED;
   }
 
   async #prompt(signal: AbortSignal): Promise<Decided | Rerouted> {

@@ -200,21 +200,30 @@ function findUnanswered(
 
 async function askPerson(form: Form): Promise<readonly Decided[]> {
   const { context, decisions } = form;
-  const { prompter, prompts } = context;
+  const { prompter } = context;
   const groups = Map.groupBy(decisions, (decision) =>
     isUserOf(context, decision.for) ? undefined : decision.for,
   );
   if (groups.size > 1) return askPeople(form, [...groups.values()]);
   if (prompter.showsForms !== true || decisions.length < 2) return askOneByOne(decisions);
   const signal = AbortSignal.any(decisions.map((decision) => decision.signal));
-  const results = await prompts.run(async (promptSignal) => {
-    // While this waited, the person may have left or given an answer for the whole turn.
-    if (decisions.some((decision) => decision.route().type !== "person")) return "changed";
-    return showForm(prompter, decisions, promptSignal);
-  }, signal);
+  const results = await askTogether(context, decisions, signal);
   const isChanged = results === "changed" || (results === undefined && hasChanged(decisions));
   if (isChanged) return answerForm(form);
   return results ?? cancelAll(decisions, stopCause(signal));
+}
+
+/** Undefined if aborted before the form was open. */
+async function askTogether(
+  { prompter, prompts }: TurnContext,
+  decisions: readonly Decision[],
+  signal: AbortSignal,
+): Promise<readonly Decided[] | "changed" | undefined> {
+  using open = await prompts.open(signal);
+  if (open === undefined) return undefined;
+  // While this waited, the person may have left or given an answer for the whole turn.
+  if (decisions.some((decision) => decision.route().type !== "person")) return "changed";
+  return await showForm(prompter, decisions, open.signal);
 }
 
 /** Asks one person after the other, each for what is meant for them. */

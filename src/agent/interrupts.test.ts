@@ -45,12 +45,12 @@ describe("the first press", () => {
     const { prompts, menu, interrupts, chosen, begin } = setUp([{ type: "stop" }]);
     const end = begin();
     const asked: string[] = [];
-    const ask = (name: string) =>
-      prompts.run(async (signal) => {
-        asked.push(name);
-        await until(() => signal.aborted);
-        return `${name} closed`;
-      }, untilDone);
+    const ask = async (name: string) => {
+      using prompt = await prompts.open(untilDone);
+      asked.push(name);
+      await until(() => prompt?.signal.aborted === true);
+      return `${name} closed`;
+    };
     const [first, second] = [ask("first"), ask("second")];
     await until(() => asked.length === 1);
     interrupts.press();
@@ -157,9 +157,10 @@ describe("while the menu is open", () => {
     interrupts.press();
     await until(() => menu.interrupts.length === 1);
     const order: string[] = [];
-    const question = prompts.run(async () => order.push(`asked after ${chosen.join()}`), untilDone);
+    const question = prompts.open(untilDone);
     choice.resolve({ type: "stop" });
-    await question;
+    using _ = await question;
+    order.push(`asked after ${chosen.join()}`);
     await end();
     expect(order).toEqual(["asked after stop"]);
   });
@@ -268,15 +269,21 @@ class Prompt {
 
   constructor(queue: PromptQueue, name: string, log: string[]) {
     this.name = name;
-    this.result = queue.run(async (signal) => {
-      log.push(`${name} opens`);
-      signal.addEventListener("abort", () => this.#closed.resolve("cancelled"), { once: true });
-      try {
-        return await this.#closed.promise;
-      } finally {
-        log.push(`${name} closes`);
-      }
-    }, this.controller.signal);
+    this.result = this.#show(queue, log);
+  }
+
+  async #show(queue: PromptQueue, log: string[]): Promise<string | undefined> {
+    using prompt = await queue.open(this.controller.signal);
+    if (prompt === undefined) return undefined;
+    log.push(`${this.name} opens`);
+    prompt.signal.addEventListener("abort", () => this.#closed.resolve("cancelled"), {
+      once: true,
+    });
+    try {
+      return await this.#closed.promise;
+    } finally {
+      log.push(`${this.name} closes`);
+    }
   }
 
   answer(): void {
@@ -329,18 +336,9 @@ describe("prompts", () => {
 
   test("that are aborted beforehand never open, even if no other is open", async () => {
     const queue = new PromptQueue();
-    const calls: string[] = [];
-    const ask = async () => {
-      calls.push("opened");
-      return "answer";
-    };
-    const first = await queue.run(ask, AbortSignal.abort());
-    const second = await queue.run(ask, new AbortController().signal);
-    expect({ first, second, calls }).toEqual({
-      first: undefined,
-      second: "answer",
-      calls: ["opened"],
-    });
+    using first = await queue.open(AbortSignal.abort());
+    using second = await queue.open(new AbortController().signal);
+    expect([first, second?.signal.aborted]).toEqual([undefined, false]);
   });
 
   test("that are aborted while open are closed, and the next one opens", async () => {
@@ -383,7 +381,10 @@ describe("prompts", () => {
     const order: number[] = [];
     const { signal } = new AbortController();
     const numbers = Array.from({ length: 1000 }, (_, number) => number);
-    const show = (number: number) => queue.run(async () => void order.push(number), signal);
+    const show = async (number: number) => {
+      using _ = await queue.open(signal);
+      order.push(number);
+    };
     await Promise.all(numbers.map(show));
     expect(order).toEqual(numbers);
   });
@@ -414,7 +415,8 @@ describe("cancelling the open prompt", () => {
   test("returns false if none is open", async () => {
     const queue = new PromptQueue();
     const before = queue.cancelOpen();
-    await queue.run(async () => "done", new AbortController().signal);
+    const prompt = await queue.open(new AbortController().signal);
+    prompt?.[Symbol.dispose]();
     expect([before, queue.cancelOpen()]).toEqual([false, false]);
   });
 });

@@ -99,10 +99,11 @@ export class Interrupts {
     this.#isMenuOpen = true;
     try {
       const { choices } = work.options;
-      const choose = (signal: AbortSignal) => menu.choose({ choices, signal });
-      const choice = await this.#prompts.run(choose, work.ended.signal);
-      if (choice?.type === "leave") this.#leave(choice);
-      else if (choice !== undefined && !this.isLeaving) work.apply(choice);
+      using open = await this.#prompts.open(work.ended.signal);
+      if (open === undefined) return;
+      const choice = await menu.choose({ choices, signal: open.signal });
+      if (choice.type === "leave") this.#leave(choice);
+      else if (!this.isLeaving) work.apply(choice);
     } catch {
       this.interrupt(); // The menu cannot be shown, so no one can choose.
     } finally {

@@ -2,28 +2,36 @@
 import { abortable } from "../util/index.ts";
 import { abortBy } from "./stop-cause.ts";
 
+/** A place on the screen that no other prompt takes before it is disposed of. */
+export interface OpenPrompt extends Disposable {
+  /** Aborted with the signal of whoever asks, and by `cancelOpen`. */
+  readonly signal: AbortSignal;
+}
+
 /** Opens prompts one at a time, first come, first served. */
 export class PromptQueue {
   #last: Promise<void> = Promise.resolve();
   #open: AbortController | undefined;
 
-  /**
-   * Waits for its turn, then runs the action. Returns undefined if aborted while waiting. The signal
-   * that the action gets is also aborted by `cancelOpen`.
-   */
-  async run<Value>(
-    action: (signal: AbortSignal) => Promise<Value>,
-    signal: AbortSignal,
-  ): Promise<Value | undefined> {
+  /** Waits for its turn. Undefined if aborted while waiting. */
+  async open(signal: AbortSignal): Promise<OpenPrompt | undefined> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#last = promise;
-    try {
-      await abortable(before, signal).catch(() => undefined);
-      return signal.aborted ? undefined : await this.#show(action, signal);
-    } finally {
+    await abortable(before, signal).catch(() => undefined);
+    if (signal.aborted) {
       void before.then(resolve); // Giving up early must not let the next one overtake those before.
+      return undefined;
     }
+    const open = new AbortController();
+    this.#open = open;
+    return {
+      signal: AbortSignal.any([signal, open.signal]),
+      [Symbol.dispose]: () => {
+        this.#open = undefined;
+        resolve();
+      },
+    };
   }
 
   /** Cancels the open prompt on behalf of the user. Returns false if none is open. */
@@ -31,18 +39,5 @@ export class PromptQueue {
     if (this.#open === undefined) return false;
     abortBy("user", this.#open);
     return true;
-  }
-
-  async #show<Value>(
-    action: (signal: AbortSignal) => Promise<Value>,
-    signal: AbortSignal,
-  ): Promise<Value> {
-    const open = new AbortController();
-    this.#open = open;
-    try {
-      return await action(AbortSignal.any([signal, open.signal]));
-    } finally {
-      this.#open = undefined;
-    }
   }
 }

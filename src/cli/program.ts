@@ -128,8 +128,11 @@ function fitHelp(text: string, width: number): string {
   );
 }
 
-/** `args` is the command line without the program's own name. */
-export async function createProgram(host: Host, args: readonly string[]): Promise<Command> {
+/** `isNamed` says whether the command line has this word. */
+export async function createProgram(
+  host: Host,
+  isNamed: (word: string) => boolean,
+): Promise<Command> {
   const program = new Command("jp")
     .description(
       "An assistant that asks. Tools and the model can ask you typed questions in the middle of a " +
@@ -156,8 +159,7 @@ export async function createProgram(host: Host, args: readonly string[]): Promis
   for (const { name, alias, description, loadDefinition } of COMMANDS) {
     const listed = program.command(name).description(description);
     if (alias !== undefined) listed.alias(alias);
-    const isNamed = args.includes(name) || (alias !== undefined && args.includes(alias));
-    if (isNamed) (await loadDefinition())(listed);
+    if (isNamed(name) || (alias !== undefined && isNamed(alias))) (await loadDefinition())(listed);
   }
   program
     .command("demo")

@@ -39,7 +39,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
 
 async function runCommandLine(args: readonly string[], host: Host): Promise<void> {
   const { createProgram } = await import("./program.ts");
-  const program = await createProgram(host, args);
+  const program = await createProgram(host, (word) => args.includes(word));
   const { operands, unknown } = program.parseOptions([...args]);
   const isBare = operands.length === 0 && unknown.length === 0;
   if (isBare && canOpenSession(host)) return openSession(host, program.opts<GlobalOptions>());

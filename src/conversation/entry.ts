@@ -80,6 +80,11 @@ export class StreamEntry {
     return this.#raw ?? {};
   }
 
+  /** The same as text: on one line, or indented by so many spaces. */
+  toText(indent?: number): string {
+    return JSON.stringify(this.raw, null, indent);
+  }
+
   /** Does not decode the entry. Undefined if it is not an event. */
   get eventType(): EventType | undefined {
     if (this.#content?.kind === "event") return this.#content.event.type;

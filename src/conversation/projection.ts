@@ -13,13 +13,15 @@ const SUMMARY_REQUEST =
 
 /** The stream with its compactions applied and without replaced turns. The same stream if there are none. */
 export function project(stream: ConversationStream): ConversationStream {
-  const hasReplaced = stream.entries.some(
-    ({ eventType, event }) =>
-      eventType === "chat_request" && event?.type === "chat_request" && event.replacesTurn === true,
-  );
-  if (compactionsOf(stream).length === 0 && !hasReplaced) return stream;
+  if (compactionsOf(stream).length === 0 && !stream.entries.some(isReplacing)) return stream;
   const events = projectTurns(stream).flatMap((turn) => turn.events);
   return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
+}
+
+/** Decodes only requests. */
+function isReplacing(entry: StreamEntry): boolean {
+  if (entry.eventType !== "chat_request") return false;
+  return entry.event?.type === "chat_request" && entry.event.replacesTurn === true;
 }
 
 /** The events of these turns with the compactions applied. */

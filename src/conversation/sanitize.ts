@@ -35,7 +35,7 @@ function withoutLeadingEvents(entries: readonly StreamEntry[]): readonly StreamE
   if (first <= 0) return entries;
   const leading = entries
     .slice(0, first)
-    .filter(({ event }) => event === undefined || event.type === "turn_start");
+    .filter((entry) => entry.event === undefined || isReadable(entry, "turn_start"));
   return [...leading, ...entries.slice(first)];
 }
 
@@ -167,8 +167,10 @@ function* turnRanges(entries: readonly StreamEntry[]): Generator<Pick<TurnEntrie
 
 /** Other entries may follow the last event. */
 function withoutTrailingTurnStarts(entries: readonly StreamEntry[]): readonly StreamEntry[] {
-  const last = entries.findLastIndex(({ event }) => event !== undefined && !isTurnStart(event));
-  const trailing = entries.slice(last + 1).filter(({ event }) => !isTurnStart(event));
+  const last = entries.findLastIndex(
+    (entry) => entry.event !== undefined && entry.eventType !== "turn_start",
+  );
+  const trailing = entries.slice(last + 1).filter((entry) => !isReadable(entry, "turn_start"));
   return [...entries.slice(0, last + 1), ...trailing];
 }
 
@@ -177,21 +179,17 @@ function withFirstTurnStarted(entries: readonly StreamEntry[]): readonly StreamE
   const first = entries.findIndex((entry) => isReadable(entry, "chat_request"));
   const timestamp = entries[first]?.event?.timestamp;
   if (timestamp === undefined) return entries;
-  const start = entries.slice(0, first).findLastIndex(({ event }) => isTurnStart(event));
+  const start = entries.slice(0, first).findLastIndex((entry) => isReadable(entry, "turn_start"));
   if (start === -1) {
     const opening = StreamEntry.fromEvent({ type: "turn_start", timestamp });
     return entries.toSpliced(first, 0, opening);
   }
-  const leading = entries.slice(0, start).filter(({ event }) => !isTurnStart(event));
+  const leading = entries.slice(0, start).filter((entry) => !isReadable(entry, "turn_start"));
   return [...leading, ...entries.slice(start)];
 }
 
 function isReadable(entry: StreamEntry, type: EventType): boolean {
   return entry.eventType === type && entry.event !== undefined;
-}
-
-function isTurnStart(event: ConversationEvent | undefined): boolean {
-  return event?.type === "turn_start";
 }
 
 function interruptedCall(request: ToolCallRequest): ConversationEvent {

@@ -2,17 +2,13 @@
  * Where a request asks the provider to cache the prompt up to that point. Claude allows four such points
  * in a request, across tools, system parts and messages, so this file alone hands them out.
  */
-import { holdsAttachments, type SystemPart } from "../conversation/index.ts";
+import type { SystemPart } from "../conversation/index.ts";
 import type { CachePlace } from "./dialect.ts";
-import type { Piece } from "./pieces.ts";
 
 const MAX_POINTS = 4;
 
 /** How many parts back from a point, itself included, Claude searches for an earlier cache entry. */
 const LOOKBACK = 20;
-
-/** Event metadata that asks for a point after this event instead of after the last message. */
-const BREAKPOINT_KEY = "cache_breakpoint";
 
 export interface CachePoints {
   readonly isAfterTools: boolean;
@@ -21,12 +17,22 @@ export interface CachePoints {
   readonly pieces: ReadonlySet<number>;
 }
 
+/** A piece of a message, as far as it matters here. */
+export interface CacheablePiece {
+  readonly role: "user" | "assistant" | "tool";
+  /** It cannot be marked. */
+  readonly isReasoning: boolean;
+  readonly holdsAttachments: boolean;
+  /** A point is wanted after it instead of after the last message. */
+  readonly isBreakpoint: boolean;
+}
+
 export interface Cacheable {
   /** Where a mark is accepted; empty if nowhere. */
   readonly places: ReadonlySet<CachePlace>;
   readonly hasTools: boolean;
   readonly systemParts: readonly SystemPart[];
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly CacheablePiece[];
 }
 
 /** The parts that change least come first in a request: tools, instructions, attachments, conversation. */
@@ -35,7 +41,7 @@ export function planCachePoints(cacheable: Cacheable): CachePoints {
   // Surroundings change too often.
   const systemPoint = systemParts.findLastIndex(({ tag }) => tag !== "surroundings");
   const hasSystemPoint = systemPoint !== -1 && places.has("system");
-  const attachments = pieces.filter(({ event }) => holdsAttachments(event));
+  const attachments = pieces.filter(({ holdsAttachments }) => holdsAttachments);
   const attachmentPoint = lastMarkable(attachments, places);
   const wanted = wantedPoints(pieces, places);
   const required = requiredPoints(pieces, places, wanted[0]);
@@ -54,14 +60,10 @@ export function planCachePoints(cacheable: Cacheable): CachePoints {
 
 /** The latest first, because the earliest are dropped when points run out. */
 function wantedPoints(
-  pieces: readonly Piece[],
+  pieces: readonly CacheablePiece[],
   places: ReadonlySet<CachePlace>,
 ): readonly number[] {
-  const requested = [...pieces.keys()].filter(
-    (position) =>
-      pieces[position]?.event.metadata?.[BREAKPOINT_KEY] === true &&
-      pieces[position + 1]?.event !== pieces[position].event,
-  );
+  const requested = [...pieces.keys()].filter((position) => pieces[position]?.isBreakpoint);
   const wanted = requested.length > 0 ? requested.toReversed() : [pieces.length - 1];
   const points = wanted.map((position) => lastMarkable(pieces.slice(0, position + 1), places));
   return [...new Set(points)].filter((position) => position !== -1);
@@ -72,7 +74,7 @@ function wantedPoints(
  * cache entry would be out of reach from here.
  */
 function requiredPoints(
-  pieces: readonly Piece[],
+  pieces: readonly CacheablePiece[],
   places: ReadonlySet<CachePlace>,
   point: number | undefined,
 ): readonly number[] {
@@ -82,12 +84,11 @@ function requiredPoints(
 }
 
 /** It is followed by the reply to it, and then by results or a message of the user. */
-function endOfPreviousRequest(pieces: readonly Piece[], position: number): number {
+function endOfPreviousRequest(pieces: readonly CacheablePiece[], position: number): number {
   const reply = pieces.slice(0, position + 1).findLastIndex(({ role }) => role === "assistant");
   return pieces.slice(0, reply + 1).findLastIndex(({ role }) => role !== "assistant");
 }
 
-/** Reasoning cannot be marked. */
-function lastMarkable(pieces: readonly Piece[], places: ReadonlySet<CachePlace>): number {
-  return pieces.findLastIndex(({ role, part }) => places.has(role) && part.type !== "reasoning");
+function lastMarkable(pieces: readonly CacheablePiece[], places: ReadonlySet<CachePlace>): number {
+  return pieces.findLastIndex(({ role, isReasoning }) => places.has(role) && !isReasoning);
 }

@@ -6,10 +6,10 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
-import type { SystemPart } from "../conversation/index.ts";
+import { holdsAttachments, type SystemPart } from "../conversation/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { ProviderError } from "./provider-error.ts";
-import { type CachePoints, planCachePoints } from "./cache-points.ts";
+import { type CacheablePiece, type CachePoints, planCachePoints } from "./cache-points.ts";
 import { type Dialect, toProviderOptions } from "./dialect.ts";
 import { type Piece, toPieces } from "./pieces.ts";
 import type {
@@ -31,7 +31,9 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
   const cache = policy === "off" ? undefined : dialect.cache;
   const places = cache?.places ?? new Set();
   const systemParts = places.has("system") ? said : joinSurroundings(said);
-  const points = planCachePoints({ places, hasTools: tools.length > 0, systemParts, pieces });
+  const cacheable = pieces.map((piece, index) => toCacheable(piece, pieces[index + 1]));
+  const hasTools = tools.length > 0;
+  const points = planCachePoints({ places, hasTools, systemParts, pieces: cacheable });
   const mark = cache === undefined || policy === "off" ? {} : { cacheControl: cache.mark(policy) };
   const context: Context = { dialect, points, mark };
 
@@ -47,6 +49,18 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
     ...reasoning,
     ...toProviderOptions(dialect.key, { ...options, ...parameters.other }),
     ...(dialect.findProgress !== undefined && { includeRawChunks: true }),
+  };
+}
+
+/** Event metadata that asks for a cache point after this event, so after the last of its pieces. */
+const BREAKPOINT_KEY = "cache_breakpoint";
+
+function toCacheable({ role, part, event }: Piece, next: Piece | undefined): CacheablePiece {
+  return {
+    role,
+    isReasoning: part.type === "reasoning",
+    holdsAttachments: holdsAttachments(event),
+    isBreakpoint: event.metadata?.[BREAKPOINT_KEY] === true && next?.event !== event,
   };
 }
 

@@ -46,7 +46,7 @@ import { helpHidden, keyMenu } from "./key-menu.ts";
 import { canvasOf } from "./live-region.ts";
 import { pager, type PagerEnding, pagerStart, type PagerState } from "./pager.ts";
 import { selectList } from "./select-list.ts";
-import { type ShowOptions, type Shown, showWidget, startFreshLine } from "./show-widget.ts";
+import { type ShowOptions, ShownWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { bufferOf } from "./text-buffer.ts";
 import { secretEntry, textEntry } from "./text-entry.ts";
@@ -56,6 +56,11 @@ const MAX_NOTIFICATION_WIDTH = 200;
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
 type WidgetPlace = Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen">;
+
+interface Shown<State, Ending> {
+  readonly state: State;
+  readonly ending: Ending | NoAnswer;
+}
 
 interface WidgetRequest<State, Ending> {
   readonly make: (sideActions: SideActions) => Widget<State, Ending | SideAction>;
@@ -152,6 +157,7 @@ export class DrawnDialogue implements Dialogue {
         ...(text === "" ? [] : [asContext(text)]),
       ];
       const { state, ending } = await this.#show({ make, initial: buffer, passages });
+      if (ending.type === "submitted") return { type: "entered", text: state.text };
       if (ending.type !== "editor") return ending;
       this[Symbol.dispose]();
       const edited = await editInEditor(state.text, {
@@ -166,8 +172,9 @@ export class DrawnDialogue implements Dialogue {
 
   async enterSecret(message: string): Promise<Entered | NoAnswer> {
     const make = (sideActions: SideActions) => secretEntry({ message }, sideActions);
-    return (await this.#show({ make, initial: bufferOf(""), passages: [asQuestion(message)] }))
-      .ending;
+    const passages = [asQuestion(message)];
+    const { state, ending } = await this.#show({ make, initial: bufferOf(""), passages });
+    return ending.type === "submitted" ? { type: "entered", text: state.text } : ending;
   }
 
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
@@ -324,7 +331,7 @@ export class DrawnDialogue implements Dialogue {
   ): Promise<Shown<State, Ending>> {
     if (this.#signal.aborted) return { state, ending: { type: "aborted" } };
     const terminal = this.#open();
-    const shown = showWidget(widget, state, {
+    const shown = new ShownWidget(widget, state, {
       terminal,
       signal: this.#signal,
       ...place,
@@ -332,7 +339,8 @@ export class DrawnDialogue implements Dialogue {
     });
     terminal.write(this.#notification ?? "");
     this.#notification = undefined;
-    return await shown;
+    const ending = await shown.ended;
+    return { state: shown.state, ending };
   }
 
   #open(): Terminal {

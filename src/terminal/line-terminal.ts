@@ -195,7 +195,7 @@ async function readSecret(
         if (isEscape(key) && buffer.text !== "") continue; // Ctrl-C discards what was typed.
         if (isCancelKey(key)) resolve(cancelledBy(key));
         else if ("state" in step) buffer = step.state;
-        else if (step.ending.type === "entered") resolve({ type: "line", text: step.ending.text });
+        else if (step.ending.type === "submitted") resolve({ type: "line", text: buffer.text });
         else resolve({ type: "cancelled" });
       }
     },

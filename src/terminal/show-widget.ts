@@ -12,11 +12,6 @@ import {
 import type { Terminal } from "./terminal.ts";
 import type { Canvas, Widget } from "./widget.ts";
 
-export interface Shown<State, Ending> {
-  readonly state: State;
-  readonly ending: Ending | NoAnswer;
-}
-
 export interface ShowOptions {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
@@ -35,23 +30,16 @@ interface OpenWidget {
   print(text: string): boolean;
 }
 
-/** The signal must not be aborted yet. */
-export async function showWidget<State, Ending>(
-  widget: Widget<State, Ending>,
-  initial: State,
-  options: ShowOptions,
-): Promise<Shown<State, Ending>> {
-  if (options.terminal.isClosed) return { state: initial, ending: { type: "aborted" } };
-  return await new ShownWidget(widget, initial, options).run();
-}
-
 const ESCAPE_TWICE = "Press Esc again to discard what you entered.";
 
-class ShownWidget<State, Ending> {
+/** A widget on the screen until it ends. The signal must not be aborted yet. */
+export class ShownWidget<State, Ending> {
+  /** How the user has ended it. It is no longer on the screen then. */
+  readonly ended: Promise<Ending | NoAnswer>;
   readonly #widget: Widget<State, Ending>;
   readonly #options: ShowOptions;
   readonly #surface: LiveRegion | FullScreen;
-  readonly #ended = Promise.withResolvers<Ending | NoAnswer>();
+  readonly #ending = Promise.withResolvers<Ending | NoAnswer>();
   #state: State;
   #drawn: Canvas;
   #isEnded = false;
@@ -69,9 +57,14 @@ class ShownWidget<State, Ending> {
     this.#mustAskVersion = options.asksVersion === true;
     this.#surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
     this.#drawn = canvasOf(terminal);
+    this.ended = terminal.isClosed ? Promise.resolve({ type: "aborted" }) : this.#run();
   }
 
-  async run(): Promise<Shown<State, Ending>> {
+  get state(): State {
+    return this.#state;
+  }
+
+  async #run(): Promise<Ending | NoAnswer> {
     const { terminal, signal, onOpen } = this.#options;
     const onAbort = () => this.#end({ type: "aborted" });
     signal.addEventListener("abort", onAbort, { once: true });
@@ -86,11 +79,11 @@ class ShownWidget<State, Ending> {
     });
     this.#draw();
     onOpen?.({ print: (text) => this.#print(text) });
-    const ending = await this.#ended.promise;
+    const ending = await this.#ending.promise;
     terminal.listen(undefined);
     signal.removeEventListener("abort", onAbort);
     this.#surface.wipe();
-    return { ending, state: this.#state };
+    return ending;
   }
 
   #receive(sent: readonly (Key | Report)[]): void {
@@ -149,7 +142,7 @@ class ShownWidget<State, Ending> {
 
   #end(ending: Ending | NoAnswer): void {
     this.#isEnded = true;
-    this.#ended.resolve(ending);
+    this.#ending.resolve(ending);
   }
 
   #draw(cursorColumn?: number): void {

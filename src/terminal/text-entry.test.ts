@@ -27,9 +27,10 @@ test("several lines go below the question", () => {
 
 test("pasting several lines does not submit them", () => {
   const open = entry().type("\u001b[200~one\rtwo\r\u001b[201~");
-  expect([open.ending, open.type("\r").ending]).toEqual([
+  expect([open.ending, open.type("\r").ending, open.state.text]).toEqual([
     undefined,
-    { type: "entered", text: "one\ntwo\n" },
+    { type: "submitted" },
+    "one\ntwo\n",
   ]);
 });
 
@@ -82,10 +83,10 @@ test.each([
   ["\u000f", { hasMore: true }, { type: "read_more" }],
   ["\u000f", {}, undefined],
   ["\t", { note: "" }, { type: "add_note" }],
-  ["\t\r", {}, { type: "entered", text: "\t" }],
+  ["\t\r", {}, { type: "submitted" }],
   ["\u0004", {}, { type: "cancelled" }],
   ["a\u0004", {}, undefined],
-  ["\r", {}, { type: "entered", text: "" }],
+  ["\r", {}, { type: "submitted" }],
 ])("%j with %j ends with %j", (input, changes, ending) => {
   expect(entry(changes).type(input).ending).toEqual(ending);
 });
@@ -109,7 +110,8 @@ test.each([
   ["\u001b[200~pasted\n\u001b[201~\r", "pasted"],
   ["\u001b[200~BEGIN\nKEY\nEND\n\u001b[201~\r", "BEGIN\nKEY\nEND"],
 ])("a secret typed as %j is %j", (input, text) => {
-  expect(secret().type(input).ending).toEqual({ type: "entered", text });
+  const { ending, state } = secret().type(input);
+  expect([ending, state.text]).toEqual([{ type: "submitted" }, text]);
 });
 
 test("an empty secret is cancelled by Ctrl-D", () => {

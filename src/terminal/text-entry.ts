@@ -1,6 +1,6 @@
 /** The widgets for typed answers: text of one or several lines, and secrets, which are not shown. */
 import { wrapWords } from "../render/index.ts";
-import type { Entered, TextRequest } from "./dialogue.ts";
+import type { TextRequest } from "./dialogue.ts";
 import type { Key } from "./key.ts";
 import {
   findSideAction,
@@ -19,8 +19,13 @@ export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "prob
   readonly hasEditor: boolean;
 };
 
+/** The text itself is in the buffer. */
+interface Submitted {
+  readonly type: "submitted";
+}
+
 export type TextEnding =
-  | Entered
+  | Submitted
   /** Continue in the user's editor. */
   | { readonly type: "editor" }
   | SideAction
@@ -58,7 +63,7 @@ function updateText(
 ): Step<TextBuffer, TextEnding> {
   switch (key.type === "named" ? key.name : undefined) {
     case "enter":
-      return { ending: { type: "entered", text: buffer.text } };
+      return { ending: { type: "submitted" } };
     case "ctrl-x":
     case "ctrl-g":
       return hasEditor ? { ending: { type: "editor" } } : { state: buffer };
@@ -150,7 +155,7 @@ export interface SecretEntry {
   readonly message: string;
 }
 
-export type SecretEnding = Entered | SideAction | { readonly type: "cancelled" };
+export type SecretEnding = Submitted | SideAction | { readonly type: "cancelled" };
 
 export function secretEntry(
   entry: SecretEntry,
@@ -178,7 +183,7 @@ function updateSecret(
   switch (key.type === "named" ? key.name : undefined) {
     case "enter":
     case "new-line":
-      return { ending: { type: "entered", text: buffer.text } };
+      return { ending: { type: "submitted" } };
     case "ctrl-d":
       if (buffer.text === "") return { ending: { type: "cancelled" } };
       break;

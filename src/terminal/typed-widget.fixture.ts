@@ -15,6 +15,10 @@ export class TypedWidget<State, Ending> {
     this.#size = { columns: 60, rows: 20, ...size };
   }
 
+  get state(): State {
+    return this.#state;
+  }
+
   /** What a terminal sends for the keys. */
   type(input: string): this {
     for (const key of decodeInput(input).sent.filter(isKey)) {

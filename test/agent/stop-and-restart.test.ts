@@ -171,10 +171,10 @@ describe.each(stages)("a call that is under way (it %s)", (_, stage) => {
     const { turn, cycle, responses } = await arriveAt(stage);
     cycle.stop("user");
     await responses;
-    expect([
-      turn.parts.prompts.cancelOpen(),
-      await turn.parts.prompts.run(async () => "asked", new AbortController().signal),
-    ]).toEqual([false, "asked"]);
+    const { prompts } = turn.parts;
+    const isOpen = prompts.cancelOpen();
+    using next = await prompts.open(new AbortController().signal);
+    expect([isOpen, next?.signal.aborted]).toEqual([false, false]);
   });
 });
 

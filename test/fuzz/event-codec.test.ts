@@ -13,7 +13,7 @@ import {
   parseMetadata,
   StreamEntry,
 } from "../../src/conversation/index.ts";
-import { readElements } from "../../src/storage/fs/event-reader.ts";
+import { readEntries } from "../../src/storage/fs/event-reader.ts";
 import { isJsonObject, type JsonObject, ShapeError } from "../../src/util/index.ts";
 import { anyEvent, at } from "../../src/conversation/events.fixture.ts";
 import { laidOut } from "../../src/storage/record-elements.fixture.ts";
@@ -222,9 +222,9 @@ fuzz(
 function read(text: string | Buffer) {
   const file = path.join(folder.path, "events.json");
   writeFileSync(file, text);
-  const batches = [...readElements(file)];
+  const batches = [...readEntries(file)];
   return {
-    elements: batches.flatMap((batch) => batch.elements),
+    elements: batches.flatMap(({ entries }) => entries.map(({ raw }) => raw)),
     problems: batches.flatMap((batch) => batch.problems),
   };
 }

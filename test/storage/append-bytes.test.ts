@@ -52,7 +52,7 @@ test("any number of appends gives the same file as one write", async () => {
         count += 1;
         const { events, eventsFile } = placeEvents(path.join(folder, String(count)), "[]\n");
         await events.open();
-        for (const group of groups) await events.append(group);
+        for (const group of groups) await append(events, ...group);
         await events.close();
         expect(readFileSync(eventsFile, "utf8")).toBe(wellFormed(laidOut(groups.flat())));
       },
@@ -69,7 +69,7 @@ function wellFormed(json: string): string {
 test("lone surrogates are replaced, because other parsers would reject the whole file", async () => {
   const { events, eventsFile } = placeEvents(fastTemporaryFolder(), "[]\n");
   await events.open();
-  await events.append([{ text: "half \ud83d, whole 😀, escape \\ud83d" }]);
+  await append(events, { text: "half \ud83d, whole 😀, escape \\ud83d" });
   await events.close();
   expect(readFileSync(eventsFile, "utf8")).toBe(
     laidOut([{ text: "half \u{fffd}, whole 😀, escape \\ud83d" }]),
@@ -81,7 +81,7 @@ test("an append overwrites only the three bytes that closed the list", async () 
   await events.open();
   const states = [readFileSync(eventsFile)];
   for (let number = 1; number < 20; number += 1) {
-    await events.append([numberedElement(number)]);
+    await append(events, numberedElement(number));
     states.push(readFileSync(eventsFile));
   }
   await events.close();
@@ -200,7 +200,7 @@ test("a packed record stays packed, with the base config as its first element", 
 test("elements in an unusual format keep every byte", async () => {
   const { events, eventsFile } = placeEvents(fastTemporaryFolder(), `[\n${TOKENS}\n]\n`);
   await events.open();
-  await events.append([numberedElement(1)]);
+  await append(events, numberedElement(1));
   await events.close();
   const appended = laidOut([numberedElement(1)]).slice("[\n".length);
   expect(readFileSync(eventsFile, "utf8")).toBe(`[\n${TOKENS},\n${appended}`);
@@ -248,8 +248,8 @@ test("a record whose last element is an empty object is opened and appended to",
     laidOut([numberedElement(0), {}]),
   );
   await events.open();
-  await events.append([{}]);
-  await events.append([numberedElement(1)]);
+  await append(events, {});
+  await append(events, numberedElement(1));
   await events.close();
   expect(readFileSync(eventsFile, "utf8")).toBe(
     laidOut([numberedElement(0), {}, {}, numberedElement(1)]),
@@ -288,6 +288,10 @@ test("a title with the same folder name does not move the folder", async () => {
     title: "same NAME?",
   });
 });
+
+function append(events: EventFile, ...elements: readonly JsonObject[]): Promise<void> {
+  return events.append(elements.map((element) => StreamEntry.fromJson(element)));
+}
 
 function placeEvents(folder: string, text: string) {
   placeConversation(folder, { events: text });

@@ -3,8 +3,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { StreamEntry } from "../../src/conversation/index.ts";
 import { EventFile } from "../../src/storage/fs/event-file.ts";
-import { readElements } from "../../src/storage/fs/event-reader.ts";
+import { readEntries } from "../../src/storage/fs/event-reader.ts";
 import {
   anyElement,
   laidOut,
@@ -202,13 +203,13 @@ async function recover(folder: string, bytes: Buffer): Promise<Recovered> {
   const aside = path.join(folder, "events.torn");
   rmSync(aside, { force: true });
   writeFileSync(file, bytes);
-  const batches = [...readElements(file)];
+  const batches = [...readEntries(file)];
   const events = new EventFile(file, UNHEARD);
   const opened = await events.open();
-  await events.append([NEXT]);
+  await events.append([StreamEntry.fromJson(NEXT)]);
   await events.close();
   return {
-    read: batches.flatMap(({ elements }) => elements),
+    read: batches.flatMap(({ entries }) => entries.map(({ raw }) => raw)),
     problems: batches.flatMap(({ problems }) => problems.map(({ type }) => type)),
     opened: opened.entries.map(({ raw }) => raw),
     mended: opened.problems.map(({ type }) => type),

@@ -39,7 +39,7 @@ export async function findMistake(words: readonly string[]): Promise<string | un
 }
 
 async function findUsageMistake(words: readonly string[]): Promise<string | undefined> {
-  const program = await createProgram(createHost(), words);
+  const program = await createProgram(createHost(), (word) => words.includes(word));
   let isReached = false;
   disarm(program, () => {
     isReached = true;

@@ -13,12 +13,12 @@ export const COMMANDS = path.join("docs", "commands.md");
 const COLUMNS = 80;
 
 export async function renderCommands(): Promise<string> {
-  const program = await createProgram(createHost(), []);
+  const program = await createProgram(createHost(), () => false);
   const sections = [`## jp`, helpOf(program)];
   for (const shown of shownCommands(program)) {
     // createProgram only defines the command that is named.
     const name = shown.name();
-    const { commands } = await createProgram(createHost(), [name]);
+    const { commands } = await createProgram(createHost(), (word) => word === name);
     const command = commands.find((one) => one.name() === name);
     if (command !== undefined) sections.push(...describe(command, `jp ${name}`));
   }

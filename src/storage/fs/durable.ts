@@ -42,9 +42,13 @@ export async function writeJson(file: string, value: unknown): Promise<void> {
   await writeDurably(file, Buffer.from(`${jsonText(value)}\n`));
 }
 
-/** Replaces lone surrogates: other JSON parsers reject their escapes, and with them the whole file. */
+/** Indented, and without lone surrogates. */
 export function jsonText(value: unknown): string {
-  const json = JSON.stringify(value, null, 2);
+  return withoutLoneSurrogates(JSON.stringify(value, null, 2));
+}
+
+/** Replaces them: other JSON parsers reject their escapes, and with them the whole file. */
+export function withoutLoneSurrogates(json: string): string {
   if (!json.includes("\\ud")) return json;
   return json.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
     escape.startsWith("\\ud") ? "\u{fffd}" : escape,

@@ -4,21 +4,21 @@
  */
 import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { StreamEntry } from "../../conversation/index.ts";
-import { yieldToEventLoop, shouldYield, type JsonObject } from "../../util/index.ts";
+import type { StreamEntry } from "../../conversation/index.ts";
+import { yieldToEventLoop, shouldYield } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { damagedError, writeError } from "../storage-error.ts";
 import {
   type AppendPoint,
   CLOSING,
-  elementsToBytes,
   EMPTY,
   ENDING_LENGTH,
+  entriesToBytes,
   findAppendPoint,
   repairTornEnd,
   rewriteInLayout,
 } from "./event-layout.ts";
-import { readElements } from "./event-reader.ts";
+import { readEntries } from "./event-reader.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
 /** Opens the file for reading and writing. Tests simulate a failing disk here. */
@@ -40,14 +40,14 @@ export interface LoadedEvents {
 export interface EventFileListener {
   /** Another program has changed the file. These are its new contents. */
   onChanged(opened: OpenedEvents): void;
-  /** Before elements are written. If it throws, they are not. */
-  beforeWrite(elements: readonly JsonObject[]): void;
+  /** Before entries are written. If it throws, they are not. */
+  beforeWrite(entries: readonly StreamEntry[]): void;
   /** Once they are on disk, or it is clear that they will not be. */
   afterWrite(isWritten: boolean): void;
 }
 
 interface PendingAppend {
-  readonly elements: readonly JsonObject[];
+  readonly entries: readonly StreamEntry[];
   readonly done: PromiseWithResolvers<void>;
 }
 
@@ -104,10 +104,10 @@ export class EventFile {
     }
   }
 
-  /** Resolves when the elements are on disk. If it throws, none of them are in the record. */
-  append(elements: readonly JsonObject[]): Promise<void> {
+  /** Resolves when the entries are on disk. If it throws, none of them are in the record. */
+  append(entries: readonly StreamEntry[]): Promise<void> {
     const done = Promise.withResolvers<void>();
-    this.#queue.push({ elements, done });
+    this.#queue.push({ entries, done });
     if (this.#queue.length === 1) void this.#enqueue(() => this.#flushQueue());
     return done.promise;
   }
@@ -142,19 +142,19 @@ export class EventFile {
     const batch = this.#queue;
     this.#queue = [];
     try {
-      await this.#write(batch.flatMap(({ elements }) => elements));
+      await this.#write(batch.flatMap(({ entries }) => entries));
       for (const { done } of batch) done.resolve();
     } catch (error) {
       for (const { done } of batch) done.reject(error);
     }
   }
 
-  async #write(elements: readonly JsonObject[]): Promise<void> {
-    if (elements.length === 0) return;
+  async #write(entries: readonly StreamEntry[]): Promise<void> {
+    if (entries.length === 0) return;
     const handle = await this.#currentHandle();
     const { position, separator } = this.#point;
-    const bytes = elementsToBytes(elements, separator);
-    this.#listener.beforeWrite(elements);
+    const bytes = entriesToBytes(entries, separator);
+    this.#listener.beforeWrite(entries);
     try {
       await writeAll(handle, bytes, position);
       await handle.datasync();
@@ -221,8 +221,8 @@ export async function readEvents(
   const entries: StreamEntry[] = [];
   const problems: RecordProblem[] = [];
   let isInLayout = true;
-  for (const batch of readElements(file)) {
-    for (const element of batch.elements) entries.push(StreamEntry.fromJson(element));
+  for (const batch of readEntries(file)) {
+    for (const entry of batch.entries) entries.push(entry); // There may be too many for one call.
     problems.push(...batch.problems);
     isInLayout &&= !batch.isScanned;
     if (shouldYield()) await yieldToEventLoop();

@@ -2,11 +2,12 @@
  * The layout of `events.json`: one JSON array, indented by two spaces, with the closing bracket on
  * its own line. Thanks to it, an append only overwrites the last three bytes of the file.
  */
+import type { StreamEntry } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { damagedError, writeError } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
-import { jsonText, setAside, writeDurably } from "./durable.ts";
+import { setAside, withoutLoneSurrogates, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
@@ -31,15 +32,16 @@ export function findAppendPoint(size: number, ending: string): AppendPoint | und
 /** How many bytes from the end of a file `findAppendPoint` needs. */
 export const ENDING_LENGTH = Math.max(...LAST_ELEMENT.map((last) => (last + CLOSING).length));
 
-/** The bytes to write at the append point: the elements and the end of the list. */
-export function elementsToBytes(elements: readonly JsonObject[], separator: "" | ","): Buffer {
-  return Buffer.from(separator + jsonText(elements).slice(1, -2) + CLOSING);
+/** The bytes to write at the append point: the entries and the end of the list. */
+export function entriesToBytes(entries: readonly StreamEntry[], separator: "" | ","): Buffer {
+  const elements = entries.map((entry) => `\n  ${entry.toText(2).replaceAll("\n", "\n  ")}`);
+  return Buffer.from(separator + withoutLoneSurrogates(elements.join(",")) + CLOSING);
 }
 
-/** The bytes of a whole file with these elements. */
-export function eventFileBytes(elements: readonly JsonObject[]): Buffer {
-  if (elements.length === 0) return Buffer.from(EMPTY);
-  return Buffer.concat([Buffer.from("["), elementsToBytes(elements, "")]);
+/** The bytes of a whole file with these entries. */
+export function eventFileBytes(entries: readonly StreamEntry[]): Buffer {
+  if (entries.length === 0) return Buffer.from(EMPTY);
+  return Buffer.concat([Buffer.from("["), entriesToBytes(entries, "")]);
 }
 
 /**

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { anyElement, laidOut, numberedElements } from "../record-elements.fixture.ts";
 import { temporaryFolder } from "../temporary-workspace.fixture.ts";
-import { readElements } from "./event-reader.ts";
+import { readEntries } from "./event-reader.ts";
 
 const MEBIBYTE = 1 << 20;
 const FILLERS = ["ä€", "\n  },\n  {", "😀", "x"];
@@ -29,9 +29,9 @@ test("a record of several mebibytes is read in pieces, with the same result as J
         filler: FILLERS[index % 4]?.repeat(index * step * 41),
       }));
       const text = laidOut(elements);
-      const batches = [...readElements(write(file, text))];
+      const batches = [...readEntries(write(file, text))];
       expect({
-        elements: batches.flatMap((batch) => batch.elements),
+        elements: batches.flatMap(({ entries }) => entries.map(({ raw }) => raw)),
         isLong: Buffer.byteLength(text) > MEBIBYTE,
         isInPieces: batches.length > 2,
       }).toEqual({ elements: JSON.parse(text), isLong: true, isInPieces: true });
@@ -116,7 +116,7 @@ test("an interrupted write is reported after the last complete event, in a long 
 
 test("a missing file cannot be read", () => {
   const file = path.join(temporaryFolder(), "events.json");
-  expect(() => [...readElements(file)]).toThrow(
+  expect(() => [...readEntries(file)]).toThrow(
     expect.objectContaining({
       code: "read_failed",
       message: expect.stringContaining(`Cannot read ${file}`),
@@ -142,9 +142,9 @@ test("a file without a list is damaged, and an empty one is torn", () => {
 });
 
 function read(file: string, text: string) {
-  const batches = [...readElements(write(file, text))];
+  const batches = [...readEntries(write(file, text))];
   return {
-    elements: batches.flatMap(({ elements }) => elements),
+    elements: batches.flatMap(({ entries }) => entries.map(({ raw }) => raw)),
     problems: batches.flatMap(({ problems }) => problems),
   };
 }

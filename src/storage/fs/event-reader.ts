@@ -3,13 +3,14 @@
  * between two elements and parsed piece by piece with `JSON.parse`. Anything else, such as a file
  * edited by hand or a torn end, is scanned element by element. Reports problems, never repairs them.
  */
-import { isJsonObject, type JsonObject } from "../../util/index.ts";
+import { StreamEntry } from "../../conversation/index.ts";
+import { isJsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { scanElements } from "./element-scan.ts";
 
-export interface ElementBatch {
-  readonly elements: readonly JsonObject[];
+export interface EntryBatch {
+  readonly entries: readonly StreamEntry[];
   readonly problems: readonly RecordProblem[];
   /** True if `JSON.parse` failed: the file is not in the layout that programs write. */
   readonly isScanned: boolean;
@@ -25,24 +26,24 @@ const COMMA = 0x2c;
 const SPACE = 0x20;
 
 /** Throws `read_failed`. */
-export function* readElements(file: string): Generator<ElementBatch> {
+export function* readEntries(file: string): Generator<EntryBatch> {
   using window = new ByteWindow(file);
   let end = 0;
   for (;;) {
     window.fill();
     const cut = window.isAtEnd ? -1 : window.bytes.lastIndexOf(BETWEEN);
     if (cut === -1 && !window.isAtEnd) continue;
-    const elements = parsePiece(window, cut === -1 ? undefined : cut + ELEMENT_CLOSES);
-    if (elements === undefined) break;
-    yield { elements, problems: [], isScanned: false };
+    const entries = parsePiece(window, cut === -1 ? undefined : cut + ELEMENT_CLOSES);
+    if (entries === undefined) break;
+    yield { entries, problems: [], isScanned: false };
     if (window.isAtEnd) return;
     end = window.offset + cut + ELEMENT_CLOSES;
     // Keep one space before the next element: `parsePiece` puts a bracket there.
     window.advance(cut + BETWEEN.length - 2);
   }
   for (const { element, problem } of scanElements(window, end)) {
-    const elements = element === undefined ? [] : [element];
-    yield { elements, problems: problem === undefined ? [] : [problem], isScanned: true };
+    const entries = element === undefined ? [] : [StreamEntry.fromJson(element)];
+    yield { entries, problems: problem === undefined ? [] : [problem], isScanned: true };
   }
 }
 
@@ -53,21 +54,24 @@ export function* readElements(file: string): Generator<ElementBatch> {
 function parsePiece(
   window: ByteWindow,
   end: number | undefined,
-): readonly JsonObject[] | undefined {
+): readonly StreamEntry[] | undefined {
   const { bytes, offset } = window;
   if (offset > 0) bytes[0] = OPENING_BRACKET;
   if (end !== undefined) bytes[end] = CLOSING_BRACKET;
-  const elements = parseList(bytes.toString("utf8", 0, end === undefined ? undefined : end + 1));
+  const entries = parseList(bytes.toString("utf8", 0, end === undefined ? undefined : end + 1));
   if (offset > 0) bytes[0] = SPACE;
   if (end !== undefined) bytes[end] = COMMA;
-  return elements;
+  return entries;
 }
 
 /** Undefined if the text is not a list of objects. */
-export function parseList(text: string): readonly JsonObject[] | undefined {
+export function parseList(text: string): readonly StreamEntry[] | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every(isJsonObject) ? value : undefined;
+    if (!Array.isArray(value) || !value.every(isJsonObject)) return undefined;
+    const entries: StreamEntry[] = [];
+    for (const element of value) entries.push(StreamEntry.fromJson(element));
+    return entries;
   } catch {
     return undefined;
   }

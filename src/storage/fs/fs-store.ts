@@ -59,7 +59,7 @@ import {
 import { jsonText, makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { fingerprintOf, type LoadedEvents, readEvents } from "./event-file.ts";
-import { readElements } from "./event-reader.ts";
+import { readEntries } from "./event-reader.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
 import { findLastTurns } from "./last-turns.ts";
@@ -150,21 +150,15 @@ export class FsConversationStore implements ConversationStore {
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
     const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
-    for (const { elements, problems } of readElements(path.join(folder, EVENTS))) {
-      yield { entries: elements.map((element) => StreamEntry.fromJson(element)), problems };
+    for (const { entries, problems } of readEntries(path.join(folder, EVENTS))) {
+      yield { entries, problems };
       if (shouldYield()) await yieldToEventLoop();
     }
   }
 
   async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
     const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
-    const last = await findLastTurns(path.join(folder, EVENTS), count);
-    return (
-      last && {
-        entries: last.elements.map((element) => StreamEntry.fromJson(element)),
-        firstTurn: last.firstTurn,
-      }
-    );
+    return findLastTurns(path.join(folder, EVENTS), count);
   }
 
   listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
@@ -205,7 +199,7 @@ export class FsConversationStore implements ConversationStore {
         ...(labels !== undefined && { labels }),
       },
       baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
-      events: eventFileBytes(entries.map(({ raw }) => raw)),
+      events: eventFileBytes(entries),
     };
     const ownTurn = options.isOwnTurn === true ? turnToText(entries) : undefined;
     return this.#createConversation(root, files, ownTurn);

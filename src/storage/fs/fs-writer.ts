@@ -72,8 +72,8 @@ export class FsConversationWriter implements ConversationWriter {
         this.#replaceStream(opened);
         this.#marker?.check(this.#stream.entries);
       },
-      beforeWrite: (elements: readonly JsonObject[]) =>
-        this.#marker?.prepare(elements, this.#stream.entries),
+      beforeWrite: (added: readonly StreamEntry[]) =>
+        this.#marker?.prepare(added, this.#stream.entries),
       afterWrite: (isWritten: boolean) => {
         if (isWritten) this.#marker?.commit();
         else this.#marker?.undo();
@@ -126,7 +126,7 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   async #append(entries: readonly StreamEntry[]): Promise<void> {
-    await this.#events.append(entries.map((entry) => entry.raw));
+    await this.#events.append(entries);
     for (const entry of entries) this.#stream.entries.push(entry); // There may be too many for one call.
   }
 

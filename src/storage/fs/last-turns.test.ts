@@ -6,8 +6,8 @@ import { isEventType, TurnCounter } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { anyElement, laidOut, numberedElement, time } from "../record-elements.fixture.ts";
 import { temporaryFolder } from "../temporary-workspace.fixture.ts";
-import { readElements } from "./event-reader.ts";
-import { type LastElements, findLastTurns } from "./last-turns.ts";
+import { readEntries } from "./event-reader.ts";
+import { findLastTurns } from "./last-turns.ts";
 
 const START = { timestamp: time(0), type: "turn_start" };
 /** So small that even a short record is read in several pieces. */
@@ -18,7 +18,7 @@ test("the last turns of any record in the usual layout equal those of a full rea
   await fc.assert(
     fc.asyncProperty(anyRecord(), anyCount(), async (elements, count) => {
       writeFileSync(file, laidOut(elements));
-      expect(await findLastTurns(file, count, PIECE)).toEqual(lastOf(file, count));
+      expect(await find(file, count, PIECE)).toEqual(lastOf(file, count));
     }),
     { numRuns: 200 },
   );
@@ -30,7 +30,7 @@ test("in any other layout, the last turns equal those of a full read, or there a
   await fc.assert(
     fc.asyncProperty(anyRecord(), anyCount(), anyLayout(), async (elements, count, layout) => {
       writeFileSync(file, layout(elements));
-      const found = await findLastTurns(file, count, PIECE);
+      const found = await find(file, count, PIECE);
       outcomes.add(found === undefined ? "none" : "found");
       const whole = lastOf(file, count);
       expect(found ?? whole).toEqual(whole);
@@ -49,7 +49,7 @@ test("a record of several mebibytes gives the same turns as a full read", async 
   ]).flat();
   writeFileSync(file, laidOut(elements));
   const counts = [1, 2, 100, 3999, 4000, 4001];
-  const found = await Promise.all(counts.map((count) => findLastTurns(file, count)));
+  const found = await Promise.all(counts.map((count) => find(file, count)));
   expect(found).toEqual(counts.map((count) => lastOf(file, count)));
 });
 
@@ -74,9 +74,19 @@ test("a missing file cannot be read", async () => {
   await expect(findLastTurns(file, 1)).rejects.toMatchObject({ code: "read_failed" });
 });
 
+interface LastElements {
+  readonly elements: readonly JsonObject[];
+  readonly firstTurn: number;
+}
+
+async function find(...given: Parameters<typeof findLastTurns>): Promise<LastElements | undefined> {
+  const last = await findLastTurns(...given);
+  return last && { elements: last.entries.map(({ raw }) => raw), firstTurn: last.firstTurn };
+}
+
 /** The last turns according to a full read, which numbers turns from the beginning. */
 function lastOf(file: string, count: number): LastElements {
-  const elements = [...readElements(file)].flatMap((batch) => batch.elements);
+  const elements = [...readEntries(file)].flatMap(({ entries }) => entries.map(({ raw }) => raw));
   const counter = new TurnCounter();
   const starts = elements.flatMap(({ type }, position) => {
     const turn = isEventType(type) ? counter.next(type) : 0;

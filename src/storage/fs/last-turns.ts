@@ -3,18 +3,12 @@
  * the usual layout, where only elements are indented by two spaces. Wherever the file looks different,
  * the result is undefined: then only reading all of it is certain.
  */
-import { isEventType } from "../../conversation/index.ts";
-import { type JsonObject, shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import type { StreamEntry } from "../../conversation/index.ts";
+import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import type { LastTurns } from "../port.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
-import { BETWEEN, ELEMENT_CLOSES, parseList, readElements } from "./event-reader.ts";
-
-export interface LastElements {
-  /** From a turn start on; all elements of a record that has fewer turns. */
-  readonly elements: readonly JsonObject[];
-  /** The index of the turn that the first of them starts. */
-  readonly firstTurn: number;
-}
+import { BETWEEN, ELEMENT_CLOSES, parseList, readEntries } from "./event-reader.ts";
 
 /** The last turn is often short, so the first pieces are too. */
 const FIRST_PIECE = 1 << 16;
@@ -25,36 +19,36 @@ export async function findLastTurns(
   file: string,
   count: number,
   firstPiece = FIRST_PIECE,
-): Promise<LastElements | undefined> {
+): Promise<LastTurns | undefined> {
   using window = new ByteWindow(file);
   const tail = await readTail(window, count, firstPiece);
   if (tail === undefined) return undefined;
-  const { elements, offset } = tail;
-  const start = nthTurnStartFromEnd(elements, count);
-  if (start === -1) return { elements, firstTurn: 0 };
-  const first = offset === 0 ? elements.find(isEvent) : findFirstEvent(file);
+  const { entries, offset } = tail;
+  const start = nthTurnStartFromEnd(entries, count);
+  if (start === -1) return { entries, firstTurn: 0 };
+  const first = offset === 0 ? entries.find(isEvent) : findFirstEvent(file);
   const starts = await countTurnStarts(window, offset);
   if (first === undefined || starts === undefined) return undefined;
-  const earlier = starts + elements.slice(0, start).filter(isTurnStart).length;
+  const earlier = starts + entries.slice(0, start).filter(isTurnStart).length;
   // Events before the first turn start form a turn too.
   const firstTurn = isTurnStart(first) ? earlier : earlier + 1;
-  return { elements: elements.slice(start), firstTurn };
+  return { entries: entries.slice(start), firstTurn };
 }
 
 /**
  * From the last turn start on; empty without one. Unlike `findLastTurns` it looks at nothing before. Undefined
  * and throws like it.
  */
-export async function findLastTurn(file: string): Promise<readonly JsonObject[] | undefined> {
+export async function findLastTurn(file: string): Promise<readonly StreamEntry[] | undefined> {
   using window = new ByteWindow(file);
   const tail = await readTail(window, 1, FIRST_PIECE);
   if (tail === undefined) return undefined;
-  const start = nthTurnStartFromEnd(tail.elements, 1);
-  return start === -1 ? [] : tail.elements.slice(start);
+  const start = nthTurnStartFromEnd(tail.entries, 1);
+  return start === -1 ? [] : tail.entries.slice(start);
 }
 
 interface Tail {
-  readonly elements: readonly JsonObject[];
+  readonly entries: readonly StreamEntry[];
   /** Where the element before them ends; 0 if there is none. */
   readonly offset: number;
 }
@@ -68,7 +62,7 @@ async function readTail(
   const { size } = window;
   const ending = window.readAt(Math.max(0, size - ENDING_LENGTH), ENDING_LENGTH);
   if (findAppendPoint(size, ending.toString("latin1")) === undefined) return undefined;
-  const pieces: (readonly JsonObject[])[] = [];
+  const pieces: (readonly StreamEntry[])[] = [];
   let missing = count;
   let end = size;
   let length = firstPiece;
@@ -86,7 +80,7 @@ async function readTail(
     end = start === 0 ? 0 : start + cut + ELEMENT_CLOSES;
     if (shouldYield()) await yieldToEventLoop();
   }
-  return { elements: pieces.flat(), offset: end };
+  return { entries: pieces.flat(), offset: end };
 }
 
 /**
@@ -96,23 +90,23 @@ async function readTail(
 function parsePiece(
   bytes: Buffer,
   { cut, isFirst, isLast }: { cut: number; isFirst: boolean; isLast: boolean },
-): readonly JsonObject[] | undefined {
+): readonly StreamEntry[] | undefined {
   const text = bytes.toString("utf8", isFirst ? 0 : cut + BETWEEN.length - 1);
   return parseList(`${isFirst ? "" : "["}${text}${isLast ? "" : "]"}`);
 }
 
 /** -1 if there are fewer. */
-function nthTurnStartFromEnd(elements: readonly JsonObject[], count: number): number {
+function nthTurnStartFromEnd(entries: readonly StreamEntry[], count: number): number {
   let missing = count;
-  return elements.findLastIndex((element) => isTurnStart(element) && (missing -= 1) === 0);
+  return entries.findLastIndex((entry) => isTurnStart(entry) && (missing -= 1) === 0);
 }
 
-function isEvent({ type }: JsonObject): boolean {
-  return isEventType(type);
+function isEvent({ eventType }: StreamEntry): boolean {
+  return eventType !== undefined;
 }
 
-function isTurnStart({ type }: JsonObject): boolean {
-  return type === "turn_start";
+function isTurnStart({ eventType }: StreamEntry): boolean {
+  return eventType === "turn_start";
 }
 
 const TURN_START = Buffer.from('"turn_start"');
@@ -159,9 +153,9 @@ function hasEscapedAscii(bytes: Buffer): boolean {
 }
 
 /** Undefined if the file does not begin in the usual layout. */
-function findFirstEvent(file: string): JsonObject | undefined {
-  for (const { elements, isScanned } of readElements(file)) {
-    const first = elements.find(isEvent);
+function findFirstEvent(file: string): StreamEntry | undefined {
+  for (const { entries, isScanned } of readEntries(file)) {
+    const first = entries.find(isEvent);
     if (isScanned || first !== undefined) return isScanned ? undefined : first;
   }
   return undefined;

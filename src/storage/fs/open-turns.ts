@@ -40,7 +40,7 @@ import {
   readTurnProgress,
   type StreamEntry,
 } from "../../conversation/index.ts";
-import { findJson, isJsonObject, type JsonObject, systemErrorCode } from "../../util/index.ts";
+import { findJson, isJsonObject, type Json, systemErrorCode } from "../../util/index.ts";
 import { readError, writeError } from "../storage-error.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
@@ -191,29 +191,28 @@ export function findOwnTurn(
 export function turnToText(entries: readonly StreamEntry[]): string | undefined {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   if (start === -1) return undefined;
-  const elements = entries.slice(start).map(({ raw }) => raw);
-  return toLines(elements.filter((element) => !isCompaction(element)));
+  return toLines(entries.slice(start).filter((entry) => entry.raw["type"] !== COMPACTION));
 }
 
 function lastTurnIn(writes: readonly string[]): string | undefined {
   const lines = writes.flatMap((written) => (written === "" ? [] : written.split("\n")));
-  const start = lines.findLastIndex((line) => isTurnStart(findJson(line)));
+  const start = lines.findLastIndex((line) => typeIn(line) === "turn_start");
   if (start === -1) return undefined;
-  const ofTurn = lines.slice(start).filter((line) => !isCompaction(findJson(line)));
+  const ofTurn = lines.slice(start).filter((line) => typeIn(line) !== COMPACTION);
   return ofTurn.join("\n");
 }
 
 /** It decides nothing, and may be removed from the record while the turn is open. */
-function isCompaction(element: unknown): boolean {
-  return isJsonObject(element) && element["type"] === "compaction";
+const COMPACTION = "compaction";
+
+/** The type of the element on a line. */
+function typeIn(line: string): Json | undefined {
+  const element = findJson(line);
+  return isJsonObject(element) ? element["type"] : undefined;
 }
 
-function isTurnStart(element: unknown): boolean {
-  return isJsonObject(element) && element["type"] === "turn_start";
-}
-
-function toLines(elements: readonly JsonObject[]): string {
-  return elements.map((element) => JSON.stringify(element)).join("\n");
+function toLines(entries: readonly StreamEntry[]): string {
+  return entries.map((entry) => entry.toText()).join("\n");
 }
 
 export interface MarkedRecord extends Pick<Marker, "folderName"> {
@@ -259,12 +258,12 @@ export class TurnMarker {
     return this.#isOwnTurn;
   }
 
-  /** Before elements are written to the record, which has these entries. Throws `write_failed`. */
-  prepare(elements: readonly JsonObject[], entries: readonly StreamEntry[]): void {
-    this.#isStarting = elements.some(isTurnStart);
+  /** Before entries are added to the record, which has the others. Throws `write_failed`. */
+  prepare(added: readonly StreamEntry[], entries: readonly StreamEntry[]): void {
+    this.#isStarting = added.some(({ eventType }) => eventType === "turn_start");
     const isOwn = this.#isOwnTurn;
-    if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(elements));
-    else if (isOwn) this.#write(`${toLines(elements)}\n\n`);
+    if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(added));
+    else if (isOwn) this.#write(`${toLines(added)}\n\n`);
     else if (!hasMarker(this.#place.privateFolder, this.#place.id)) this.#start("");
   }
 

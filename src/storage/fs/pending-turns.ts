@@ -1,6 +1,6 @@
 /** Lists the incomplete turns of a store in files, by their markers: no record without one is looked at. */
 import path from "node:path";
-import { findIdInFolderName, StreamEntry } from "../../conversation/index.ts";
+import { findIdInFolderName, type StreamEntry } from "../../conversation/index.ts";
 import { messageOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import type { ListPendingTurnsOptions, PendingTurn } from "../port.ts";
 import {
@@ -54,9 +54,7 @@ export async function readLastTurn(
   copies: readonly ConversationCopy[],
 ): Promise<readonly StreamEntry[]> {
   const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
-  const elements = await findLastTurn(file);
-  if (elements !== undefined) return elements.map((element) => StreamEntry.fromJson(element));
-  return (await readEvents(file)).entries;
+  return (await findLastTurn(file)) ?? (await readEvents(file)).entries;
 }
 
 /** Empty if it is archived, or not in this copy of the workspace. */

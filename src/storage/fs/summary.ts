@@ -19,7 +19,7 @@ import {
   latestCopy,
 } from "./conversation-folders.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
-import { readElements } from "./event-reader.ts";
+import { readEntries } from "./event-reader.ts";
 import { type OpenedFile, openerOf } from "./safe-open.ts";
 
 const TAIL_BYTES = 4096;
@@ -103,8 +103,8 @@ function timestampAt(bytes: Buffer, from: number): Timestamp | undefined {
 
 function scanForLastTimestamp(file: string): Timestamp | undefined {
   let last: Timestamp | undefined;
-  for (const { elements } of readElements(file)) {
-    last = findTimestamp(elements.at(-1)?.["timestamp"]) ?? last;
+  for (const { entries } of readEntries(file)) {
+    last = findTimestamp(entries.at(-1)?.raw["timestamp"]) ?? last;
   }
   return last;
 }

@@ -63,19 +63,19 @@ export class ReplyView {
     if (this.#block !== undefined) this.#block.isRecorded = true;
   }
 
-  /** Whether the update is shown here. */
-  shows({ type }: TurnUpdate): boolean {
+  /** Whether an update of this type is shown here. */
+  shows(type: TurnUpdate["type"]): boolean {
     return this.#typeOf(type) !== undefined;
   }
 
-  /** Ends a recorded block, unless the connection broke: then a retry continues it. */
-  begin(update: TurnUpdate): Promise<void> | void {
-    if (this.isRecorded && this.#block !== undefined && update.type === "retry_start") {
+  /** Before an update of this type. Ends a recorded block, unless the connection broke: then a retry continues it. */
+  begin(updateType: TurnUpdate["type"]): Promise<void> | void {
+    if (this.isRecorded && this.#block !== undefined && updateType === "retry_start") {
       this.#block.isRecorded = false;
       return undefined;
     }
-    const type = this.#typeOf(update.type);
-    const isOver = this.isRecorded && update.type !== "response_end";
+    const type = this.#typeOf(updateType);
+    const isOver = this.isRecorded && updateType !== "response_end";
     if (type === undefined && !isOver) return undefined;
     if (this.#block?.type === type && !isOver) return undefined;
     const ended = this.end();

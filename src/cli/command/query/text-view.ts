@@ -59,7 +59,7 @@ export class TextView implements TurnView {
   }
 
   observe(update: TurnUpdate): void {
-    this.#inOrder(() => this.#reply.begin(update));
+    this.#inOrder(() => this.#reply.begin(update.type));
     const at = this.#options.clock.now().getTime(); // It may be shown later.
     this.#inOrder(() => this.#speak(update));
     this.#inOrder(() => this.#show(update, at));
@@ -129,7 +129,7 @@ export class TextView implements TurnView {
 
   #show(update: TurnUpdate, at: number): void {
     const { status, model } = this.#options;
-    const isShown = this.#reply.shows(update);
+    const isShown = this.#reply.shows(update.type);
     if (isShown) status.set(undefined);
     switch (update.type) {
       case "cycle_start":
