@@ -279,7 +279,7 @@ test("the record lists every kind, with who decided what and when, and what beca
       return { kind, id, tool, outcome, by: by?.kind, when, digest, void: item.void };
     });
   };
-  const unasked = { kind: "permission", id: "b:run:0", tool: "a_tool", outcome: "approved" };
+  const unasked = { kind: "permission", id: "b:run:1", tool: "a_tool", outcome: "approved" };
   const delivery = { kind: "delivery", id: "a:deliver:1", tool: "a_tool", outcome: "denied" };
   const question = { kind: "question", id: "a.q.1", tool: "a_tool", outcome: "answered" };
   const first = { kind: "permission", id: "a:run:1", tool: "a_tool", outcome: "approved" };
