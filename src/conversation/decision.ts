@@ -36,7 +36,7 @@ export const DECISION_KINDS = [
 ] as const satisfies readonly DecisionKind[];
 
 /** Those that this version knows. */
-export const DECIDER_KINDS = [
+export const DECIDERS = [
   "user",
   "assistant",
   "config",

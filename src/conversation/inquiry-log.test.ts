@@ -198,12 +198,14 @@ describe("a decision about a call", () => {
   });
 });
 
+function pendingIn(...events: readonly ConversationEvent[]) {
+  return logOf(...events).map(({ id, turn, isPending = false }) => [turn, id, isPending]);
+}
+
 test("what has no answer is pending only in the last turn, as long as its call is open", () => {
   const [first, second] = [toolCall("call_1"), toolCall("call_2")];
   const asked = { ...inquiry("call_1.ok.1"), toolCallId: "call_1" };
   const turn = [turnStart(), chatRequest("Go."), first, second, asked, permissionRequest("call_2")];
-  const pendingIn = (...events: readonly ConversationEvent[]) =>
-    logOf(...events).map(({ id, turn: index, isPending = false }) => [index, id, isPending]);
   expect([
     pendingIn(...turn),
     pendingIn(...turn, toolResult("call_1")),

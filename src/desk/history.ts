@@ -216,11 +216,10 @@ function searchFor(text: string): (searched: string | undefined) => boolean {
 }
 
 function matches(decision: LoggedInquiry, { kind, outcome, by }: InquiryQuery): boolean {
-  const only = (value: string | undefined) => (value === undefined ? undefined : [value]);
   return matchesInquiryFilter(decision, {
-    kind: only(kind),
-    outcome: only(outcome),
-    by: only(by),
+    kind: kind && [kind],
+    outcome: outcome === undefined ? undefined : [outcome],
+    by: by === undefined ? undefined : [by],
   });
 }
 

@@ -6,7 +6,7 @@ import type {
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
-import { DECIDER_KINDS, DECISION_KINDS } from "../conversation/index.ts";
+import { DECIDERS, DECISION_KINDS } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { INQUIRY_STATES, jsonLine } from "../render/index.ts";
 import { isJpError, type JsonObject } from "../util/index.ts";
@@ -85,7 +85,7 @@ const PARAMETERS = {
       "only with these outcomes; answered includes approved, denied and edited",
       INQUIRY_STATES,
     ),
-    by: listOf("only answered or decided by", DECIDER_KINDS),
+    by: listOf("only answered or decided by", DECIDERS),
     limit: {
       type: "integer",
       minimum: 1,

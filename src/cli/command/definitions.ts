@@ -1,6 +1,6 @@
 /** Options and help of the smaller commands. The commands themselves are loaded when they run. */
 import { Argument, type Command, Option } from "commander";
-import { DECIDER_KINDS, DECISION_KINDS } from "../../conversation/index.ts";
+import { DECIDERS, DECISION_KINDS } from "../../conversation/index.ts";
 import { INQUIRY_STATES } from "../../render/index.ts";
 import {
   collect,
@@ -71,9 +71,7 @@ export function defineInquiry(group: Command): void {
     .addOption(
       repeatableChoice("--outcome <outcome>", "Only with this outcome; repeatable", INQUIRY_STATES),
     )
-    .addOption(
-      repeatableChoice("--by <who>", "Only decided by this party; repeatable", DECIDER_KINDS),
-    )
+    .addOption(repeatableChoice("--by <who>", "Only decided by this party; repeatable", DECIDERS))
     .addOption(repeatableChoice("--kind <kind>", "Only of this kind; repeatable", DECISION_KINDS))
     .addOption(
       new Option(
@@ -107,7 +105,7 @@ export function defineInquiry(group: Command): void {
     )
     .option("--continue", "Continue the turn afterwards")
     .addHelpText("after", ANSWER_HELP)
-    .action(command(async () => (await import("./answer.ts")).answerPending));
+    .action(command(async () => (await import("./answer.ts")).answerFromCommandLine));
   withTurns(group.command("export [conversation]"))
     .description("Export a conversation's answers for jp query --answers")
     .option(

@@ -1,7 +1,7 @@
 /** Every decision on record: who asked for it, who made it, and how it ended. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { DECIDER_KINDS, DECISION_KINDS } from "../../conversation/index.ts";
+import { DECIDERS, DECISION_KINDS } from "../../conversation/index.ts";
 import { describeChanged, INQUIRY_STATES, verbatimProse } from "../../render/index.ts";
 import type { DecisionJson, InquiryQuery } from "../wire.ts";
 import { askerOf, describeBy, describeEnd, readItem, timeOf } from "./item.ts";
@@ -38,12 +38,7 @@ export function Audit(): VNode {
           value={outcome}
           onValue={(one) => set("outcome", one)}
         />
-        <Filter
-          label="Decided by"
-          values={DECIDER_KINDS}
-          value={by}
-          onValue={(one) => set("by", one)}
-        />
+        <Filter label="Decided by" values={DECIDERS} value={by} onValue={(one) => set("by", one)} />
       </div>
       <Pages
         wanted={JSON.stringify(query)}
