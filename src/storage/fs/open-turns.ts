@@ -175,6 +175,17 @@ export function findOwnTurn(
 ): OwnTurn | undefined {
   const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
   if (!marker || marker.workspace !== place.workspace) return undefined;
+  return matchTurn(marker, entries);
+}
+
+/** Another folder in which the user has left the last turn, if the turn is still the same. */
+function findOtherFolder(place: PrivatePlace, entries: readonly StreamEntry[]): string | undefined {
+  const marker = findMarker(markersIn(place.privateFolder), place.id);
+  if (marker?.workspace === undefined || marker.workspace === place.workspace) return undefined;
+  return matchTurn(marker, entries) && marker.workspace;
+}
+
+function matchTurn(marker: MarkerFile, entries: readonly StreamEntry[]): OwnTurn | undefined {
   const text = turnToText(entries);
   if (text === undefined) return undefined;
   const earlier = marker.writes.slice(0, -1);
@@ -234,6 +245,7 @@ export class TurnMarker {
   #length = 0;
   /** It is about the record as it is here. Clones of a workspace share their markers. */
   #isOurs: boolean;
+  #startedIn: string | undefined;
 
   /** Throws `write_failed`. */
   constructor(place: PrivatePlace, { folderName, entries, ownTurn }: MarkedRecord) {
@@ -246,6 +258,7 @@ export class TurnMarker {
     const own = findOwnTurn(place, entries);
     this.#isOwnTurn = isCopied || own !== undefined;
     this.#isOurs = this.#isOwnTurn;
+    this.#startedIn = this.#isOwnTurn ? undefined : findOtherFolder(place, entries);
     if (own?.isComplete === false) this.#repair(own);
     if (!hasMarker(privateFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
   }
@@ -259,6 +272,11 @@ export class TurnMarker {
     return this.#isOwnTurn;
   }
 
+  /** See `ConversationWriter.startedIn`. */
+  get startedIn(): string | undefined {
+    return this.#startedIn;
+  }
+
   /** Before elements are written to the record, which has these entries. Throws `write_failed`. */
   prepare(elements: readonly JsonObject[], entries: readonly StreamEntry[]): void {
     this.#isStarting = elements.some(isTurnStart);
@@ -270,7 +288,10 @@ export class TurnMarker {
 
   /** Once they are on disk. Touches the marker again, so that those who watch the store read them now. */
   commit(): void {
-    if (this.#isStarting) this.#isOwnTurn = true; // What is added to another turn does not make it so.
+    if (this.#isStarting) {
+      this.#isOwnTurn = true; // What is added to another turn does not make it so.
+      this.#startedIn = undefined;
+    }
     const now = new Date();
     try {
       if (this.#file !== undefined) futimesSync(this.#file, now, now);
@@ -292,6 +313,7 @@ export class TurnMarker {
   /** Another program has changed the record. */
   check(entries: readonly StreamEntry[]): void {
     this.#isOwnTurn &&= findOwnTurn(this.#place, entries) !== undefined;
+    this.#startedIn &&= findOtherFolder(this.#place, entries);
   }
 
   /** Removes it unless the turn is still open. */
