@@ -178,7 +178,7 @@ function parseJson(text: string): Json {
 
 /**
  * Explains from the record why a question got no answer; undefined if all were answered. In a form, the first
- * unanswered question ended the others. `isDenied`: it was denied only because no one could be asked.
+ * question without one ended the others. `isDenied`: it was denied only because no one could be asked.
  */
 export function explainNoAnswer(
   settings: ToolSettings,
