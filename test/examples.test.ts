@@ -219,7 +219,7 @@ describe("the examples", () => {
           "      run approved by user (terminal)",
           '    deploy(to: "live")',
           "    deploy asked: Sure?",
-          "      Unanswered",
+          "      No answer",
         ),
       ),
     );

@@ -60,7 +60,7 @@ function reportQuestions(
   for (const { request, response } of pairInquiries(events).pairs) {
     if (request.toolCallId !== toolCallId) continue;
     print(depth, `${askerOf(request)} asked: ${request.question.text}`);
-    const end = response === undefined ? "Unanswered" : describeOutcome(response);
+    const end = response === undefined ? "No answer" : describeOutcome(response);
     const decider = response !== undefined && "answeredBy" in response && response.answeredBy;
     print(depth + 1, decider ? `${end} by ${describeDecider(decider)}` : end);
   }

@@ -13,6 +13,7 @@ import {
 import type { Json, JsonObject } from "../util/index.ts";
 import type {
   Decider,
+  InquiryEscalation,
   InquiryId,
   InquiryOutcome,
   InquiryRequest,
@@ -25,6 +26,25 @@ import type { Timestamp } from "./timestamp.ts";
 
 /** Whatever waits for someone: a question, whether a call may run, who sees its result, a call that may have run. */
 export type DecisionKind = "question" | CallDecisionKind;
+
+/** In the order of lists. */
+export const DECISION_KINDS = [
+  "question",
+  "permission",
+  "delivery",
+  "in_doubt",
+] as const satisfies readonly DecisionKind[];
+
+/** Those that this version knows. */
+export const DECIDERS = [
+  "user",
+  "assistant",
+  "config",
+  "remembered",
+  "policy",
+  "default",
+  "answers_file",
+] as const satisfies readonly Decider["kind"][];
 
 /** A decision about a call itself. */
 export type CallDecisionKind = "permission" | "delivery" | "in_doubt";
@@ -171,7 +191,7 @@ export function isActing({
 }
 
 /** Undefined if it was no one in particular, as for a question that was cancelled. */
-export function deciderOf(event: AnswerEvent): Decider | undefined {
+export function deciderOf(event: AnswerEvent | InquiryEscalation): Decider | undefined {
   if (event.type === "permission_decision") return event.decidedBy;
   return event.outcome === "cancelled" ? undefined : event.answeredBy;
 }

@@ -174,6 +174,8 @@ export type InquiryOutcome =
       readonly problem?: string;
     };
 
+export type AnsweredOutcome = Extract<InquiryOutcome, { readonly outcome: "answered" }>;
+
 /** The things that a person may decide about a call. */
 export type PermissionAction =
   /** The call may run. */

@@ -24,6 +24,7 @@ import {
   stringField,
 } from "../util/index.ts";
 import type {
+  AnsweredOutcome,
   CancellationReason,
   Decider,
   DecisionSubject,
@@ -35,8 +36,6 @@ import type {
   KnownCancellationReason,
 } from "./event.ts";
 import { parseTimestamp, type Timestamp } from "./timestamp.ts";
-
-type Answered = Extract<InquiryOutcome, { outcome: "answered" }>;
 
 const KNOWN_REASONS = {
   user: true,
@@ -248,7 +247,7 @@ function outcomeDetails(event: InquiryOutcome): JsonObject {
   };
 }
 
-function answerDetails({ isOther, note, answerReason }: Answered): JsonObject {
+function answerDetails({ isOther, note, answerReason }: AnsweredOutcome): JsonObject {
   return {
     ...(isOther === true && { other: true }),
     ...(note !== undefined && { note }),

@@ -16,6 +16,7 @@ import {
   answered,
   anyDamagedStream,
   at,
+  attemptStart,
   cancelled,
   chatRequest,
   decisionVoid,
@@ -24,6 +25,7 @@ import {
   permission,
   permissionRequest,
   toolCall,
+  toolResult,
   turnStart,
 } from "./events.fixture.ts";
 import { InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
@@ -139,7 +141,7 @@ describe("a decision about a call", () => {
     expect(logOf(turnStart(), CALL, REQUEST, DECISION)).toStrictEqual([
       { ...LOGGED, response: DECISION },
     ]);
-    expect(logOf(turnStart(), CALL, REQUEST)).toStrictEqual([LOGGED]);
+    expect(logOf(turnStart(), CALL, REQUEST)).toStrictEqual([{ ...LOGGED, isPending: true }]);
   });
 
   test("that has no id, as in older records, belongs to the request about its call", () => {
@@ -167,7 +169,7 @@ describe("a decision about a call", () => {
     const rows = logOf(turnStart(), CALL, REQUEST, DECISION, madeVoid as DecisionVoid, again);
     expect(rows).toStrictEqual([
       { ...LOGGED, response: DECISION, madeVoid },
-      { ...LOGGED, id: again.id, request: again, changed: ["file"] },
+      { ...LOGGED, id: again.id, request: again, isPending: true, changed: ["file"] },
     ]);
   });
 
@@ -177,9 +179,15 @@ describe("a decision about a call", () => {
   ] as const)("is asked by the tool if it is a %s", (kind, action, acts) => {
     const result = { content: "done", isError: false };
     const { arguments: _, ...request } = { ...REQUEST, action, result };
-    const [row] = logOf(turnStart(), CALL, request);
+    const [row] = logOf(
+      turnStart(),
+      CALL,
+      ...(action === "rerun" ? [attemptStart("call_1")] : []),
+      request,
+    );
     expect(row).toStrictEqual({
       ...LOGGED,
+      isPending: true,
       kind,
       request,
       arguments: CALL.arguments,
@@ -188,6 +196,40 @@ describe("a decision about a call", () => {
       acts,
     });
   });
+});
+
+function pendingIn(...events: readonly ConversationEvent[]) {
+  return logOf(...events).map(({ id, turn, isPending = false }) => [turn, id, isPending]);
+}
+
+test("what has no answer is pending only in the last turn, as long as its call is open", () => {
+  const [first, second] = [toolCall("call_1"), toolCall("call_2")];
+  const asked = { ...inquiry("call_1.ok.1"), toolCallId: "call_1" };
+  const turn = [turnStart(), chatRequest("Go."), first, second, asked, permissionRequest("call_2")];
+  expect([
+    pendingIn(...turn),
+    pendingIn(...turn, toolResult("call_1")),
+    pendingIn(...turn, decisionVoid("call_1.ok.1", "file")),
+    pendingIn(...turn, turnStart(), chatRequest("And?")),
+    pendingIn(...turn, toolResult("call_1"), first),
+  ]).toEqual([
+    [
+      [0, "call_1.ok.1", true],
+      [0, "call_2:run:1", true],
+    ],
+    ...Array.from({ length: 2 }, () => [
+      [0, "call_1.ok.1", false],
+      [0, "call_2:run:1", true],
+    ]),
+    [
+      [0, "call_1.ok.1", false],
+      [0, "call_2:run:1", false],
+    ],
+    [
+      [0, "call_1.ok.1", false],
+      [0, "call_2:run:1", true],
+    ],
+  ]);
 });
 
 test("decisions are in the order in which they were asked", () => {

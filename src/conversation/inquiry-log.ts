@@ -26,8 +26,9 @@ import type {
   ToolCallRequest,
 } from "./event.ts";
 import { deadlineOf } from "./open-question.ts";
+import { eventsOf } from "./stream.ts";
 import type { Timestamp } from "./timestamp.ts";
-import { permissionId } from "./turn-progress.ts";
+import { pendingOf, permissionId, readTurnProgress } from "./turn-progress.ts";
 import { type InquiryPair, pairInquiries, TurnCounter } from "./turns.ts";
 
 /** Something that was asked or decided, and its outcome, if it has one. */
@@ -54,6 +55,8 @@ export interface LoggedInquiry {
   /** Absent if the config decided unasked. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
   readonly response?: AnswerEvent;
+  /** Set if it still waits for someone. Otherwise, without a response, its turn ended or went on without one. */
+  readonly isPending?: true;
   /** Set if a model was asked first, and left it to a person. */
   readonly escalation?: InquiryEscalation;
   /** Set if it no longer counts. */
@@ -74,6 +77,9 @@ const DECISION_TYPES = new Set<EventType>([
   "decision_void",
 ]);
 
+/** With these, and the calls that are open, a turn's progress is known. */
+const PROGRESS_TYPES = new Set<EventType>([...DECISION_TYPES, "attempt_start", "turn_end"]);
+
 /** Reads entries in pieces and returns the decisions among them with their outcomes. */
 export class InquiryLog {
   readonly #counter = new TurnCounter();
@@ -89,10 +95,11 @@ export class InquiryLog {
       const type = entry.eventType;
       if (type === undefined) continue;
       const turn = this.#counter.next(type);
-      if (turn !== this.#turn) completed.push(...this.end());
+      if (turn !== this.#turn) completed.push(...this.#complete(false));
       this.#turn = turn;
       if (type === "tool_call_request") this.#current.addCall(entry);
       if (type === "tool_call_response") this.#current.endCall(entry);
+      if (PROGRESS_TYPES.has(type)) this.#current.addProgress(entry);
       if (!DECISION_TYPES.has(type)) continue;
       const { content } = entry;
       if (content.kind === "event") this.#current.add(content.event);
@@ -103,7 +110,11 @@ export class InquiryLog {
 
   /** Call at the end of the record. Returns the decisions of the last turn. */
   end(): LoggedInquiry[] {
-    const logged = this.#current.result(this.#turn);
+    return this.#complete(true);
+  }
+
+  #complete(isLast: boolean): LoggedInquiry[] {
+    const logged = this.#current.result(this.#turn, isLast);
     this.#current = new TurnLog();
     return logged;
   }
@@ -144,10 +155,16 @@ class TurnLog {
   readonly #asked: (InquiryRequest | CallDecision)[] = [];
   readonly #callOf = new Map<InquiryRequest | CallDecision, CallSoFar>();
   readonly #voids = new Map<string, DecisionVoid>();
+  /** Calls that are not closed. Those that share an id are closed in order. */
+  readonly #openCalls = new Map<string, StreamEntry[]>();
+  /** These, and what happened to them, in order. */
+  readonly #progress = new Set<StreamEntry>();
 
   addCall(entry: StreamEntry): void {
     const { id } = entry.raw;
     if (typeof id !== "string") return;
+    this.#progress.add(entry);
+    this.#openCalls.set(id, [...(this.#openCalls.get(id) ?? []), entry]);
     this.#calls.set(id, entry);
     this.#permitted.delete(id);
   }
@@ -157,6 +174,12 @@ class TurnLog {
     if (typeof id !== "string") return;
     this.#calls.delete(id);
     this.#permitted.delete(id);
+    const closed = this.#openCalls.get(id)?.shift();
+    if (closed !== undefined) this.#progress.delete(closed);
+  }
+
+  addProgress(entry: StreamEntry): void {
+    this.#progress.add(entry);
   }
 
   add(event: ConversationEvent): void {
@@ -167,16 +190,30 @@ class TurnLog {
     if (event.type === "decision_void") this.#voids.set(event.id, event);
   }
 
-  result(turn: number): LoggedInquiry[] {
+  result(turn: number, isLast: boolean): LoggedInquiry[] {
     const pairs = new Map(pairInquiries(this.#events).pairs.map((pair) => [pair.request, pair]));
     const counts = new Map<string, number>();
-    return this.#asked.flatMap((asked): readonly LoggedInquiry[] => {
+    const logged = this.#asked.flatMap((asked): readonly LoggedInquiry[] => {
       const call = this.#callOf.get(asked) ?? {};
       if ("type" in asked) {
         const pair = pairs.get(asked);
         return pair === undefined ? [] : [{ turn, ...this.#toQuestion(pair, call) }];
       }
       return [{ turn, ...this.#toDecision(asked, call, counts) }];
+    });
+    return isLast ? this.#markPending(logged) : logged;
+  }
+
+  #markPending(logged: LoggedInquiry[]): LoggedInquiry[] {
+    const isOpen = ({ response, madeVoid }: LoggedInquiry) =>
+      response === undefined && madeVoid === undefined;
+    if (!logged.some(isOpen)) return logged;
+    const pending = pendingOf(readTurnProgress(eventsOf(this.#progress)));
+    return logged.map((each) => {
+      const isPending =
+        isOpen(each) &&
+        pending.some(({ id, askedAt }) => id === each.id && askedAt === each.askedAt);
+      return isPending ? { ...each, isPending } : each;
     });
   }
 

@@ -81,11 +81,11 @@ function visibleEvents(entries: readonly StreamEntry[]): readonly ProviderEvent[
 }
 
 /** For providers that want one list: system messages first, then the conversation. */
-export function intoMessages<Message>(
+export function intoMessages<ProviderMessage>(
   thread: Thread,
-  toSystemMessages: (parts: readonly SystemPart[]) => readonly Message[],
-  toMessages: (events: readonly ProviderEvent[]) => readonly Message[],
-): Message[] {
+  toSystemMessages: (parts: readonly SystemPart[]) => readonly ProviderMessage[],
+  toMessages: (events: readonly ProviderEvent[]) => readonly ProviderMessage[],
+): ProviderMessage[] {
   const { systemParts, events } = intoParts(thread);
   return [...toSystemMessages(systemParts), ...toMessages(events)];
 }

@@ -73,8 +73,18 @@ export const OPERATIONS: readonly Operation[] = [
       workspace,
       conversation: v.exactOptional(v.string()),
       kind: v.exactOptional(schemas.kind),
-      outcome: v.exactOptional(v.string()),
-      by: v.pipe(v.exactOptional(v.string()), v.description("The `kind` of who decided.")),
+      outcome: v.pipe(
+        v.exactOptional(v.string()),
+        v.description(
+          "As for `jp inquiry ls`: also `pending` and `void`, and `answered` includes `approved`, `denied` and `edited`.",
+        ),
+      ),
+      by: v.pipe(
+        v.exactOptional(v.string()),
+        v.description(
+          "The `kind` of who decided. Calls that the config lets run unasked are listed only with `policy`.",
+        ),
+      ),
       text,
       ...paging,
     },

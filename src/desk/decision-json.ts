@@ -1,22 +1,17 @@
 /** Decisions as the API returns them: those that wait, and those on record. */
 import {
   type AnswerEvent,
-  cancellationTag,
   type ConversationId,
-  deadlineOf,
   type Decider,
   deciderOf,
   deciderToJson,
   type InquiryEscalation,
   inquiryQuestionToJson,
-  isActing,
-  type PermissionDecision,
-  questionAbout,
+  type LoggedInquiry,
 } from "../conversation/index.ts";
-import { describeSource } from "../render/index.ts";
+import { answerToJson, describeSource, outcomeOf } from "../render/index.ts";
 import type { PendingDecision } from "../runtime/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
-import type { LoggedDecision } from "./decision-log.ts";
 import type { AnsweredJson, DeciderJson, DecisionJson, OutcomeJson, QuestionJson } from "./wire.ts";
 
 /** Something that waits. */
@@ -56,18 +51,16 @@ export function pendingToJson(
 
 /** Something on record. */
 export function loggedToJson(
-  logged: LoggedDecision,
+  logged: LoggedInquiry,
   {
     workspace,
     conversation,
   }: { readonly workspace: string; readonly conversation: ConversationId },
 ): DecisionJson {
-  const { kind, id, tool, toolCallId, request, answer, escalation, madeVoid, changed } = logged;
-  const asked = request?.type === "inquiry_request" ? request : undefined;
-  const question =
-    asked?.question ?? questionAbout(kind === "question" ? "permission" : kind, tool);
+  const { kind, id, source, toolCallId, request, response, escalation, madeVoid, changed } = logged;
+  const { tool = describeSource(source), deadline } = logged;
   const { origin, folder, subject, replaces } = request ?? {};
-  const deadline = asked && deadlineOf({ request: asked, ...(escalation && { escalation }) });
+  const person = request?.type === "inquiry_request" ? request.for : undefined;
   return {
     workspace,
     conversation,
@@ -79,19 +72,21 @@ export function loggedToJson(
     ...(origin !== undefined && { origin }),
     ...(folder !== undefined && { folder }),
     ...(logged.arguments !== undefined && { arguments: logged.arguments }),
-    question: toQuestionJson(question),
-    acts: asked === undefined ? kind !== "delivery" : isActing(asked),
+    question: toQuestionJson(logged.question),
+    acts: logged.acts,
     ...(subject !== undefined && { digest: subject.digest }),
     ...(replaces !== undefined && { replaces }),
     ...(changed !== undefined && { changed }),
-    asked_at: (request ?? answer)?.timestamp ?? "",
+    asked_at: logged.askedAt,
     ...(deadline !== undefined && { deadline }),
-    ...(asked?.for !== undefined && { for: asked.for }),
+    ...(person !== undefined && { for: person }),
     turn: logged.turn + 1,
-    outcome: "unanswered",
-    ...(answer !== undefined && answerToJson(answer)),
+    ...(logged.isPending !== true && { outcome: "unanswered" }),
+    ...(response !== undefined && responseToJson(response)),
     ...(madeVoid !== undefined && { void: madeVoid.changed }),
-    ...(escalation !== undefined && { escalation: outcomeToJson(escalation) }),
+    ...(escalation !== undefined && {
+      escalation: { outcome: escalation.outcome, ...outcomeToJson(escalation) },
+    }),
   };
 }
 
@@ -108,11 +103,6 @@ export function endToJson(
   };
 }
 
-/** `answered`, `denied` and the like. */
-export function outcomeOf(answer: AnswerEvent): string {
-  return answer.type === "inquiry_response" ? answer.outcome : answer.decision;
-}
-
 /** Whoever has decided, as in the record. */
 export function toDeciderJson(by: Decider): DeciderJson {
   return { kind: by.kind, ...deciderToJson(by) };
@@ -123,48 +113,25 @@ function toQuestionJson(question: InquiryQuestion): QuestionJson {
   return { ...json, text: question.text, answer_type: json["answer_type"] ?? {} };
 }
 
-function askerToJson(tool: string, request: LoggedDecision["request"]) {
+function askerToJson(tool: string, request: LoggedInquiry["request"]) {
   if (request?.type !== "inquiry_request") return { label: tool };
   return { label: describeSource(request.source), source: request.source };
 }
 
-function answerToJson(answer: AnswerEvent): Partial<DecisionJson> {
-  const { digest, timestamp } = answer;
+function responseToJson(response: AnswerEvent): Partial<DecisionJson> {
+  const { digest, timestamp } = response;
+  const edited = response.type === "permission_decision" ? response.arguments : undefined;
   return {
-    ...outcomeToJson(answer),
+    outcome: outcomeOf(response),
+    ...outcomeToJson(response),
+    ...(edited !== undefined && { edited_arguments: edited }),
     answered_at: timestamp,
     ...(digest !== undefined && { answered_digest: digest }),
   };
 }
 
 function outcomeToJson(answer: AnswerEvent | InquiryEscalation): OutcomeJson {
-  if (answer.type === "permission_decision") return decisionToJson(answer);
-  const { outcome } = answer;
-  if (outcome === "cancelled") {
-    const { reason, problem } = answer;
-    return { outcome, reason: cancellationTag(reason), ...(problem !== undefined && { problem }) };
-  }
-  const { answeredBy } = answer;
-  return {
-    outcome,
-    ...(outcome === "answered" && {
-      answer: answer.answer,
-      ...(answer.isOther === true && { other: true }),
-      ...(answer.note !== undefined && { note: answer.note }),
-      ...(answer.answerReason !== undefined && { answer_reason: answer.answerReason }),
-    }),
-    ...(answeredBy !== undefined && { answered_by: toDeciderJson(answeredBy) }),
-  };
-}
-
-function decisionToJson({ decision, decidedBy, ...event }: PermissionDecision) {
-  const { reason, cause, problem, arguments: edited } = event;
-  return {
-    outcome: decision,
-    ...(reason !== undefined && { reason }),
-    ...(cause !== undefined && { cause }),
-    ...(problem !== undefined && { problem }),
-    ...(edited !== undefined && { edited_arguments: edited }),
-    answered_by: toDeciderJson(decidedBy),
-  };
+  const { answered_by: _by, ...fields } = { answered_by: undefined, ...answerToJson(answer) };
+  const by = deciderOf(answer);
+  return { ...fields, ...(by !== undefined && { answered_by: toDeciderJson(by) }) };
 }

@@ -6,6 +6,7 @@ import {
   at,
   attemptStart,
   chatRequest,
+  entriesOf,
   inquiry,
   message,
   permission,
@@ -14,11 +15,12 @@ import {
   toolResult,
   turnStart,
 } from "../conversation/events.fixture.ts";
-import type {
-  ConversationEvent,
-  ConversationId,
-  DecisionSubject,
-  InquiryId,
+import {
+  type ConversationEvent,
+  type ConversationId,
+  type DecisionSubject,
+  type InquiryId,
+  StreamEntry,
 } from "../conversation/index.ts";
 import type { ConversationStore } from "../storage/index.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
@@ -279,7 +281,7 @@ test("the record lists every kind, with who decided what and when, and what beca
       return { kind, id, tool, outcome, by: by?.kind, when, digest, void: item.void };
     });
   };
-  const unasked = { kind: "permission", id: "b:run:0", tool: "a_tool", outcome: "approved" };
+  const unasked = { kind: "permission", id: "b:run:1", tool: "a_tool", outcome: "approved" };
   const delivery = { kind: "delivery", id: "a:deliver:1", tool: "a_tool", outcome: "denied" };
   const question = { kind: "question", id: "a.q.1", tool: "a_tool", outcome: "answered" };
   const first = { kind: "permission", id: "a:run:1", tool: "a_tool", outcome: "approved" };
@@ -293,12 +295,66 @@ test("the record lists every kind, with who decided what and when, and what beca
   expect(await list({ kind: "delivery" })).toEqual(expected.slice(1, 2));
   expect(await list({ by: "config" })).toEqual(expected.slice(0, 1));
   expect(await list({ outcome: "approved", text: "a_tool" })).toEqual([expected[0], expected[3]]);
+  expect(await list({ outcome: "void" })).toEqual(expected.slice(2, 3));
+  expect(await list({ outcome: "answered" })).toEqual([expected[0], expected[1], expected[3]]);
   expect(await desk.findInquiry({ conversation, id: "a:deliver:1" as InquiryId })).toMatchObject({
     reason: "Not this.",
     answered_by: BY_ADA,
     origin: { type: "local", command: "sh write.sh" },
     turn: 1,
   });
+});
+
+test("the record tells what is pending from what its turn went on without", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  await place(store, [
+    ...WAITING.permission,
+    turnStart(),
+    chatRequest("And?"),
+    ...CALL.slice(2),
+    PERMISSION,
+  ]);
+  const desk = await open(store);
+  const { items } = await desk.listInquiries({});
+  const [pending, unanswered] = await Promise.all([
+    desk.listInquiries({ outcome: "pending" }),
+    desk.listInquiries({ outcome: "unanswered" }),
+  ]);
+  expect(items.map(({ turn, outcome }) => [turn, outcome])).toEqual([
+    [2, undefined],
+    [1, "unanswered"],
+  ]);
+  expect([pending.items, unanswered.items]).toEqual([items.slice(0, 1), items.slice(1)]);
+});
+
+test("calls that the config lets run unasked are listed only if policies are asked for", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  const decidedBy = { kind: "policy", key: "conversation.tools.a_tool.run" } as const;
+  await place(store, [...CALL, { ...permission("a"), decidedBy }, toolResult("a")]);
+  const desk = await open(store);
+  const [all, policies] = [
+    await desk.listInquiries({}),
+    await desk.listInquiries({ by: "policy" }),
+  ];
+  expect([all.items, policies.items.map(({ id }) => id)]).toEqual([[], ["a:run:1"]]);
+});
+
+test("a decision that cannot be read is reported, and the others are listed", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  const broken = StreamEntry.fromJson({ type: "permission_request", timestamp: at(0) });
+  const entries = [...entriesOf(...WAITING.permission), broken];
+  await using writer = await store.create({ entries });
+  const problems: string[] = [];
+  const desk = await createDesk([{ root: "/w", conversations: store }], {
+    clock: new FakeClock(),
+    onProblem: (problem) => problems.push(problem),
+  });
+  onTestFinished(() => desk[Symbol.asyncDispose]());
+  const { items } = await desk.listInquiries({});
+  expect([items.map(({ id }) => id), problems]).toEqual([
+    ["a:run:1"],
+    [expect.stringContaining(`${writer.id}: cannot read an inquiry: `)],
+  ]);
 });
 
 test("a page of decisions goes on where the one before it ended", async () => {

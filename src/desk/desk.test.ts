@@ -259,10 +259,10 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
         [id, 1],
       ]),
     ]);
-    const unanswered = await desk.listInquiries({ outcome: "unanswered", text: "go ON?" });
-    const lower = await desk.listInquiries({ outcome: "unanswered", text: "go on?" });
+    const pending = await desk.listInquiries({ outcome: "pending", text: "go ON?" });
+    const lower = await desk.listInquiries({ outcome: "pending", text: "go on?" });
     const one = await desk.listInquiries({ conversation: ids[1] ?? "", by: "user" });
-    expect([unanswered.items, lower.items.length, one.items]).toEqual([[], 3, []]);
+    expect([pending.items, lower.items.length, one.items]).toEqual([[], 3, []]);
     await expect(desk.listInquiries({ cursor: "?" })).rejects.toMatchObject({
       code: "invalid_cursor",
     });

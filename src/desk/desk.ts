@@ -280,10 +280,10 @@ async function findItem(inbox: Inbox, ref: InquiryRef): Promise<InboxItem | unde
 
 async function findAnswered(inbox: Inbox, ref: InquiryRef): Promise<DeskAnswerResult> {
   const recorded = await findRecorded(inbox.workspace, ref.conversation, ref.id);
-  const { madeVoid, answer } = recorded ?? {};
+  const { madeVoid, response } = recorded ?? {};
   // It has been asked again.
   if (madeVoid !== undefined) return { type: "changed", changed: madeVoid.changed };
-  return answer === undefined ? { type: "not_found" } : answeredBy(answer);
+  return response === undefined ? { type: "not_found" } : answeredBy(response);
 }
 
 function answeredBy(event: AnswerEvent): DeskAnswerResult {

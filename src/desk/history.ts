@@ -3,17 +3,17 @@ import {
   type ConversationId,
   conversationIdFromNumber,
   conversationIdToNumber,
-  deciderOf,
   eventToPlainJson,
   findConversationId,
   findSearchableText,
+  inquiriesIn,
+  type LoggedInquiry,
   TurnCounter,
 } from "../conversation/index.ts";
-import { summaryToJson } from "../render/index.ts";
+import { matchesInquiryFilter, summaryToJson } from "../render/index.ts";
 import type { ConversationStore, ConversationSummary, RecordPiece } from "../storage/index.ts";
 import { JpError, type JsonObject, messageOf } from "../util/index.ts";
-import { loggedToJson, outcomeOf } from "./decision-json.ts";
-import { DecisionLog, type LoggedDecision } from "./decision-log.ts";
+import { loggedToJson } from "./decision-json.ts";
 import type {
   ConversationJson,
   ConversationPart,
@@ -109,9 +109,9 @@ export async function findRecorded(
   { conversations }: DeskWorkspace,
   conversation: ConversationId,
   wanted: string,
-): Promise<LoggedDecision | undefined> {
-  let found: LoggedDecision | undefined;
-  for await (const decision of decisionsIn(conversations, conversation)) {
+): Promise<LoggedInquiry | undefined> {
+  let found: LoggedInquiry | undefined;
+  for await (const decision of inquiriesIn(entriesIn(conversations, conversation))) {
     if (decision.id === wanted) found = decision;
   }
   return found;
@@ -215,13 +215,12 @@ function searchFor(text: string): (searched: string | undefined) => boolean {
   return (searched = "") => (isLower ? searched.toLowerCase() : searched).includes(text);
 }
 
-function matches({ kind, answer }: LoggedDecision, query: InquiryQuery): boolean {
-  const outcome = answer === undefined ? "unanswered" : outcomeOf(answer);
-  const by = answer && deciderOf(answer)?.kind;
-  const wanted = [query.kind, query.outcome, query.by];
-  return [kind, outcome, by].every(
-    (value, index) => wanted[index] === undefined || wanted[index] === value,
-  );
+function matches(decision: LoggedInquiry, { kind, outcome, by }: InquiryQuery): boolean {
+  return matchesInquiryFilter(decision, {
+    kind: kind && [kind],
+    outcome: outcome === undefined ? undefined : [outcome],
+    by: by === undefined ? undefined : [by],
+  });
 }
 
 function hasWords({ label, tool, question }: DecisionJson, { text }: InquiryQuery): boolean {
@@ -229,29 +228,25 @@ function hasWords({ label, tool, question }: DecisionJson, { text }: InquiryQuer
   return [label, tool, question.text, question.context].some(searchFor(text));
 }
 
-/** Without those that cannot be read. */
+/** Tells of those that cannot be read. */
 async function readDecisions(
   { workspace, summary }: Found,
   { onProblem }: HistoryContext,
-): Promise<readonly LoggedDecision[]> {
-  const decisions: LoggedDecision[] = [];
+): Promise<readonly LoggedInquiry[]> {
+  const decisions: LoggedInquiry[] = [];
   try {
-    for await (const decision of decisionsIn(workspace.conversations, summary.id)) {
-      decisions.push(decision);
-    }
+    const onUnreadable = ({ message }: Error) =>
+      onProblem(`${summary.id}: cannot read an inquiry: ${message}`);
+    const entries = entriesIn(workspace.conversations, summary.id);
+    for await (const decision of inquiriesIn(entries, onUnreadable)) decisions.push(decision);
   } catch (error) {
     onProblem(messageOf(error));
   }
   return decisions;
 }
 
-async function* decisionsIn(
-  store: ConversationStore,
-  id: ConversationId,
-): AsyncGenerator<LoggedDecision> {
-  const log = new DecisionLog();
-  for await (const { entries } of store.scan(id)) yield* log.read(entries);
-  yield* log.end();
+async function* entriesIn(store: ConversationStore, id: ConversationId) {
+  for await (const { entries } of store.scan(id)) yield entries;
 }
 
 interface Found {

@@ -1,5 +1,6 @@
 /** The JSON that the API answers with, as schemas. What is not listed may come on top: the fields are those of the record. */
 import * as v from "valibot";
+import { DECISION_KINDS } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { ResponseSpec } from "./operation.ts";
 import { RIGHTS } from "./people.ts";
@@ -29,7 +30,7 @@ const digest = v.pipe(v.string(), v.description("SHA-256, in hexadecimal digits.
 /** Any object. */
 const object = v.record(v.string(), v.any()) satisfies v.GenericSchema<unknown, JsonObject>;
 
-export const kind = v.picklist(["question", "permission", "delivery", "in_doubt"]);
+export const kind = v.picklist(DECISION_KINDS);
 
 const origin = v.variant("type", [
   v.looseObject({ type: v.picklist(["builtin", "program"]) }),
@@ -93,7 +94,12 @@ const decision = v.pipe(
       v.exactOptional(v.boolean()),
       v.description("While it waits: whether a process waits for the answer."),
     ),
-    outcome: v.pipe(v.exactOptional(v.string()), v.description("Absent while it waits.")),
+    outcome: v.pipe(
+      v.exactOptional(v.string()),
+      v.description(
+        "Absent while it is pending. `unanswered` if its turn went on, or ended, without an answer.",
+      ),
+    ),
     answer: v.exactOptional(v.any()),
     answered_by: v.exactOptional(decider),
     answered_at: v.exactOptional(time),

@@ -37,8 +37,8 @@ export interface InquiryAddress extends ConversationAddress {
 /** What was decided, and who did. Nothing while it waits. */
 export interface OutcomeJson {
   /**
-   * `answered`, `redacted` or `cancelled` for a question, `approved`, `denied` or `edited` for anything else,
-   * and `unanswered`.
+   * `answered`, `redacted` or `cancelled` for a question, `approved`, `denied` or `edited` for anything else. Without an
+   * answer: `unanswered` if its turn went on or ended, and absent while it is pending.
    */
   readonly outcome?: string;
   readonly answer?: Json;

@@ -7,13 +7,13 @@ import type {
 } from "../config/index.ts";
 import { type ProcessLimits, runProcess } from "../process/index.ts";
 import { abortable, assertNever, isLoopback, messageOf, systemErrorCode } from "../util/index.ts";
-import type { Message } from "./message.ts";
+import type { Notification } from "./message.ts";
 
 /** One way to send notifications. */
 export interface Channel {
   readonly name: ChannelSettings["type"];
   /** Throws what went wrong: a `PermanentError` if trying again is pointless, and the signal's reason. */
-  readonly send: (message: Message, signal: AbortSignal) => Promise<void>;
+  readonly send: (message: Notification, signal: AbortSignal) => Promise<void>;
 }
 
 /** The parts of this machine that channels need. */

@@ -19,7 +19,7 @@ export interface WaitingItem extends JsonObject {
 }
 
 /** One notification, as every channel sends it. */
-export interface Message {
+export interface Notification {
   /** The same for the same items, so that a receiver can recognize a repeated one. */
   readonly id: string;
   /** One line. */
@@ -45,7 +45,10 @@ const MAX_ID_LENGTH = 500;
 const MAX_TEXT_LENGTH = 1000;
 
 /** `items` are at least one, oldest first. */
-export function composeMessage(items: readonly WaitingItem[], options: MessageOptions): Message {
+export function composeMessage(
+  items: readonly WaitingItem[],
+  options: MessageOptions,
+): Notification {
   const { content, link: origin, now } = options;
   const isNamed = content !== "none";
   const inbox = origin && `${origin}/`;
@@ -74,7 +77,7 @@ export function composeMessage(items: readonly WaitingItem[], options: MessageOp
 }
 
 /** Shows that a channel works, without any question. */
-export function composeTestMessage(now: Date): Message {
+export function composeTestMessage(now: Date): Notification {
   const text = "This is a test. jp will notify you this way when a question is waiting.";
   return {
     id: `msg_${randomUUID()}`,

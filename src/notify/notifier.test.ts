@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { NotifySettings } from "../config/index.ts";
 import { FakeClock } from "../testing/index.ts";
 import { type Channel, PermanentError } from "./channels.ts";
-import type { Message } from "./message.ts";
+import type { Notification } from "./message.ts";
 import { createNotifier } from "./notifier.ts";
 import { waitingItem } from "./waiting-item.fixture.ts";
 
@@ -11,14 +11,14 @@ const SETTINGS: NotifySettings = { content: "title", debounceMs: 10_000, channel
 /** A channel that keeps what it sends, after failing with these errors. */
 class KeepingChannel implements Channel {
   readonly name = "webhook";
-  readonly messages: Message[] = [];
+  readonly messages: Notification[] = [];
   readonly #errors: Error[];
 
   constructor(...errors: readonly Error[]) {
     this.#errors = [...errors];
   }
 
-  readonly send = async (message: Message): Promise<void> => {
+  readonly send = async (message: Notification): Promise<void> => {
     this.messages.push(message);
     const error = this.#errors.shift();
     if (error !== undefined) throw error;
@@ -105,7 +105,7 @@ describe("a notifier", () => {
 
   test("announces a question that comes while another is being sent", async () => {
     const sent = Promise.withResolvers<void>();
-    const messages: Message[] = [];
+    const messages: Notification[] = [];
     const slow: Channel = {
       name: "email",
       send: async (message) => {
@@ -245,7 +245,7 @@ describe("closing a notifier", () => {
 });
 
 /** Never ends by itself. */
-function untilAborted(_message: Message, signal: AbortSignal): Promise<never> {
+function untilAborted(_message: Notification, signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   return promise;

@@ -11,7 +11,7 @@ import {
   composeMessage,
   composeTestMessage,
   itemKey,
-  type Message,
+  type Notification,
   type WaitingItem,
 } from "./message.ts";
 
@@ -92,7 +92,7 @@ export async function testChannels(
 }
 
 interface AttemptOptions {
-  readonly message: Message;
+  readonly message: Notification;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

@@ -9,7 +9,14 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolResultOutput,
 } from "@ai-sdk/provider";
-import type { ChatRequest, ChatResponse, Message, Ollama, Options, Tool } from "ollama";
+import type {
+  ChatRequest,
+  ChatResponse,
+  Message as OllamaMessage,
+  Ollama,
+  Options,
+  Tool,
+} from "ollama";
 import { assertNever, findJson, isJsonObject, type JsonObject, messageOf } from "../util/index.ts";
 import {
   apiUrl,
@@ -266,9 +273,11 @@ function toTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): Tool[]
 }
 
 /** Newer servers know ids of calls, which the client's types lack. */
-type SentMessage = Message & {
+type SentMessage = OllamaMessage & {
   readonly tool_call_id?: string;
-  readonly tool_calls?: (NonNullable<Message["tool_calls"]>[number] & { readonly id: string })[];
+  readonly tool_calls?: (NonNullable<OllamaMessage["tool_calls"]>[number] & {
+    readonly id: string;
+  })[];
 };
 
 function toMessages(message: LanguageModelV4Message): SentMessage[] {

@@ -184,7 +184,7 @@ export function renderInquiryLines(
   response: InquiryResponse | undefined,
   { paint, width }: LineOptions,
 ): readonly string[] {
-  const parts = response === undefined ? { answer: "unanswered", by: "" } : answerParts(response);
+  const parts = response === undefined ? { answer: "no answer", by: "" } : answerParts(response);
   const end = oneLine(parts.answer);
   const by = parts.by === "" ? "" : ` ${oneLine(parts.by)}`;
   const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;

@@ -9,6 +9,7 @@ import {
   inquiry,
   permission,
   toolCall,
+  toolResult,
   turnStart,
 } from "../conversation/events.fixture.ts";
 import {
@@ -93,8 +94,8 @@ function endOf(row: InquiryRow, seconds = 0): string {
   return describeEnd(row, new Date(timestampToMilliseconds(at(seconds))));
 }
 
-describe("an open question with a deadline", () => {
-  const request = { ...QUESTION, deadline: at(60) };
+describe("a pending question with a deadline", () => {
+  const request = { ...QUESTION, toolCallId: "call_1", deadline: at(60) };
   const escalation = {
     type: "inquiry_escalation",
     timestamp: at(1),
@@ -105,17 +106,18 @@ describe("an open question with a deadline", () => {
   } as const;
 
   test("is overdue from then on, unless it was answered", () => {
-    const open = rowOf(request);
+    const open = rowOf(CALL, request);
     expect([
       endOf(open, 59),
       endOf(open, 60),
-      endOf(rowOf(request, answered("call_1.go.1")), 60),
-    ]).toEqual(["unanswered", "unanswered, overdue", "yes"]);
+      endOf(rowOf(CALL, request, answered("call_1.go.1")), 60),
+      endOf(rowOf(CALL, request, toolResult("call_1")), 60),
+    ]).toEqual(["pending", "pending, overdue", "yes", "unanswered"]);
   });
 
   test("that was the model's is not overdue once a person has to answer", () => {
-    expect([endOf(rowOf(request, escalation), 60), describeEscalation(escalation)]).toEqual([
-      "unanswered",
+    expect([endOf(rowOf(CALL, request, escalation), 60), describeEscalation(escalation)]).toEqual([
+      "pending",
       'cancelled (backend_error): "no key"',
     ]);
   });
@@ -128,7 +130,7 @@ describe("an open question with a deadline", () => {
   });
 });
 
-test("the state of a decision is its outcome, that it is open, or that it no longer counts", () => {
+test("the state of a decision is its outcome, that it is pending, or that it no longer counts", () => {
   verifies("082/reader/every-reader-handles-all-outcomes");
   const { id } = QUESTION;
   expect(
@@ -149,7 +151,7 @@ test("the state of a decision is its outcome, that it is open, or that it no lon
     "answered",
     "redacted",
     "cancelled",
-    "unanswered",
+    "pending",
     "approved",
     "denied",
     "edited",
@@ -193,7 +195,7 @@ describe("a filter", () => {
     [{ outcome: ["denied"] }, ["denied", "unavailable", "skipped"]],
     [{ outcome: ["approved", "void"] }, ["approved", "void"]],
     [{ outcome: ["approved"], by: ["policy"] }, ["unasked"]],
-    [{ outcome: ["unanswered"] }, ["open"]],
+    [{ outcome: ["pending"] }, ["open"]],
     [{ kind: ["question"] }, ["question"]],
   ])("finds decisions of every kind: %j", (filter, names) => {
     const found = Object.entries(ROWS).filter(([, row]) => matchesInquiryFilter(row, filter));
@@ -371,7 +373,7 @@ describe("a decision about a call as JSON", () => {
         answered_at: at(2),
         void: { changed: ["file"], at: at(3) },
       },
-      { ...common, id: again.id, replaces: REQUEST.id, changed: ["file"], outcome: "unanswered" },
+      { ...common, id: again.id, replaces: REQUEST.id, changed: ["file"], outcome: "pending" },
     ]);
   });
 

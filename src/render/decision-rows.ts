@@ -1,5 +1,6 @@
 /** Decisions in lists, as lines and as JSON: those on record, and those that wait for someone. */
 import {
+  type AnswerEvent,
   type CallProgress,
   cancellationTag,
   type ConversationEvent,
@@ -8,7 +9,6 @@ import {
   deciderToJson,
   describeDecider,
   type InquiryEscalation,
-  type InquiryOutcome,
   inquiryQuestionToJson,
   isAnswer,
   type LoggedInquiry,
@@ -20,7 +20,7 @@ import {
   type TurnProgress,
 } from "../conversation/index.ts";
 import type { InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
-import { assertNever, type Json, type JsonObject } from "../util/index.ts";
+import { assertNever, type JsonObject } from "../util/index.ts";
 import { callText } from "./call-lines.ts";
 import { describeAnswer, describeChanged, describeDecided } from "./inquiry.ts";
 import { jsonLine, oneLine } from "./neutralize.ts";
@@ -31,19 +31,34 @@ export interface InquiryRow extends LoggedInquiry {
   readonly conversation: ConversationId;
 }
 
-/** The outcome of a question, the decision about a call, or why there is neither. */
-export type InquiryState =
-  | InquiryOutcome["outcome"]
-  | PermissionDecision["decision"]
-  | "unanswered"
-  /** It was decided, or waited, and no longer counts. */
-  | "void";
+/**
+ * The outcome of a question, the decision about a call, or why there is neither: it is pending, or it ended without an
+ * answer. What is void was decided or pending, and no longer counts.
+ */
+export const INQUIRY_STATES = [
+  "answered",
+  "redacted",
+  "cancelled",
+  "approved",
+  "denied",
+  "edited",
+  "pending",
+  "unanswered",
+  "void",
+] as const;
+
+export type InquiryState = (typeof INQUIRY_STATES)[number];
 
 /** How it ended, or that it has not. */
-export function inquiryState({ response, madeVoid }: LoggedInquiry): InquiryState {
+export function inquiryState({ response, madeVoid, isPending }: LoggedInquiry): InquiryState {
   if (madeVoid !== undefined) return "void";
-  if (response === undefined) return "unanswered";
-  return response.type === "inquiry_response" ? response.outcome : response.decision;
+  if (response === undefined) return isPending === true ? "pending" : "unanswered";
+  return outcomeOf(response);
+}
+
+/** `answered`, `denied` and the like. */
+export function outcomeOf(answer: AnswerEvent) {
+  return answer.type === "inquiry_response" ? answer.outcome : answer.decision;
 }
 
 /** Which decisions are wanted: all, unless said otherwise, but for what the config approved unasked. */
@@ -81,12 +96,15 @@ function statesOf(inquiry: LoggedInquiry): readonly InquiryState[] {
   return [state, response.cause === undefined ? "answered" : "cancelled"];
 }
 
-/** How it ended, or that it is open. One that is overdue will be settled when its turn is continued. */
-export function describeEnd({ response, madeVoid, deadline }: LoggedInquiry, now: Date): string {
+/** How it ended, or that it is pending. One that is overdue will be settled when its turn is continued. */
+export function describeEnd(inquiry: LoggedInquiry, now: Date): string {
+  const { response, madeVoid, deadline, isPending } = inquiry;
   const isLate = deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
   const end =
     response === undefined
-      ? `unanswered${isLate ? ", overdue" : ""}`
+      ? isPending === true
+        ? `pending${isLate ? ", overdue" : ""}`
+        : "unanswered"
       : response.type === "inquiry_response"
         ? describeAnswer(response)
         : describeDecided(response);
@@ -117,10 +135,12 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
     ...(replaces !== undefined && { replaces }),
     ...(row.deadline !== undefined && { deadline: row.deadline }),
     ...(isQuestion && request.for !== undefined && { for: request.for }),
-    ...(escalation !== undefined && { escalation: escalationToJson(escalation) }),
+    ...(escalation !== undefined && {
+      escalation: { outcome: escalation.outcome, ...answerToJson(escalation) },
+    }),
     outcome: inquiryState(row),
-    ...(response !== undefined &&
-      (response.type === "inquiry_response" ? outcomeToJson(response) : decisionToJson(response))),
+    ...(response?.type === "permission_decision" && { decision: response.decision }),
+    ...(response !== undefined && answerToJson(response)),
     ...(isOther && { decided_digest: response.digest }),
     ...(madeVoid !== undefined && {
       void: { changed: [...madeVoid.changed], at: madeVoid.timestamp },
@@ -131,32 +151,28 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
   };
 }
 
-function escalationToJson(escalation: InquiryEscalation): JsonObject {
-  return { outcome: escalation.outcome, ...outcomeToJson(escalation) };
-}
-
-function outcomeToJson(outcome: InquiryOutcome): Record<string, Json> {
-  if (outcome.outcome === "cancelled") {
-    const { reason, problem } = outcome;
+/** An answer with the keys of the record, without its outcome. */
+export function answerToJson(answer: AnswerEvent | InquiryEscalation) {
+  if (answer.type === "permission_decision") return decisionToJson(answer);
+  if (answer.outcome === "cancelled") {
+    const { reason, problem } = answer;
     return { reason: cancellationTag(reason), ...(problem !== undefined && { problem }) };
   }
-  const { answeredBy } = outcome;
+  const { answeredBy } = answer;
   return {
-    ...(outcome.outcome === "answered" && {
-      answer: outcome.answer,
-      ...(outcome.isOther === true && { other: true }),
-      ...(outcome.note !== undefined && { note: outcome.note }),
-      ...(outcome.answerReason !== undefined && { answer_reason: outcome.answerReason }),
+    ...(answer.outcome === "answered" && {
+      answer: answer.answer,
+      ...(answer.isOther === true && { other: true }),
+      ...(answer.note !== undefined && { note: answer.note }),
+      ...(answer.answerReason !== undefined && { answer_reason: answer.answerReason }),
     }),
     ...(answeredBy !== undefined && { answered_by: deciderToJson(answeredBy) }),
   };
 }
 
 /** `reason` has the person's own words, and `cause` is a code. */
-function decisionToJson(event: PermissionDecision): Record<string, Json> {
-  const { decision, decidedBy, reason, cause, problem, result } = event;
+function decisionToJson({ decidedBy, reason, cause, problem, result }: PermissionDecision) {
   return {
-    decision,
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),
     ...(problem !== undefined && { problem }),

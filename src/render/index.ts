@@ -14,6 +14,7 @@ export {
 export { type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
+  answerToJson,
   describeCalls,
   describeEnd,
   describeIncomplete,
@@ -21,12 +22,14 @@ export {
   describeRemembered,
   describeSubject,
   describeWaiting,
+  INQUIRY_STATES,
   type InquiryFilter,
   type InquiryRow,
   type InquiryState,
   inquiryState,
   inquiryToJson,
   matchesInquiryFilter,
+  outcomeOf,
   type PendingRow,
   pendingToJson,
 } from "./decision-rows.ts";

@@ -1,5 +1,6 @@
 /** Questions, answers and decisions in words. Secrets are redacted in the record, so none can be shown here. */
 import {
+  type AnsweredOutcome,
   cancellationTag,
   type Decider,
   type DecisionVoid,
@@ -66,9 +67,7 @@ export function describeOutcome(outcome: InquiryOutcome): string {
   }
 }
 
-type Answered = Extract<InquiryOutcome, { readonly outcome: "answered" }>;
-
-function answerDetails({ isOther = false, note, answerReason }: Answered): string {
+function answerDetails({ isOther = false, note, answerReason }: AnsweredOutcome): string {
   return [
     isOther ? " (custom answer)" : "",
     note === undefined ? "" : `, note: ${jsonLine(note)}`,

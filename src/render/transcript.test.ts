@@ -183,8 +183,8 @@ describe("a question on the screen", () => {
     );
   });
 
-  test("says so if it is unanswered", () => {
-    expect(body([inquiry("call_1.go.1")])).toEqual(["? a_tool asks: Go on? → unanswered", ""]);
+  test("says so if it has no answer", () => {
+    expect(body([inquiry("call_1.go.1")])).toEqual(["? a_tool asks: Go on? → no answer", ""]);
   });
 
   test("says what the model made of it if a model left it to a person", () => {

@@ -41,7 +41,7 @@ export interface TranscriptOptions {
   readonly showsReasoning: boolean;
 }
 
-interface TurnContext extends TranscriptOptions {
+interface TranscriptContext extends TranscriptOptions {
   /** The index of the turn, from 0. Readers see numbers from 1. */
   readonly index: number;
   readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
@@ -63,7 +63,7 @@ interface Block {
 /** The lines of one turn, starting with a rule that names it. */
 export function renderTurn(turn: RecordedTurn, options: TranscriptOptions): string[] {
   const callOf = findCalls(turn.events);
-  const context: TurnContext = {
+  const context: TranscriptContext = {
     ...options,
     index: turn.index,
     results: responses(pairToolCalls(turn.events).pairs),
@@ -81,7 +81,7 @@ export function renderTurn(turn: RecordedTurn, options: TranscriptOptions): stri
   return [turnRule(turn, options), ...body];
 }
 
-function renderEvent(event: ConversationEvent, context: TurnContext): Block {
+function renderEvent(event: ConversationEvent, context: TranscriptContext): Block {
   const { paint } = context;
   switch (event.type) {
     case "chat_request": {
@@ -149,11 +149,11 @@ function isWithinCall(event: ConversationEvent): event is WithinCall {
 }
 
 /** Below what was decided, and above what was asked instead. */
-function renderVoid({ changed }: DecisionVoid, { paint }: TurnContext): string[] {
+function renderVoid({ changed }: DecisionVoid, { paint }: TranscriptContext): string[] {
   return [paint("dim", `  void: ${describeChanged(changed)} changed`)];
 }
 
-function renderResponse(content: ChatResponse["content"], context: TurnContext): string[] {
+function renderResponse(content: ChatResponse["content"], context: TranscriptContext): string[] {
   const { paint, showsReasoning } = context;
   const name = paint("bold", paint("magenta", "assistant"));
   if (content.type === "structured") {
@@ -164,7 +164,7 @@ function renderResponse(content: ChatResponse["content"], context: TurnContext):
   return lines(content.text).map((line) => paint("dim", `│ ${line}`.trimEnd()));
 }
 
-function renderCall(event: ToolCallRequest, context: TurnContext): Block {
+function renderCall(event: ToolCallRequest, context: TranscriptContext): Block {
   const result = context.results.get(event);
   const text = result === undefined ? undefined : spokenText(result, event.name);
   if (result === undefined || text === undefined) {
@@ -178,7 +178,7 @@ function renderCall(event: ToolCallRequest, context: TurnContext): Block {
 function renderToolCall(
   event: ToolCallRequest,
   result: ToolCallResponse | undefined,
-  context: TurnContext,
+  context: TranscriptContext,
 ): string[] {
   const inner = context.within.get(event) ?? [];
   const voids = new Set(inner.flatMap((one) => (one.type === "decision_void" ? [one.id] : [])));
@@ -205,7 +205,7 @@ function renderToolCall(
   ];
 }
 
-function renderInquiry(event: InquiryRequest, context: TurnContext): readonly string[] {
+function renderInquiry(event: InquiryRequest, context: TranscriptContext): readonly string[] {
   const { response, escalation } = context.inquiries.get(event) ?? {};
   const asked = renderInquiryLines(event, response, context);
   if (escalation === undefined) return asked;

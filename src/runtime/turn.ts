@@ -155,7 +155,7 @@ export async function runTurn<Schema extends DataSchema | undefined = undefined>
 
 /**
  * Continues the turn that the conversation ends with, in this process or any other: finished calls are not run
- * again, and what is still unanswered is asked again. Ends at once if nothing is missing. Throws like `runTurn`.
+ * again, and what is still pending is asked again. Ends at once if nothing is missing. Throws like `runTurn`.
  */
 export async function resumeTurn<Data = Json>(
   conversation: ConversationWriter,

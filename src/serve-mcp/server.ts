@@ -6,8 +6,9 @@ import type {
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
+import { DECIDERS, DECISION_KINDS } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
-import { jsonLine } from "../render/index.ts";
+import { INQUIRY_STATES, jsonLine } from "../render/index.ts";
 import { isJpError, type JsonObject } from "../util/index.ts";
 import type { ClientRecord } from "./client-record.ts";
 import { type Client, clientOf, type Connection } from "./client.ts";
@@ -79,26 +80,12 @@ const PARAMETERS = {
   type: "object" as const,
   properties: {
     conversation: listOf("only of these conversations, by id or part of the title"),
-    kind: listOf("only these kinds", ["question", "permission", "delivery", "in_doubt"]),
-    outcome: listOf("only with these outcomes; answered includes approved, denied and edited", [
-      "answered",
-      "redacted",
-      "cancelled",
-      "unanswered",
-      "approved",
-      "denied",
-      "edited",
-      "void",
-    ]),
-    by: listOf("only answered or decided by", [
-      "user",
-      "assistant",
-      "config",
-      "remembered",
-      "policy",
-      "default",
-      "answers_file",
-    ]),
+    kind: listOf("only these kinds", DECISION_KINDS),
+    outcome: listOf(
+      "only with these outcomes; answered includes approved, denied and edited",
+      INQUIRY_STATES,
+    ),
+    by: listOf("only answered or decided by", DECIDERS),
     limit: {
       type: "integer",
       minimum: 1,
@@ -139,7 +126,7 @@ async function listInquiries(
   return { content: [{ type: "text", text: last.join("\n") }] };
 }
 
-function listOf(description: string, values?: string[]) {
-  const items = { type: "string", ...(values !== undefined && { enum: values }) };
+function listOf(description: string, values?: readonly string[]) {
+  const items = { type: "string", ...(values !== undefined && { enum: [...values] }) };
   return { type: "array", items, description };
 }

@@ -37,14 +37,14 @@ export interface AnswerTarget extends Pick<ConversationStore, "open"> {
    * Passes a secret from memory to memory to a writer whose `onSecret` waits for it. Absent if the store cannot.
    * Throws the reason of the signal, unless the secret is on its way already.
    */
-  deliver?(id: ConversationId, offered: SecretOffer, signal?: AbortSignal): Promise<Delivery>;
+  deliver?(id: ConversationId, offered: SecretOffer, signal?: AbortSignal): Promise<SecretDelivery>;
 }
 
 /** An answer with its secret. */
 export type SecretOffer = OfferedAnswer & { readonly secret: SecretAnswer };
 
 /** The result of delivering a secret. */
-export type Delivery =
+export type SecretDelivery =
   | AnswerResult
   /** No one waits for it; or, if it was sent, only the record shows whether the writer has used it. */
   | { readonly type: "undecided"; readonly wasSent: boolean };

@@ -1,8 +1,8 @@
 export {
   answerPending,
   type AnswerTarget,
-  type Delivery,
   type Offer,
+  type SecretDelivery,
   type SecretOffer,
 } from "./answering.ts";
 export { makeFolder, writeDurably } from "./fs/durable.ts";

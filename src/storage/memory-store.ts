@@ -22,7 +22,7 @@ import {
   timestampFromDate,
 } from "../conversation/index.ts";
 import { type Clock, type JsonObject, systemClock } from "../util/index.ts";
-import { answerPending, type Delivery, type Offer, type SecretOffer } from "./answering.ts";
+import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "./answering.ts";
 import type {
   AnswerListener,
   AnswerOptions,
@@ -370,7 +370,10 @@ class MemoryOffer implements Offer {
   }
 }
 
-async function deliver({ secretListeners }: MemoryRecord, offered: SecretOffer): Promise<Delivery> {
+async function deliver(
+  { secretListeners }: MemoryRecord,
+  offered: SecretOffer,
+): Promise<SecretDelivery> {
   const [listener] = secretListeners;
   const result = await listener?.(offered).catch(() => undefined);
   return result ?? { type: "undecided", wasSent: false };

@@ -119,6 +119,11 @@ export interface ConversationWriter extends AsyncDisposable {
    * without `isOwnTurn`, or that a fork has copied in part.
    */
   readonly isOwnTurn: boolean;
+  /**
+   * Set if the last turn is as the user has left it, but in another folder: the workspace was moved or copied since. Then
+   * `isOwnTurn` is false. Only stores whose records can be copied have it.
+   */
+  readonly startedIn?: string | undefined;
 
   /**
    * Resolves when the events are stored durably, in the order of the calls; those of one call together. If it throws,

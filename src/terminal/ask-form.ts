@@ -2,9 +2,9 @@
 import type { FormRequest, PromptResult, QuestionRequest } from "../agent/index.ts";
 import { oneLine } from "../render/index.ts";
 import {
-  type Answered,
   answerQuestion,
   askQuestion,
+  type DialogueAnswer,
   openQuestion,
   type OpenQuestion,
   printLabel,
@@ -23,7 +23,7 @@ interface OpenField {
   readonly message: string;
 }
 
-type AnsweredField = OpenField & { readonly answered: Answered };
+type AnsweredField = OpenField & { readonly answered: DialogueAnswer };
 
 export async function askForm(form: Shown<FormRequest>, dialogue: Dialogue): Promise<PromptResult> {
   const { fields, acts, allowsLater, inquiryId } = form;
@@ -92,7 +92,7 @@ async function answerFields(
   const answers: (AnsweredField | undefined)[] = fields.map(() => undefined);
   let place: Place = { type: "question", index: 0 };
   for (;;) {
-    const result: Answered | ReviewChoice =
+    const result: DialogueAnswer | ReviewChoice =
       place.type === "review"
         ? await reviewAnswers(answers.flatMap(closedOf), { acts, dialogue })
         : await answerField(fields, answers, { place, dialogue });
@@ -140,7 +140,7 @@ async function answerField(
   fields: readonly OpenField[],
   answers: readonly (AnsweredField | undefined)[],
   { place, dialogue }: AskedField,
-): Promise<Answered | NoAnswer> {
+): Promise<DialogueAnswer | NoAnswer> {
   const field = fields[place.index];
   if (field === undefined) throw new RangeError("a form has no such question");
   const { open } = field;

@@ -113,7 +113,10 @@ export function openQuestion(shown: ShownQuestion): OpenQuestion {
   return { question, message, acts, canRemember };
 }
 
-export function toResult(inquiryId: RequestBase["inquiryId"], answered: Answered): PromptResult {
+export function toResult(
+  inquiryId: RequestBase["inquiryId"],
+  answered: DialogueAnswer,
+): PromptResult {
   const { summary: _summary, ...result } = answered;
   return { inquiryId, ...result };
 }
@@ -126,12 +129,12 @@ export interface OpenQuestion {
   readonly acts: boolean;
   readonly canRemember: boolean;
   /** An answer given before, which the user may now change. */
-  readonly previous?: Answered | undefined;
+  readonly previous?: DialogueAnswer | undefined;
   /** What Escape does; by default it cancels this question alone. */
   readonly escape?: string;
 }
 
-export interface Answered {
+export interface DialogueAnswer {
   readonly type: "answered";
   readonly answer: Json;
   readonly isRemembered: boolean;
@@ -143,7 +146,7 @@ export interface Answered {
 export async function answerQuestion(
   open: OpenQuestion,
   dialogue: Dialogue,
-): Promise<Answered | NoAnswer> {
+): Promise<DialogueAnswer | NoAnswer> {
   const { question, previous } = open;
   const takesNote = question.allowsNote === true && question.answerType.type !== "secret";
   dialogue.note = takesNote ? (previous?.note ?? "") : undefined;
@@ -154,7 +157,7 @@ export async function answerQuestion(
   return { ...result, note, summary: `${result.summary} · note: ${note}` };
 }
 
-function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
+function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<DialogueAnswer | NoAnswer> {
   const { answerType } = open.question;
   switch (answerType.type) {
     case "boolean":
@@ -170,7 +173,10 @@ function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered 
   }
 }
 
-async function answerBoolean(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
+async function answerBoolean(
+  open: OpenQuestion,
+  dialogue: Dialogue,
+): Promise<DialogueAnswer | NoAnswer> {
   const { question, message, acts, canRemember, previous } = open;
   const { escape = "cancel the question" } = open;
   const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
@@ -207,7 +213,7 @@ const MAX_LABEL_WIDTH = 200;
 async function answerText(
   { question, message, acts, previous, escape }: OpenQuestion,
   dialogue: Dialogue,
-): Promise<Answered | NoAnswer> {
+): Promise<DialogueAnswer | NoAnswer> {
   const fallback = typeof question.default === "string" && !acts ? question.default : "";
   const shown = fallback === "" ? undefined : verbatimProse(fallback);
   const text = typeof previous?.answer === "string" ? previous.answer : "";
@@ -225,7 +231,10 @@ async function answerText(
 
 const TYPE_ANSWER = "Type an answer: Enter alone does not decide this.";
 
-async function answerSecret(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
+async function answerSecret(
+  open: OpenQuestion,
+  dialogue: Dialogue,
+): Promise<DialogueAnswer | NoAnswer> {
   const { message, acts } = open;
   const entered = await dialogue.enterSecret(message);
   if (entered.type !== "entered") return entered;
@@ -237,7 +246,7 @@ async function answerSelect(
   { question, message, acts, previous, escape }: OpenQuestion,
   answerType: SelectType,
   dialogue: Dialogue,
-): Promise<Answered | NoAnswer> {
+): Promise<DialogueAnswer | NoAnswer> {
   const { allowsOther, isMultiple = false } = answerType;
   const show = acts ? verbatim : verbatimProse;
   const sum = acts ? verbatim : oneLine;
@@ -321,7 +330,7 @@ async function enterOther(message: string, text: string, dialogue: Dialogue): Pr
 
 type Show = (text: string) => string;
 
-function answerOne(chosen: SelectOption, show: Show): Answered {
+function answerOne(chosen: SelectOption, show: Show): DialogueAnswer {
   return {
     type: "answered",
     answer: chosen.value,
@@ -330,7 +339,7 @@ function answerOne(chosen: SelectOption, show: Show): Answered {
   };
 }
 
-function answerSeveral(chosen: readonly SelectOption[], show: Show): Answered {
+function answerSeveral(chosen: readonly SelectOption[], show: Show): DialogueAnswer {
   const labels = chosen.map((option) => optionLabel(option, show));
   const summary = labels.length === 0 ? "none" : labels.join(", ");
   const answer = chosen.map(({ value }) => value);

@@ -125,7 +125,7 @@ describe("the tour", () => {
   });
 
   test.each([
-    ["is left for later", "l", "unanswered"],
+    ["is left for later", "l", "pending"],
     ["is cancelled", "c", "cancelled (user)"],
   ])("ends if the question of the job %s", async (_name, key, outcome) => {
     const screen = await reachJob();
@@ -154,7 +154,7 @@ describe("the tour", () => {
     expect([status, lines.includes("The tour ends here."), publishedIn(lines)]).toEqual([
       0,
       true,
-      ["    unanswered, just now  call_2.publish.1"],
+      ["    pending, just now  call_2.publish.1"],
     ]);
   });
 });

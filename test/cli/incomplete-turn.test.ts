@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../src/util/index.ts";
@@ -584,6 +584,52 @@ describe("an incomplete turn on a terminal", () => {
       ]);
     },
   );
+
+  test("names the folder in which it was started if the workspace was copied since", async () => {
+    counters("T-WORK-15");
+    await using server = await ModelServer.start([calling([CAREFUL])]);
+    const project = await waiting(server, [CAREFUL]);
+    const copy = `${project.root}-copy`;
+    cpSync(project.root, copy, { recursive: true });
+    const variables = { JP_TRUSTED_WORKSPACES: copy };
+    const words = ["--continue-turn", "--workspace", copy];
+    const { id } = recordOf(project);
+    expect(await query(project, words, { variables })).toEqual(
+      refused(
+        `jp: The last turn was started in ${project.root}, and this workspace is in ${copy}.`,
+        "Its recorded permissions and answers were given there.",
+        `To look at it:                    jp conversation print ${id}`,
+        `To close it and start a new turn: jp query --discard-turn --id ${id}`,
+        "To continue it, use --continue-turn on a terminal.",
+      ),
+    );
+    const screen = new Screen(project, ["q", ...words], { variables, columns: 300 });
+    await shows(screen, /Continue it\?/);
+    const shown = screen.lines.slice(0, 3);
+    screen.type("n");
+    await screen.end();
+    expect(shown).toEqual([
+      `This turn was started in ${project.root}, and this workspace is in ${copy}.`,
+      "If you continue it here, jp accepts these recorded permissions and answers:",
+      "  count {}",
+    ]);
+  });
+
+  test("does not count as started elsewhere if it has changed in the copy", async () => {
+    counters("T-WORK-15");
+    await using server = await ModelServer.start([calling([CAREFUL])]);
+    const project = await waiting(server, [CAREFUL]);
+    const copy = `${project.root}-copy`;
+    forgePermission(project);
+    cpSync(project.root, copy, { recursive: true });
+    const variables = { JP_TRUSTED_WORKSPACES: copy };
+    const { stderr } = await query(project, ["--continue-turn", "--workspace", copy], {
+      variables,
+    });
+    expect(stderr.split("\n")[0]).toBe(
+      "jp: Someone else started the last turn, or its record has changed since you left it.",
+    );
+  });
 
   test("is shown with all that it permits, now and later, if it is someone else's", async () => {
     counters("T-WORK-15");

@@ -294,7 +294,7 @@ describe("decisions about calls", () => {
           "        │ a  b",
           "        │ c",
           "      page: 2",
-          "    unanswered, 2 days ago  call_1:run:2",
+          "    pending, 2 days ago  call_1:run:2",
           "  turn 1  show: Show the model the result of show?",
           '    denied, reason: "No." (you, via terminal), 2 days ago  call_2:deliver:1',
         ),
@@ -307,7 +307,7 @@ describe("decisions about calls", () => {
     placeDecisions(project);
     const filters: readonly (readonly [flags: string, ids: readonly string[]])[] = [
       ["--outcome void", ["call_1:run:1"]],
-      ["--outcome unanswered", ["call_1:run:2"]],
+      ["--outcome pending", ["call_1:run:2"]],
       ["--outcome answered", ["call_2:deliver:1"]],
       ["--outcome denied --outcome approved", ["call_2:deliver:1"]],
       ["--by policy", ["call_3:run:1"]],
@@ -337,7 +337,7 @@ describe("decisions about calls", () => {
           "Answer type   boolean; only a person may answer; a yes runs or changes something",
           `Asked at      ${time(6)} UTC`,
           "Changed       since it was decided: the server's description of the tool",
-          "Outcome       unanswered",
+          "Outcome       pending",
           `Digest        ${DIGEST}`,
           "Call",
           "  • find",
@@ -365,7 +365,7 @@ describe("decisions about calls", () => {
       text.stdout.match(/^.*void.*$/gm),
       markdown.stdout.match(/^.*Void.*$/gm),
     ]).toEqual([
-      "Decisions   1 void, 1 unanswered, 1 denied",
+      "Decisions   1 void, 1 pending, 1 denied",
       ["  void: the server's description of the tool changed"],
       [
         `## Decision Void on ${time(5)}`,
@@ -456,7 +456,7 @@ describe("a filter", () => {
   test.each([
     [
       ["--outcome", "maybe"],
-      "answered, redacted, cancelled, unanswered, approved, denied, edited, void",
+      "answered, redacted, cancelled, approved, denied, edited, pending, unanswered, void",
     ],
     [["--kind", "guess"], "question, permission, delivery, in_doubt"],
     [["--by", "nobody"], "user, assistant, config, remembered, policy, default, answers_file"],

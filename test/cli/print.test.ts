@@ -77,7 +77,7 @@ describe("a printed conversation", () => {
           `${asked} → no`,
           '✗ fs_modify_file(path: "a.rs")',
           "  │ The inquiry failed.",
-          `${asked} → unanswered`,
+          `${asked} → no answer`,
           "",
           "assistant",
           "It is fixed.",

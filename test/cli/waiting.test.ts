@@ -527,7 +527,7 @@ test("a call in doubt that no one was asked about yet is shown in full, and deci
   expect(stdout.split("\n").filter((line) => /^(ID|Kind|Outcome|Call|  )/.test(line))).toEqual([
     "ID            a:rerun:1",
     "Kind          call in doubt",
-    "Outcome       unanswered",
+    "Outcome       pending",
     "Call",
     '  • deploy(where: "live")',
     '  "run": run it again',

@@ -181,7 +181,7 @@ test("large and malicious texts do not stop the page", { timeout: 120_000 }, asy
   const args = { deep: deep(990) };
   const permission = { ...permissionRequest("a"), arguments: args };
   const nested = await leave(store, [turnStart(), toolCall("a", "a_tool", args), permission]);
-  const views: [string, string][] = [["deep arguments", fragmentOf(nested, "a.run.1")]];
+  const views: [string, string][] = [["deep arguments", fragmentOf(nested, "a:run:1")]];
   for (const [name, context] of Object.entries(HEAVY)) {
     views.push([name, fragmentOf(await leave(store, asks({ text: name, context })))]);
   }

@@ -148,11 +148,11 @@ describe("a turn that the user has left in one folder", () => {
     const { real, clone, id } = await place(WAITING, options);
     const isOwn = async ({ conversations }: Workspace) => {
       await using writer = await conversations.open(id);
-      return [(await conversations.load(id)).isOwnTurn, writer.isOwnTurn];
+      return [(await conversations.load(id)).isOwnTurn, writer.isOwnTurn, writer.startedIn];
     };
     expect([await isOwn(clone), await isOwn(real)]).toEqual([
-      [false, false],
-      [true, true],
+      [false, false, real.root],
+      [true, true, undefined],
     ]);
     const fork = await clone.conversations.fork(id);
     expect((await clone.conversations.load(fork)).isOwnTurn).toBe(false);

@@ -51,7 +51,11 @@ export interface AnswerFlags {
  * Throws `inquiry_not_found`, `ambiguous_id`, `invalid_answer`, `already_answered`, `overdue`, `decision_changed`,
  * `other_workspace`.
  */
-export async function answerPending({ args, options, context }: Call<AnswerFlags>): Promise<void> {
+export async function answerFromCommandLine({
+  args,
+  options,
+  context,
+}: Call<AnswerFlags>): Promise<void> {
   const [wanted = "", ...words] = args;
   if (options.cancel === true && words.length > 0) throw usageError("--cancel takes no value.");
   const pinned = parseDigest(options.digest);

@@ -1,5 +1,7 @@
 /** Options and help of the smaller commands. The commands themselves are loaded when they run. */
 import { Argument, type Command, Option } from "commander";
+import { DECIDERS, DECISION_KINDS } from "../../conversation/index.ts";
+import { INQUIRY_STATES } from "../../render/index.ts";
 import {
   collect,
   command,
@@ -38,19 +40,6 @@ active conversation; without a target, it lists them and exits with status 2.`,
     .action(command(async () => (await import("./session/resume.ts")).resume));
 }
 
-const OUTCOMES = [
-  "answered",
-  "redacted",
-  "cancelled",
-  "unanswered",
-  "approved",
-  "denied",
-  "edited",
-  "void",
-];
-const DECISION_KINDS = ["question", "permission", "delivery", "in_doubt"];
-const DECIDERS = ["user", "assistant", "config", "remembered", "policy", "default", "answers_file"];
-
 const LIST_HELP = `
 Lists questions, permissions to run a call, deliveries of results, and calls in
 doubt. Calls that the config lets run without asking are listed only with
@@ -60,9 +49,10 @@ Outcomes:
   answered     has an answer, or someone approved, denied or edited it
   redacted     has an answer that is a secret
   cancelled    was closed without an answer, or denied though no one said no
-  unanswered   still open
   approved, denied, edited
                what was decided about a call or its result
+  pending      waits for someone
+  unanswered   its turn went on, or ended, without an answer
   void         no longer counts, because what was decided has changed since
 
 --format json prints one object per line, with every recorded field.`;
@@ -79,7 +69,7 @@ export function defineInquiry(group: Command): void {
     .description("List questions and decisions from all conversations, including archived ones")
     .option("-c, --conversation <target>", "Only from this conversation; repeatable", collect)
     .addOption(
-      repeatableChoice("--outcome <outcome>", "Only with this outcome; repeatable", OUTCOMES),
+      repeatableChoice("--outcome <outcome>", "Only with this outcome; repeatable", INQUIRY_STATES),
     )
     .addOption(repeatableChoice("--by <who>", "Only decided by this party; repeatable", DECIDERS))
     .addOption(repeatableChoice("--kind <kind>", "Only of this kind; repeatable", DECISION_KINDS))
@@ -115,7 +105,7 @@ export function defineInquiry(group: Command): void {
     )
     .option("--continue", "Continue the turn afterwards")
     .addHelpText("after", ANSWER_HELP)
-    .action(command(async () => (await import("./answer.ts")).answerPending));
+    .action(command(async () => (await import("./answer.ts")).answerFromCommandLine));
   withTurns(group.command("export [conversation]"))
     .description("Export a conversation's answers for jp query --answers")
     .option(

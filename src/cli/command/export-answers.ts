@@ -124,10 +124,8 @@ function answerItem(
     const given = { secret_env: `JP_SECRET_${variable}` };
     return [{ section: "answers", match, given, comment }];
   }
-  const why = response === undefined ? "open" : cancellationTag(response.reason);
-  return [
-    unanswered(`${tool} asked ${question} ${JSON.stringify(text)} and got no answer: ${why}.`),
-  ];
+  const why = response === undefined ? "" : `: ${cancellationTag(response.reason)}`;
+  return [noEntry(`${tool} asked ${question} ${JSON.stringify(text)} and got no answer${why}.`)];
 }
 
 function decisionItem(
@@ -140,7 +138,7 @@ function decisionItem(
   const isRun = action === "run";
   if (decision === "edited") {
     const what = isRun ? "the arguments" : "the result";
-    return [unanswered(`A person edited ${what} of ${tool}, which a file cannot do.`)];
+    return [noEntry(`A person edited ${what} of ${tool}, which a file cannot do.`)];
   }
   const given =
     decision === "approved"
@@ -150,7 +148,7 @@ function decisionItem(
   return [{ section: isRun ? "permissions" : "deliveries", match, given }];
 }
 
-function unanswered(comment: string): Item {
+function noEntry(comment: string): Item {
   return { section: "none", comment: `No entry: ${comment}` };
 }
 

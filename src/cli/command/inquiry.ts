@@ -81,7 +81,8 @@ const STYLES: Readonly<Record<InquiryState, StyleName>> = {
   cancelled: "yellow",
   denied: "yellow",
   void: "yellow",
-  unanswered: "red",
+  pending: "red",
+  unanswered: "yellow",
 };
 
 const INDENT = "    ";
@@ -152,7 +153,7 @@ async function readDoubts(
   const wanted = doubts.filter((item) => ids?.has(item.conversation) !== false);
   const rows = wanted.map(async (item): Promise<InquiryRow> => {
     const turn = await lastTurnIn(item.conversation, context);
-    return { ...item, turn, source: askerAbout(item.kind, item.tool) };
+    return { ...item, turn, source: askerAbout(item.kind, item.tool), isPending: true };
   });
   return Promise.all(rows);
 }

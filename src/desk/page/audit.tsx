@@ -1,33 +1,14 @@
 /** Every decision on record: who asked for it, who made it, and how it ended. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { describeChanged, verbatimProse } from "../../render/index.ts";
+import { DECIDERS, DECISION_KINDS } from "../../conversation/index.ts";
+import { describeChanged, INQUIRY_STATES, verbatimProse } from "../../render/index.ts";
 import type { DecisionJson, InquiryQuery } from "../wire.ts";
 import { askerOf, describeBy, describeEnd, readItem, timeOf } from "./item.ts";
 import { Pages, SearchBox } from "./pages.tsx";
 import { Line, Summary, Time, Title, Value } from "./parts.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
-
-const KINDS: readonly DecisionJson["kind"][] = ["question", "permission", "delivery", "in_doubt"];
-const OUTCOMES = [
-  "answered",
-  "redacted",
-  "cancelled",
-  "approved",
-  "denied",
-  "edited",
-  "unanswered",
-] as const;
-const DECIDERS = [
-  "user",
-  "assistant",
-  "config",
-  "remembered",
-  "policy",
-  "default",
-  "answers_file",
-] as const;
 
 export function Audit(): VNode {
   const { client } = useDesk();
@@ -45,10 +26,15 @@ export function Audit(): VNode {
       <Title>Audit</Title>
       <div class="filters">
         <SearchBox label="Search decisions" text={text} onText={(words) => set("text", words)} />
-        <Filter label="Kind" values={KINDS} value={kind} onValue={(one) => set("kind", one)} />
+        <Filter
+          label="Kind"
+          values={DECISION_KINDS}
+          value={kind}
+          onValue={(one) => set("kind", one)}
+        />
         <Filter
           label="Outcome"
-          values={OUTCOMES}
+          values={INQUIRY_STATES}
           value={outcome}
           onValue={(one) => set("outcome", one)}
         />

@@ -186,7 +186,7 @@ describe("an item", () => {
     [{ outcome: "answered", answer: "yes" }, '"yes"'],
     [{ outcome: "answered", answer: "a\u00a0b" }, '"a<U+00A0>b"'],
     [{ outcome: "redacted" }, "answered with a secret"],
-    [{}, "unanswered"],
+    [{}, "pending"],
   ])("says how it ended: %j", (end, words) => {
     expect(describeEnd(end)).toBe(words);
   });

@@ -8,11 +8,11 @@ export interface InboxState {
   /** Oldest first. */
   readonly items: readonly Item[];
   /** By the key of the item; the latest last. */
-  readonly answered: ReadonlyMap<string, Answered>;
+  readonly answered: ReadonlyMap<string, EndedItem>;
 }
 
 /** Something that no longer waits, and why. */
-export interface Answered extends Ended {
+export interface EndedItem extends Ended {
   readonly item: Item | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** The inbox: what waits, oldest first, and what was answered while the page was open. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { type Answered, toForms } from "./inbox-state.ts";
+import { type EndedItem, toForms } from "./inbox-state.ts";
 import {
   argumentsLine,
   askerOf,
@@ -133,7 +133,7 @@ function Detail({ item: { arguments: args = {}, result } }: { readonly item: Ite
   );
 }
 
-function AnsweredList({ answered }: { readonly answered: readonly Answered[] }): VNode | null {
+function AnsweredList({ answered }: { readonly answered: readonly EndedItem[] }): VNode | null {
   const known = answered.flatMap(({ item, ...end }) =>
     item === undefined ? [] : [{ item, ...end }],
   );

@@ -39,7 +39,7 @@ export function contentKey(items: readonly Item[]): string {
 
 /** Whether it no longer waits. */
 export function isOver({ outcome, void: changed }: Item): boolean {
-  return changed !== undefined || (outcome !== undefined && outcome !== "unanswered");
+  return changed !== undefined || outcome !== undefined;
 }
 
 const ASSISTANT = "Assistant";
@@ -124,12 +124,7 @@ function describeAnswer(answer: Json): string {
 }
 
 /** How it ended, without who decided. */
-export function describeEnd({
-  outcome = "unanswered",
-  answer,
-  reason,
-  cause,
-}: OutcomeJson): string {
+export function describeEnd({ outcome = "pending", answer, reason, cause }: OutcomeJson): string {
   if (outcome === "redacted") return "answered with a secret";
   if (outcome === "answered" && answer !== undefined) return describeAnswer(answer);
   const why = reason ?? cause;

@@ -18,7 +18,7 @@ import {
   withRequiredConfig,
 } from "../../conversation/index.ts";
 import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
-import { answerPending, type Delivery, type Offer, type SecretOffer } from "../answering.ts";
+import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "../answering.ts";
 import type {
   AnswerOptions,
   AnswerResult,
@@ -370,7 +370,7 @@ export class FsConversationStore implements ConversationStore {
     id: ConversationId,
     offered: SecretOffer,
     signal?: AbortSignal,
-  ): Promise<Delivery> {
+  ): Promise<SecretDelivery> {
     const place = this.context.findPlace(id);
     if (place === undefined) return { type: "undecided", wasSent: false };
     const { SecretSockets } = await import("./secret-sockets.ts");

@@ -115,6 +115,10 @@ export class FsConversationWriter implements ConversationWriter {
     return this.#marker?.isOwnTurn ?? false;
   }
 
+  get startedIn(): string | undefined {
+    return this.#marker?.startedIn;
+  }
+
   append(...events: readonly ConversationEvent[]): Promise<void> {
     return this.appendEntries(events.map((event) => StreamEntry.fromEvent(event)));
   }

@@ -175,6 +175,17 @@ export function findOwnTurn(
 ): OwnTurn | undefined {
   const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
   if (!marker || marker.workspace !== place.workspace) return undefined;
+  return matchTurn(marker, entries);
+}
+
+/** Another folder in which the user has left the last turn, if the turn is still the same. */
+function findOtherFolder(place: PrivatePlace, entries: readonly StreamEntry[]): string | undefined {
+  const marker = findMarker(markersIn(place.privateFolder), place.id);
+  if (marker?.workspace === undefined || marker.workspace === place.workspace) return undefined;
+  return matchTurn(marker, entries) && marker.workspace;
+}
+
+function matchTurn(marker: MarkerFile, entries: readonly StreamEntry[]): OwnTurn | undefined {
   const text = turnToText(entries);
   if (text === undefined) return undefined;
   const earlier = marker.writes.slice(0, -1);
@@ -233,6 +244,7 @@ export class TurnMarker {
   #length = 0;
   /** It is about the record as it is here. Clones of a workspace share their markers. */
   #isOurs: boolean;
+  #startedIn: string | undefined;
 
   /** Throws `write_failed`. */
   constructor(place: PrivatePlace, { folderName, entries, ownTurn }: MarkedRecord) {
@@ -245,6 +257,7 @@ export class TurnMarker {
     const own = findOwnTurn(place, entries);
     this.#isOwnTurn = isCopied || own !== undefined;
     this.#isOurs = this.#isOwnTurn;
+    this.#startedIn = this.#isOwnTurn ? undefined : findOtherFolder(place, entries);
     if (own?.isComplete === false) this.#repair(own);
     if (!hasMarker(privateFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
   }
@@ -258,6 +271,11 @@ export class TurnMarker {
     return this.#isOwnTurn;
   }
 
+  /** See `ConversationWriter.startedIn`. */
+  get startedIn(): string | undefined {
+    return this.#startedIn;
+  }
+
   /** Before entries are added to the record, which has the others. Throws `write_failed`. */
   prepare(added: readonly StreamEntry[], entries: readonly StreamEntry[]): void {
     this.#isStarting = added.some(({ eventType }) => eventType === "turn_start");
@@ -269,7 +287,10 @@ export class TurnMarker {
 
   /** Once they are on disk. Touches the marker again, so that those who watch the store read them now. */
   commit(): void {
-    if (this.#isStarting) this.#isOwnTurn = true; // What is added to another turn does not make it so.
+    if (this.#isStarting) {
+      this.#isOwnTurn = true; // What is added to another turn does not make it so.
+      this.#startedIn = undefined;
+    }
     const now = new Date();
     try {
       if (this.#file !== undefined) futimesSync(this.#file, now, now);
@@ -291,6 +312,7 @@ export class TurnMarker {
   /** Another program has changed the record. */
   check(entries: readonly StreamEntry[]): void {
     this.#isOwnTurn &&= findOwnTurn(this.#place, entries) !== undefined;
+    this.#startedIn &&= findOtherFolder(this.#place, entries);
   }
 
   /** Removes it unless the turn is still open. */

@@ -29,7 +29,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type ConversationId, SecretAnswer } from "../../conversation/index.ts";
 import { findJson, isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
-import type { Delivery, SecretOffer } from "../answering.ts";
+import type { SecretDelivery, SecretOffer } from "../answering.ts";
 import type { AnswerListener, AnswerResult } from "../port.ts";
 import { offeredToJson, parseOffered, type ReceivedOffer, refusalOf } from "./offers.ts";
 import { readRegularFile } from "./safe-open.ts";
@@ -79,7 +79,7 @@ export class SecretSockets {
   }
 
   /** Throws the reason of the signal, as long as the secret has not been sent. */
-  async deliver(offered: SecretOffer, signal?: AbortSignal): Promise<Delivery> {
+  async deliver(offered: SecretOffer, signal?: AbortSignal): Promise<SecretDelivery> {
     const { answer, note } = offered.secret.reveal();
     const json = offeredToJson(offered, this.#workspace);
     const line = JSON.stringify({ ...json, secret: answer, note });
@@ -217,7 +217,7 @@ async function send(
   file: string,
   line: string,
   signal: AbortSignal | undefined,
-): Promise<Delivery | undefined> {
+): Promise<SecretDelivery | undefined> {
   const connection = connect(file);
   prepare(connection);
   const abort = () => connection.destroy();
@@ -229,14 +229,14 @@ async function send(
     signal?.removeEventListener("abort", abort);
     const reply = nextLine(connection);
     connection.write(`${line}\n`);
-    return toDelivery(await reply);
+    return toSecretDelivery(await reply);
   } finally {
     signal?.removeEventListener("abort", abort);
     connection.destroy();
   }
 }
 
-function toDelivery(line: string | undefined): Delivery {
+function toSecretDelivery(line: string | undefined): SecretDelivery {
   const reply = line === undefined ? undefined : findJson(line);
   if (!isJsonObject(reply)) return { type: "undecided", wasSent: true };
   const { type, reason, workspace } = reply;

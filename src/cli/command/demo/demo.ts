@@ -19,7 +19,7 @@ import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, WAITING } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
-import { answerPending } from "../answer.ts";
+import { answerFromCommandLine } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
 import { openCalls, printPending } from "../query/start.ts";
 import { TextView } from "../query/text-view.ts";
@@ -141,7 +141,7 @@ async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Pro
   showCommand(`jp inquiry answer ${args.join(" ")} --continue`, tour);
   output.flush(); // Before a prompt is drawn.
   try {
-    await answerPending({ args, options: {}, context });
+    await answerFromCommandLine({ args, options: {}, context });
   } catch (error) {
     if (error instanceof ExitStatus) return false; // The question is left open.
     throw error;

@@ -25,7 +25,7 @@ export interface MessageSource extends InteractionFlags {
   readonly isOptional?: boolean | undefined;
 }
 
-export interface Message {
+export interface QueryMessage {
   readonly text: string;
   /** The paths of `@path` in what the user has typed. */
   readonly mentions?: readonly string[];
@@ -38,7 +38,7 @@ export async function readMessage(
   { words, start, edit, isOptional = false, nonInteractive }: MessageSource,
   context: CommandContext,
   config: PartialConfig,
-): Promise<Message | undefined> {
+): Promise<QueryMessage | undefined> {
   const { host } = context;
   // A message that the model has not replied to is edited first.
   const isEarlierEdited = start.type === "new" && start.text !== undefined;
@@ -77,7 +77,7 @@ export interface SavedDraft extends Disposable {
 }
 
 /** Disposing says where the draft is, unless it was discarded. */
-export function savedDraft({ draft }: Message, { output }: CommandContext): SavedDraft {
+export function savedDraft({ draft }: QueryMessage, { output }: CommandContext): SavedDraft {
   let file = draft?.file;
   return {
     discard: async () => {
@@ -91,7 +91,7 @@ export function savedDraft({ draft }: Message, { output }: CommandContext): Save
 }
 
 /** A message with what was typed, where that is not the same. */
-interface SaidMessage extends Message {
+interface SaidMessage extends QueryMessage {
   readonly typed?: string;
 }
 
@@ -117,7 +117,7 @@ export async function withMentions(
   typed: string,
   context: CommandContext,
   before = "",
-): Promise<Message> {
+): Promise<QueryMessage> {
   if (!typed.includes("@")) return { text: typed };
   const { findMentions } = await attachmentCode();
   const place = namingPlace(context);
@@ -160,7 +160,7 @@ interface Editing extends InteractionFlags {
 async function editMessage(
   given: GivenText,
   { context, config, nonInteractive }: Editing,
-): Promise<Message> {
+): Promise<QueryMessage> {
   const prompter = findQuietPrompter(context, config, { nonInteractive });
   const { editor } = config;
   const hasEditor = findEditor(context.environment.variables, editor) !== undefined;
@@ -180,7 +180,7 @@ async function enterMessage(
   { text: state, isTyped, before }: GivenText,
   prompter: TerminalPrompter,
   context: CommandContext,
-): Promise<Message> {
+): Promise<QueryMessage> {
   const { environment, cwd } = context;
   const history = await InputHistory.load(environment);
   const { ending } = await prompter.enterMessage({

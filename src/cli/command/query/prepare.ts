@@ -39,7 +39,7 @@ import {
   recordChange,
 } from "./conversation.ts";
 import { findModel, isNameInDoubt } from "./find-model.ts";
-import type { Message } from "./message.ts";
+import type { QueryMessage } from "./message.ts";
 import {
   assertLastRequest,
   chooseStart,
@@ -252,7 +252,7 @@ export interface ReadyTurn {
 export async function openTurn(
   context: CommandContext,
   prepared: PreparedTurn,
-  message?: Message,
+  message?: QueryMessage,
 ): Promise<ReadyTurn> {
   const { request, loaded, reached, left, start, resources } = prepared;
   const { found, assistant } = loaded;
@@ -293,7 +293,7 @@ export async function openTurn(
 }
 
 function toTurnMessage(
-  { text }: Message,
+  { text }: QueryMessage,
   files: NonNullable<TurnMessage["files"]>,
   { request, start }: PreparedTurn,
 ): TurnMessage {

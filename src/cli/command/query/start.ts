@@ -144,13 +144,21 @@ async function startAfter(
  * `foreign_turn` if no terminal is available.
  */
 async function confirmForeign(
-  { stream, id, isOwnTurn }: ConversationWriter,
-  { context: { output }, prompter }: Person,
+  { stream, id, isOwnTurn, startedIn }: ConversationWriter,
+  { context: { output, workspace }, prompter }: Person,
 ): Promise<Start> {
   if (isOwnTurn) return { type: "resume" };
-  if (prompter?.canAsk() !== true) throw foreignError(id);
-  output.notice("Someone else started this turn, or its record has changed since you left it.");
-  output.notice("If you continue it, jp accepts these recorded permissions and answers:");
+  const there =
+    startedIn &&
+    `was started in ${shellWord(startedIn)}, and this workspace is in ${shellWord(workspace.root)}.`;
+  if (prompter?.canAsk() !== true) throw foreignError(id, there);
+  output.notice(
+    there === undefined
+      ? "Someone else started this turn, or its record has changed since you left it."
+      : `This turn ${there}`,
+  );
+  const here = there === undefined ? "" : " here";
+  output.notice(`If you continue it${here}, jp accepts these recorded permissions and answers:`);
   const remembered = describeRemembered(lastTurnOf(stream.entries));
   for (const line of [...describeCalls(openCalls(stream)), ...remembered])
     output.notice(`  ${line}`);
@@ -164,13 +172,16 @@ async function confirmForeign(
     : { type: "quit" };
 }
 
-function foreignError(id: string): JpError {
+/** `there`: where the user has started it, in words. */
+function foreignError(id: string, there: string | undefined): JpError {
   return new JpError(
     "foreign_turn",
-    "Someone else started the last turn, or its record has changed since you left it.",
+    there === undefined
+      ? "Someone else started the last turn, or its record has changed since you left it."
+      : `The last turn ${there}`,
     {
       hint:
-        "Its recorded permissions and answers may not be yours.\n" +
+        `Its recorded permissions and answers ${there === undefined ? "may not be yours" : "were given there"}.\n` +
         `To look at it:                    jp conversation print ${id}\n` +
         `To close it and start a new turn: jp query --discard-turn --id ${id}\n` +
         "To continue it, use --continue-turn on a terminal.",

@@ -23,7 +23,7 @@ import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.
 import { findQuietPrompter } from "../../prompter.ts";
 import { reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
-import { type Message, withMentions } from "../query/message.ts";
+import { type QueryMessage, withMentions } from "../query/message.ts";
 import {
   loadTurn,
   openTurn,
@@ -328,12 +328,12 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   /** The message, with words added to it. */
-  async #addTo(content: string, added: string): Promise<Message> {
+  async #addTo(content: string, added: string): Promise<QueryMessage> {
     const { text, ...more } = await withMentions(added, this.context);
     return { ...more, text: text === "" ? content : `${content}\n\n${text}` };
   }
 
-  async #edit(text: string): Promise<Message | undefined> {
+  async #edit(text: string): Promise<QueryMessage | undefined> {
     this.#say(this.isPlain ? EDIT_PLAIN : EDIT_DRAWN);
     const { ending } = await this.#read(text, true);
     if (ending.type !== "sent") return undefined;

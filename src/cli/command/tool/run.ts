@@ -92,7 +92,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
   });
   signal.throwIfAborted();
   const isDenied = state.denials.length > 0;
-  const end = explainUnanswered(settings, journal.stream, isDenied);
+  const end = explainNoAnswer(settings, journal.stream, isDenied);
   if (end === "cancelled") throw cancelled(context);
   if (isDenied && end?.code === "no_prompt_backend") throw new ExitStatus(DENIED, { cause: end });
   if (end !== undefined) throw end;
@@ -178,15 +178,15 @@ function parseJson(text: string): Json {
 
 /**
  * Explains from the record why a question got no answer; undefined if all were answered. In a form, the first
- * unanswered question ended the others. `isDenied`: it was denied only because no one could be asked.
+ * question without one ended the others. `isDenied`: it was denied only because no one could be asked.
  */
-export function explainUnanswered(
+export function explainNoAnswer(
   settings: ToolSettings,
   stream: ConversationStream,
   isDenied: boolean,
 ): JpError | "cancelled" | undefined {
   const events = [...eventsOf(stream.entries)];
-  const response = events.find(isUnanswered);
+  const response = events.find(isCancelledResponse);
   const request = events.find(
     (event) => event.type === "inquiry_request" && event.id === response?.id,
   );
@@ -200,10 +200,10 @@ export function explainUnanswered(
   return explain(settings, request, response);
 }
 
-type Unanswered = Extract<InquiryResponse, { outcome: "cancelled" }>;
+type CancelledResponse = Extract<InquiryResponse, { outcome: "cancelled" }>;
 
 /** A question that was withdrawn did not end the call: its result does. */
-function isUnanswered(event: ConversationEvent): event is Unanswered {
+function isCancelledResponse(event: ConversationEvent): event is CancelledResponse {
   if (event.type !== "inquiry_response" || event.outcome !== "cancelled") return false;
   return event.reason !== "interrupted";
 }
@@ -211,7 +211,7 @@ function isUnanswered(event: ConversationEvent): event is Unanswered {
 function explain(
   settings: ToolSettings,
   { question, questionId = "", for: person }: InquiryRequest,
-  { reason }: Unanswered,
+  { reason }: CancelledResponse,
 ): JpError {
   const { name } = settings;
   const tag = cancellationTag(reason);
