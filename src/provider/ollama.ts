@@ -209,7 +209,7 @@ function toFinish(
   hasToolCalls: boolean,
 ): LanguageModelV4StreamPart {
   const { done_reason: raw, prompt_eval_count: input, eval_count: output } = reply;
-  const unified = hasToolCalls ? "tool-calls" : raw === "length" ? "length" : "stop";
+  const unified = raw === "length" ? "length" : hasToolCalls ? "tool-calls" : "stop";
   const unknown = { noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
   return {
     type: "finish",
