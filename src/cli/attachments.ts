@@ -1,4 +1,4 @@
-/** What the commands attach: names from the command line and from messages, and their content for a turn. */
+/** Attachments of the commands: names from the command line and from messages, and their content for a turn. */
 import type { AttachmentError, LoadAttachmentsOptions, NamingPlace } from "../attachment/index.ts";
 import {
   type AssistantSettings,
@@ -19,7 +19,7 @@ import { wantsPlainText } from "./host.ts";
 /** Loaded when something is attached: most commands attach nothing. */
 export const attachmentCode = () => import("../attachment/index.ts");
 
-/** What a message attaches. */
+/** The attachments of a message. */
 export interface NamedAttachments {
   /** For `conversation.attachments`. */
   readonly uris: readonly string[];
@@ -134,7 +134,7 @@ async function loadTurnAttachments(
   return attachments;
 }
 
-/** What all commands that read attachments have in common. */
+/** The options shared by all commands that read attachments. */
 export function loadOptions(
   context: CommandContext,
   servers: McpServers,

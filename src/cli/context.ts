@@ -1,4 +1,4 @@
-/** What a command works with: its output, workspace, clock and environment. */
+/** The context of a command: its output, workspace, clock and environment. */
 import path from "node:path";
 import { oneLine, wrapProse } from "../render/index.ts";
 import {
@@ -29,7 +29,7 @@ export interface CommandContext {
   readonly onOutputGone: (action: () => void) => Disposable;
   /** A program that reads the output, such as `head`, has seen enough and ended. */
   readonly isReaderGone: boolean;
-  /** What is printed only once, however many messages a session has. */
+  /** Notices that were printed: each appears once, however many messages a session has. */
   readonly printed: Set<string>;
   /** Opened on first use. Throws `no_workspace`. */
   readonly workspace: Workspace;

@@ -1,4 +1,4 @@
-/** What command definitions share: loading and running a command, and the options several commands take. */
+/** Shared by command definitions: loading and running a command, and common options. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { ToolDirective } from "../config/index.ts";
 import type { CommandContext, GlobalOptions } from "./context.ts";
@@ -69,7 +69,7 @@ export function withConfigOption(definition: Command): Command {
   );
 }
 
-/** What `-t` and `-T` said, in the order given, which commander's options do not keep. */
+/** The values of `-t` and `-T` in the order given, which commander's options do not keep. */
 const toolDirectives = new WeakMap<Command, ToolDirective[]>();
 
 /** `-t` and `-T`, alone for all tools, or with the name of a tool or group. */

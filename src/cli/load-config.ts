@@ -82,7 +82,7 @@ export function configPlaces(context: CommandContext): ConfigPlaces {
   };
 }
 
-/** What tools and models are reached from. */
+/** The machine that tools and models are reached from. */
 export function machineOf(context: CommandContext): Machine {
   const { environment, version, clock, output } = context;
   const workspace = findWorkspace(context);

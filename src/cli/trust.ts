@@ -54,7 +54,7 @@ export function workspaceInstructions(
   return findInstructions({ folder: context.cwd, root: workspace.root });
 }
 
-/** What the user has not trusted in this process. A session asks about it once, not for each message. */
+/** The config that the user declined to trust in this process. A session asks about it once, not for each message. */
 const REFUSED = new WeakMap<Host, string>();
 
 export function workspaceTrust(

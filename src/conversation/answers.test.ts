@@ -72,7 +72,7 @@ describe("an answer from elsewhere", () => {
     fields: Partial<PermissionDecision> = {},
   ) => ({ ...permission("c"), id, action, decision, decidedBy: by, ...fields });
 
-  /** What becomes of it with the digest of the request, with another, and without one. */
+  /** The result of answering with the request's digest, with another, and without one. */
   function judgeDigests(request: ConversationEvent, event: AnswerEvent): readonly string[] {
     const started = request === run ? [] : [attemptStart("c")];
     const turn = [turnStart(), toolCall("c"), ...started, request];

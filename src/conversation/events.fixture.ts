@@ -114,7 +114,7 @@ export function decisionVoid(id: string, ...changed: readonly string[]): Decisio
   return { type: "decision_void", timestamp: at(0), id: id as InquiryId, changed };
 }
 
-/** Of something that is decided. Subjects with another text are about something else. */
+/** The digest of a decision's subject. Another text makes another subject. */
 export function subjectOf(text: string, parts: SubjectDigest["parts"] = {}): SubjectDigest {
   return { digest: Buffer.from(text).toString("hex").padEnd(64, "0"), version: 1, parts };
 }

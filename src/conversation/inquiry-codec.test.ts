@@ -412,7 +412,7 @@ function isReadable(event: ConversationEvent): boolean {
   return event.type !== "inquiry_request" || event.question.answerType.type !== "secret";
 }
 
-/** Of its subject only the whole digest is left, which still says whether anything has changed. */
+/** Keeps only the whole digest of its subject, which still says whether anything has changed. */
 function withoutLongFields(request: InquiryRequest): InquiryRequest {
   const { origin: _origin, folder: _folder, replaces: _replaces, subject, ...kept } = request;
   return {

@@ -58,7 +58,7 @@ export interface LoggedInquiry {
   readonly escalation?: InquiryEscalation;
   /** Set if it no longer counts. */
   readonly madeVoid?: DecisionVoid;
-  /** What had changed since the same was decided before. */
+  /** The parts that had changed since the earlier decision. */
   readonly changed?: readonly string[];
   /** Set if the user edited the arguments of the call that asked. */
   readonly edited?: PermissionDecision;
@@ -126,7 +126,7 @@ interface CallDecision {
   response?: PermissionDecision;
 }
 
-/** What is known about a call when something about it is decided. */
+/** The known state of a call when something about it is decided. */
 interface CallSoFar {
   readonly name?: string;
   readonly arguments?: JsonObject;

@@ -137,7 +137,7 @@ function isSeveralLines(value: Json): value is string {
 export interface LinesByAudience {
   readonly user: number;
   readonly assistant: number;
-  /** What is addressed to the user alone is shown elsewhere. */
+  /** Blocks for the user alone are shown elsewhere. */
   readonly isChat: boolean;
 }
 
@@ -157,7 +157,7 @@ export function renderResultLines(
 
 const BOTH: ContentBlock = { type: "text", text: "" };
 
-/** What is addressed to both is shown if one of the two is. */
+/** A block for both is shown if either audience gets lines. */
 function linesFor(block: ContentBlock, { user, assistant, isChat }: LinesByAudience): number {
   if (isForUserAlone(block)) return isChat ? 0 : user;
   return isFor("user", block) ? Math.max(user, assistant) : assistant;
@@ -288,7 +288,7 @@ export function callEnd(
   return answers.at(-1)?.outcome === "cancelled" ? "cancelled" : "done";
 }
 
-/** What is neither success nor failure also gets a label. */
+/** An end that is neither success nor failure also gets a label. */
 function endSymbol(end: CallEnd, paint: Paint): string {
   switch (end) {
     case "running":

@@ -446,6 +446,7 @@ describe("what waits", () => {
 });
 
 test.each<[Parameters<typeof describeSubject>[0], readonly string[]]>([
+  [{ tool: "sh", folder: "p\u0430per" }, ['Folder: "p<U+0430>per"']],
   [{ tool: "a", arguments: {}, origin: { type: "builtin" } }, ["Source: built into jp"]],
   [{ origin: { type: "program" } }, ["Source: defined by the program that runs jp"]],
   [

@@ -24,7 +24,7 @@ import { assertNever, type Json, type JsonObject } from "../util/index.ts";
 import { callText } from "./call-lines.ts";
 import { describeAnswer, describeChanged, describeDecided } from "./inquiry.ts";
 import { jsonLine, oneLine } from "./neutralize.ts";
-import { describeOrigin } from "./origin.ts";
+import { sourceLines } from "./origin.ts";
 
 /** A decision in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {
@@ -170,13 +170,13 @@ function resultToJson(result: ToolResult | undefined): JsonObject {
   return result === undefined ? {} : { content: result.content, is_error: result.isError };
 }
 
-/** What is decided, for the person who decides. */
+/** The subject of a decision, for the person who decides. */
 interface Subject {
   readonly source?: InquirySource | undefined;
   readonly origin?: ToolOrigin | undefined;
   readonly folder?: string | undefined;
   readonly arguments?: JsonObject | undefined;
-  /** What has changed since it was decided before. */
+  /** The parts that have changed since the earlier decision. */
   readonly changed?: readonly string[] | undefined;
 }
 
@@ -243,8 +243,8 @@ export function describePending({ kind, tool, request, for: person }: PendingIte
 }
 
 /**
- * What is decided, in lines below `describePending`: the call with all its arguments, where its tool comes from, the folder
- * that it runs in, and what has changed. Nothing is shortened.
+ * Describes the subject of a decision, in lines below `describePending`: the call with all its arguments, the source of its
+ * tool, the folder that it runs in, and the changes. Nothing is shortened.
  */
 export function describeSubject({
   tool,
@@ -257,8 +257,7 @@ export function describeSubject({
   const hasArguments = tool !== undefined && Object.keys(args).length > 0;
   return [
     ...(hasArguments ? callText({ name: tool, arguments: args }).split("\n") : []),
-    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
-    ...(folder === undefined ? [] : [`Folder: ${jsonLine(folder)}`]),
+    ...sourceLines(origin, folder),
     ...(changed === undefined ? [] : [`Changed since it was decided: ${describeChanged(changed)}`]),
   ];
 }
@@ -279,7 +278,7 @@ export function describeWaiting(
 
 const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as const;
 
-/** What the record says about open calls: their arguments, and what was decided and answered. */
+/** Describes open calls from the record: their arguments, decisions and answers. */
 export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
   return calls.flatMap(({ request, permissions, questions }) => {
     const args = permissions.run?.decision?.arguments ?? request.arguments;
@@ -301,7 +300,7 @@ function describeDecision({ decision, decidedBy }: PermissionDecision): string {
   return oneLine(`${decision} by ${describeDecider(decidedBy)}`);
 }
 
-/** What the record says a person has decided and answered for all of the turn: it counts for calls to come. */
+/** Describes the recorded decisions and answers that a person gave for the whole turn: they count for later calls. */
 export function describeRemembered(turn: readonly ConversationEvent[]): readonly string[] {
   const texts = new Map<string, string>();
   return turn.flatMap((event) => {
@@ -317,7 +316,7 @@ export function describeRemembered(turn: readonly ConversationEvent[]): readonly
   });
 }
 
-/** What an incomplete turn is missing: lines for each open call, or one for a reply. */
+/** Describes the missing parts of an incomplete turn: lines for each open call, or one for a reply. */
 export function describeIncomplete(progress: TurnProgress): readonly string[] {
   const { calls, hasCalls, next } = progress;
   if (next === "check") return ["the answer has not been checked against the schema"];

@@ -41,7 +41,7 @@ export {
   optionLabel,
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
-export { describeOrigin, originLines } from "./origin.ts";
+export { describeOrigin, originLines, sourceLines } from "./origin.ts";
 export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
 export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
 export { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";

@@ -44,7 +44,7 @@ export function describeOptions(
   });
 }
 
-/** What an option is called. */
+/** The title of an option, or else its value. */
 export function optionLabel(
   { value, title }: SelectOption,
   show: (text: string) => string = oneLine,
@@ -107,7 +107,7 @@ const CAUSES = {
   subject_unstable: "it kept changing",
 } as const satisfies Record<DenialCause, string>;
 
-/** What a model made of a question that was then left to a person. */
+/** Describes a model's outcome for a question that then went to a person. */
 export function describeEscalation(escalation: InquiryEscalation): string {
   const problem = escalation.outcome === "cancelled" ? escalation.problem : undefined;
   return describeAnswer(escalation) + (problem === undefined ? "" : `: ${jsonLine(problem)}`);
@@ -165,7 +165,7 @@ const CHANGED: Readonly<Record<string, string>> = {
   source: "where the tool comes from",
 };
 
-/** What has changed since a decision, in words: "its arguments and a file that its command names". */
+/** Describes the changes since a decision: "its arguments and a file that its command names". */
 export function describeChanged(changed: readonly string[]): string {
   const words = changed.map((part) => (Object.hasOwn(CHANGED, part) ? CHANGED[part] : undefined));
   const known = words.filter((word) => word !== undefined);

@@ -28,7 +28,7 @@ function heading(text: string): string {
   return `## ${text} on ${at(0)}`;
 }
 
-/** What a document of one section says under this heading. */
+/** A document of one section with this heading. */
 function section(title: string, body: string): string {
   return `${heading(title)}\n\n${body}\n`;
 }

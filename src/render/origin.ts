@@ -24,8 +24,16 @@ export function describeOrigin(origin: ToolOrigin): string {
 /** Lines below a call: what would start it, unless that is jp itself, and the folder that it would run in. */
 export function originLines(origin: ToolOrigin, folder?: string): readonly string[] {
   const isElsewhere = origin.type === "local" || origin.type === "mcp";
+  return sourceLines(isElsewhere ? origin : undefined, folder);
+}
+
+/** `Source: …` and `Folder: …`, each if known. */
+export function sourceLines(
+  origin: ToolOrigin | undefined,
+  folder: string | undefined,
+): readonly string[] {
   return [
-    ...(isElsewhere ? [`Source: ${describeOrigin(origin)}`] : []),
+    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
     ...(folder === undefined ? [] : [`Folder: ${quote(folder)}`]),
   ];
 }

@@ -8,7 +8,7 @@ import {
 } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-/** What a list knows of a conversation. */
+/** A conversation as lists show it. */
 export interface ListedConversation {
   readonly id: ConversationId;
   readonly metadata?: ConversationMetadata;
@@ -28,7 +28,7 @@ const STATES = {
   pending_check: "interrupted (pending check of the answer)",
 } as const satisfies Partial<Record<OpenTurnState["type"], string>>;
 
-/** What an incomplete turn is doing. */
+/** Describes the state of an incomplete turn. */
 export function describeState(state: OpenTurnState): string {
   if (state.type === "waiting_for_input") return `waiting-for-input (${state.tool})`;
   return STATES[state.type];

@@ -16,7 +16,7 @@ export interface Cell {
   readonly style?: Parameters<Paint>[0];
 }
 
-/** What a table shows, and how wide it may be. */
+/** The content of a table, and its maximum width. */
 export interface TableOptions {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];

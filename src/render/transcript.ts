@@ -42,7 +42,7 @@ export interface TranscriptOptions {
 }
 
 interface TurnContext extends TranscriptOptions {
-  /** Of the turn, counted from 0: for a reader, the number of the turn before. */
+  /** The index of the turn, from 0. Readers see numbers from 1. */
   readonly index: number;
   readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
   readonly inquiries: ReadonlyMap<InquiryRequest, InquiryPair>;

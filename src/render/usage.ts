@@ -15,7 +15,7 @@ export interface UsageRow {
 
 /** How a table of usage is rendered. */
 export interface UsageTableOptions {
-  /** Of the first column. */
+  /** The title of the first column. */
   readonly title: string;
   readonly currency: string;
   readonly paint: Paint;

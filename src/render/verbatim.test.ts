@@ -75,7 +75,7 @@ function unwrap([first = "", ...others]: readonly string[]): string {
   return first + others.map((row) => (row.startsWith("↳") ? row.slice(1) : ` ${row}`)).join("");
 }
 
-/** What no one sees, or sees as a space. */
+/** Characters that are invisible, or look like a space. */
 const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800\p{Zl}\p{Zp}[\p{Zs}--[ ]]]/v;
 
 /** Fails unless each value can be read back from how it is shown. */

@@ -48,7 +48,7 @@ export function verbatimProseLines(text: string): readonly string[] {
 /** Most values: words of ASCII with single spaces between them. */
 const PLAIN = /^(?:[!-;=-~]+(?: [!-;=-~]+)*)?$/;
 
-/** What this notation could be taken for. */
+/** Text that could be mistaken for this notation. */
 const NOTATION = /<(?:U\+|\d+ spaces>|\/?RTL>)/y;
 
 /** In a block, longer runs of spaces are counted: inside a line, and where it begins. */

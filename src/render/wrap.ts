@@ -48,7 +48,7 @@ export function wrapVerbatimLine(line: string, columns: number): readonly string
   return [first, ...others.map((row) => mark + row)];
 }
 
-/** Of the first row, of those that begin with a space, and of those that begin within a word. */
+/** The widths of the first row, of rows that begin with a space, and of rows that begin within a word. */
 type RowWidths = Readonly<Record<"first" | "spaced" | "broken", number>>;
 
 /** Breaks before spaces, which then begin a row: none could be seen at the end of one. */

@@ -39,7 +39,7 @@ export function comparableEvent(
   );
 }
 
-/** Of requests and decisions. `problem` is in the result of the call, too. */
+/** Fields of requests and decisions. `problem` is in the result of the call, too. */
 const NOT_COMPARED = new Set([
   "digest",
   "subject_version",

@@ -135,7 +135,7 @@ class OlderCall {
       : [];
   }
 
-  /** What the model was told, apart from the edit of the arguments. */
+  /** The result that the model got, without the notice about edited arguments. */
   get #seen(): string {
     return this.#response?.content.replace(EDITED, "") ?? "";
   }

@@ -80,7 +80,7 @@ export function recordedCheck(script: ReplayScript): DataValidator {
   };
 }
 
-/** What the person chose in the menu, if this is what came of it. */
+/** The choice in the interrupt menu that leads to this event, if any. */
 function interruptionOf(event: ConversationEvent | undefined): InterruptChoice | undefined {
   if (event?.type === "chat_request" && event.correction === undefined) {
     return { type: "reply", message: event.content };
@@ -158,7 +158,8 @@ export function recordedExecutor(
       const asked = end === -1 ? next : next.slice(0, end);
       const requests = asked.filter((event) => event.type === "inquiry_request");
       if (requests.length > 0) return toNeedsInput(script, requests, tool);
-      const result = resultOf(next);
+      // Nothing that jp has added to the result of an unstable call is added again.
+      const result = resultOf(next, script.isUnstable(lane) ? contentOf : ownContent);
       if (result !== undefined) return result;
       await script.untilClosed(signal);
       return { type: "cancelled" };
@@ -184,7 +185,10 @@ export function observedExecutor(script: ReplayScript, lane: Lane, executor: Exe
 }
 
 /** The tool's own result, as far as the record has it. */
-function resultOf(events: readonly ConversationEvent[]): AttemptResult | undefined {
+function resultOf(
+  events: readonly ConversationEvent[],
+  toContent: (result: ToolResult) => string,
+): AttemptResult | undefined {
   const [next, after] = events;
   const shown =
     next?.type === "permission_request" && next.action === "deliver" ? next.result : undefined;
@@ -194,9 +198,13 @@ function resultOf(events: readonly ConversationEvent[]): AttemptResult | undefin
   const { isError, blocks } = result;
   return {
     type: isError ? "error" : "success",
-    content: ownContent(result),
+    content: toContent(result),
     ...(blocks !== undefined && { blocks }),
   };
+}
+
+function contentOf({ content }: ToolResult): string {
+  return content;
 }
 
 /** Without what jp has added, which it adds again. */

@@ -15,7 +15,7 @@ import { comparableEvent } from "./comparable-event.ts";
 export interface RecordedProcess {
   /** Everything that was recorded while it ran. */
   readonly events: readonly ConversationEvent[];
-  /** What people answered after that, when no process ran. */
+  /** The answers that people gave after that, when no process ran. */
   readonly answers: readonly AnswerEvent[];
   /** It has completed the turn. Otherwise it ended after its last event, for whatever reason. */
   readonly isComplete: boolean;

@@ -112,7 +112,7 @@ export class ReplayScript {
     return this.#steps.filter(({ isRecorded }) => isRecorded).length;
   }
 
-  /** What is still to come. */
+  /** The events still to come. */
   upcoming(lane?: Lane): readonly ConversationEvent[] {
     return this.#left(lane).map(({ event }) => event);
   }
@@ -125,7 +125,7 @@ export class ReplayScript {
     return reply.flatMap(({ event, lane }) => (lane === MAIN ? [event] : []));
   }
 
-  /** What comes of the question next: a model leaves it to a person, or it ends. */
+  /** The next outcome of the question: a model leaves it to a person, or it ends. */
   outcomeOf(inquiryId: string): InquiryEscalation | InquiryResponse | undefined {
     const id = this.idOnRecord(inquiryId);
     return this.upcoming()
@@ -133,7 +133,7 @@ export class ReplayScript {
       .find((event) => event.id === id);
   }
 
-  /** What was answered while the process ran. */
+  /** The answer that came while the process ran. */
   answerTo(item: PendingItem): AnswerEvent | undefined {
     const id = this.idOnRecord(item.id) as PendingItem["id"]; // As on record.
     const toolCallId = this.idOnRecord(item.toolCallId);
@@ -184,7 +184,7 @@ export class ReplayScript {
     );
   }
 
-  /** What the call was to run with, defaults included, if someone was asked about it. */
+  /** The arguments of the call, defaults included, if someone was asked about it. */
   argumentsOf(lane: Lane): JsonObject {
     const asked = this.requestsOf(lane).find(({ type }) => type === "permission_request");
     return asked?.type === "permission_request" ? (asked.arguments ?? {}) : {};
@@ -284,7 +284,7 @@ export class ReplayScript {
     return { steps, length: events.length };
   }
 
-  /** What the event has to be compared with. */
+  /** The recorded event to compare with. */
   #candidate(event: ConversationEvent, lane: Lane): Step | undefined {
     const left = this.#left(lane);
     const [first] = left;
@@ -331,7 +331,7 @@ export class ReplayScript {
   }
 }
 
-/** What the model has said, apart from its words. */
+/** Whether the event belongs to the turn itself, and is compared whatever words the model chooses. */
 function isOnMain(event: ConversationEvent): boolean {
   if (event.type === "chat_response") return event.content.type === "structured";
   return MAIN_TYPES.has(event.type);
@@ -361,7 +361,7 @@ function replaceId(id: string, ids: ReadonlyMap<string, string>): string {
   return call === undefined ? id : `${call[1]}${id.slice(call[0].length)}`;
 }
 
-/** What this version of jp records, and the one that made this record did not. */
+/** The event types that this version of jp records, and the one that made this record did not. */
 function notOnRecord(events: readonly ConversationEvent[]): ReadonlySet<EventType> {
   const types = new Set(events.map(({ type }) => type));
   if (!types.has("tool_call_request")) return new Set();

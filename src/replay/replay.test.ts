@@ -42,13 +42,18 @@ import { replayConversation, type ReplayResult } from "./replay.ts";
 
 const MINUTE_MS = 60_000;
 const CLOCK = new FakeClock();
+/** `JP_FUZZ_TIMES` multiplies it. */
+const STORIES = 100 * Number(process.env["JP_FUZZ_TIMES"] ?? 1);
+const TIMEOUT_MS = 600 * STORIES;
 
 const SURE = booleanQuestion("sure", "Sure?");
 const WHICH = selectQuestion("which", "Which?", { options: ["a", "b"], allowsNote: true });
 const NAME = textQuestion("name", "Name?", { default: "by default" });
 const WHERE = selectQuestion("where", "Where?", { options: ["here", "there"] });
 const KEY = secretQuestion("key", "Key?");
-/** Its binding is another one in each attempt. */
+/** Their binding is another one in each attempt. */
+const BOUND = { ...booleanQuestion("bound", "Overwrite it?"), binding: "" };
+const BOUND_TOO = { ...textQuestion("bound_too", "Rename it?"), binding: "" };
 
 const POLICIES: Readonly<Record<string, JsonObject>> = {
   plain: { detached: { tool: "defaults" } },
@@ -82,7 +87,7 @@ const POLICIES: Readonly<Record<string, JsonObject>> = {
 
 interface Call {
   readonly tool: string;
-  /** What it asks in each attempt. */
+  /** The questions of each attempt. */
   readonly plan: readonly (readonly Question[])[];
   /** The number of event loop iterations that an attempt takes. */
   readonly takes: number;
@@ -123,11 +128,15 @@ interface Story {
   readonly changesAt?: readonly number[];
 }
 
-const callAmong = (tools: readonly string[], ...questions: readonly Question[]) =>
+const callAmong = (
+  tools: readonly string[],
+  maxAttempts: number,
+  ...questions: readonly Question[]
+) =>
   fc.record({
     tool: fc.constantFrom(...tools),
     plan: fc.array(fc.uniqueArray(fc.constantFrom(...questions), { minLength: 1, maxLength: 3 }), {
-      maxLength: 2,
+      maxLength: maxAttempts,
     }),
     takes: fc.nat(5),
   });
@@ -153,7 +162,7 @@ const reactionsAmong = (...reactions: readonly Reaction[]): fc.Arbitrary<readonl
 
 const anyStory: fc.Arbitrary<Story> = fc.record({
   turns: fc.array(
-    turnAmong(callAmong(Object.keys(POLICIES), SURE, WHICH, NAME, KEY), {
+    turnAmong(callAmong(Object.keys(POLICIES), 2, SURE, WHICH, NAME, KEY), {
       maxCalls: 3,
       process: anyProcess,
     }),
@@ -163,6 +172,24 @@ const anyStory: fc.Arbitrary<Story> = fc.record({
     ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
     ...(["elsewhere", "timed_out", "unavailable"] as const),
   ),
+});
+
+const PERSONAL = ["plain", "careful", "patient", "configured"];
+
+/**
+ * One call at a time, with a person, without deadlines and models: where decisions are left out, prompts open in another
+ * order, less time passes, and fewer answers count as automatic.
+ */
+const anyStoryWithChanges: fc.Arbitrary<Story> = fc.record({
+  turns: fc.array(
+    turnAmong(callAmong(PERSONAL, 4, SURE, WHICH, NAME, BOUND, BOUND_TOO), {
+      maxCalls: 1,
+      process: anyProcess.map((process) => ({ ...process, isInteractive: true })),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  reactions: reactionsAmong("yes", "yes", "no", "close", "later", "change", "elsewhere"),
+  changesAt: fc.array(fc.nat(40), { minLength: 1, maxLength: 6 }),
 });
 
 const ATTENDED: Process = { isInteractive: true, answersAfter: 0 };
@@ -234,15 +261,47 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
 ];
 
 describe("a replay", () => {
-  test("of any conversation finds everything as recorded", async () => {
-    const property = fc.asyncProperty(anyStory, async (story) => {
-      expect(await replayStory(story)).toEqual({ turns: story.turns.length });
-    });
-    await fc.assert(property, { numRuns: 100 });
-  }, 60_000);
+  test(
+    "of any conversation finds everything as recorded",
+    async () => {
+      const property = fc.asyncProperty(anyStory, async (story) => {
+        expect(await replayStory(story)).toEqual({ turns: story.turns.length });
+      });
+      await fc.assert(property, { numRuns: STORIES });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "of any conversation whose tools have changed finds everything as recorded",
+    async () => {
+      const property = fc.asyncProperty(anyStoryWithChanges, async (story) => {
+        expect(await replayStory(story)).toEqual({ turns: story.turns.length });
+      });
+      await fc.assert(property, { numRuns: STORIES });
+    },
+    TIMEOUT_MS,
+  );
 
   test.each(EXAMPLES)("finds everything as recorded if %s", async (_, reactions, ...turns) => {
     expect(await replayStory({ turns, reactions })).toEqual({ turns: turns.length });
+  });
+
+  test("finds everything as recorded if a tool kept changing after its arguments were edited", async () => {
+    const turns = [
+      turnOf([[CAREFUL]], ATTENDED),
+      turnOf([[callOf("patient", 0, [SURE])]], killed(8), ATTENDED, ATTENDED),
+    ];
+    const reactions = ["change", "yes"] as const;
+    expect(await replayStory({ turns, reactions, changesAt: [12, 15] })).toEqual({ turns: 2 });
+  });
+
+  test("finds everything as recorded if a tool asked again in an attempt that is left out", async () => {
+    const asking = callOf("patient", 0, [SURE, BOUND_TOO], [BOUND_TOO]);
+    const processes = [{ ...ATTENDED, answersAfter: 1 }, ATTENDED, ATTENDED] as const;
+    const turns = [turnOf([[callOf("plain", 0, [SURE])], [asking]], ...processes)];
+    const reactions = ["close", "later", "yes", "yes", "later", "yes"] as const;
+    expect(await replayStory({ turns, reactions, changesAt: [8] })).toEqual({ turns: 1 });
   });
 
   test("asks no model, runs no tool, and leaves the record alone", async () => {

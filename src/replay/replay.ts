@@ -162,7 +162,7 @@ async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess):
   return model === undefined && !runsTools ? best : runProcess(options, replayed, best.audience);
 }
 
-/** Of more people than that, it is not tried who could be asked. */
+/** With more people than this, the replay does not try out who could be asked. */
 const MAX_OTHERS = 3;
 
 /** Everyone whom the process can have asked, the most likely first. */

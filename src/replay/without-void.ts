@@ -110,7 +110,7 @@ class VoidDecision {
     return this.#events.flatMap((event, index): readonly ConversationEvent[] => {
       if (index === this.#first) return this.#request();
       const isLater = attempt !== -1 && index >= attempt && index < this.#end;
-      const isUndone = isLater && this.#calls.of(event) === call;
+      const isUndone = isLater && this.#callOf(event) === call;
       const isMoved = event === this.#voided || (event === this.#again && this.#first !== -1);
       return isMoved || isUndone || own.includes(event) ? [] : [event];
     });
@@ -119,6 +119,12 @@ class VoidDecision {
   get #call(): string | undefined {
     const first = this.#events[this.#first];
     return first && this.#calls.of(first);
+  }
+
+  #callOf(event: ConversationEvent): string | undefined {
+    if (event.type !== "decision_void") return this.#calls.of(event);
+    const request = this.#events.find((each) => isRequest(each) && each.id === event.id);
+    return request && this.#calls.of(request);
   }
 
   /** Neither a model nor a default may answer what a person had answered: as for an exclusive question. */

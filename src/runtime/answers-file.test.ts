@@ -47,7 +47,7 @@ function asked(question: Question, args: JsonObject = {}) {
 
 const SURE = booleanQuestion("sure", "Really?");
 
-/** What the entry for the question says. */
+/** The answer from the entry for the question. */
 function answerTo(file: AnswersFile, question: Question, args?: JsonObject) {
   const given = file.find(asked(question, args));
   return typeof given === "object" ? given.answer : given;

@@ -57,7 +57,7 @@ export class AnswersFile implements AnswerSource {
     }
   }
 
-  /** What is still open without an entry that fits, one line each. */
+  /** Describes each pending decision that no entry matches, one line each. */
   explainOpen(pending: readonly PendingItem[]): readonly string[] {
     return pending.map((item) => {
       const { what, key } = describePending(item);
@@ -114,7 +114,7 @@ export class AnswersFile implements AnswerSource {
     return { answer, ...(note !== undefined && { note }), decidedBy };
   }
 
-  /** Of the entries that match, the one that names most; of equals, the first that is not used up. */
+  /** Picks the most specific entry that matches; among equals, the first that is not used up. */
   #use<Found extends Entry & { readonly text?: string }>(
     entries: readonly Found[],
     asked: CallToDecide,

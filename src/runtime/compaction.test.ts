@@ -323,7 +323,7 @@ function summaryOf(from: number, to: number) {
 const keep = (count: number) => ({ type: "keep", count }) as const;
 
 interface Story {
-  /** What the provider calls too long, in tokens of 3 characters. */
+  /** Whether the provider rejects a prompt of this many tokens, counted as 3 characters each. */
   readonly isFull?: (tokens: number) => boolean;
   readonly summarize?: ScriptedReply;
   readonly onSummary?: () => void;
@@ -333,7 +333,7 @@ interface Story {
   /** How many calls the asked turn makes. */
   readonly looks?: number;
   readonly asks?: boolean;
-  /** Of each call. */
+  /** The result of each call. */
   readonly result?: string;
   readonly signal?: AbortSignal;
 }

@@ -33,7 +33,7 @@ export interface CompactionOptions {
   readonly triggerRatio?: number;
   /** In tokens. By default, what is known about the model; if nothing is, the provider's error says that the window is full. */
   readonly contextWindow?: number;
-  /** What to do first. By default reasoning and tool calls are stripped, except in the first and the last three turns. */
+  /** The first step. By default reasoning and tool calls are stripped, except in the first and the last three turns. */
   readonly rule?: CompactionRule;
   /** Writes summaries; the turn's own model by default. */
   readonly summaryModel?: Model | LanguageModel;
@@ -44,7 +44,6 @@ export interface CompactionOptions {
 /** The model for a rule, and how it is asked. May throw `JpError`. */
 export type ChooseSummarizer = (rule: CompactionRule) => Promise<Summarizer>;
 
-/** What a turn is set up with. */
 export function toCompactionSetup(options: CompactionOptions | false = {}): CompactionSetup {
   if (options === false) return { ...DEFAULT_COMPACTION, isAutomatic: false };
   const { summaryModel, summarizer = withModel(summaryModel), ...rest } = options;
@@ -59,7 +58,7 @@ function withModel(given: Model | LanguageModel | undefined): ChooseSummarizer |
   return async () => ({ model: toModel(given), parameters, request });
 }
 
-/** What to compact, and with what. */
+/** The turns to compact, and how. */
 export interface CompactOptions {
   /** One compaction each. By default reasoning and tool calls are stripped, except in the first and the last turn. */
   readonly rules?: readonly CompactionRule[];
@@ -79,7 +78,7 @@ export interface CompactOptions {
 /** The rule that applies if there are no others. */
 const BUILTIN_RULES: readonly CompactionRule[] = resolveCompaction({}).rules;
 
-/** What `compactConversation` would do. */
+/** The compactions that `compactConversation` would record. */
 export function planCompaction(
   { stream }: Pick<ConversationWriter, "stream">,
   { rules = BUILTIN_RULES, from, to, clock = systemClock }: CompactOptions = {},

@@ -7,7 +7,7 @@ import { configuredInquiryModels } from "./inquiry-models.ts";
 import type { Tools } from "./tools.ts";
 import { createTurn, type CreateTurnOptions } from "./turn.ts";
 
-/** What config does not decide, or what was opened with it before. */
+/** The options of a configured turn that config does not decide, and parts that were opened earlier with that config. */
 export interface ConfiguredTurnOptions extends Pick<
   CreateTurnOptions,
   | "conversation"

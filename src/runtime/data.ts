@@ -9,10 +9,10 @@ import {
 } from "../tool/index.ts";
 import { isJsonObject, JpError, type Json, type JsonObject } from "../util/index.ts";
 
-/** What asks for data: a JSON Schema, or a schema of zod, valibot, arktype or a similar library. */
+/** The schema of the data to ask for: a JSON Schema, or a schema of zod, valibot, arktype or a similar library. */
 export type DataSchema = JsonObject | StandardSchema;
 
-/** What the user says. */
+/** The user's message. */
 export interface Message<
   Schema extends DataSchema | undefined = DataSchema | undefined,
 > extends Omit<TurnMessage, "schema" | "isChecked"> {
@@ -58,7 +58,7 @@ export async function toCheckedMessage(given: string | Message): Promise<Checked
   return { message: { ...message, schema: jsonSchema }, check: toDataCheck(schema) };
 }
 
-/** What a JSON Schema says is on record already. */
+/** A JSON Schema needs no check here: it is on record, and is checked from there. */
 export function toDataCheck(schema: DataSchema | undefined): DataCheck {
   return isStandardSchema(schema) ? { validateData: (data) => validateWith(schema, data) } : {};
 }

@@ -67,7 +67,7 @@ async function resume({ store, clock, id, toolConfig }: Awaited<ReturnType<typeo
   return await resumeTurn(conversation, { model, tools: [deploy], toolConfig, clock });
 }
 
-/** What comes of an answer after the deadline, and of the question. */
+/** Answers after the deadline. Returns the result of that answer and the outcome of the question. */
 async function overdue(onTimeout: string) {
   const sure = { target: { user: "ada" }, deadline: "1h", on_timeout: onTimeout };
   const ran = await run({ config: { questions: { sure } } });

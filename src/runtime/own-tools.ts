@@ -138,7 +138,7 @@ export function openServers(
   return { servers, [Symbol.asyncDispose]: () => servers.close() };
 }
 
-/** Of another copy of this library, for example. */
+/** Checks for a method, not the class: the servers may come from another copy of this library. */
 function isShared(given: SharedMcpServers | McpServerConfigs = {}): given is SharedMcpServers {
   return Symbol.asyncDispose in given;
 }

@@ -1,4 +1,4 @@
-/** What waits for a person in a store, and answering it from any process: for the command and for programs. */
+/** Lists the pending decisions of a store, and answers them from any process: for the command and for programs. */
 import {
   type AnswerEvent,
   type ConversationId,
@@ -72,7 +72,7 @@ export async function listPending(
   return pending.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }
 
-/** What one incomplete turn waits for, in the order of its calls. */
+/** The pending decisions of one incomplete turn, in the order of its calls. */
 export function pendingInTurn({ id, entries, isLive }: PendingTurn): readonly PendingDecision[] {
   const { calls } = readTurnProgress(eventsOf(entries));
   return pendingOf({ calls }, isLive).map((item) => {

@@ -51,7 +51,7 @@ async function run(deployment: Deployment, prompter: Prompter, more: Partial<Tur
   return runTurn({ ...deployment, model, prompter, ...more }, "Deploy.");
 }
 
-/** What the record says of each request to a person, and what the model was told of the call. */
+/** The recorded outcome of each request to a person, and the result of the call that the model got. */
 function outcomesOf({ conversation }: Deployment) {
   const events = [...eventsOf(conversation.stream.entries)];
   const decided = events.filter(isAnswer).map((event) => {

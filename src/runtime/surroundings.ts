@@ -12,15 +12,15 @@ import { isProtectedName } from "../files/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
 import { findGitState, type GitState } from "./git-state.ts";
 
-/** What a turn tells its models about where they are. Made by `describeSurroundings`. */
+/** The part of a prompt that tells models where they are. Made by `describeSurroundings`. */
 export interface Surroundings {
-  /** What the project asks of assistants. Changes rarely, so it comes after the other instructions. */
+  /** The project's instructions for assistants. They change rarely, so they come after the other instructions. */
   readonly sections: readonly Section[];
   /** The rest, which changes from turn to turn. It comes last, so that caches serve everything before it. */
   readonly text?: string;
 }
 
-/** What to tell. By default everything. */
+/** The parts to include. All of them by default. */
 export interface SurroundingsOptions {
   /** The folder that the user works in. */
   readonly folder: string;

@@ -55,7 +55,7 @@ export async function serversForTurn(
   return { servers: shared, [Symbol.asyncDispose]: async () => undefined };
 }
 
-/** What tools may be told of, and share. */
+/** The context that tools get, and the connections that they share. */
 export interface OpenToolsOptions {
   /** Which conversation local tools run for. */
   readonly conversation?: ConversationId;
@@ -142,7 +142,7 @@ export function describeUnscoped({ server, tool, message }: UnscopedQuestion): s
   return `${server} asked ${when}, and was refused: ${message}`;
 }
 
-/** What needs a person waits for one, whatever the config does without one. */
+/** Defers every decision that needs a person, whatever the config does in a non-interactive run. */
 export function deferring(toolbox: Toolbox): Toolbox {
   const detached = { run: "defer", deliver: "defer", tool: "defer" } as const;
   return {
@@ -217,7 +217,7 @@ export function unknownTool(
   });
 }
 
-/** What every request says of a tool; `describe_tools` gives the rest. */
+/** The part of a tool's description that every request includes; `describe_tools` gives the rest. */
 function toSchema({ description }: RunnableTool): ToolSchema {
   const { name, summary, parameters, isAuxiliary } = description;
   const auxiliary = isAuxiliary === true && { isAuxiliary };

@@ -48,7 +48,7 @@ import { type Surroundings, withSurroundings } from "./surroundings.ts";
 import { createOwnToolbox, openServers, type ToolConfigs } from "./own-tools.ts";
 import { deferring } from "./tools.ts";
 
-/** What a turn is made of. Only the conversation and the model are required. */
+/** The parts of a turn. Only the conversation and the model are required. */
 export interface TurnOptions {
   /** Where everything is recorded: of `openStore`, a `MemoryConversationStore`, or a workspace. */
   readonly conversation: ConversationWriter;
@@ -86,7 +86,7 @@ export interface TurnOptions {
   /** Answers that were given before the turn; see `AnswersFile`. */
   readonly answers?: AnswerSource;
   readonly systemPrompt?: string;
-  /** What else is said about the assistant; the rest is as it is for the command. */
+  /** Overrides parts of the assistant's description; the rest is as for the command. */
   readonly assistant?: Partial<Assistant>;
   /**
    * Where the models are: the folder, the date, the state of git, `AGENTS.md`. A turn says nothing of it unless asked:
@@ -99,7 +99,7 @@ export interface TurnOptions {
   readonly inquiryModel?: Model | LanguageModel;
   /** The most requests to the model; 50 if absent. */
   readonly maxCycles?: number;
-  /** What a call may do without a person, and add to the record, other than by default. */
+  /** Overrides the limits on automatic answers and on the bytes that a call adds to the record. */
   readonly limits?: Partial<CallLimits>;
   /** How old turns are shortened before the context window is full; false for never. */
   readonly compaction?: CompactionOptions | false;
@@ -111,7 +111,7 @@ export interface TurnOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a turn is continued with. */
+/** The parts that a turn is resumed with. */
 export interface ResumeOptions<Data = Json> extends Omit<TurnOptions, "conversation"> {
   /**
    * The schema that the turn was started with, if it is of a library such as zod. The record has only its JSON
@@ -120,7 +120,7 @@ export interface ResumeOptions<Data = Json> extends Omit<TurnOptions, "conversat
   readonly schema?: StandardSchema<Data>;
 }
 
-/** What else a program can bring that builds more of a turn itself, as the command does. */
+/** More parts for programs that build a turn themselves, as the command does. */
 export interface CreateTurnOptions extends TurnOptions {
   /** Open, because a turn does not close them. */
   readonly mcpServers?: McpServers;
@@ -307,17 +307,17 @@ class UpdateQueue implements AsyncIterable<TurnUpdate> {
 export type TurnResult<Data = unknown> = TurnEnd & {
   /** Set if the message has a schema, and the answer fits it. */
   readonly data?: Data;
-  /** What the assistant said last, without its thoughts; JSON where a schema was given. */
+  /** The assistant's last message, without reasoning; JSON where a schema was given. */
   readonly text: string;
   /** Everything that the turn added to the record. */
   readonly events: readonly ConversationEvent[];
-  /** What was denied only because there was no one to ask. */
+  /** Everything that was denied only because no prompt was available. */
   readonly denials: readonly DetachedDenial[];
   /** The tokens of all requests of the turn: replies, answers to questions, summaries. */
   readonly usage: Usage;
 };
 
-/** Of the last turn in the stream. */
+/** The result of the last turn in the stream. */
 function createResult(
   end: TurnEnd,
   { entries }: ConversationStream,

@@ -13,7 +13,7 @@ import {
 import type { ConversationStore, ConversationSummary, ListOptions } from "../storage/index.ts";
 import { shouldYield, yieldToEventLoop } from "../util/index.ts";
 
-/** What totals are grouped by. A `day` is of this machine's time zone. */
+/** How totals are grouped. A `day` is in this machine's time zone. */
 export type UsageGroup = "model" | "day" | "conversation";
 
 /** Which requests count. */
@@ -23,7 +23,7 @@ export interface UsagePeriod {
   readonly until?: Date | undefined;
 }
 
-/** What to add up. */
+/** The requests to add up, and how to group them. */
 export interface UsageOptions extends UsagePeriod {
   /** `model` by default. */
   readonly by?: UsageGroup;

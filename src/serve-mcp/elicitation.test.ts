@@ -119,7 +119,7 @@ describe("a submitted form", () => {
   });
 });
 
-/** What the client's user is shown, and what comes of the reply. */
+/** The form that the client's user sees, and the result of the reply. */
 async function decide(request: PromptRequest, reply: ElicitReply) {
   const forms: Form[] = [];
   const prompter = createElicitationPrompter({

@@ -9,9 +9,9 @@ import type {
 } from "../agent/index.ts";
 import {
   describeChanged,
-  describeOrigin,
   neutralize,
   oneLine,
+  sourceLines,
   verbatim,
   verbatimLines,
 } from "../render/index.ts";
@@ -83,8 +83,7 @@ function describeRequest(request: PromptRequest): readonly string[] {
 function describeCall({ tool, origin, folder, arguments: args }: RequestBase): string {
   return [
     `Tool: ${valueText(tool)}`,
-    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
-    ...(folder === undefined ? [] : [`Folder: ${valueText(folder)}`]),
+    ...sourceLines(origin, folder),
     `Arguments: ${valueText(args)}`,
   ].join("\n");
 }
@@ -145,7 +144,7 @@ export function toForm(
   };
 }
 
-/** What is in it was sent by a client. Throws what is wrong, without quoting any of it. */
+/** Reads a form that a client sent. Errors name the field and never quote the content. */
 export function readForm(fields: readonly Field[], content: JsonObject): readonly PromptResult[] {
   return fields.map(({ inquiryId, question }, index) => {
     const key = keyOf(index);
@@ -252,7 +251,7 @@ function readAnswer(question: InquiryQuestion, key: string, content: JsonObject)
   return checked(question, key, option?.value ?? given);
 }
 
-/** What stands among the options must be one of them, also where other answers have a place. */
+/** An answer in the field of the options must be one of them, even if the form has a field for other answers. */
 function checked({ answerType }: InquiryQuestion, key: string, answer: Json): Json {
   const misfit = explainMisfit(withoutOther(answerType), answer);
   if (misfit !== undefined) throw new Error(`\`${key}\`: ${misfit}`);

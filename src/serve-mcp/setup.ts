@@ -1,4 +1,4 @@
-/** What a server needs from the program that runs it. */
+/** The parts that a server needs from the program that runs it. */
 import type * as server from "@modelcontextprotocol/server";
 import type { Prompter, Toolbox } from "../agent/index.ts";
 import type { ConversationStore, WorkspaceCreateOptions } from "../storage/index.ts";

@@ -28,7 +28,7 @@ export interface Offer {
   [Symbol.dispose](): void;
 }
 
-/** What a store brings along. Its `open` has to throw a `LockedError` if the conversation is open elsewhere. */
+/** The store's side. Its `open` has to throw a `LockedError` if the conversation is open elsewhere. */
 export interface AnswerTarget extends Pick<ConversationStore, "open"> {
   /** The entries of the last turn, read without the lock. Throws `conversation_not_found`. */
   readLastTurn(id: ConversationId): Promise<readonly StreamEntry[]>;
@@ -43,7 +43,7 @@ export interface AnswerTarget extends Pick<ConversationStore, "open"> {
 /** An answer with its secret. */
 export type SecretOffer = OfferedAnswer & { readonly secret: SecretAnswer };
 
-/** What became of a secret. */
+/** The result of delivering a secret. */
 export type Delivery =
   | AnswerResult
   /** No one waits for it; or, if it was sent, only the record shows whether the writer has used it. */

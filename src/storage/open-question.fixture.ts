@@ -23,7 +23,7 @@ export const WAITING: readonly ConversationEvent[] = [
   QUESTION,
 ];
 
-/** What completes that turn. */
+/** The events that complete that turn. */
 export const REST: readonly ConversationEvent[] = [
   answered("a.q.1"),
   toolResult("a"),

@@ -110,7 +110,7 @@ export interface ConversationWriter extends AsyncDisposable {
   readonly metadata: ConversationMetadata;
   /** Grows with each append. Do not hold on to its entries. */
   readonly stream: ConversationStream;
-  /** What was repaired on opening. Only stores whose records can be damaged have it. */
+  /** The problems that were repaired on opening. Only stores whose records can be damaged have it. */
   readonly problems?: readonly RecordProblem[];
   /**
    * The turn that the record ends with is as the user's own processes have left it. A workspace's records may come with
@@ -153,7 +153,7 @@ export interface ConversationWriter extends AsyncDisposable {
 /** Undefined if it could not be decided, so that the other side has to try again. */
 export type AnswerListener = (offered: OfferedAnswer) => Promise<AnswerResult | undefined>;
 
-/** What became of an answer. */
+/** The result of answering. */
 export type AnswerResult =
   | {
       readonly type: "recorded";
@@ -215,7 +215,7 @@ export interface ListPendingTurnsOptions {
 /** The turn that a conversation ends with, and that can be continued. */
 export interface PendingTurn {
   readonly id: ConversationId;
-  /** Of the conversation, if it has one: see `ListPendingTurnsOptions.hasTitles`. */
+  /** The conversation's title, if it has one: see `ListPendingTurnsOptions.hasTitles`. */
   readonly title?: string;
   /** From its start on. */
   readonly entries: readonly StreamEntry[];
@@ -259,7 +259,7 @@ export interface Conversation {
   readonly stream: ConversationStream;
   /** See `ConversationWriter.isOwnTurn`. */
   readonly isOwnTurn: boolean;
-  /** What of the record could not be read. Only stores whose records can be damaged have it. */
+  /** The parts of the record that could not be read. Only stores whose records can be damaged have it. */
   readonly problems?: readonly RecordProblem[];
 }
 

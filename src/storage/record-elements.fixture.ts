@@ -53,7 +53,7 @@ export function plainStream({ stream }: Pick<Conversation, "stream">) {
   return { createdAt, baseConfig, elements: entries.map(({ raw }) => raw) };
 }
 
-/** What a promise was rejected with, as an object to compare. */
+/** The error that a promise was rejected with, as an object to compare. */
 export async function failureOf(promise: Promise<unknown>) {
   const error: unknown = await promise.then(
     () => new Error("it did not fail"),

@@ -44,14 +44,14 @@ export class UnsafePathError extends Error {
   override readonly name = "UnsafePathError";
 }
 
-/** What a store throws for an id that it does not have. */
+/** Thrown by a store for an unknown id. */
 export function conversationNotFoundError(id: ConversationId): StorageError {
   return new StorageError("conversation_not_found", `Conversation ${id} not found.`, {
     hint: "`jp conversation ls` lists them; add --archived for archived ones.",
   });
 }
 
-/** What a store throws if it cannot write a conversation because it is archived. */
+/** Thrown by a store for a write to an archived conversation. */
 export function archivedError(id: ConversationId): StorageError {
   return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
     hint: `Unarchive it first: jp conversation unarchive ${id}`,

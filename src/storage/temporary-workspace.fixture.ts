@@ -20,11 +20,11 @@ import { openWorkspace, type OpenWorkspaceOptions, type Workspace } from "./inde
 
 const WORKSPACE_ID = "abc12";
 
-/** What all clocks of these tests start from. */
+/** The start time of all clocks in these tests. */
 export const START = new Date("2026-01-02T03:04:05.000Z");
 
 export interface TemporaryWorkspace extends Workspace {
-  /** What `JP_USER_DATA_DIR` says. */
+  /** The value of `JP_USER_DATA_DIR`. */
   readonly data: string;
   /** The user's own folder for this workspace. */
   readonly userFolder: string;

@@ -1,4 +1,4 @@
-/** What only a workspace has: conversations of the user's own, the files of a record, and terminal sessions. */
+/** The extras of a workspace's store: the user's private conversations, the files of a record, and terminal sessions. */
 import type { ConversationId } from "../conversation/index.ts";
 import type {
   Conversation,

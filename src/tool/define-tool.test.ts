@@ -154,6 +154,19 @@ describe("a tool that asks", () => {
     });
   });
 
+  test("fails with an empty label to remember answers under", async () => {
+    const unlabelled = defineTool({
+      name: "unlabelled",
+      description: "",
+      parameters: {},
+      run: (_args, { ask }) => ask(textQuestion("x", "?", { rememberAs: "" })),
+    });
+    expect(await unlabelled.execute(call({}))).toMatchObject({
+      type: "error",
+      message: expect.stringMatching(/question\.remember_as.*expected a label that is not blank/),
+    });
+  });
+
   test("gets the same arguments in every attempt, whatever it does to them", async () => {
     const greedy = defineTool<{ count: number }>({
       name: "greedy",

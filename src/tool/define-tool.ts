@@ -17,7 +17,7 @@ import type { ContentBlock } from "./content.ts";
 import { type Outcome, parseContent } from "./outcome.ts";
 import type { AnswerTo, InquirySource, Question } from "./question.ts";
 import {
-  assertBinding,
+  assertReuseFields,
   findDuplicate,
   parseInquiryQuestion,
   questionToWire,
@@ -229,7 +229,7 @@ function assertQuestion(question: Question): void {
     const shape = shapeOf(questionToWire(question));
     stringField(shape, "id");
     parseInquiryQuestion(shape);
-    assertBinding(question);
+    assertReuseFields(question);
   } catch (error) {
     const message = `the question "${question.id}" cannot be asked: ${messageOf(error)}`;
     throw new Error(message, { cause: error });

@@ -58,6 +58,15 @@ describe("reading", () => {
     expect(parseQuestion({ ...question, binding: "é".repeat(512) })).toBeDefined();
   });
 
+  test.each([
+    ["", "question.remember_as: expected a label that is not blank, got an empty string"],
+    [" \u00a0", "question.remember_as: expected a label that is not blank, got a string"],
+  ])("a blank label to remember answers under is refused: %j", (label, problem) => {
+    const question = questionToWire(booleanQuestion("ok", "Apply?"));
+    expect(() => parseQuestion({ ...question, remember_as: label })).toThrow(problem);
+    expect(parseQuestion({ ...question, remember_as: null })).not.toHaveProperty("rememberAs");
+  });
+
   test("a question without exclusive and persistence gets their defaults", () => {
     verifies(
       "083/question/older-payload-gets-the-defaults",
@@ -228,6 +237,7 @@ describe("writing", () => {
       fc.property(anyQuestion, (question) => {
         const { answerType, default: _default, ...rest } = question;
         fc.pre(answerType.type !== "select" || hasDistinctOptions(answerType));
+        fc.pre(rest.rememberAs?.trim() !== "");
         const asked = { id: "q", ...rest, answerType };
         expect(parseQuestion(questionToWire(asked))).toStrictEqual(asked);
       }),

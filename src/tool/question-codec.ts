@@ -36,15 +36,18 @@ export function parseQuestion(value: unknown, path = "question"): Question {
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
   const question = { id, ...parseInquiryQuestion(shape) };
   assertAnswerable(question, path);
-  assertBinding(question, path);
+  assertReuseFields(question, path);
   return question;
 }
 
 /** It is recorded with every question: digests fit, contents do not. */
 const MAX_BINDING_BYTES = 1024;
 
-/** Throws `ShapeError` if a tool's binding is too long to record. */
-export function assertBinding({ binding = "" }: Question, path = "question"): void {
+/** Throws `ShapeError` if a tool's binding is too long to record, or its label would not be seen at the prompt. */
+export function assertReuseFields({ binding = "", rememberAs }: Question, path = "question"): void {
+  if (rememberAs?.trim() === "") {
+    throw mismatch(`${path}.remember_as`, "a label that is not blank", rememberAs);
+  }
   if (new TextEncoder().encode(binding).length <= MAX_BINDING_BYTES) return;
   const problem = `longer than ${MAX_BINDING_BYTES} bytes. Send a digest instead`;
   throw new ShapeError(`${path}.binding`, problem);

@@ -19,7 +19,7 @@ export interface StandardSchema<Output = unknown> {
   };
 }
 
-/** What the `validate` of a `StandardSchema` returns. */
+/** The result of a `StandardSchema`'s `validate`. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
@@ -94,7 +94,7 @@ interface Converter {
   readonly module: string;
   readonly function: string;
   readonly options: object;
-  /** What to install if the module is missing. */
+  /** The package to install if the module is missing. */
   readonly package: string;
 }
 

@@ -227,7 +227,7 @@ test("jp tool ls says whose tools it does not list", async () => {
   expect(stderr).toBe("All tools of test are on too. To list them: jp mcp tools\n");
 });
 
-test("a call of a tool of such a server can be replayed without the server", async () => {
+test("a call of a tool of such a server can be verified without the server", async () => {
   await using server = await ModelServer.start([
     { calls: [{ name: "echo", arguments: { text: "hi" } }] },
     "Done.",
@@ -235,7 +235,7 @@ test("a call of a tool of such a server can be replayed without the server", asy
   const project = queryProject({ server, config: "conversation.tools.'*'.run = 'unattended'" });
   await project.jp("mcp", "add", "demo", ...SERVER);
   await query(project, ["Go"]);
-  expect(await project.jp("replay")).toMatchObject({
+  expect(await project.jp("conversation", "verify")).toMatchObject({
     status: 0,
     stdout: expect.stringContaining("1 turn, all as recorded."),
   });

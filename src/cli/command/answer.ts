@@ -105,7 +105,7 @@ function parseDigest(digits: string | undefined): string | undefined {
   );
 }
 
-/** What was shown is not what waits by now. */
+/** The pending decision is no longer the one that was shown. */
 function changedError({ id, conversation }: PendingDecision): JpError {
   return new JpError(
     "decision_changed",
@@ -118,7 +118,7 @@ function changedError({ id, conversation }: PendingDecision): JpError {
   );
 }
 
-/** What was decided, in a line. A secret is not repeated. */
+/** Describes the reply in one line. A secret is not repeated. */
 function describeReply({ id, question }: PendingDecision, reply: ReplyOrCancel): string {
   if ("isCancelled" in reply) return `Cancelled ${oneLine(id)}.`;
   const { answer } = reply;
@@ -376,7 +376,7 @@ function parseValue({ id, kind, question }: PendingDecision, words: readonly str
   throw new JpError("invalid_answer", `${oneLine(id)}: the answer does not fit: ${problem}.`);
 }
 
-/** What the words may stand for. Several options are separated by commas, or a JSON list. */
+/** The answers that the words may stand for. Several options are separated by commas, or a JSON list. */
 function meanings(answerType: AnswerType, words: readonly string[]): readonly Json[] {
   const text = words.join(" ");
   if (answerType.type !== "select") return [text];

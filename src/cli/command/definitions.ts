@@ -133,26 +133,32 @@ ${targetHelp("active")}`,
     .action(command(async () => (await import("./export-answers.ts")).exportAnswers));
 }
 
-const REPLAY_SOURCES = ["recorded", "live"];
+const VERIFY_SOURCES = ["recorded", "live"];
 
-/** The name until 0.1. It says what to type instead. */
+/** The old name of `jp conversation verify`, kept for one release. */
 export function defineReplay(definition: Command): void {
-  defineVerify(definition).hook("preAction", () => {
-    process.stderr.write("jp replay is now jp conversation verify.\n");
-  });
+  withVerifyOptions(definition).action(
+    command(async () => (await import("./conversation/verify.ts")).verifyByOldName),
+  );
 }
 
-export function defineVerify(definition: Command): Command {
+export function defineVerify(definition: Command): void {
+  withVerifyOptions(definition).action(
+    command(async () => (await import("./conversation/verify.ts")).verify),
+  );
+}
+
+function withVerifyOptions(definition: Command): Command {
   return withToolOptions(withConfigOption(definition))
     .argument("[target]", "Conversation to rerun")
     .addOption(
       new Option("--model <which>", "Use the recorded replies, or ask the model again")
-        .choices(REPLAY_SOURCES)
+        .choices(VERIFY_SOURCES)
         .default("recorded"),
     )
     .addOption(
       new Option("--tools <which>", "Use the recorded results, or run the tools again")
-        .choices(REPLAY_SOURCES)
+        .choices(VERIFY_SOURCES)
         .default("recorded"),
     )
     .addOption(formatOption("text", "json"))
@@ -165,12 +171,11 @@ the record. Ignores times and, with a live model, its wording. The conversation
 itself does not change.
 
 By default no tool runs and no model is asked. With --tools live, tools run
-with the recorded permissions: replay only your own conversations that way.
+with the recorded permissions: verify only your own conversations that way.
 ${targetHelp("active")}
 
 Exit status: 0 if nothing differs, 1 if something does.`,
-    )
-    .action(command(async () => (await import("./replay.ts")).replay));
+    );
 }
 
 export function defineUsage(definition: Command): void {

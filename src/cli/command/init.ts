@@ -162,7 +162,7 @@ function printNextSteps(
 
 const LATER = "decide later";
 
-/** What the questions depend on. */
+/** The existing setup that the questions depend on. */
 interface Situation {
   readonly models: readonly DetectedModel[];
   /** The user's own config, for all workspaces. */

@@ -112,7 +112,7 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
   ];
 }
 
-/** What was decided about, if it is a call. */
+/** The call that was decided about. Empty for a question. */
 function callLines({ kind, tool, arguments: args }: InquiryRow): readonly string[] {
   if (kind === "question" || tool === undefined || args === undefined) return [];
   return describeSubject({ tool, arguments: args });

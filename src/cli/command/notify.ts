@@ -40,7 +40,7 @@ export async function testNotifications({
   if (results.some(({ problem }) => problem !== undefined)) throw new ExitStatus(1);
 }
 
-/** Of each channel, the first thing to configure. */
+/** The first setting to configure for each channel. */
 const FIRST_SETTINGS: Readonly<Record<ChannelName, string>> = {
   command: "notify.command.program /path/to/program",
   webhook: "notify.webhook.url https://hooks.example.org/jp",

@@ -63,7 +63,7 @@ function unseenOf({ conversations }: Workspace, titles: Map<string, string>) {
   };
 }
 
-/** What one conversation has cost, by model. */
+/** Prints the cost of one conversation, by model. */
 export async function showConversationUsage(
   id: ConversationId,
   config: PartialConfig,
@@ -126,7 +126,7 @@ function roundCost(cost: number): number {
   return Number(cost.toFixed(9));
 }
 
-/** What one conversation has cost, in one line; empty if nothing is recorded. */
+/** Describes the cost of one conversation in one line; empty if nothing is recorded. */
 export function describeConversationUsage(
   id: ConversationId,
   entries: readonly StreamEntry[],

@@ -10,7 +10,7 @@ const DANGEROUS =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
 const EVIL = "\x1b[2J\x1b]8;;http://evil\x07\x9b31m\u202e\x08";
 
-/** What our own colours and links look like; anything else of that kind is not ours. */
+/** The escape sequences of our own colours and links; any others are not ours. */
 const OURS = /\x1b\[1m|\x1b\[22m|\x1b\]8;;(?:[\x21-\x7e]*)\x1b\\/g;
 const ansi: Paint = (_style, text) => `\x1b[1m${text}\x1b[22m`;
 

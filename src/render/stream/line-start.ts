@@ -39,7 +39,7 @@ export interface LineStart {
   readonly leaf: LeafStart;
 }
 
-/** What is open before the line, outermost first. */
+/** The blocks that are open before the line, outermost first. */
 export interface OpenBlocks {
   readonly containers: readonly { readonly container: Container; readonly isEmpty: boolean }[];
   readonly leaf: "paragraph" | "inside" | "other";

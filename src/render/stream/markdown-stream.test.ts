@@ -4,7 +4,7 @@ import { bracketed, linesOf, streamMarkdown } from "../markdown-stream.fixture.t
 import { plain } from "../style.ts";
 import { createMarkdownStream } from "./markdown-stream.ts";
 
-/** What is written after each piece. */
+/** The output after each piece. */
 function writesFor(pieces: readonly string[], paint = plain): string[] {
   let written = "";
   const stream = createMarkdownStream({

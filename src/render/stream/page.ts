@@ -3,7 +3,7 @@ import stringWidth from "fast-string-width";
 import { neutralize } from "../neutralize.ts";
 import type { Paint, StyleName } from "../style.ts";
 
-/** What a container writes before its lines. */
+/** The text that a container writes before its lines. */
 export interface Margin {
   readonly first: string;
   readonly further: string;
@@ -112,7 +112,7 @@ function hyperlink(address: string, text: string): string {
 }
 
 interface LineBreaker {
-  /** What goes before the word: a line break, or spaces. */
+  /** Decides whether a line break or spaces go before the word. */
   place(word: Word): { readonly breaks: boolean; readonly blanks: number };
   endLine(): void;
   /** Width of the longest line so far. */

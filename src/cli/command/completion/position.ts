@@ -1,4 +1,4 @@
-/** What is being typed on a command line: a command, an option or a value. */
+/** Finds out whether a command, an option or a value is being typed on a command line. */
 import type { Argument, Command, Option } from "commander";
 
 /** Where on a command line the cursor is. */

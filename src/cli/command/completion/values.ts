@@ -204,7 +204,7 @@ async function findNode(path: readonly string[]): Promise<JsonObject | undefined
   return node;
 }
 
-/** Of several alternatives, the table. */
+/** Picks the table among several alternatives. */
 function tableOf(node: JsonObject | undefined): JsonObject | undefined {
   if (node === undefined || node["type"] === "object") return node;
   return listOf(node["anyOf"]).find((form) => form["type"] === "object");

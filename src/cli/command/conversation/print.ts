@@ -26,7 +26,7 @@ export interface PrintFlags extends TurnFlags {
   readonly full?: boolean;
   readonly reasoning?: boolean;
   readonly format?: "text" | "markdown" | "json";
-  /** What the model sees. */
+  /** Print the compacted conversation, as the model sees it. */
   readonly compacted?: boolean;
 }
 
@@ -57,7 +57,7 @@ export async function printConversation({
   }
 }
 
-/** What the model sees. Turns keep their numbers, and a summary has those of all its turns. */
+/** The turns as the model sees them. They keep their numbers, and a summary has those of all its turns. */
 async function* selectCompacted(
   id: ConversationId,
   flags: TurnFlags,

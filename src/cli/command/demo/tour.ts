@@ -6,14 +6,14 @@ import type { Json, JsonObject } from "../../../util/index.ts";
 
 export interface TourStep {
   readonly title: string;
-  /** What to watch for. */
+  /** Tells the user where to look. */
   readonly about: string;
-  /** What the keys do, if the prompt itself does not say. */
+  /** Explains the keys that the prompt itself does not mention. */
   readonly keys?: string;
-  /** What the user asks for. */
+  /** The user's message. */
   readonly request: string;
   readonly calls: readonly TourCall[];
-  /** What the assistant says at the end; `…` stands for the last tool result. */
+  /** The assistant's last message; `…` stands for the last tool result. */
   readonly conclusion: string;
   /** Used without a terminal: one answer per question, in order. */
   readonly answers: readonly Json[];

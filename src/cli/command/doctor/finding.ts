@@ -9,7 +9,7 @@ export interface Finding {
   /** `warning`: works, but maybe not as expected. `problem`: does not work. */
   readonly state: "ok" | "warning" | "problem";
   readonly message: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint?: string;
 }
 

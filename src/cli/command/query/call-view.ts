@@ -49,7 +49,7 @@ interface RunningCall extends CallEvents {
 /** A call with the arguments it runs with, which the user may have edited. */
 type AskingCall = Pick<ToolCallRequest, "name" | "arguments">;
 
-/** What jp is waiting for, for the status line. */
+/** Work in progress, for the status line. */
 export interface Running {
   readonly text: string;
   readonly since: number;
@@ -221,7 +221,7 @@ export class CallView {
     ];
   }
 
-  /** What the call says to the user in the assistant's place; empty if nothing. */
+  /** The text that the call addresses to the user in the assistant's place; empty if none. */
   speech({ id, blocks = [] }: ToolCallResponse): string {
     const name = this.#calls.get(id)?.request.name ?? "";
     const { isHidden = false, inlineLines } = this.#styleOf(name) ?? {};

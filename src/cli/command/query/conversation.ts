@@ -108,7 +108,6 @@ function isWholeId(word: string): boolean {
   return word.startsWith("jp-c");
 }
 
-/** What is recorded when the conversation is opened. */
 export interface OpenOptions {
   readonly config: PartialConfig;
   readonly flags: ConversationFlags;

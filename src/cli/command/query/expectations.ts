@@ -1,4 +1,4 @@
-/** What a run is expected to do: take all answers from `--answers`, and give data that fits `--schema`. */
+/** Expectations of a run: it takes all answers from `--answers`, and returns data that fits `--schema`. */
 import path from "node:path";
 import { lastTurn, type TurnEnd } from "../../../agent/index.ts";
 import { pendingOf, readTurnProgress } from "../../../conversation/index.ts";

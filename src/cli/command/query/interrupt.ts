@@ -1,4 +1,4 @@
-/** What Ctrl-C and other signals do to a turn. For Ctrl-C, the config may say so: `interrupt`. */
+/** Handles Ctrl-C and other signals during a turn. For Ctrl-C, `interrupt` in the config chooses the action. */
 import type {
   InterruptChoice,
   InterruptMenu,

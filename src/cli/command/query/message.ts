@@ -71,7 +71,7 @@ function noMessageError(): JpError {
   );
 }
 
-/** What was written in the editor, until the turn takes it. */
+/** The text from the editor, kept until the turn takes it. */
 export interface SavedDraft extends Disposable {
   discard(): Promise<void>;
 }

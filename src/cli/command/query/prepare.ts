@@ -59,7 +59,7 @@ export interface TurnRequest extends InteractionFlags {
   readonly opened?: ConversationWriter | undefined;
   readonly settings: SettingFlags;
   readonly start: StartFlags;
-  /** What the message attaches, besides what it mentions. */
+  /** Attachments of the message, besides those that it mentions. */
   readonly attach?: readonly string[] | undefined;
   /** The answer has to fit it. */
   readonly schema?: JsonObject | undefined;

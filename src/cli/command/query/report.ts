@@ -1,4 +1,4 @@
-/** What `jp query` says about how a turn has ended, and its exit status. */
+/** Reports how a turn of `jp query` has ended, and picks the exit status. */
 import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
 import { assertNever } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
@@ -28,7 +28,7 @@ export async function reportNoMessage(
   output.notice("The message is empty: nothing to ask.");
 }
 
-/** What a job has left is not in the active conversation of this terminal. */
+/** Looks beyond this terminal's active conversation: a job leaves its turn in another one. */
 async function suggestOthers({ output, workspace }: CommandContext): Promise<void> {
   const all = await workspace.conversations.list();
   const ids = all

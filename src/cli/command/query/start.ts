@@ -33,7 +33,7 @@ import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
 
-/** What the user wants to do about the last turn. */
+/** The flags that say how to handle the last turn. */
 export interface StartFlags {
   readonly continueTurn?: boolean | undefined;
   readonly discardTurn?: boolean | undefined;
@@ -48,7 +48,7 @@ interface LastTurn {
   readonly found: Conversation | undefined;
   /** The same, locked, if its last turn is incomplete. */
   readonly left: ConversationWriter | undefined;
-  /** What happens from here on is on record. */
+  /** Everything from here on is recorded. */
   readonly isSaved: boolean;
 }
 

@@ -29,7 +29,7 @@ export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly model: string;
   /** From then on there is time to load code: jp waits for the model. */
   readonly requestSent?: Promise<void>;
-  /** What the status line shows, and when: `style` in the config. */
+  /** Settings of the status line: `style` in the config. */
   readonly progress: ProgressSettings;
   /** Prints token usage at the end. */
   readonly isVerbose: boolean;

@@ -25,14 +25,14 @@ import { pickConversation, restore, titleOf } from "./picker.ts";
 /** The user leaves the session. */
 export const LEFT = Symbol("left");
 
-/** What users type in a session to undo a compaction. */
+/** The session command that undoes a compaction. */
 export const UNDO_COMPACTION = "/compact undo";
 
 /** To add one, add it to `COMMANDS`: help and completion follow. */
 export interface SessionCommand {
   /** Without the slash. */
   readonly name: string;
-  /** What can follow the name: `[name]`. */
+  /** The arguments after the name: `[name]`. */
   readonly usage?: string;
   readonly help: string;
   /** Candidates for what follows the name, as far as they are known without waiting. */

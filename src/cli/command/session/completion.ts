@@ -1,4 +1,4 @@
-/** What completes the word at the cursor of a session's prompt: commands and their values, and files. */
+/** Completes the word at the cursor of a session's prompt: commands and their values, and files. */
 import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import type { Candidate, Completion, TextBuffer } from "../../../terminal/index.ts";
@@ -6,7 +6,7 @@ import type { Candidate, Completion, TextBuffer } from "../../../terminal/index.
 export interface CompletedCommand {
   readonly name: string;
   readonly help: string;
-  /** What can follow its name, as far as it is known. */
+  /** Known values that can follow its name. */
   readonly values?: () => readonly Candidate[];
   /** The name of a file can follow it. */
   readonly takesFile?: boolean;
@@ -15,7 +15,7 @@ export interface CompletedCommand {
 /** More would not help: the user types another letter. */
 const MAX_FILES = 200;
 
-/** Of the commands, and of files below the folder. */
+/** Completes commands, and files below the folder. */
 export function completeInput(
   { text, cursor }: TextBuffer,
   commands: readonly CompletedCommand[],

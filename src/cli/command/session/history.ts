@@ -1,4 +1,4 @@
-/** What the user has typed at the prompt, in this session and earlier ones. Only this user can read the file. */
+/** The history of the prompt, from this session and earlier ones. Only this user can read the file. */
 import { appendFile, chmod, readFile } from "node:fs/promises";
 import path from "node:path";
 import {

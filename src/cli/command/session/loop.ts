@@ -40,7 +40,7 @@ import { InputHistory } from "./history.ts";
 import type { OpenSession } from "./open-session.ts";
 import { describeCurrent, findCurrent } from "./picker.ts";
 
-/** What the prompt works with. It is open before this is loaded. */
+/** The prompt's history and completion. The prompt is open before they are loaded. */
 export interface SessionInput {
   history: readonly string[];
   complete: (buffer: TextBuffer) => Completion | undefined;
@@ -93,7 +93,7 @@ export async function runSession({ host, options, ...parts }: SessionParts): Pro
   }
 }
 
-/** What was typed at the prompt. */
+/** The input typed at the prompt. */
 type Typed = InputState | string;
 
 const HELP_AFTER_UNKNOWN = "/help lists the commands. To send it as a message, start with a space.";

@@ -18,7 +18,7 @@ export interface OpenSession {
   model: string | undefined;
   directives: readonly ToolDirective[];
   title: string | undefined;
-  /** What the next message attaches. */
+  /** The attachments of the next message. */
   attach: readonly string[];
   /** Send the next message to a copy of this many last turns, or of all. */
   fork: number | true | undefined;

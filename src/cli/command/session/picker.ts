@@ -78,7 +78,7 @@ export async function findCurrent(context: CommandContext): Promise<Conversation
   }
 }
 
-/** What a session says about the conversation that it continues. */
+/** Describes the conversation that a session continues. */
 export function describeCurrent(summary: WorkspaceSummary, { clock }: CommandContext): string {
   const at = timestampToMilliseconds(lastActivity(summary));
   const age = relativeTime(at, clock.now().getTime());
@@ -90,7 +90,7 @@ export function titleOf({ metadata }: WorkspaceSummary): string {
   return truncate(oneLine(metadata?.title ?? "(no title)"), MAX_TITLE_LENGTH);
 }
 
-/** What was said last. Undefined if nothing was, or the record cannot be read quickly. */
+/** The last message. Undefined if there is none, or the record cannot be read quickly. */
 async function findPreview(
   id: ConversationId,
   { workspace }: CommandContext,

@@ -1,37 +1,43 @@
-/** `jp conversation verify`: runs a conversation again, and shows where it takes another way than recorded. */
-import { resolveAssistant, resolveLimits, type PartialConfig } from "../../config/index.ts";
-import type { McpServers } from "../../mcp/index.ts";
-import { jsonLine, neutralize, oneLine } from "../../render/index.ts";
+/** `jp conversation verify`: reruns a conversation, and shows the first difference from the record. */
+import { resolveAssistant, resolveLimits, type PartialConfig } from "../../../config/index.ts";
+import type { McpServers } from "../../../mcp/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
 import {
   configuredInquiryModels,
   openConfiguredServers,
   openProviders,
   openTools,
   switchServerTools,
-} from "../../runtime/index.ts";
+} from "../../../runtime/index.ts";
 import {
   offlineToolbox,
   replayConversation,
   type ReplayOptions,
   type ReplayResult,
-} from "../../replay/index.ts";
-import type { JsonObject } from "../../util/index.ts";
-import { attachToTurn } from "../attachments.ts";
-import type { CommandContext } from "../context.ts";
-import { resolveTargetForReading } from "../conversations.ts";
-import type { Call } from "../define.ts";
-import { ExitStatus } from "../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../load-config.ts";
-import { trustedConfig, warnWithheld } from "../trust.ts";
+} from "../../../replay/index.ts";
+import type { JsonObject } from "../../../util/index.ts";
+import { attachToTurn } from "../../attachments.ts";
+import { type CommandContext, warn } from "../../context.ts";
+import { resolveTargetForReading } from "../../conversations.ts";
+import type { Call } from "../../define.ts";
+import { ExitStatus } from "../../exit-status.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
 
-export interface ReplayFlags extends Pick<ConfigFlags, "cfg" | "directives"> {
+interface VerifyFlags extends Pick<ConfigFlags, "cfg" | "directives"> {
   readonly model: "recorded" | "live";
   readonly tools: "recorded" | "live";
   readonly format: "text" | "json";
 }
 
+/** `jp replay`, which will be removed after one release. */
+export async function verifyByOldName(call: Call<VerifyFlags>): Promise<void> {
+  warn("jp replay is now jp conversation verify", call.context.output);
+  await verify(call);
+}
+
 /** Throws `ExitStatus` if anything was different. */
-export async function replay({ args, options, context }: Call<ReplayFlags>): Promise<void> {
+export async function verify({ args, options, context }: Call<VerifyFlags>): Promise<void> {
   const { output, workspace } = context;
   const { id } = await resolveTargetForReading(context, args[0]);
   const conversation = await workspace.conversations.load(id);
@@ -112,7 +118,7 @@ function linesOf(event: JsonObject | undefined): readonly string[] {
 }
 
 /** Lines of `before` alone start with a minus, those of `after` alone with a plus. */
-export function diffLines(before: readonly string[], after: readonly string[]): readonly string[] {
+function diffLines(before: readonly string[], after: readonly string[]): readonly string[] {
   const common = longestCommon(before, after);
   const lines: string[] = [];
   let left = 0;
