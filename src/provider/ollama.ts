@@ -179,7 +179,7 @@ async function* toParts(
     yield toFinish(reply, hasToolCalls);
     return;
   }
-  if (kind === undefined) return;
+  if (kind === undefined || hasToolCalls) return;
   // A lost connection is an error of the stream; this is how the server ends a reply that goes in circles.
   const message = `ollama/${name}: the server broke off the reply, because it kept repeating itself.`;
   throw new ProviderError("other", message, { isRetryable: false });

@@ -220,9 +220,10 @@ class ReplyReader {
   #isBrokenOff(finish: Partial<Part<"finish">>): boolean {
     const { unified, raw } = finish.finishReason ?? {};
     if (unified === "interrupted") return true;
+    if (raw !== undefined) return false;
     // A package makes up the end of a reply that has none, and the arguments of a call that is not complete.
-    const isKnown = unified === "stop" || unified === "tool-calls" || raw !== undefined;
-    return (this.#dialect.alwaysSendsFinishReason && raw === undefined) || (this.#hasToolCalls && !isKnown);
+    const isKnown = unified === "stop" || unified === "tool-calls";
+    return this.#dialect.alwaysSendsFinishReason || (this.#hasToolCalls && !isKnown);
   }
 
   #endReason({ finishReason }: Partial<Part<"finish">>): EndReason {
