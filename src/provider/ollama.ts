@@ -159,8 +159,9 @@ async function* toParts(
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   let kind: Kind | undefined;
   let hasToolCalls = false;
-  for await (const { message, ...reply } of upToEnd(replies)) {
-    const pieces = { reasoning: message.thinking ?? "", text: message.content };
+  for await (const { message: sent, ...reply } of upToEnd(replies)) {
+    const message: Partial<Message> = sent ?? {}; // A server may leave it out.
+    const pieces = { reasoning: message.thinking ?? "", text: message.content ?? "" };
     for (const next of ["reasoning", "text"] as const) {
       if (pieces[next] === "") continue;
       if (kind !== next) {
@@ -335,22 +336,38 @@ function resultText(output: LanguageModelV4ToolResultOutput): string {
     : JSON.stringify(output);
 }
 
-/** Fails on a truncated line. The client would print it to the console and carry on. */
+/** Fails on a line that is no object, and on one that reports an error. The client would print the one to the console and carry on. */
 function wholeLines(): TransformStream<Uint8Array, Uint8Array> {
   let rest: Uint8Array = new Uint8Array();
+  const pass = (bytes: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) => {
+    const lines = Buffer.from(bytes).toString("utf8").split("\n");
+    for (const line of lines.filter((each) => each.trim() !== "")) {
+      const value = findJson(line);
+      if (!isJsonObject(value)) throw new Error("terminated");
+      if (value["error"] !== undefined) throw new ReportedError(line);
+    }
+    controller.enqueue(bytes);
+  };
   return new TransformStream({
     transform(chunk, controller) {
       const bytes = Buffer.concat([rest, chunk]);
       const end = bytes.lastIndexOf("\n") + 1;
-      if (end > 0) controller.enqueue(bytes.subarray(0, end));
       rest = bytes.subarray(end);
+      if (end > 0) pass(bytes.subarray(0, end), controller);
     },
     flush(controller) {
-      if (rest.length === 0) return;
       // The last line may lack its line break.
-      const isWhole = findJson(Buffer.from(rest).toString("utf8")) !== undefined;
-      if (isWhole) controller.enqueue(rest);
-      else controller.error(new Error("terminated"));
+      if (rest.length > 0) pass(rest, controller);
     },
   });
+}
+
+/** Has the field that `readFailure` reads. */
+class ReportedError extends Error {
+  readonly responseBody: string;
+
+  constructor(responseBody: string) {
+    super("The server reported an error.");
+    this.responseBody = responseBody;
+  }
 }
