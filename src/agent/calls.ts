@@ -186,9 +186,8 @@ export class ToolCycle {
   /** Their connection is gone, and with it whoever waited for the answer. */
   async #closeBoundQuestions({ questions, asked, permissions }: CallProgress): Promise<void> {
     const { journal, clock } = this.#context;
-    const isAskedAgain = (pair: InquiryPair) =>
-      permissions.rerun !== undefined && asked.includes(pair);
-    const bound = questions.filter((pair) => !isAskedAgain(pair));
+    const isOpen = (pair: InquiryPair) => permissions.rerun !== undefined && asked.includes(pair);
+    const bound = questions.filter((pair) => !isOpen(pair));
     const closed = closeQuestions({ questions: bound }, clock, "interrupted");
     if (closed.length > 0) await journal.record(...closed);
   }

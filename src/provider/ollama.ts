@@ -336,30 +336,32 @@ function resultText(output: LanguageModelV4ToolResultOutput): string {
     : JSON.stringify(output);
 }
 
-/** Fails on a line that is no object, and on one that reports an error. The client would print the one to the console and carry on. */
+/** The client would print a line that it cannot parse to the console, and carry on. */
 function wholeLines(): TransformStream<Uint8Array, Uint8Array> {
   let rest: Uint8Array = new Uint8Array();
-  const pass = (bytes: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>) => {
-    const lines = Buffer.from(bytes).toString("utf8").split("\n");
-    for (const line of lines.filter((each) => each.trim() !== "")) {
-      const value = findJson(line);
-      if (!isJsonObject(value)) throw new Error("terminated");
-      if (value["error"] !== undefined) throw new ReportedError(line);
-    }
-    controller.enqueue(bytes);
-  };
   return new TransformStream({
     transform(chunk, controller) {
       const bytes = Buffer.concat([rest, chunk]);
       const end = bytes.lastIndexOf("\n") + 1;
       rest = bytes.subarray(end);
-      if (end > 0) pass(bytes.subarray(0, end), controller);
+      if (end > 0) controller.enqueue(checkLines(bytes.subarray(0, end)));
     },
     flush(controller) {
       // The last line may lack its line break.
-      if (rest.length > 0) pass(rest, controller);
+      if (rest.length > 0) controller.enqueue(checkLines(rest));
     },
   });
+}
+
+/** Throws on a line that is no object, and on one that reports an error. */
+function checkLines(bytes: Uint8Array): Uint8Array {
+  const lines = Buffer.from(bytes).toString("utf8").split("\n");
+  for (const line of lines.filter((each) => each.trim() !== "")) {
+    const value = findJson(line);
+    if (!isJsonObject(value)) throw new Error("terminated");
+    if (value["error"] !== undefined) throw new ReportedError(line);
+  }
+  return bytes;
 }
 
 /** Has the field that `readFailure` reads. */
