@@ -24,7 +24,8 @@ function coerce(value: Json, node: SchemaNode): Json {
 
 function wrapText(text: string, node: SchemaNode): Json {
   const { required } = node.schema;
-  const [key, ...others]: readonly Json[] = Array.isArray(required) ? required : [];
+  const keys: readonly Json[] = Array.isArray(required) ? required : [];
+  const [key, ...others] = keys;
   if (typeof key !== "string" || others.length > 0 || !acceptsOnly(node, "object")) return text;
   const object = { [key]: text };
   const member = memberNode(node, object, key);
