@@ -181,7 +181,7 @@ export class ContextWindow {
       if (planned === undefined) continue;
       const base = toCompaction(planned, timestampFromDate(clock.now()));
       const summary = [...summariesIn(planned, journal.stream), LEFT_OUT].join("\n\n");
-      const compaction = { ...base, summary, isAutomatic: true };
+      const compaction = { ...base, summary, isAutomatic: true, isLeftOut: true };
       if (savedBy(compaction, journal.stream) <= minTokens) continue;
       await recordCompaction(this.#context(signal), compaction);
       const count = planned.toTurn + 1;
@@ -259,11 +259,13 @@ function isWorthwhile(range: CompactionRange, stream: ConversationStream): boole
 /** What is known of these turns from summaries. */
 function summariesIn(range: CompactionRange, stream: ConversationStream): readonly string[] {
   const inside = compactionsOf(stream).filter(
-    (each) => each.summary !== undefined && isSummarized(each, [range]),
+    (each) => each.isLeftOut !== true && isSummarized(each, [range]),
   );
-  const current = inside.filter((each, index) => !isSummarized(each, inside.slice(index + 1)));
-  const texts = current.map(({ summary = "" }) => summary.replace(LEFT_OUT, "").trim());
-  return texts.filter((text) => text !== "");
+  const summaries = inside.filter(({ summary }) => summary !== undefined);
+  const current = summaries.filter(
+    (each, index) => !isSummarized(each, summaries.slice(index + 1)),
+  );
+  return current.map(({ summary = "" }) => summary);
 }
 
 /** One summary covers all of it already. */

@@ -128,7 +128,7 @@ describe("a turn whose model has a small context window", () => {
         expect.stringContaining("Cannot summarize the conversation"),
         "The context window is full: the model no longer sees the oldest 3 turns. They stay on record.",
       ],
-      last: expect.objectContaining({ fromTurn: 0, toTurn: 2, isAutomatic: true }),
+      last: expect.objectContaining({ fromTurn: 0, toTurn: 2, isAutomatic: true, isLeftOut: true }),
     });
   });
 

@@ -305,13 +305,13 @@ describe("a server that cannot answer", () => {
 
   test("is not asked again if it cannot read its own output in the middle of a reply", async () => {
     await using server = await CaptureServer.start();
-    const message = "The model produced output that does not match the expected peg-gemma4 format";
-    const failure = sse({ error: { code: 500, message, type: "server_error" } });
+    const said = "The model produced output that does not match the expected peg-gemma4 format";
+    const failure = sse({ error: { code: 500, message: said, type: "server_error" } });
     const [first = ""] = WIRE.llamacpp({ text: "Well" });
     server.answer({ chunks: [first, failure] });
     const { error, retries } = await ask(await modelAt(server.url, "llamacpp"));
     expect({ error, retries }).toMatchObject({
-      error: { kind: "other", message: expect.stringContaining(message), isRetryable: false },
+      error: { kind: "other", message: expect.stringContaining(said), isRetryable: false },
       retries: [],
     });
   });
