@@ -1,9 +1,10 @@
 /**
  * The calls of one reply, side by side. Each is found, checked, permitted, run, delivered and recorded, from
- * wherever the record says that it has come to. Nothing runs before the model has finished its reply.
+ * wherever the record says that it has come to. The model has finished its reply by then: no one is asked about a call
+ * of a reply that may yet break off.
  *
- *   add ─► find ─► check ─► permit ─┬─► (run) ─► attempt ◄─► answer questions ─► deliver ─► record
- *                                   └─► skipped, refused ──────────────────────────────────► record
+ *   find ─► check ─► permit ─┬─► attempt ◄─► answer questions ─► deliver ─► record
+ *                            └─► skipped, refused ────────────────────────► record
  *
  * A call whose process ends, or that waits for a person, has no response: it stays open on the record. One
  * that has a result goes straight to its delivery, and one that may have run already is permitted anew.
@@ -54,8 +55,7 @@ type CallEnd = CallResult | undefined;
 /** The calls of one reply, run side by side. */
 export class ToolCycle {
   readonly #context: TurnContext;
-  readonly #calls: Promise<ToolCallResponse | undefined>[] = [];
-  readonly #mayRun = Promise.withResolvers<void>();
+  readonly #calls: CallProgress[] = [];
   readonly #stop = new AbortController();
   #stopMessage = "";
   #isMessageDelivered = false;
@@ -75,22 +75,25 @@ export class ToolCycle {
     return this.#isMessageDelivered;
   }
 
-  /** Takes a recorded call. Asks for permission right away if it needs any. */
+  /** Takes a recorded call. */
   add(progress: CallProgress): void {
-    const call = this.#process(progress);
-    // The record cannot be written, so nothing may continue. `run` throws the error.
-    call.catch(() => this.stop("interrupted"));
-    this.#calls.push(call);
+    this.#calls.push(progress);
   }
 
   /**
-   * Runs the permitted calls, and records each response as soon as its call ends. Returns the responses
-   * in the order of the calls; a call that stays open has none. Throws `write_failed` once every call has
-   * ended.
+   * Asks for the permissions that the calls need and runs them. Records each response as soon as its call ends. Returns the
+   * responses in the order of the calls; a call that stays open has none. Throws `write_failed` once every call has ended.
    */
   async run(): Promise<readonly ToolCallResponse[]> {
-    this.#mayRun.resolve();
-    const ends = await Promise.allSettled(this.#calls);
+    const calls = this.#calls.map(async (progress) => {
+      try {
+        return await this.#process(progress);
+      } catch (error) {
+        this.stop("interrupted"); // The record cannot be written, so nothing may continue.
+        throw error;
+      }
+    });
+    const ends = await Promise.allSettled(calls);
     return ends.flatMap((end) => {
       if (end.status === "rejected") throw end.reason;
       return end.value ?? [];
@@ -104,7 +107,6 @@ export class ToolCycle {
   stop(by: StopCause, message = ""): void {
     if (by === "user") this.#stopMessage = message;
     abortBy(by, this.#stop);
-    this.#mayRun.resolve();
   }
 
   /** Restarts every call that is running. Finished calls keep their results. */
@@ -117,8 +119,6 @@ export class ToolCycle {
   async #process(progress: CallProgress): Promise<ToolCallResponse | undefined> {
     const result = await this.#result(progress);
     if (result === undefined) return undefined;
-    // Results are recorded after the whole reply, even those of calls that were refused at once.
-    await this.#mayRun.promise;
     const { content, isError, blocks, added, events = [] } = result;
     const open = this.#closeLeftovers(progress);
     const response: ToolCallResponse = {
@@ -169,7 +169,6 @@ export class ToolCycle {
       if (permission.type === "pending") return undefined;
       if (permission.type === "stopped") return this.#stoppedResult(tool);
       if (!checked.ok) return { content: checked.message, isError: true };
-      await this.#mayRun.promise;
       const { arguments: args, isEdited } = permission;
       const end = await this.#run({ ...call, ...permission });
       if (end !== "void") return isEdited ? withEdit(end, args) : end;

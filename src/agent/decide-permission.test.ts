@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
 import { toolCall } from "../conversation/events.fixture.ts";
-import { until } from "./model-turn.fixture.ts";
 import { prompterThat } from "./questioner.fixture.ts";
 import { ToolTurn, type ToolTurnOptions, undigested } from "./tool-turn.fixture.ts";
 import {
@@ -304,15 +303,6 @@ describe("a decision for the rest of the turn", () => {
     await turn.run(...calls);
     expect(turn.prompter.permissions).toHaveLength(3);
   });
-});
-
-test("permission is asked while the reply streams, and nothing runs before the reply ends", async () => {
-  const script = { permissions: () => ({ type: "run" as const, isRemembered: false }) };
-  const turn = await start({ config: { write: { run: "ask" } }, script });
-  const cycle = await turn.begin(toolCall("call_1", "write", { path: "a" }));
-  await until(() => turn.recorded("permission_decision").length === 1);
-  expect(turn.recorded("tool_call_response")).toEqual([]);
-  expect(await cycle.run()).toMatchObject([{ content: RAN[0] }]);
 });
 
 test("a permission and the start are recorded before the tool runs", async () => {

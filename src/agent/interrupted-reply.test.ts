@@ -6,7 +6,6 @@ import {
   settle,
   until,
 } from "./model-turn.fixture.ts";
-import { counters } from "../../test/security/threats.ts";
 import { echo } from "./turn-tools.fixture.ts";
 import { ProviderError } from "../provider/index.ts";
 import type { ScriptedStep } from "../testing/index.ts";
@@ -83,17 +82,12 @@ describe("a reply that a person interrupts", () => {
     ]);
   });
 
-  test("returns the person's message for its calls, and runs none", async () => {
+  test("drops its calls, and the model sees the person's message", async () => {
     const { turn, end } = await interrupt(REPLY, [CALL, unfinished("two ")]);
     expect({ end, shown: turn.shown[1] }).toEqual({
       end: { type: "done", reason: "stop" },
-      shown: ["person: Hello", "a calls echo", "message: two ", `a gives: ${TOLD}`],
+      shown: ["person: Hello", "message: two ", "person: Rather the other one"],
     });
-  });
-
-  test("delivers the person's message even if all its calls had ended before", async () => {
-    const { turn } = await interrupt(REPLY, [{ ...CALL, name: "gone" }, unfinished("two ")]);
-    expect(turn.shown[1]?.filter((line) => line.includes("Rather the other one"))).toHaveLength(1);
   });
 
   test("continues if the message is empty", async () => {
@@ -121,15 +115,12 @@ describe("a reply that a person interrupts", () => {
   });
 
   test.each<[InterruptChoice["type"], readonly string[]]>([
-    ["stop", ["a gives: Stopped.", "message: two ", "turn stopped"]],
-    ["discard", ["a gives: Stopped.", "turn stopped"]],
+    ["stop", ["message: two "]],
+    ["discard", ["turn stopped"]],
     ["leave", ["message: two "]],
-  ])("closes its calls on %s, unless the person leaves", async (type, rest) => {
+  ])("records none of its calls on %s", async (type, rest) => {
     const { turn } = await interrupt({ type } as InterruptChoice, [CALL, unfinished("two ")]);
-    const record = turn.record.filter((line) => !line.includes("approved"));
-    expect(record.toSorted()).toEqual(
-      ["turn", "person: Hello", "a calls echo", ...rest].toSorted(),
-    );
+    expect(turn.record).toEqual(["turn", "person: Hello", ...rest]);
   });
 
   test("ends at the second press, or at the first without a menu", async () => {
@@ -190,55 +181,43 @@ describe("a reply that a person interrupts", () => {
   });
 });
 
-test("a press with an open permission prompt cancels only that prompt, while the reply continues", async () => {
-  const rest = Promise.withResolvers<void>();
-  const turn = await ModelTurn.create({
-    tools: [echo],
-    config: { echo: { run: "ask" } },
-    script: { permissions: () => new Promise<never>(() => undefined) },
-    replies: [[CALL, { type: "wait", until: rest.promise }], "Fine"],
-  });
-  const end = turn.run();
-  await until(() => turn.prompter.permissions.length === 1);
-  turn.press();
-  await turn.saw("event", "permission_decision");
-  rest.resolve();
-  expect([await end, turn.record, turn.prompter.interrupts]).toEqual([
-    { type: "done", reason: "stop" },
-    [
-      "turn",
-      "person: Hello",
-      "a calls echo",
-      "a waits for permission (run)",
-      "a denied (run)",
-      "a gives: Tool skipped by user.",
-      "message: Fine",
-    ],
-    [],
-  ]);
-});
-
 test.each<[InterruptChoice, object, readonly string[]]>([
   [{ type: "stop" }, { type: "stopped" }, ["a gives: Stopped.", "turn stopped"]],
-  [{ type: "leave" }, { type: "interrupted" }, ["message: two "]],
-])("%o counts even while the last text is being recorded", async (choice, expected, last) => {
+  [REPLY, { type: "done", reason: "stop" }, [`a gives: ${TOLD}`, "message: Fine"]],
+  [{ type: "leave" }, { type: "interrupted" }, ["a calls echo", "message: two "]],
+])("%o counts even while the calls are being recorded", async (choice, expected, last) => {
   const written = Promise.withResolvers<void>();
   const turn: ModelTurn = await ModelTurn.create({
     tools: [echo],
     config: { echo: { cancellation_response: "Stopped." } },
     script: { choices: [choice] },
     beforeAppend: async (events) => {
-      if (!events.some(({ type }) => type === "chat_response")) return;
+      if (!events.some(({ type }) => type === "tool_call_request")) return;
       turn.press();
       await written.promise;
     },
-    replies: [[CALL, unfinished("two "), { type: "cut" }], "Never said"],
+    replies: [[CALL, unfinished("two ")], "Fine"],
   });
   const end = turn.run();
   await until(() => turn.prompter.interrupts.length === 1);
   await settle();
   written.resolve();
   expect([await end, turn.record.slice(-last.length)]).toEqual([expected, last]);
+});
+
+test("a message counts even if all calls of the reply have ended", async () => {
+  const turn: ModelTurn = await ModelTurn.create({
+    script: { choices: [REPLY] },
+    beforeAppend: async (events) => {
+      if (!events.some(({ type }) => type === "tool_call_request")) return;
+      turn.press();
+      await until(() => turn.prompter.interrupts.length === 1);
+      await settle();
+    },
+    replies: [[{ ...CALL, name: "gone" }], "Fine"],
+  });
+  await turn.run();
+  expect(turn.shown[1]?.filter((line) => line.includes("Rather the other one"))).toHaveLength(1);
 });
 
 /** Servers that never start. */
@@ -353,23 +332,4 @@ test("leaving the turn closes an open prompt, and leaves its call waiting", asyn
     { type: "interrupted" },
     ["a calls echo", "a waits for permission (run)"],
   ]);
-});
-
-test("a prompt that closes because the reply failed is not a rejection", async () => {
-  counters("T-PROV-8");
-  const error = new Error("A mistake of the program.");
-  const opened = Promise.withResolvers<void>();
-  const turn = await ModelTurn.create({
-    tools: [echo],
-    config: { echo: { run: "ask" } },
-    script: {
-      permissions: () => {
-        opened.resolve();
-        return new Promise<never>(() => undefined);
-      },
-    },
-    replies: [[CALL, { type: "wait", until: opened.promise }, { type: "error", error }]],
-  });
-  await turn.run().catch(() => undefined);
-  expect(turn.record.slice(2)).toEqual(["a calls echo", "a waits for permission (run)"]);
 });

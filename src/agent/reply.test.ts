@@ -52,7 +52,10 @@ describe("a reply that breaks off", () => {
         ["person: Hello", "message: One two ", CONTINUE],
         ["person: Hello", "message: One two ", "message: three ", CONTINUE],
       ],
-      retries: [1, 2].map(() => ({ kind: "network", retry: 1, maxRetries: 2, delayMs: 1000 })),
+      retries: [
+        { kind: "network", retry: 1, maxRetries: 2, delayMs: 1000 },
+        { kind: "network", retry: 2, maxRetries: 2, delayMs: 2000 },
+      ],
     });
   });
 
@@ -74,16 +77,16 @@ describe("a reply that breaks off", () => {
     expect(turn.record).toEqual(["turn", "person: Hello", "reasoning: Hm", "message: Hi"]);
   });
 
-  test("has its complete calls run, and the model continues from their results", async () => {
+  test("keeps the texts around its calls, and none of the calls", async () => {
     const turn = await ModelTurn.create({
       tools: [echo],
       replies: [[{ type: "text", text: "See" }, CALL, unfinished("and "), CUT], "Done"],
     });
     const end = await turn.run();
-    expect({ end, shown: turn.shown[1], retries: retriesOf(turn) }).toEqual({
+    expect({ end, shown: turn.shown[1], record: turn.record }).toEqual({
       end: { type: "done", reason: "stop" },
-      shown: ["person: Hello", "message: See", "a calls echo", "message: and ", "a gives: found"],
-      retries: [],
+      shown: ["person: Hello", "message: See", "message: and ", CONTINUE],
+      record: ["turn", "person: Hello", "message: See", "message: and ", "message: Done"],
     });
   });
 
@@ -121,19 +124,17 @@ describe("a request that fails", () => {
     });
   });
 
-  test("gets a fresh set of retries after progress", async () => {
+  test("has one set of retries, however far it has come", async () => {
     const busy: ScriptedReply = [{ type: "error", error: overloaded }];
     const turn = await ModelTurn.create({
-      replies: [busy, busy, [unfinished("One "), CUT], busy, "two"],
+      replies: [busy, [unfinished("One "), CUT], [unfinished("two "), CUT], "three"],
     });
-    await turn.run();
+    await expect(turn.run()).rejects.toMatchObject({ kind: "network" });
     expect({ record: turn.record, retries: retriesOf(turn) }).toEqual({
-      record: ["turn", "person: Hello", "message: One ", "message: two"],
+      record: ["turn", "person: Hello", "message: One ", "message: two "],
       retries: [
         { kind: "overloaded", retry: 1, maxRetries: 2, delayMs: 1000 },
-        { kind: "overloaded", retry: 2, maxRetries: 2, delayMs: 2000 },
-        { kind: "network", retry: 1, maxRetries: 2, delayMs: 1000 },
-        { kind: "overloaded", retry: 2, maxRetries: 2, delayMs: 2000 },
+        { kind: "network", retry: 2, maxRetries: 2, delayMs: 2000 },
       ],
     });
   });
@@ -174,7 +175,7 @@ describe("a request that fails", () => {
       replies: [[CALL, { type: "error", error: mistake }], "Never said"],
     });
     await expect(turn.run()).rejects.toBe(mistake);
-    expect(turn.record.at(-1)).toBe("a calls echo"); // It can be continued.
+    expect(turn.record.at(-1)).toBe("person: Hello"); // It can be continued.
   });
 
   test("waits on the clock", async () => {
@@ -303,14 +304,14 @@ describe("a reply that reached its length limit", () => {
     ]);
   });
 
-  test("has its calls run first", async () => {
+  test("counts as broken off if it has calls, as the last of them may lack arguments", async () => {
     const turn = await ModelTurn.create({
       tools: [echo],
       assistant: { isChained: true },
-      replies: [[CALL, { type: "end", reason: "length" }], "ok"],
+      replies: () => [CALL, { type: "end", reason: "length" }],
     });
-    await turn.run();
-    expect(turn.shown[1]).toEqual(["person: Hello", "a calls echo", "a gives: found"]);
+    await expect(turn.run()).rejects.toMatchObject({ kind: "other", isRetryable: true });
+    expect([turn.model.requests.length, turn.record]).toEqual([3, ["turn", "person: Hello"]]);
   });
 });
 
@@ -440,17 +441,30 @@ describe("a reply", () => {
   });
 });
 
-test("a call is passed on once it is recorded", async () => {
+const ended: ModelEvent = { type: "response_end", reason: "tool_calls", usage: {} };
+
+test("a call is passed on once its reply has ended and is recorded", async () => {
   const { recorder, take, calls } = setUp();
-  await take(said("One"), { type: "tool_call_start", id: "a", name: "echo" }, call);
-  expect([calls, recorder.hasCalls, recorder.reason]).toEqual([["a after 2"], true, undefined]);
+  await take(said("One"), { type: "tool_call_start", id: "a", name: "echo" }, call, said("Two"));
+  const before = [...calls];
+  await take(ended);
+  expect([before, calls, recorder.hasCalls]).toEqual([[], ["a after 3"], true]);
 });
+
+test.each(["length", "refused"] as const)(
+  "a call of a reply that ends otherwise is neither recorded nor passed on: %s",
+  async (reason) => {
+    const { recorder, take, calls, events } = setUp();
+    await take(call, said("Two"), { type: "response_end", reason, usage: {} });
+    expect([calls, recorder.hasCalls, events]).toEqual([[], false, [response("message", "Two")]]);
+  },
+);
 
 test("a call that cannot be recorded is not passed on and does not count", async () => {
   const { recorder, take, calls } = setUp({
     record: () => Promise.reject(new Error("disk full")),
   });
-  await expect(take(call)).rejects.toThrow("disk full");
+  await expect(take(call, ended)).rejects.toThrow("disk full");
   expect([calls, recorder.hasCalls]).toEqual([[], false]);
 });
 

@@ -18,6 +18,7 @@ import {
 import {
   type CachePolicy,
   type EndReason,
+  lengthLimitError,
   type Model,
   type ModelEvent,
   type ModelParameters,
@@ -61,7 +62,7 @@ export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
   readonly isDiscarded: () => boolean;
 }
 
-/** Stops a model that never finishes, or breaks off again and again. */
+/** Stops a model that never finishes. */
 const MAX_CONTINUATIONS = 10;
 
 /** Throws `ProviderError` after the last retry, and `write_failed`. */
@@ -73,14 +74,13 @@ export async function streamReply(request: ReplyRequest): Promise<EndReason | "a
     const parts = createParts(request);
     const isStructured = parts.schema !== undefined;
     const recorder = new ReplyRecorder({ ...request, isStructured });
-    const error = await streamOnce(request, parts, recorder);
+    const error = (await streamOnce(request, parts, recorder)) ?? cutCall(request, recorder);
     // Half of a JSON document is useless.
     if (signal.aborted ? request.isDiscarded() : isStructured) recorder.discard();
     await recorder.flush();
     // A failed write or a bug: retrying does not help.
     if (error !== undefined && !(error instanceof ProviderError)) throw error;
     if (signal.aborted) return "aborted";
-    // Calls made before the connection broke are run. The model continues from their results.
     if (recorder.hasCalls) return "tool_calls";
     // The document was complete before the connection broke.
     if (recorder.hasStructuredData) return recorder.reason ?? "stop";
@@ -91,16 +91,16 @@ export async function streamReply(request: ReplyRequest): Promise<EndReason | "a
       continuations += 1;
       continue;
     }
-    // Progress earns a fresh set of retries.
-    if (recorder.hasRecorded && continuations < MAX_CONTINUATIONS) {
-      continuations += 1;
-      retries.reset();
-    }
     const retry = retries.next(error);
     if (retry === undefined) throw error;
     observer?.observe({ type: "retry_start", ...retry });
     await clock.sleep(retry.delayMs, signal).catch(() => undefined);
   }
+}
+
+/** A reply that reached its length limit in the middle of a call counts as broken off. */
+function cutCall({ model }: ReplyRequest, { reason, hasCutCalls }: ReplyRecorder) {
+  return reason === "length" && hasCutCalls ? lengthLimitError(model.id) : undefined;
 }
 
 /** Returns what went wrong, or undefined if the reply ended or was aborted. */
@@ -152,28 +152,28 @@ interface RecorderOptions {
   readonly observer?: Observer | undefined;
   /** The reply should be JSON. */
   readonly isStructured: boolean;
-  /** Called once the call is recorded. */
+  /** Called once the whole reply with the call is recorded. */
   readonly onCall: (request: ToolCallRequest) => void;
 }
 
 type TextKind = "message" | "reasoning";
 
-/** Records a reply as it streams in: each text once it is complete, each call as it is made. */
+/**
+ * Records a reply as it streams in: each text once it is complete, and the calls once the whole reply is. One that breaks
+ * off may lack half of its arguments, and what is to follow: its texts are kept, its calls are not.
+ */
 export class ReplyRecorder {
   readonly #options: RecorderOptions;
   #open: { readonly kind: TextKind; text: string } | undefined;
-  #hasRecorded = false;
+  /** The calls, and the texts between them, in order. */
+  #held: (ToolCallRequest | ChatResponse)[] = [];
   #hasCalls = false;
+  #hasCutCalls = false;
   #hasStructuredData = false;
   #reason: EndReason | undefined;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-  }
-
-  /** Whether a retry would continue the reply instead of starting over. */
-  get hasRecorded(): boolean {
-    return this.#hasRecorded;
   }
 
   get hasStructuredData(): boolean {
@@ -182,6 +182,11 @@ export class ReplyRecorder {
 
   get hasCalls(): boolean {
     return this.#hasCalls;
+  }
+
+  /** It had calls, and did not end as one with calls does. */
+  get hasCutCalls(): boolean {
+    return this.#hasCutCalls;
   }
 
   /** Undefined until the reply ends, and if it breaks off. */
@@ -204,11 +209,13 @@ export class ReplyRecorder {
       case "tool_call_start":
         return observer?.observe(event);
       case "tool_call_request":
-        await this.flush();
-        return this.#addCall(event);
+        await this.#endOpenText();
+        this.#held.push({ ...event, timestamp: timestampFromDate(this.#options.clock.now()) });
+        return undefined;
       case "response_end":
-        await this.flush();
         this.#reason = event.reason;
+        await this.#endOpenText();
+        await this.#release(event.reason !== "length" && event.reason !== "refused");
         await this.#recordUsage(event.usage);
         return observer?.observe(event);
       default:
@@ -216,9 +223,27 @@ export class ReplyRecorder {
     }
   }
 
-  /** Records an unfinished text. */
+  /** Records the text of a reply that has ended in any way. */
   async flush(): Promise<void> {
+    await this.#endOpenText();
+    await this.#release(false);
+  }
+
+  async #endOpenText(): Promise<void> {
     if (this.#open !== undefined) await this.#endText(this.#open.kind);
+  }
+
+  /** Records what was held back, with or without the calls. */
+  async #release(isWhole: boolean): Promise<void> {
+    const held = this.#held;
+    this.#held = [];
+    const calls = held.filter((event) => event.type === "tool_call_request");
+    const kept = isWhole ? held : held.filter((event) => event.type === "chat_response");
+    if (kept.length > 0) await this.#options.journal.record(...kept);
+    if (calls.length === 0) return;
+    this.#hasCalls = isWhole;
+    this.#hasCutCalls = !isWhole;
+    if (isWhole) for (const call of calls) this.#options.onCall(call);
   }
 
   /** Drops an unfinished text. */
@@ -228,7 +253,7 @@ export class ReplyRecorder {
 
   async #addText(kind: TextKind, text: string): Promise<void> {
     if (this.#open?.kind !== kind) {
-      await this.flush();
+      await this.#endOpenText();
       this.#open = { kind, text: "" };
     }
     this.#open.text += text;
@@ -248,14 +273,15 @@ export class ReplyRecorder {
     const data = kind === "message" && isStructured ? findJson(text) : undefined;
     const content: ChatResponse["content"] =
       data === undefined ? { type: kind, text } : { type: "structured", data };
-    await journal.record({
+    const response: ChatResponse = {
       type: "chat_response",
       timestamp: timestampFromDate(clock.now()),
       content,
       ...(metadata !== undefined && { metadata }),
-    });
-    this.#hasRecorded = true;
+    };
     this.#hasStructuredData ||= content.type === "structured";
+    if (this.#held.length > 0) this.#held.push(response);
+    else await journal.record(response);
   }
 
   async #recordUsage(usage: Usage): Promise<void> {
@@ -264,14 +290,5 @@ export class ReplyRecorder {
     const timestamp = timestampFromDate(clock.now());
     const { id } = model;
     await journal.record({ type: "token_usage", timestamp, model: id, purpose: "reply", usage });
-  }
-
-  async #addCall(event: Extract<ModelEvent, { type: "tool_call_request" }>): Promise<void> {
-    const { journal, clock, onCall } = this.#options;
-    const request: ToolCallRequest = { ...event, timestamp: timestampFromDate(clock.now()) };
-    await journal.record(request);
-    this.#hasRecorded = true;
-    this.#hasCalls = true;
-    onCall(request);
   }
 }

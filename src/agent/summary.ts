@@ -59,6 +59,9 @@ const INSTRUCTIONS = [
 const RESULT_LENGTHS = [Number.POSITIVE_INFINITY, 4000, 400];
 /** How much of a context window to fill with text to summarize. */
 export const SUMMARY_SHARE = 0.6;
+/** The longest summary, in tokens, and as a share of a context window. A model may think before it writes. */
+const MAX_LENGTH = 8192;
+const LENGTH_SHARE = 0.15;
 const MAX_HALVINGS = 4;
 
 /** Throws `ProviderError`, `summary_failed`, and the signal's reason. */
@@ -88,7 +91,7 @@ async function summarizePieces(
 }
 
 async function summarizePiece(
-  { rule, summarizer, spent, clock, signal }: SummaryRequest,
+  { rule, summarizer, spent, clock, signal, maxTokens }: SummaryRequest,
   piece: string,
   earlier: string,
 ): Promise<string> {
@@ -111,7 +114,8 @@ async function summarizePiece(
       },
       tools: [],
       toolChoice: "none",
-      parameters,
+      // The user's limit is for replies: half a summary is of no use.
+      parameters: { ...parameters, maxTokens: lengthOf(maxTokens) },
       cache: "off", // No later request starts with this text.
       signal,
     },
@@ -124,6 +128,10 @@ async function summarizePiece(
   throw new JpError("summary_failed", `${model.id}: ${problemOf(reply.reason)}.`, {
     hint: "Summarize with another model, or fewer turns.",
   });
+}
+
+function lengthOf(maxRead = Number.POSITIVE_INFINITY): number {
+  return Math.floor(Math.min(MAX_LENGTH, (maxRead / SUMMARY_SHARE) * LENGTH_SHARE));
 }
 
 /** Half a summary would lose the rest without a trace. */

@@ -90,7 +90,7 @@ export class ToolTurn {
     this.parts = { ...this.parts, state: new TurnState() };
   }
 
-  /** Records the calls and starts with them; `run` lets them run. */
+  /** Records the calls. `run` starts them. */
   async begin(...requests: readonly ToolCallRequest[]): Promise<ToolCycle> {
     const cycle = new ToolCycle(this.parts);
     for (const request of requests) {

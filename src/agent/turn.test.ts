@@ -8,7 +8,7 @@ import {
   turnStart,
 } from "../conversation/events.fixture.ts";
 import { problemsOf } from "../conversation/record-rules.fixture.ts";
-import { ModelTurn, until } from "./model-turn.fixture.ts";
+import { ModelTurn, unfinished, until } from "./model-turn.fixture.ts";
 import { asker, echo, SlowTool } from "./turn-tools.fixture.ts";
 import { eventsOf } from "../conversation/index.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
@@ -125,37 +125,32 @@ describe("a turn with tools", () => {
     ]);
   });
 
-  test("asks for permission when a call is complete, and runs nothing before the reply ends", async () => {
-    const slow = new SlowTool();
+  test("asks for permission and runs a tool only once the reply has ended", async () => {
     const rest = Promise.withResolvers<void>();
     const turn = await ModelTurn.create({
-      tools: [slow],
-      config: { slow: { run: "ask" } },
+      tools: [echo],
+      config: { echo: { run: "ask" } },
       script: { permissions: [{ type: "run", isRemembered: false }] },
       replies: [
-        [call("a", "slow"), { type: "wait", until: rest.promise }, { type: "text", text: "more" }],
+        [call("a"), unfinished("mo"), { type: "wait", until: rest.promise }, unfinished("re")],
         "ok",
       ],
     });
     const end = turn.run();
-    await turn.saw("event", "permission_decision");
-    const before = { starts: slow.starts, asked: turn.prompter.permissions.length };
+    await turn.saw("message_delta");
+    const before = { record: turn.record, asked: turn.prompter.permissions.length };
     rest.resolve();
-    await until(() => slow.starts === 1);
-    slow.release();
     await end;
-    expect({ before, record: turn.record }).toEqual({
-      before: { starts: 0, asked: 1 },
+    expect({ before, record: turn.record.slice(0, -2) }).toEqual({
+      before: { record: ["turn", "person: Hello"], asked: 0 },
       record: [
         "turn",
         "person: Hello",
-        "a calls slow",
+        "a calls echo",
+        "message: more",
         "a waits for permission (run)",
         "a approved (run)",
-        "message: more",
         "a starts",
-        "a gives: slow is done",
-        "message: ok",
       ],
     });
   });

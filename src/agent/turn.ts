@@ -310,29 +310,22 @@ export class Turn {
     tools: readonly ToolSchema[],
     toolChoice: ToolChoice,
   ): Promise<ReplyEnd> {
-    const choices = ["continue", "reply", "stop", "discard"] as const;
-    try {
-      const { value: reason, interruption } = await this.#interrupts.during(
-        { choices, requiresMessage: true },
-        (work) =>
-          this.#window.stream({
-            ...this.#setup,
-            journal: this.#journal,
-            attachments: this.#setup.attachments ?? [],
-            tools,
-            toolChoice,
-            signal: work.signal,
-            isDiscarded: () => work.interruption?.type === "discard",
-            onCall: (request) => calls.add(newCall(request)),
-          }),
-      );
-      if (interruption !== undefined) return interruption;
-      return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
-    } catch (error) {
-      calls.stop("interrupted"); // Closes their prompts. They can be continued.
-      await calls.run().catch(() => undefined); // The first error is the one to report.
-      throw error;
-    }
+    const { value: reason, interruption } = await this.#interrupts.during(
+      { choices: ["continue", "reply", "stop", "discard"], requiresMessage: true },
+      (work) =>
+        this.#window.stream({
+          ...this.#setup,
+          journal: this.#journal,
+          attachments: this.#setup.attachments ?? [],
+          tools,
+          toolChoice,
+          signal: work.signal,
+          isDiscarded: () => work.interruption?.type === "discard",
+          onCall: (request) => calls.add(newCall(request)),
+        }),
+    );
+    if (interruption !== undefined) return interruption;
+    return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
   }
 
   /** The end of the turn, or undefined if its data does not fit and the model has to be asked again. */
@@ -359,7 +352,7 @@ export class Turn {
     return interruption;
   }
 
-  /** The calls of an interrupted reply are recorded already, so each needs a response. */
+  /** Calls that are recorded already need a response, even if none of them runs. */
   async #dropCalls(calls: ToolCycle, interruption: Interruption): Promise<Interruption> {
     stopCalls(calls, interruption);
     await calls.run();

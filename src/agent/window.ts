@@ -4,7 +4,7 @@
  * before, and what each does is on record, except the last:
  *
  *   the configured rule ─► a summary of old turns ─► a summary of all turns before this one
- *     ─► without tool calls in them ─► only the latest results of this turn
+ *     ─► without tool calls in them ─► without the oldest turns ─► only the latest results of this turn
  */
 import { resolveCompaction } from "../config/index.ts";
 import {
@@ -20,7 +20,10 @@ import {
   project,
   projectRange,
   StreamEntry,
+  timestampFromDate,
+  toCompaction,
   trimLastTurn,
+  turnsOf,
   eventTokens,
   requestTokens,
 } from "../conversation/index.ts";
@@ -59,6 +62,11 @@ const ALL_EARLIER = {
   keepFirst: { type: "keep", count: 0 },
   keepLast: { type: "keep", count: 1 },
 } as const;
+
+/** For the model, in place of a summary. */
+const LEFT_OUT =
+  "Turns that no longer fit into the context window were left out here, without a summary. Ask the user if you need " +
+  "something from them.";
 
 interface WindowOptions {
   readonly conversation: ConversationWriter;
@@ -111,7 +119,9 @@ export class ContextWindow {
     if (size === undefined) return;
     const scale = tokens / estimated; // What the provider has counted is better than an estimate.
     while (tokens > size * this.#setup.triggerRatio) {
-      if (!(await this.#compact(request, tokens))) return;
+      const isShorter =
+        (await this.#compact(request, tokens)) || (await this.#leaveOut(request, MIN_SUMMARIZED));
+      if (!isShorter) return;
       tokens = estimateRequest(request) * scale;
     }
   }
@@ -120,6 +130,7 @@ export class ContextWindow {
   async #makeRoom(request: ReplyRequest): Promise<boolean> {
     const { journal, observer } = this.#options;
     if (await this.#compact(request, estimateRequest(request))) return true;
+    if (await this.#leaveOut(request, 0)) return true;
     if (request.signal.aborted || this.#isTrimmed) return false;
     if (trimLastTurn(journal.stream) === journal.stream) return false;
     this.#isTrimmed = true;
@@ -146,8 +157,37 @@ export class ContextWindow {
       const planned = this.#plan(rule);
       if (planned === undefined) continue;
       const compaction = await this.#make(context, planned, tokens);
-      if (compaction === undefined || !shortens(compaction, this.#options.journal.stream)) continue;
+      if (compaction === undefined) continue;
+      // A rule may cover nothing that it could leave out.
+      if (savedBy(compaction, this.#options.journal.stream) <= 0) continue;
       await recordCompaction(context, compaction);
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Leaves out half of the turns before this one, or half of the rest. Returns false if that would not save more than
+   * this many tokens.
+   */
+  async #leaveOut({ signal }: ReplyRequest, minTokens: number): Promise<boolean> {
+    const { clock, journal, observer } = this.#options;
+    if (signal.aborted) return false;
+    const { keepFirst } = ALL_EARLIER;
+    for (let left = turnsOf(journal.stream.entries).length; left > 1;) {
+      left = Math.floor(left / 2);
+      const rule = { keepFirst, keepLast: { type: "keep", count: left }, summary: {} } as const;
+      const [planned] = planCompactions(journal.stream, [rule], { now: clock.now() });
+      if (planned === undefined) continue;
+      const base = toCompaction(planned, timestampFromDate(clock.now()));
+      const summary = [...summariesIn(planned, journal.stream), LEFT_OUT].join("\n\n");
+      const compaction = { ...base, summary, isAutomatic: true, isLeftOut: true };
+      if (savedBy(compaction, journal.stream) <= minTokens) continue;
+      await recordCompaction(this.#context(signal), compaction);
+      const count = planned.toTurn + 1;
+      const turns = count === 1 ? "turn. It stays" : `${count} turns. They stay`;
+      const message = `The context window is full: the model no longer sees the oldest ${turns} on record.`;
+      observer?.observe({ type: "notice", message });
       return true;
     }
     return false;
@@ -216,20 +256,32 @@ function isWorthwhile(range: CompactionRange, stream: ConversationStream): boole
   return eventTokens(projectRange(stream, range)) >= MIN_SUMMARIZED;
 }
 
+/** What is known of these turns from summaries. */
+function summariesIn(range: CompactionRange, stream: ConversationStream): readonly string[] {
+  const inside = compactionsOf(stream).filter(
+    (each) => each.isLeftOut !== true && isSummarized(each, [range]),
+  );
+  const summaries = inside.filter(({ summary }) => summary !== undefined);
+  const current = summaries.filter(
+    (each, index) => !isSummarized(each, summaries.slice(index + 1)),
+  );
+  return current.map(({ summary = "" }) => summary);
+}
+
 /** One summary covers all of it already. */
-function isSummarized(range: CompactionRange, summaries: readonly Compaction[]): boolean {
+function isSummarized(range: CompactionRange, summaries: readonly CompactionRange[]): boolean {
   return summaries.some(
     ({ fromTurn, toTurn }) => fromTurn <= range.fromTurn && range.toTurn <= toTurn,
   );
 }
 
-/** A rule may cover nothing that it could leave out. */
-function shortens(compaction: Compaction, stream: ConversationStream): boolean {
+/** In tokens. */
+function savedBy(compaction: Compaction, stream: ConversationStream): number {
   const entries = [...stream.entries, StreamEntry.fromCompaction(compaction)];
-  const [before, after] = [stream, { ...stream, entries }].map((one) =>
+  const [before = 0, after = 0] = [stream, { ...stream, entries }].map((one) =>
     eventTokens(eventsOf(project(one).entries)),
   );
-  return (after ?? 0) < (before ?? 0);
+  return before - after;
 }
 
 function estimateRequest(request: ReplyRequest): number {

@@ -114,25 +114,18 @@ test("running tools are cancelled if another's result cannot be recorded", async
 
 test.each([
   ["a complete text", { type: "text", text: "more" } as const],
-  ["a text that broke off", unfinished("more ")],
-])("a question is closed if %s after its call cannot be recorded", async (_what, step) => {
-  const asked = Promise.withResolvers<void>();
+  ["an unfinished text", unfinished("more ")],
+])("no one is asked about a call if %s after it cannot be recorded", async (_what, step) => {
   const turn = await ModelTurn.create({
     tools: [echo],
     config: { echo: { run: "ask" } },
-    script: {
-      permissions: () => {
-        asked.resolve();
-        return new Promise<never>(() => undefined);
-      },
-    },
-    replies: [[call("a", "echo"), { type: "wait", until: asked.promise }, step, { type: "cut" }]],
+    replies: [[call("a", "echo"), step]],
     beforeAppend: (events) => {
       if (events.some(({ type }) => type === "chat_response")) throw diskFull;
     },
   });
   await expect(turn.run()).rejects.toBe(diskFull);
-  expect(turn.prompter.permissions.map(({ signal }) => signal.aborted)).toEqual([true]);
+  expect([turn.prompter.permissions, turn.record]).toEqual([[], ["turn", "person: Hello"]]);
 });
 
 test("a failed write is thrown even if the person has left meanwhile", async () => {

@@ -67,7 +67,7 @@ function optionLines(options: readonly SelectOption[]): string {
 }
 
 /** Uses a fence longer than any run of backticks in the text. */
-function fenced(text: string): string {
+export function fenced(text: string): string {
   const longest = (text.match(/`+/g) ?? []).reduce((max, run) => Math.max(max, run.length), 2);
   const fence = "`".repeat(longest + 1);
   return `${fence}\n${text}\n${fence}`;

@@ -32,8 +32,8 @@ import {
 import { type AnswerFormat, correctionMessage, extractAnswer, type Extraction } from "./answer.ts";
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
 import {
+  correctThread,
   createInquiryThread,
-  extendThread,
   type InquiryThreadOptions,
   inquiryParts,
 } from "./thread.ts";
@@ -148,8 +148,7 @@ async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
       return { type: "failed", kind: extraction.type, message: `${model.id}: ${problem}` };
     }
     const content = correctionMessage(problem, format);
-    const correction = { type: "chat_request", timestamp, content } as const;
-    thread = extendThread(thread, ...echo(reply, timestamp), correction);
+    thread = correctThread(thread, { reply: echo(reply), content, timestamp });
   }
 }
 
@@ -199,11 +198,8 @@ function readReply(
 /** How many characters of an invalid reply the model sees again. */
 const MAX_ECHO_LENGTH = 4000;
 
-/** Empty for an empty reply, because providers refuse an empty message. */
-function echo({ text }: CollectedReply, timestamp: Timestamp): readonly ConversationEvent[] {
-  if (text.trim() === "") return [];
-  const shown = text.slice(0, MAX_ECHO_LENGTH).toWellFormed();
-  return [{ type: "chat_response", timestamp, content: { type: "message", text: shown } }];
+function echo({ text }: CollectedReply): string {
+  return text.trim() === "" ? "" : text.slice(0, MAX_ECHO_LENGTH).toWellFormed();
 }
 
 interface PromptOptions extends Omit<ModelInquiry, "format"> {

@@ -7,6 +7,7 @@ import {
   toolResult,
   turnStart,
 } from "../conversation/events.fixture.ts";
+import type { ProviderEvent } from "../conversation/index.ts";
 import type { Model, ModelProperties } from "../provider/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../testing/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
@@ -195,15 +196,25 @@ describe("a local model", () => {
     ]);
   });
 
-  test("is told what is wrong with such an answer in a message", async () => {
-    const { model } = await askLocal({ seesResults: true }, { stream: large }, ["no", YES]);
-    expect(model.requests[1]?.parts.events.slice(-2)).toMatchObject([
-      { type: "chat_response", content: { type: "message", text: "no" } },
-      {
-        type: "chat_request",
-        content: expect.stringContaining("That is not a valid answer: the reply is not JSON."),
-      },
-    ]);
+  test("is told in the same result what is wrong with its answers, after the question", async () => {
+    const replies = ["no", "", "```maybe```", YES];
+    const { model } = await askLocal({ seesResults: true }, { stream: large }, replies);
+    const [first, second, third] = model.requests.map(({ parts }) => parts.events);
+    const [question = "", corrected = "", again = ""] = [first, second, third].map(resultOf);
+    expect({
+      lengths: [second, third].map((events) => events?.length === first?.length),
+      start: [corrected.startsWith(question), again.startsWith(corrected)],
+      added: [corrected.slice(question.length), again.slice(corrected.length)],
+    }).toEqual({
+      lengths: [true, true],
+      start: [true, true],
+      added: [
+        expect.stringMatching(
+          /^\n\nYou replied:\n\n```\nno\n```\n\nThat is not a valid answer: the reply is not JSON\./,
+        ),
+        expect.stringMatching(/^\n\nThat is not a valid answer: the reply is not JSON\./),
+      ],
+    });
   });
 
   test("gets the question in a message if it sees no results", async () => {
@@ -214,6 +225,12 @@ describe("a local model", () => {
     });
   });
 });
+
+/** The text in the result of the paused call. */
+function resultOf(events: readonly ProviderEvent[] = []): string | undefined {
+  const result = events.find((event) => event.type === "tool_call_response" && event.id === "a");
+  return result?.type === "tool_call_response" ? result.content : undefined;
+}
 
 function counted(text: string, input: number): ScriptedReply {
   return [

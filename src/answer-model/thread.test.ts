@@ -28,7 +28,7 @@ import {
 import type { ModelProperties } from "../provider/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
 import { answerSchema, questionMessage } from "./answer.ts";
-import { closeOpenCalls, createInquiryThread, extendThread, inquiryParts } from "./thread.ts";
+import { closeOpenCalls, correctThread, createInquiryThread, inquiryParts } from "./thread.ts";
 
 const QUESTION = booleanQuestion("ok", "Go on?");
 const opening = [turnStart(), chatRequest("Hi"), message("Hello"), turnStart(), chatRequest("Fix")];
@@ -83,7 +83,7 @@ describe("the part shared with the main conversation", () => {
 
   test("stays the same as the exchange continues", () => {
     const thread = inquire(streamOf(...opening, ...calls), "a");
-    const longer = extendThread(thread, message("What?"), chatRequest("Again."));
+    const longer = correctThread(thread, { reply: "What?", content: "Again.", timestamp: at(0) });
     const [before, after] = [inquiryParts(thread), inquiryParts(longer)];
     expect(after).toStrictEqual({
       ...before,
@@ -132,14 +132,16 @@ describe("for a model that sees the results of calls", () => {
     expect(JSON.stringify(events.slice(0, -1))).not.toContain("Go on?");
   });
 
-  test("corrections follow in messages", () => {
+  test("corrections are added to the same result", () => {
     const thread = inquire(streamOf(...opening, toolCall("a")), "a", properties);
-    const longer = extendThread(thread, message("What?"), chatRequest("Again."));
+    const longer = correctThread(thread, { reply: "What?", content: "Again.", timestamp: at(0) });
     const [before, after] = [inquiryParts(thread), inquiryParts(longer)];
-    expect(after).toStrictEqual({
-      ...before,
-      events: [...before.events, message("What?"), chatRequest("Again.")],
-    });
+    const content = `${asked}\n\nYou replied:\n\n\`\`\`\nWhat?\n\`\`\`\n\nAgain.`;
+    expect(after.events).toEqual(
+      before.events.map((event) =>
+        event.type === "tool_call_response" ? { ...event, content } : event,
+      ),
+    );
   });
 });
 

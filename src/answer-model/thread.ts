@@ -21,7 +21,7 @@ import {
 } from "../conversation/index.ts";
 import type { ModelProperties, ToolSchema } from "../provider/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import { type AnswerFormat, answerSchema, questionMessage } from "./answer.ts";
+import { type AnswerFormat, answerSchema, fenced, questionMessage } from "./answer.ts";
 import { fitContext } from "./fit-context.ts";
 import type { InquiryCall } from "./port.ts";
 
@@ -30,6 +30,8 @@ export interface InquiryThread extends Thread {
   readonly ownEvents: readonly ConversationEvent[];
   /** The schema of the answer. */
   readonly schema: JsonObject;
+  /** The result of the paused call, if the question is in it. */
+  readonly asking?: ToolCallResponse | undefined;
 }
 
 /**
@@ -53,12 +55,12 @@ export function createInquiryThread(options: InquiryThreadOptions): InquiryThrea
   const content = questionMessage(call.toolName, call.question, format);
   const paused = seesResults ? content : `Tool paused: ${call.question.text}`;
   const responses = closeOpenCalls({ ...call, stream }, timestamp, paused);
-  const isAsked = seesResults && responses.some((response) => response.content === paused);
+  const asking = seesResults ? responses.find(({ content: text }) => text === paused) : undefined;
   const turn: readonly ConversationEvent[] = [
     { type: "turn_start", timestamp },
     { type: "chat_request", timestamp, content },
   ];
-  const question = isAsked ? [] : turn;
+  const question = asking === undefined ? turn : [];
   const schema = answerSchema(format);
   const questionAlone = append({ ...stream, entries: [] }, question);
   const alone = { ...intoParts(toThread(options, questionAlone)), schema };
@@ -71,14 +73,40 @@ export function createInquiryThread(options: InquiryThreadOptions): InquiryThrea
     ...toThread(options, append(fitted, question)),
     ownEvents: [...responses, ...question],
     schema,
+    asking,
   };
 }
 
-export function extendThread(
-  thread: InquiryThread,
-  ...events: readonly ConversationEvent[]
-): InquiryThread {
-  return { ...thread, stream: append(thread.stream, events) };
+export interface Correction {
+  /** The invalid reply, which may be empty. */
+  readonly reply: string;
+  /** Tells the model what is wrong with it. */
+  readonly content: string;
+  readonly timestamp: Timestamp;
+}
+
+/** Adds to the question where it was asked: in a message, or in the result of the paused call. */
+export function correctThread(thread: InquiryThread, correction: Correction): InquiryThread {
+  const { asking, stream } = thread;
+  const { reply, content, timestamp } = correction;
+  if (asking === undefined) {
+    const said = { type: "message", text: reply } as const;
+    return {
+      ...thread,
+      stream: append(stream, [
+        // Providers refuse an empty message.
+        ...(reply === "" ? [] : [{ type: "chat_response", timestamp, content: said } as const]),
+        { type: "chat_request", timestamp, content },
+      ]),
+    };
+  }
+  const replied = reply === "" ? [] : ["You replied:", fenced(reply)];
+  const corrected = { ...asking, content: [asking.content, ...replied, content].join("\n\n") };
+  const entries = stream.entries.map((entry) =>
+    entry.event === asking ? StreamEntry.fromEvent(corrected) : entry,
+  );
+  const ownEvents = thread.ownEvents.map((event) => (event === asking ? corrected : event));
+  return { ...thread, stream: { ...stream, entries }, ownEvents, asking: corrected };
 }
 
 /** Marks the last event shared with the main conversation, so that a cache can serve both up to it. */

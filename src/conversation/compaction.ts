@@ -109,12 +109,14 @@ export function toCompaction(
   };
 }
 
-/** Describes the compaction in a few words: `summary`, or `reasoning, tool calls`. */
+/** Describes the compaction in a few words: `summary`, `left out`, or `reasoning, tool calls`. */
 export function describeCompaction({
   summary,
   reasoning,
   toolCalls,
+  isLeftOut,
 }: Omit<Compaction, "timestamp">): string {
+  if (isLeftOut === true) return "left out";
   if (summary !== undefined) return "summary";
   const calls =
     toolCalls === undefined

@@ -187,6 +187,11 @@ const compaction = (fields: JsonObject): JsonObject => ({
 test.each<[string, JsonObject, Partial<Compaction>]>([
   ["nothing", {}, {}],
   ["a summary", { summary: { summary: "It went well." } }, { summary: "It went well." }],
+  [
+    "no turns",
+    { summary: { summary: "Left out." }, source: "auto", left_out: true },
+    { summary: "Left out.", isAutomatic: true, isLeftOut: true },
+  ],
   ["no reasoning", { reasoning: "strip" }, { reasoning: "strip" }],
   ["no tool calls", { tool_calls: { policy: "omit" } }, { toolCalls: { policy: "omit" } }],
   [

@@ -136,6 +136,8 @@ export interface Compaction {
   readonly toolCalls?: ToolCallCompaction;
   /** jp made it by itself, before the model's context window was full. */
   readonly isAutomatic?: boolean;
+  /** The turns are left out. The summary says so, after what earlier summaries said of them. */
+  readonly isLeftOut?: boolean;
 }
 
 /** `strip` removes arguments and results of tool calls; `omit` removes the calls. */
@@ -158,15 +160,17 @@ export function parseCompaction(value: unknown): Compaction {
       toolCalls: parseToolCalls(objectField(shape, "tool_calls")),
     }),
     ...(shape.value["source"] === AUTOMATIC && { isAutomatic: true }),
+    ...(shape.value["left_out"] === true && { isLeftOut: true }),
   };
 }
 
-/** The `source` of a compaction. The original ignores it. */
+/** The `source` of a compaction. The original ignores it, and `left_out`. */
 const AUTOMATIC = "auto";
 
 /** Keys in the order of the Rust original. */
 function compactionToJson(compaction: Compaction): JsonObject {
-  const { timestamp, fromTurn, toTurn, summary, reasoning, toolCalls, isAutomatic } = compaction;
+  const { timestamp, fromTurn, toTurn, summary, reasoning, toolCalls } = compaction;
+  const { isAutomatic, isLeftOut } = compaction;
   return {
     type: "compaction",
     timestamp,
@@ -176,6 +180,7 @@ function compactionToJson(compaction: Compaction): JsonObject {
     ...(reasoning !== undefined && { reasoning }),
     ...(toolCalls !== undefined && { tool_calls: { ...toolCalls } }),
     ...(isAutomatic === true && { source: AUTOMATIC }),
+    ...(isLeftOut === true && { left_out: true }),
   };
 }
 

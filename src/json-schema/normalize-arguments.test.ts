@@ -40,6 +40,34 @@ test.each<[string, JsonObject, string]>([
   expect(coerce(schema, text)).toBe(text);
 });
 
+const NAMED: JsonObject = {
+  type: "object",
+  properties: { name: { type: "string" }, size: { type: "integer" } },
+  required: ["name"],
+};
+
+test("a string becomes the object that needs only this string", () => {
+  expect(coerce({ type: "array", items: NAMED }, ["a", '{"name":"b"}', "3"])).toEqual([
+    { name: "a" },
+    { name: "b" },
+    { name: "3" },
+  ]);
+});
+
+test.each<[string, JsonObject]>([
+  ["needs nothing", { ...NAMED, required: [] }],
+  ["needs more", { ...NAMED, required: ["name", "size"] }],
+  ["needs something else", { ...NAMED, required: ["size"] }],
+  ["is not the only choice", { ...NAMED, type: ["object", "null"] }],
+])("a string stays a string where an object %s", (_, schema) => {
+  expect(coerce(schema, "a")).toBe("a");
+});
+
+test("a boolean becomes its name where only strings are accepted", () => {
+  const types: readonly JsonObject[] = [{ type: "string" }, { type: ["string", "null"] }, {}];
+  expect(types.map((schema) => coerce(schema, true))).toEqual(["true", true, true]);
+});
+
 describe("members", () => {
   const numbers: JsonObject = { type: "array", items: { type: "integer" } };
 

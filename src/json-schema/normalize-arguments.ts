@@ -1,10 +1,11 @@
-/** Completes the arguments of a model before they are checked: parses strings of JSON, fills in defaults. */
+/** Completes the arguments of a model before they are checked: corrects obvious mistakes in types, fills in defaults. */
 import { findJson, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { acceptedTypes, hasType, memberNode, type SchemaNode, schemasFor } from "./schema-node.ts";
 
 /**
  * Parses values that a model has written as a string of JSON, but only where no string is accepted, and
- * only if the parsed value has an accepted type.
+ * only if the parsed value has an accepted type. Where only an object is accepted that needs nothing but a string, a
+ * string becomes such an object; where only a string is accepted, a boolean becomes its name.
  */
 export function coerceArguments(args: JsonObject, schema: JsonObject): JsonObject {
   return coerceObject(args, { schema, root: schema });
@@ -16,7 +17,24 @@ function coerce(value: Json, node: SchemaNode): Json {
     const list: readonly Json[] = parsed;
     return list.map((item, index) => coerceMember(item, memberNode(node, list, index)));
   }
-  return isJsonObject(parsed) ? coerceObject(parsed, node) : parsed;
+  if (isJsonObject(parsed)) return coerceObject(parsed, node);
+  if (typeof parsed === "string") return wrapText(parsed, node);
+  return typeof parsed === "boolean" && acceptsOnly(node, "string") ? String(parsed) : parsed;
+}
+
+function wrapText(text: string, node: SchemaNode): Json {
+  const { required } = node.schema;
+  const keys: readonly Json[] = Array.isArray(required) ? required : [];
+  const [key, ...others] = keys;
+  if (typeof key !== "string" || others.length > 0 || !acceptsOnly(node, "object")) return text;
+  const object = { [key]: text };
+  const member = memberNode(node, object, key);
+  return member !== undefined && acceptsOnly(member, "string") ? object : text;
+}
+
+function acceptsOnly(node: SchemaNode, type: string): boolean {
+  const types = acceptedTypes(node);
+  return types?.length === 1 && types[0] === type;
 }
 
 function coerceObject(object: JsonObject, node: SchemaNode): JsonObject {

@@ -172,17 +172,26 @@ async function decompress(incoming: IncomingMessage): Promise<Readable> {
 }
 
 function toWebStream(readable: Readable, signal?: AbortSignal): ReadableStream<Uint8Array> {
+  // A readable may still end after it was destroyed, and a stream that its reader has left can be closed no more.
+  let isOpen = true;
+  const close = (end: () => void) => {
+    if (isOpen) end();
+    isOpen = false;
+  };
   return new ReadableStream<Uint8Array>({
     start(controller) {
       readable.on("data", (piece: Buffer) => {
+        if (!isOpen) return;
         controller.enqueue(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
         if ((controller.desiredSize ?? 0) <= 0) readable.pause();
       });
-      readable.on("end", () => controller.close());
-      readable.on("error", (cause) => controller.error(failure(cause, signal, "terminated")));
+      readable.on("end", () => close(() => controller.close()));
+      readable.on("error", (cause) =>
+        close(() => controller.error(failure(cause, signal, "terminated"))),
+      );
     },
     pull: () => void readable.resume(),
-    cancel: () => void readable.destroy(),
+    cancel: () => close(() => readable.destroy()),
   });
 }
 

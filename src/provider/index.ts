@@ -30,6 +30,7 @@ export type {
   ToolSchema,
 } from "./port.ts";
 export {
+  lengthLimitError,
   ProviderError,
   type ProviderErrorKind,
   type ProviderErrorOptions,

@@ -95,6 +95,10 @@ function llamacppDialect(): Dialect {
         pattern: /--jinja/,
         hint: "Tools need the model's own chat template: start the server with --jinja.",
       },
+      {
+        pattern: /does not match the expected|failed to parse tool call/i,
+        hint: "The server cannot read what its model wrote. Try again, or use another model or chat template.",
+      },
     ],
     toOutputSchema: toStrictSchema,
     toOptions: ({ reasoning, topK }, schema) => ({

@@ -166,8 +166,9 @@ async function* toParts(
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   let kind: Kind | undefined;
   let hasToolCalls = false;
-  for await (const { message, ...reply } of upToEnd(replies)) {
-    const pieces = { reasoning: message.thinking ?? "", text: message.content };
+  for await (const { message: sent, ...reply } of upToEnd(replies)) {
+    const message: Partial<Message> = sent ?? {}; // A server may leave it out.
+    const pieces = { reasoning: message.thinking ?? "", text: message.content ?? "" };
     for (const next of ["reasoning", "text"] as const) {
       if (pieces[next] === "") continue;
       if (kind !== next) {
@@ -186,7 +187,7 @@ async function* toParts(
     yield toFinish(reply, hasToolCalls);
     return;
   }
-  if (kind === undefined) return;
+  if (kind === undefined || hasToolCalls) return;
   // A lost connection is an error of the stream; this is how the server ends a reply that goes in circles.
   const message = `ollama/${name}: the server broke off the reply, because it kept repeating itself.`;
   throw new ProviderError("other", message, { isRetryable: false });
@@ -216,7 +217,7 @@ function toFinish(
   hasToolCalls: boolean,
 ): LanguageModelV4StreamPart {
   const { done_reason: raw, prompt_eval_count: input, eval_count: output } = reply;
-  const unified = hasToolCalls ? "tool-calls" : raw === "length" ? "length" : "stop";
+  const unified = raw === "length" ? "length" : hasToolCalls ? "tool-calls" : "stop";
   const unknown = { noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
   return {
     type: "finish",
@@ -344,22 +345,40 @@ function resultText(output: LanguageModelV4ToolResultOutput): string {
     : JSON.stringify(output);
 }
 
-/** Fails on a truncated line. The client would print it to the console and carry on. */
+/** The client would print a line that it cannot parse to the console, and carry on. */
 function wholeLines(): TransformStream<Uint8Array, Uint8Array> {
   let rest: Uint8Array = new Uint8Array();
   return new TransformStream({
     transform(chunk, controller) {
       const bytes = Buffer.concat([rest, chunk]);
       const end = bytes.lastIndexOf("\n") + 1;
-      if (end > 0) controller.enqueue(bytes.subarray(0, end));
       rest = bytes.subarray(end);
+      if (end > 0) controller.enqueue(checkLines(bytes.subarray(0, end)));
     },
     flush(controller) {
-      if (rest.length === 0) return;
       // The last line may lack its line break.
-      const isWhole = findJson(Buffer.from(rest).toString("utf8")) !== undefined;
-      if (isWhole) controller.enqueue(rest);
-      else controller.error(new Error("terminated"));
+      if (rest.length > 0) controller.enqueue(checkLines(rest));
     },
   });
+}
+
+/** Throws on a line that is no object, and on one that reports an error. */
+function checkLines(bytes: Uint8Array): Uint8Array {
+  const lines = Buffer.from(bytes).toString("utf8").split("\n");
+  for (const line of lines.filter((each) => each.trim() !== "")) {
+    const value = findJson(line);
+    if (!isJsonObject(value)) throw new Error("terminated");
+    if (value["error"] !== undefined) throw new ReportedError(line);
+  }
+  return bytes;
+}
+
+/** Has the field that `readFailure` reads. */
+class ReportedError extends Error {
+  readonly responseBody: string;
+
+  constructor(responseBody: string) {
+    super("The server reported an error.");
+    this.responseBody = responseBody;
+  }
 }

@@ -53,6 +53,13 @@ export function brokenOffError(modelId: string): ProviderError {
   return new ProviderError("network", message, { isRetryable: true, hint: "Try again." });
 }
 
+/** For a reply with calls. One of text is complete as it is. */
+export function lengthLimitError(modelId: string): ProviderError {
+  const message = `${modelId}: the reply reached its length limit before its calls were complete.`;
+  const hint = "Raise `assistant.model.parameters.max_tokens`.";
+  return new ProviderError("other", message, { isRetryable: true, hint });
+}
+
 /** How often to retry a failed request, and how long to wait in between. */
 export interface RetryPolicy {
   /** Not counting the first request. */
@@ -115,11 +122,5 @@ export class RetryCounter {
     if (isStarting) this.#starting += 1;
     else this.#others += 1;
     return { error, retry: retries + 1, maxRetries: maxRetriesFor(this.#policy, error), delayMs };
-  }
-
-  /** After progress. */
-  reset(): void {
-    this.#starting = 0;
-    this.#others = 0;
   }
 }

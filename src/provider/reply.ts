@@ -122,8 +122,6 @@ class ReplyReader {
   readonly #modelId: string;
   #block: Block | undefined;
   #hasToolCalls = false;
-  /** Calls that the package may have made up, and what follows them, until the reply is complete. */
-  readonly #heldBack: ModelEvent[] = [];
   #finish: Part<"finish"> | undefined;
 
   constructor(dialect: Dialect, modelId: string) {
@@ -131,31 +129,19 @@ class ReplyReader {
     this.#modelId = modelId;
   }
 
-  /** Ignores kinds of parts that we have no use for. */
-  *read(part: LanguageModelV4StreamPart): Iterable<ModelEvent> {
-    for (const event of this.#translate(part)) {
-      const isCall = event.type === "tool_call_request";
-      const isHeldBack =
-        this.#heldBack.length > 0 || (isCall && this.#dialect.alwaysSendsFinishReason);
-      // A delta shows progress now, and would show nothing later.
-      if (isHeldBack && event.type !== "tool_call_delta") this.#heldBack.push(event);
-      else yield event;
-    }
-  }
-
   /** To be called when the stream has ended. Throws if the reply is incomplete. */
   *end(): Iterable<ModelEvent> {
     const closing = [...this.#closeBlock()];
     const finish = this.#finish;
     if (finish === undefined || this.#isBrokenOff(finish)) throw brokenOffError(this.#modelId);
-    yield* this.#heldBack;
     yield* closing;
     const reason = this.#endReason(finish);
     const cost = this.#dialect.findCost(metadataOf(this.#dialect.key, finish.providerMetadata));
     yield { type: "response_end", reason, usage: toUsage(finish.usage, cost) };
   }
 
-  *#translate(part: LanguageModelV4StreamPart): Generator<ModelEvent, void, undefined> {
+  /** Ignores kinds of parts that we have no use for. */
+  *read(part: LanguageModelV4StreamPart): Generator<ModelEvent, void, undefined> {
     switch (part.type) {
       case "reasoning-start":
       case "reasoning-delta":
@@ -233,9 +219,11 @@ class ReplyReader {
 
   #isBrokenOff(finish: Partial<Part<"finish">>): boolean {
     const { unified, raw } = finish.finishReason ?? {};
-    return (
-      unified === "interrupted" || (this.#dialect.alwaysSendsFinishReason && raw === undefined)
-    );
+    if (unified === "interrupted") return true;
+    if (raw !== undefined) return false;
+    // A package makes up the end of a reply that has none, and the arguments of a call that is not complete.
+    const isKnown = unified === "stop" || unified === "tool-calls";
+    return this.#dialect.alwaysSendsFinishReason || (this.#hasToolCalls && !isKnown);
   }
 
   #endReason({ finishReason }: Partial<Part<"finish">>): EndReason {

@@ -73,8 +73,11 @@ const NO_FILES =
   /(?:image|vision|multi-?modal|mmproj|pdf|document|file|audio).{0,80}(?:not support|unsupported|not enabled|disabled|not available|must provide)|(?:not support|unsupported|no endpoints found that support|cannot (?:process|read)).{0,40}(?:image|vision|multi-?modal|pdf|document|file|audio)/i;
 const RATE_LIMITED = /rate_limit|RESOURCE_EXHAUSTED/i;
 const OVERLOADED = /overloaded|api_error|server_error|UNAVAILABLE/i;
-/** llama.cpp's words for a conversation that the model's chat template does not accept. */
-const TEMPLATE_REFUSED = /jinja|chat template|conversation roles|tool.?call ids|single tool-calls/i;
+/** llama.cpp's words for a conversation that the model's chat template does not accept, or fails on. */
+const TEMPLATE_REFUSED =
+  /jinja|chat template|conversation roles|tool.?call ids|single tool-calls|while executing \w+ at line|error executing \w+ at position/i;
+/** llama.cpp's code for whatever goes wrong inside of it: a template or an output that it cannot read. */
+const SERVER_ERROR = /\bserver_error\b/;
 
 /** Goes by the status first, and by the provider's words last. */
 function classify(
@@ -118,7 +121,7 @@ const LOCAL_PERMANENT = /--jinja|requires more system memory|failed to load|erro
 
 /** Errors of servers on this machine, which look like overload. */
 function classifyLocal(
-  { status, systemCode, message }: FailureDetails,
+  { status, systemCode, message, code }: FailureDetails,
   { wasReached }: Endpoint,
 ): Classification | undefined {
   if (status === 503 && /loading/i.test(message)) return { kind: "starting", isRetryable: true };
@@ -127,8 +130,11 @@ function classifyLocal(
   }
   if (status === undefined || status < 400) return undefined;
   if (LOCAL_PERMANENT.test(message)) return { kind: "other", isRetryable: false };
-  if (!TEMPLATE_REFUSED.test(message)) return undefined;
-  return { kind: "template_refused", isRetryable: false };
+  if (TEMPLATE_REFUSED.test(message)) return { kind: "template_refused", isRetryable: false };
+  // It reports overload with another status, and would answer the same again.
+  return status === 500 && SERVER_ERROR.test(code)
+    ? { kind: "other", isRetryable: false }
+    : undefined;
 }
 
 /** Timeouts and conflicts pass like errors of the server. */
@@ -165,8 +171,8 @@ function describe(
       : `the model does not accept ${toOneLine(files.join(", "))}`;
   const facts = [status === undefined ? undefined : `HTTP ${status}`, systemCode];
   const known = facts.filter((fact) => fact !== undefined).join(", ");
-  // Before the template's own words, llama.cpp quotes the place in the template.
-  const words = message.replace(/^[^]*Jinja Exception: /, "");
+  // Before the words of the template, or about it, llama.cpp quotes the place in the template.
+  const words = message.replace(/^[^]*(?:Jinja Exception|\nError): /, "");
   const quoted = kind === "starting" ? "" : toOneLine(redactKey(words, endpoint.apiKey));
   return [
     `${toOneLine(endpoint.id)}: ${description}`,

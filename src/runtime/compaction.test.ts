@@ -93,6 +93,79 @@ describe("a turn whose model has a small context window", () => {
     expect(compactionsIn(conversation).at(-1)).toMatchObject({ toolCalls: { policy: "omit" } });
   });
 
+  test("gives summaries their own length limit, not that of replies", async () => {
+    const { model, ask } = await longConversation({ contextWindow: 3000 }, { maxTokens: 7 });
+    await ask("And now?");
+    const [summaries, replies] = [true, false].map((isOne) =>
+      model.requests.filter((request) => isSummary(request) === isOne),
+    );
+    expect([summaries, replies?.slice(-1)].map(limitsOf)).toEqual([[450], [7]]);
+  });
+
+  test.each<[string, ScriptedReply]>([
+    [
+      "is cut off",
+      [
+        { type: "text", text: "They" },
+        { type: "end", reason: "length" },
+      ],
+    ],
+    ["is refused", [{ type: "end", reason: "refused" }]],
+    ["is too long", [{ type: "error", error: tooLong() }]],
+  ])("leaves out the oldest turns if a summary %s, and says so", async (_what, summarize) => {
+    const { conversation, ask, notices, model } = await longConversation(
+      { contextWindow: 6000 },
+      { summarize, message: ` ${LONG}` },
+    );
+    const { type, text } = await ask("And now?");
+    const shown = JSON.stringify(model.requests.at(-1)?.parts.events);
+    const turns = [1, 2, 3, 4, 5].filter((turn) => shown.includes(`Look ${turn}`));
+    expect({ type, text, turns, notices, last: compactionsIn(conversation).at(-1) }).toEqual({
+      type: "done",
+      text: "Fine.",
+      turns: [4, 5],
+      notices: [
+        expect.stringContaining("Cannot summarize the conversation"),
+        "The context window is full: the model no longer sees the oldest 3 turns. They stay on record.",
+      ],
+      last: expect.objectContaining({ fromTurn: 0, toTurn: 2, isAutomatic: true, isLeftOut: true }),
+    });
+  });
+
+  test("keeps short turns, even if the message nearly fills the window", async () => {
+    const story = { summarize: [{ type: "end", reason: "refused" } as const], result: "Seen." };
+    const { ask, model } = await longConversation({ contextWindow: 2000 }, story);
+    await ask(LONG);
+    expect(JSON.stringify(model.requests.at(-1)?.parts.events)).toContain("Look 1");
+  });
+
+  test("keeps earlier summaries when it leaves out turns", async () => {
+    const { conversation, ask, model } = await longConversation(
+      { contextWindow: 4700 },
+      { summarize: [{ type: "end", reason: "refused" }], message: ` ${LONG}` },
+    );
+    const summaryModel = new ScriptedModel({ replies: () => "They looked twice." });
+    await compactConversation(conversation, { rules: [summaryOf(0, 1)], summaryModel });
+    await ask("And now?");
+    const shown = JSON.stringify(model.requests.at(-1)?.parts.events);
+    const left = ["They looked twice.", "were left out", "Look 3", "Look 4"];
+    expect(left.filter((text) => shown.includes(text))).toEqual([
+      "They looked twice.",
+      "were left out",
+      "Look 4",
+    ]);
+  });
+
+  test("leaves out as much as it has to, but never what it is asked", async () => {
+    const { ask, model } = await longConversation(
+      { contextWindow: 2000 },
+      { summarize: [{ type: "end", reason: "refused" }], message: ` ${LONG}` },
+    );
+    expect((await ask("And now?")).type).toBe("done");
+    const shown = JSON.stringify(model.requests.at(-1)?.parts.events);
+    expect([shown.includes("Look"), shown.includes("And now?")]).toEqual([false, true]);
+  });
+
   test("compacts never if it is told so", async () => {
     const { conversation, ask } = await longConversation(false);
     await ask("And now?");
@@ -118,6 +191,19 @@ describe("a provider that says that the window is full", () => {
     const { type, text } = await ask("And now?");
     expect({ type, text }).toEqual({ type: "done", text: "Fine." });
     expect(compactionsIn(conversation).length).toBeGreaterThan(0);
+  });
+
+  test("gets the request without the oldest turns if no summary can be made", async () => {
+    const { ask, notices } = await longConversation(
+      {},
+      {
+        isFull: (tokens) => tokens > 6000,
+        summarize: [{ type: "end", reason: "length" }],
+        message: ` ${LONG}`,
+      },
+    );
+    expect((await ask("And now?")).type).toBe("done");
+    expect(notices.at(-1)).toContain("the model no longer sees the oldest");
   });
 
   test("gets only the latest results if the turn alone is too long", async () => {
@@ -330,6 +416,9 @@ interface Story {
   /** The last reply. */
   readonly last?: ScriptedReply;
   readonly turns?: number;
+  /** What each message says besides. */
+  readonly message?: string;
+  readonly maxTokens?: number;
   /** How many calls the asked turn makes. */
   readonly looks?: number;
   readonly asks?: boolean;
@@ -378,7 +467,7 @@ async function longConversation(compaction: CompactionOptions | false, story: St
     runTurn({ conversation, model, tools: [look], clock, inquiryModel, ...options }, content);
   for (let turn = 1; turn <= turns; turn += 1) {
     wanted = 1;
-    await run({ compaction: false }, `Look ${turn}`);
+    await run({ compaction: false }, `Look ${turn}${story.message ?? ""}`);
   }
   isSetUp = false;
   const ask = (content: Asked) => {
@@ -389,8 +478,13 @@ async function longConversation(compaction: CompactionOptions | false, story: St
         if (update.type === "notice") notices.push(update.message);
       },
     };
-    const { signal } = story;
-    const options = { compaction, observer, ...(signal !== undefined && { signal }) };
+    const { signal, maxTokens } = story;
+    const options = {
+      compaction,
+      observer,
+      ...(signal !== undefined && { signal }),
+      ...(maxTokens !== undefined && { assistant: { parameters: { maxTokens, other: {} } } }),
+    };
     return run(options, content);
   };
   return { conversation, model, inquiryModel, ask, updates, notices };
@@ -401,6 +495,11 @@ type Asked = string | { readonly content: string; readonly replacesTurn: boolean
 
 function isSummary({ parts }: ModelRequest): boolean {
   return JSON.stringify(parts.events).includes("<conversation>");
+}
+
+/** Each limit once. */
+function limitsOf(requests: readonly ModelRequest[] = []): readonly (number | undefined)[] {
+  return [...new Set(requests.map(({ parameters }) => parameters.maxTokens))];
 }
 
 function tooLong(): ProviderError {

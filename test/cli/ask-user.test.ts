@@ -515,7 +515,7 @@ describe("the ask_user tool", () => {
         context: { type: "string" },
         answer_type: { type: "string", enum: ["boolean", "select", "text"] },
         options: { type: "array" },
-        default: { type: ["boolean", "string"] },
+        default: { type: "string" },
       },
     });
   });

@@ -45,13 +45,17 @@ export const rfd083AskUser: readonly Requirement[] = [
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `options` as an optional array of strings.",
     state: "met",
-    deviation: "An option may also be an object with a `value`, a `description` and a `preview`.",
+    deviation:
+      "The schema offers objects with a `value`, a `description` and a `preview`. A string counts as an object with " +
+      "that `value`.",
   },
   {
     id: "083/ask-user/parameter-default",
     source: "RFD 083, Tool configuration, parameters",
     text: "The schema offers `default` as an optional boolean or string.",
     state: "met",
+    deviation:
+      "The schema offers a string, as some chat templates cannot render several types. A boolean counts as its name.",
   },
   {
     id: "083/ask-user/schema-accepted-by-providers",

@@ -266,6 +266,56 @@ describe("a server that cannot answer", () => {
     });
   });
 
+  test.each([
+    [
+      "output in another format",
+      "The model produced output that does not match the expected peg-gemma4 format",
+      "the request failed (HTTP 500): The model produced output that does not match the expected peg-gemma4 format",
+      "other",
+    ],
+    [
+      "arguments that are not JSON",
+      "Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1, column 9",
+      "the request failed (HTTP 500): Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] " +
+        "parse error at line 1, column 9",
+      "other",
+    ],
+    [
+      "a template that fails",
+      "\n------------\nWhile executing FilterExpression at line 18, column 33 in source:\n" +
+        "...{%- if value['type'] | upper == 'STRING' -%}↵...\n                    ^\n" +
+        "Error: Unknown (built-in) filter 'upper' for type Array",
+      "the model's chat template does not accept the conversation (HTTP 500): Unknown (built-in) filter 'upper' for " +
+        "type Array",
+      "template_refused",
+    ],
+  ])(
+    "is not asked again about what it cannot do, and is quoted: %s",
+    async (_what, said, reported, kind) => {
+      await using server = await CaptureServer.start();
+      const failure = { code: 500, message: said, type: "server_error" };
+      server.answer({ status: 500, chunks: [JSON.stringify({ error: failure })] });
+      const { error, retries } = await ask(await modelAt(server.url, "llamacpp"));
+      expect({ error, retries }).toMatchObject({
+        error: { kind, message: `llamacpp/local: ${reported}`, isRetryable: false },
+        retries: [],
+      });
+    },
+  );
+
+  test("is not asked again if it cannot read its own output in the middle of a reply", async () => {
+    await using server = await CaptureServer.start();
+    const said = "The model produced output that does not match the expected peg-gemma4 format";
+    const failure = sse({ error: { code: 500, message: said, type: "server_error" } });
+    const [first = ""] = WIRE.llamacpp({ text: "Well" });
+    server.answer({ chunks: [first, failure] });
+    const { error, retries } = await ask(await modelAt(server.url, "llamacpp"));
+    expect({ error, retries }).toMatchObject({
+      error: { kind: "other", message: expect.stringContaining(said), isRetryable: false },
+      retries: [],
+    });
+  });
+
   test("is asked until it has loaded its model, more often than after other errors", async () => {
     await using server = await LlamaServer.start({ loading: 12 });
     const { reply, retries } = await ask(await modelAt(server.url, "llamacpp"));

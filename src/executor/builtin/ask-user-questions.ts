@@ -42,7 +42,7 @@ function toError(message: string): ReadQuestions {
 }
 
 function findProblem(asked: JsonObject): string | undefined {
-  const { question, options, default: suggested } = asked;
+  const { question, options } = asked;
   if (typeof question !== "string" || question.trim() === "") {
     return "`question` is missing or empty: write the question on a single line.";
   }
@@ -61,13 +61,15 @@ function findProblem(asked: JsonObject): string | undefined {
   if (new Set(values).size < values.length) return "`options` contains the same option twice.";
   if (values.some((value) => typeof value === "string" && value.trim() === ""))
     return "`options` contains an empty option: give it a text.";
+  const { answerType, default: suggested } = toQuestion("answer", asked);
   if (suggested === undefined) return undefined;
-  const misfit = explainMisfit(withoutOther(toQuestion("answer", asked).answerType), suggested);
+  const misfit = explainMisfit(withoutOther(answerType), suggested);
   return misfit && `\`default\` does not fit \`answer_type\` "${type}": ${misfit}.`;
 }
 
 function toQuestion(id: string, asked: JsonObject): Question {
-  const { question, context, default: suggested, options, strict } = asked;
+  const { question, context, options, strict } = asked;
+  const suggested = defaultOf(asked);
   const text = typeof question === "string" ? question : "";
   const more = {
     ...(typeof context === "string" && context !== "" && { context }),
@@ -92,6 +94,13 @@ function toQuestion(id: string, asked: JsonObject): Question {
     default:
       return assertNever(type);
   }
+}
+
+/** The schema takes it as a text. */
+function defaultOf(asked: JsonObject): Json | undefined {
+  const { default: suggested } = asked;
+  const isTruth = typeOf(asked) === "boolean" && (suggested === "true" || suggested === "false");
+  return isTruth ? suggested === "true" : suggested;
 }
 
 /** The schema rejects all other types. */

@@ -241,7 +241,7 @@ test("the ask_user tool is on by default, needs no permission and is hidden from
 });
 
 const OPTION = {
-  type: ["string", "object"],
+  type: "object",
   properties: {
     value: { type: "string" },
     description: { type: "string" },
@@ -256,7 +256,7 @@ const QUESTION = {
   context: { type: "string" },
   answer_type: { type: "string", enum: ["boolean", "select", "text"] },
   options: { type: "array", items: OPTION },
-  default: { type: ["boolean", "string"] },
+  default: { type: "string" },
   strict: { type: "boolean" },
 };
 
@@ -312,19 +312,32 @@ describe("the schema of ask_user", () => {
   test.each<[string, JsonObject]>([
     ["a question alone", { question: "Which?" }],
     ["everything", { question: "Which?", context: "a\nb", answer_type: "text", default: "x" }],
-    ["a boolean default", { question: "Sure?", answer_type: "boolean", default: false }],
+    ["a default of yes or no", { question: "Sure?", answer_type: "boolean", default: "false" }],
     [
-      "options as texts and as objects",
+      "options",
       {
         question: "Which?",
         answer_type: "select",
-        options: ["a", { value: "b", description: "B", preview: "b\nb" }],
+        options: [{ value: "a" }, { value: "b", description: "B", preview: "b\nb" }],
         strict: true,
       },
     ],
     ["more questions", { question: "1?", more: [{ question: "2?", answer_type: "boolean" }] }],
   ])("accepts %s unchanged", async (_, args) => {
     expect(await checkArguments(tool, args)).toEqual({ ok: true, arguments: args });
+  });
+
+  test("accepts a boolean as default, and options that are only texts", async () => {
+    const asked = { question: "Which?", answer_type: "select", options: ["a", "true"] };
+    const args = { ...asked, more: [{ question: "Sure?", answer_type: "boolean", default: true }] };
+    expect(await checkArguments(tool, args)).toEqual({
+      ok: true,
+      arguments: {
+        ...args,
+        options: [{ value: "a" }, { value: "true" }],
+        more: [{ question: "Sure?", answer_type: "boolean", default: "true" }],
+      },
+    });
   });
 
   test.each<[string, JsonObject, string]>([
@@ -334,15 +347,11 @@ describe("the schema of ask_user", () => {
       { question: "Key?", answer_type: "secret" },
       '`answer_type`: expected "boolean" or "select" or "text", got "secret"',
     ],
-    [
-      "a number as default",
-      { question: "?", default: 3 },
-      "`default`: expected boolean or string, got 3",
-    ],
+    ["a number as default", { question: "?", default: 3 }, "`default`: expected string, got 3"],
     [
       "an option that is a number",
       { question: "?", options: [5] },
-      "`options[0]`: expected string or object, got 5",
+      "`options[0]`: expected object, got 5",
     ],
     [
       "an option without a value",

@@ -26,9 +26,9 @@ const DESCRIPTION = [
   "continue without the answer, or say what is missing. No answer is ever made up for the user.",
 ].join(" ");
 
+/** One type for each parameter: the chat templates of some local models cannot render several. */
 const OPTION: ParameterConfig = {
-  type: ["string", "object"],
-  description: "an option: its text, or an object with details",
+  type: "object",
   properties: {
     value: { type: "string", required: true, description: "the text of the option" },
     description: { type: "string", description: "one line on what choosing it means" },
@@ -58,8 +58,9 @@ const QUESTION: Readonly<Record<string, ParameterConfig>> = {
     description: 'the options to choose from; required for "select", not allowed otherwise',
   },
   default: {
-    type: ["boolean", "string"],
-    description: 'the suggested answer; for "select", one of the options',
+    type: "string",
+    description:
+      'the suggested answer; for "boolean", "true" or "false"; for "select", one of the options',
   },
   strict: {
     type: "boolean",
