@@ -755,6 +755,22 @@ const servers: Area = {
         "Two tools of the same name fail the turn, unless config says whose tool has the name. " +
         "Within a turn, a name stays with the server that had it first.",
     },
+    {
+      id: "T-MCP-5",
+      threat:
+        "A form of a server has a pattern or a format whose check never ends, so that not even Ctrl-C helps.",
+      defence:
+        "jp checks only the formats that the protocol names, and every check of a value has one " +
+        "limit of time. A value whose check takes longer is left to the server.",
+    },
+    {
+      id: "T-MCP-6",
+      threat:
+        "A server acts, and returns a result that is not valid, so that the model takes the call for one that did " +
+        "not run, and repeats it.",
+      defence:
+        "Such a call is reported as run. An error of a server is reported as its answer, not as proof that nothing ran.",
+    },
   ],
 };
 
