@@ -36,6 +36,14 @@ const decisions: Area = {
       threat: "A call that changes after every approval wears the person down.",
       defence: "After three decisions that no longer count, the call fails.",
     },
+    {
+      id: "T-DECIDE-4",
+      threat:
+        "An approval that was exported to an answers file approves more than the call that was shown.",
+      defence:
+        "Exported entries are exact: they match calls with equal arguments, and no others. What TOML cannot hold " +
+        "becomes a comment. An entry that a person writes without `exact` lets other arguments through.",
+    },
   ],
 };
 
