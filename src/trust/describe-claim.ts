@@ -35,6 +35,14 @@ export function describeClaim({ kind, name }: Claim): string {
       return "tool calls";
     case "instructions":
       return `instructions in ${wordText(name)}`;
+    case "assistant":
+      return name === "assistant"
+        ? "the assistant, which may answer questions of your tools"
+        : "the model that answers questions of your tools";
+    case "alias":
+      return `your short name ${wordText(name)} for a model`;
+    case "setting":
+      return wordText(name);
   }
 }
 
@@ -91,10 +99,33 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
       return [
         `${wordText(inForce["length"])} characters for the model, from ${jsonText(inForce["start"])}`,
       ];
+    case "assistant":
+      return assistantText(value);
+    case "alias":
+      return [`means ${modelIdText(value["value"] ?? null)}`];
+    case "setting":
+      return [`is ${wordText(value["value"])}`];
   }
 }
 
 type Entry = Claim["value"];
+
+/** The prompt as a whole: a part of it tells too little. */
+function assistantText({ model, ...texts }: Entry): readonly string[] {
+  const { id } = isJsonObject(model) ? model : {};
+  return [
+    id === undefined ? "" : `uses ${modelIdText(id)}`,
+    ...Object.entries(texts).map(([key, text]) => {
+      const written = isJsonObject(text) && text["value"] !== undefined ? text["value"] : text;
+      return `${key} is ${jsonText(written)}`;
+    }),
+  ];
+}
+
+function modelIdText(id: Json): string {
+  if (!isJsonObject(id)) return wordText(id);
+  return wordText([id["provider"], id["name"]].join("/"));
+}
 
 /** Says what the tool does, even if only its policy is claimed: a name alone tells too little. */
 function toolText(value: Entry, inForce: Entry): readonly string[] {

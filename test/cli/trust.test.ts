@@ -2,7 +2,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "./calling-model.ts";
-import { type QueryOptions, query as runQuery, queryProject } from "./query-project.ts";
+import { ModelServer } from "./model-server.ts";
+import {
+  entriesOf,
+  type QueryOptions,
+  query as runQuery,
+  queryProject,
+  recordsOf,
+} from "./query-project.ts";
 import { Screen } from "./screen.ts";
 import { type Finished, type Project } from "./support.ts";
 import { counters } from "../security/threats.ts";
@@ -104,6 +111,37 @@ source = "mcp.sly"
       true,
       false,
     ]);
+  });
+
+  test("does not decide which conversation the next message goes to", async () => {
+    counters("T-WORK-21");
+    await using server = await ModelServer.start(["1", "2"]);
+    const config = `${server.config}\nconversation.default_id = "last_created"`;
+    const project = queryProject({ config });
+    await query(project, ["--new", "Mine"]);
+    await query(project, ["More"], { variables: { JP_SESSION: "another-terminal" } });
+    expect(recordsOf(project).map((record) => entriesOf(record, "turn_start").length)).toEqual([
+      1, 1,
+    ]);
+  });
+
+  test("does not choose the model that approves for the user's own tool", async () => {
+    counters("T-WORK-20");
+    await using server = await ModelServer.start((request) => JSON.stringify(request["model"]));
+    const project = queryProject({ config: server.config });
+    const own = path.join(project.home, ".config", "jp");
+    mkdirSync(own, { recursive: true });
+    writeFileSync(
+      path.join(own, "config.toml"),
+      'assistant.model.id = "llamacpp/careful"\n' +
+        '[conversation.tools.pay]\nsource = "local"\ncommand = "true"\nenable = "off"\n' +
+        'questions.sure.target = "assistant"\n',
+    );
+    const { stdout, stderr } = await query(project, ["--new", "Hi"]);
+    expect([
+      stdout,
+      stderr.includes("the assistant, which may answer questions of your tools"),
+    ]).toEqual([expect.stringContaining("careful"), true]);
   });
 
   test("is reported by jp doctor", async () => {

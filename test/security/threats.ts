@@ -526,6 +526,21 @@ const workspace: Area = {
         "An answer or a secret comes with the real path of its workspace. A process takes none from another path, and " +
         "whoever gave it is told. A turn is the user's own only at the path where they left it.",
     },
+    {
+      id: "T-WORK-20",
+      threat:
+        "It chooses the model and the prompt that answer for the user, and so approves what a tool of the user asks.",
+      defence:
+        "Where a model may answer for a tool that is not the workspace's own, the models, prompts and instructions of the " +
+        "workspace are claims, and so is another meaning of a short name that the user has for a model.",
+    },
+    {
+      id: "T-WORK-21",
+      threat:
+        "It raises a limit, names the conversation that the next message goes to, or has the user's private " +
+        "conversations stored in it.",
+      defence: "Each setting that loosens what the user has is a claim.",
+    },
   ],
 };
 
