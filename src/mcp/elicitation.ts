@@ -181,7 +181,7 @@ function typeOf(kind: FieldKind): JsonObject {
 }
 
 /** The formats that the protocol names. The check of another could take forever. */
-const FORMATS: readonly Json[] = ["email", "uri", "date", "date-time"];
+const FORMATS: ReadonlySet<Json | undefined> = new Set(["email", "uri", "date", "date-time"]);
 
 function limitsOf(schema: JsonObject, type: FieldKind["type"]): JsonObject {
   return Object.fromEntries(
@@ -189,7 +189,7 @@ function limitsOf(schema: JsonObject, type: FieldKind["type"]): JsonObject {
       const limit = schema[key];
       const isUsable =
         key === "format"
-          ? limit !== undefined && FORMATS.includes(limit)
+          ? FORMATS.has(limit)
           : typeof limit === (key === "pattern" ? "string" : "number");
       return limit !== undefined && isUsable ? [[key, limit]] : [];
     }),

@@ -13,6 +13,7 @@ export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
   findWorkspaceRoot,
+  isListedFolder,
   openWorkspace,
   type OpenWorkspaceOptions,
   type Workspace,

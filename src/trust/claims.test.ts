@@ -96,9 +96,9 @@ test.each<[string, JsonObject, readonly string[]]>([
     ["tool read"],
   ],
   [
-    "an address on this machine",
+    "an address on this machine for a key that is not of this machine",
     { providers: { llm: { openai: { base_url: "http://127.0.0.1:1/v1" } } } },
-    [],
+    ["llm openai"],
   ],
   [
     "a parameter that only the provider knows",
@@ -247,6 +247,27 @@ describe("notifications in a workspace's config", () => {
   });
 });
 
+test.each(["anthropic", "google", "openai", "openrouter"])(
+  "an address on this machine needs trust if a key of the provider would go there: %s",
+  (provider) => {
+    counters("T-WORK-22");
+    const base_url = "http://127.0.0.1:1/v1";
+    expect(claimed(workspace({ providers: { llm: { [provider]: { base_url } } } }))).toEqual([
+      `llm ${provider}`,
+    ]);
+  },
+);
+
+test("an address on this machine needs trust if the user's own is elsewhere", () => {
+  counters("T-WORK-22");
+  const at = (base_url: string) => ({ providers: { llm: { llamacpp: { base_url } } } });
+  const near = workspace(at("http://127.0.0.1:1/v1"));
+  expect([claimed(user(at("https://gpu.example")), near), claimed(near)]).toEqual([
+    ["llm llamacpp"],
+    [],
+  ]);
+});
+
 test.each<[string, JsonObject]>([
   ["the variable with its key", { api_key_env: "AWS_SECRET_ACCESS_KEY" }],
   ["the variable with its address", { base_url_env: "AWS_SECRET_ACCESS_KEY" }],
@@ -259,7 +280,7 @@ test.each<[string, JsonObject]>([
     claim?.value,
     others,
     withoutClaims(layers, findClaims(layers)).providers?.llm?.openai,
-  ]).toEqual([variable, [], DEFAULTS.providers?.llm?.openai]);
+  ]).toEqual([openai, [], DEFAULTS.providers?.llm?.openai]);
 });
 
 test.each<[string, string, JsonObject]>([
@@ -638,16 +659,9 @@ describe("the model and the prompt that may answer for a user's tool", () => {
     });
     const layers = [...BASE, own, workspace(said)];
     const claims = findClaims(layers);
-    const { config: base } = { config: withoutClaims([...BASE, own], []) };
-    const left = withoutClaims(layers, claims);
-    expect(claims.map(({ kind, name }) => `${kind} ${name}`)).toEqual(names);
-    if (names.length > 0) {
-      expect([left.assistant, left.conversation?.inquiry, left.providers?.llm?.aliases]).toEqual([
-        base.assistant,
-        base.conversation?.inquiry,
-        base.providers?.llm?.aliases,
-      ]);
-    }
+    const used = withoutClaims(layers, claims);
+    const expected = withoutClaims(names.length > 0 ? [...BASE, own] : layers, []);
+    expect([claims.map(({ kind, name }) => `${kind} ${name}`), used]).toEqual([names, expected]);
   });
 
   test.each<[string, JsonObject, boolean]>([
@@ -734,7 +748,7 @@ describe("a setting that loosens something", () => {
     counters("T-WORK-21");
     const claims = findClaims([...BASE, workspace({ assistant: { request } })]);
     expect(listClaims(claims)[1]).toBe(
-      `- assistant.request.${key}: is ${Object.values(request).join("")}`,
+      `- assistant.request.${key}: is ${JSON.stringify(request[key])}`,
     );
   });
 

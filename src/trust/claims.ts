@@ -277,7 +277,7 @@ function isReadOnly(name: string, { source }: JsonObject, readOnly: ReadonlySet<
   return type === "builtin" && readOnly.has(tool);
 }
 
-function providerClaims({ workspace }: Views): readonly EntryClaim[] {
+function providerClaims({ workspace, own }: Views): readonly EntryClaim[] {
   const { aliases: _aliases, ...llm } = tableAt(workspace, LLM);
   return [
     ...Object.keys(tableAt(workspace, MCP)).map((name): EntryClaim => {
@@ -287,7 +287,7 @@ function providerClaims({ workspace }: Views): readonly EntryClaim[] {
     }),
     ...Object.keys(llm).map((name): EntryClaim => {
       const path = [...LLM, name];
-      const value = trustRelevantProviderFields(tableAt(workspace, path));
+      const value = trustRelevantProviderFields(name, tableAt(workspace, path), tableAt(own, path));
       return { kind: "llm", name, path, value };
     }),
   ];

@@ -124,7 +124,8 @@ function assistantText({ model, ...texts }: Entry): readonly string[] {
 
 function modelIdText(id: Json): string {
   if (!isJsonObject(id)) return wordText(id);
-  return wordText([id["provider"], id["name"]].join("/"));
+  const { provider, name } = id;
+  return wordText(`${wordText(provider)}/${wordText(name)}`);
 }
 
 /** Says what the tool does, even if only its policy is claimed: a name alone tells too little. */

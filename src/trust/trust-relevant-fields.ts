@@ -67,21 +67,32 @@ export function trustRelevantInterruptFields(fields: JsonObject): JsonObject {
   };
 }
 
+/** The providers whose servers run on the user's machine. Other keys open an account elsewhere. */
+const LOCAL_PROVIDERS = new Set(["ollama", "llamacpp"]);
+
 /**
- * Where requests go, and with which key. A model server on this machine needs no trust. A variable does: it can
- * send any part of the environment anywhere.
+ * Where requests go, and with which key. A model server on this machine needs no trust, unless it gets a key that is for
+ * another: any user of the machine can listen there. A variable does: it can send any part of the environment anywhere.
  */
-export function trustRelevantProviderFields(fields: JsonObject): JsonObject {
+export function trustRelevantProviderFields(
+  provider: string,
+  fields: JsonObject,
+  own: JsonObject,
+): JsonObject {
   const { base_url, base_url_env, api_key_env } = fields;
+  const isHarmless =
+    LOCAL_PROVIDERS.has(provider) &&
+    isLocalModelServer(base_url) &&
+    isLocalModelServer(own["base_url"]);
   return {
-    ...(base_url !== undefined && !isLocalModelServer(base_url) && { base_url }),
+    ...(base_url !== undefined && !isHarmless && { base_url }),
     ...(base_url_env !== undefined && { base_url_env }),
     ...(api_key_env !== undefined && { api_key_env }),
   };
 }
 
 /** Only with the usual paths: with any other, a request could reach any service of this machine. */
-function isLocalModelServer(url: Json): boolean {
+function isLocalModelServer(url: Json | undefined): boolean {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   const { hostname, pathname, search } = new URL(url);
   return (

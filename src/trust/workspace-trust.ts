@@ -2,8 +2,6 @@
  * Decides which part of a config is safe to use: what a workspace's own files would run, reach or allow counts
  * once the user has trusted it, and needs new trust when it changes.
  */
-import { existsSync, realpathSync } from "node:fs";
-import path from "node:path";
 import {
   applyDirectives,
   type Layer,
@@ -11,6 +9,7 @@ import {
   resolveTools,
   type ToolDirective,
 } from "../config/index.ts";
+import { isListedFolder } from "../storage/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
 import { JpError } from "../util/index.ts";
 import {
@@ -89,15 +88,9 @@ export class WorkspaceTrust {
     await this.#store.add(wanted.map((claim) => claimKey(claim, id)));
   }
 
-  /** For machines without a user. Relative folders are ignored: they could be anywhere. */
+  /** For machines without a user. */
   #isTrustedByVariable(): boolean {
-    const folders = (this.#variables["JP_TRUSTED_WORKSPACES"] ?? "").split(path.delimiter);
-    const root = realpathSync(this.#root);
-    return folders.some((folder) => {
-      if (!path.isAbsolute(folder) || !existsSync(folder)) return false;
-      const relative = path.relative(realpathSync(folder), root);
-      return relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative);
-    });
+    return isListedFolder(this.#root, this.#variables["JP_TRUSTED_WORKSPACES"]);
   }
 }
 

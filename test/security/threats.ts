@@ -541,6 +541,20 @@ const workspace: Area = {
         "conversations stored in it.",
       defence: "Each setting that loosens what the user has is a claim.",
     },
+    {
+      id: "T-WORK-22",
+      threat:
+        "Another user of the machine puts a `.jp` into a shared parent folder such as `/tmp`, to get an API key at a " +
+        "port of this machine.",
+      defence:
+        "A workspace that belongs to another user is refused, unless `JP_SAFE_WORKSPACES` or `JP_TRUSTED_WORKSPACES` names " +
+        "it. An address on this machine is a claim, too, where the key of a cloud provider would go there.",
+    },
+    {
+      id: "T-WORK-23",
+      threat: "It names a model whose name is part of a URL: `../files`, or one with a query.",
+      defence: "`..`, `?`, `#`, `%` and `\\` are rejected in the names of models.",
+    },
   ],
 };
 

@@ -1,5 +1,5 @@
 /** Finds, creates and opens a workspace: a folder with a `.jp` folder in it. */
-import { statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../util/index.ts";
 import { readError, StorageError } from "../storage-error.ts";
@@ -50,10 +50,11 @@ export interface OpenWorkspaceOptions {
   readonly openFile?: OpenFile;
 }
 
-/** Does not write anything by itself. Throws `no_workspace`. */
+/** Does not write anything by itself. Throws `no_workspace`, and `foreign_workspace` if it belongs to another user. */
 export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const { environment, clock, pid, hasLocal = true, openFile } = options;
   const root = findWorkspaceRoot(options.from);
+  assertOwnWorkspace(root, environment.variables);
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
   const findUserFolder = () => {
@@ -104,6 +105,35 @@ export function findWorkspaceRoot(from: string): string {
       hint: "Create one with `jp init`, or select one with --workspace.",
     },
   );
+}
+
+/**
+ * Another user may have put it into a parent folder that both can write to, such as `/tmp`. Under sudo, the user who has
+ * called it counts as well. Windows has no owners that Node could show.
+ */
+function assertOwnWorkspace(root: string, variables: UserEnvironment["variables"]): void {
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  const isOwn = (file: string) => {
+    const { uid } = statSync(file);
+    return uid === user || (user === 0 && String(uid) === variables["SUDO_UID"]);
+  };
+  if ([root, path.join(root, WORKSPACE_FOLDER)].every(isOwn)) return;
+  const names = ["JP_SAFE_WORKSPACES", "JP_TRUSTED_WORKSPACES"];
+  if (names.some((name) => isListedFolder(root, variables[name]))) return;
+  throw new StorageError("foreign_workspace", `The workspace ${root} belongs to another user.`, {
+    hint: `If you know whose it is, set JP_SAFE_WORKSPACES=${root}.`,
+  });
+}
+
+/** Whether the folder is one of those that a variable lists, or inside one. Relative ones are ignored: they could be anywhere. */
+export function isListedFolder(folder: string, list: string | undefined): boolean {
+  const real = realpathSync(folder);
+  return (list ?? "").split(path.delimiter).some((listed) => {
+    if (!path.isAbsolute(listed) || !existsSync(listed)) return false;
+    const relative = path.relative(realpathSync(listed), real);
+    return relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative);
+  });
 }
 
 /** The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. */
