@@ -17,6 +17,7 @@ export type StorageErrorCode =
   | "no_session"
   | "no_workspace"
   | "foreign_workspace"
+  | "workspace_moved"
   | "workspace_exists";
 
 /** A conversation, session, store or workspace cannot be read or written. */

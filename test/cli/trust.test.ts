@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "./calling-model.ts";
@@ -346,5 +353,48 @@ describe("trust", () => {
       false,
       false,
     ]);
+  });
+});
+
+describe("a workspace that was moved", () => {
+  function moved(config = "") {
+    const project = queryProject({ config });
+    const old = path.join(path.dirname(project.root), "old");
+    mkdirSync(project.userFolder, { recursive: true });
+    symlinkSync(path.join(old, ".jp"), path.join(project.userFolder, "storage"));
+    project.place({ second: 1, title: "Private", where: "local" });
+    return { project, old };
+  }
+
+  test("is refused without a terminal, with a hint", async () => {
+    counters("T-WORK-24");
+    await using server = await ModelServer.start(["Hello"]);
+    const { project, old } = moved(server.config);
+    const [listed, trusted, queried] = [
+      await jp(project, "conversation", "ls"),
+      await jp(project, "trust", "--yes"),
+      await query(project, ["--new", "Hi"]),
+    ];
+    expect([listed.stdout.includes("Private"), trusted.status, queried.status]).toEqual([
+      false,
+      1,
+      1,
+    ]);
+    expect(trusted.stderr).toContain(`Was this workspace moved here from ${old}?`);
+    expect(queried.stderr).toContain("Run `jp trust` on a terminal");
+  });
+
+  test.each([
+    ["y", true],
+    ["n", false],
+  ])("has its local conversations after a question: %s", async (answer, isThere) => {
+    counters("T-WORK-24");
+    const { project } = moved();
+    const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
+    await screen.untilShown((lines) => lines.join("\n").includes("moved here?"));
+    screen.type(answer);
+    await screen.end();
+    const { stdout } = await jp(project, "conversation", "ls");
+    expect(stdout.includes("Private")).toBe(isThere);
   });
 });

@@ -555,6 +555,14 @@ const workspace: Area = {
       threat: "It names a model whose name is part of a URL: `../files`, or one with a query.",
       defence: "`..`, `?`, `#`, `%` and `\\` are rejected in the names of models.",
     },
+    {
+      id: "T-WORK-24",
+      threat:
+        "It has the id of another workspace, and so finds the user's local conversations and sessions of that one.",
+      defence:
+        "They belong to the real path as well. If nothing is at that path any more, the user is asked whether the " +
+        "workspace was moved, and without a terminal nothing is read or written there.",
+    },
   ],
 };
 

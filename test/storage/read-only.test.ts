@@ -1,5 +1,5 @@
 /** Folders that may be read but not written: a clear error, and nothing changed. */
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { conversationIdFromNumber } from "../../src/conversation/index.ts";
@@ -76,10 +76,11 @@ test.runIf(hasUsers)("a read-only user folder is reported as such", async () => 
 /** A workspace that is read-only for everyone, and a user folder that is writable for everyone. */
 function placeReadOnly(events = laidOut(numberedElements(2))) {
   const workspace = temporaryWorkspace();
-  const { root, data, live, locks } = workspace;
+  const { root, data, live, locks, userFolder } = workspace;
   const parent = path.dirname(root);
   placeConversation(path.join(live, "17000000000"), { events, metadata: METADATA_TEXT });
   mkdirSync(locks, { recursive: true });
+  symlinkSync(path.join(root, ".jp"), path.join(userFolder, "storage"));
   onTestFinished(() => setModes(parent, { folder: 0o755, file: 0o644 }));
   chmodSync(parent, 0o755);
   setModes(root, { folder: 0o555, file: 0o444 });

@@ -13,6 +13,10 @@ import {
   ensureWorkspaceData,
   findWorkspaceData,
   belongsToWorkspace,
+  ensureOwnPart,
+  findFormerRoot,
+  findOwnPart,
+  rebind,
   userDataFolder,
   type UserEnvironment,
   workspacesIn,
@@ -31,6 +35,13 @@ export interface Workspace {
   findUserFolder(): string | undefined;
   /** The same, created if missing. */
   ensureUserFolder(): Promise<string>;
+  /**
+   * The former path of the workspace, if it seems to have been moved. Its local conversations and sessions are then not
+   * used, and nothing is added to them (`workspace_moved`), until `adopt` was called.
+   */
+  findFormerRoot(): string | undefined;
+  /** With true, the local conversations and sessions of the former path belong to this one. With false, it gets its own. */
+  adopt(isMoved: boolean): Promise<void>;
   /** Whether that folder was created for this path, not for another workspace with the same id. */
   ownsUserFolder(): boolean;
 }
@@ -63,16 +74,41 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   };
   const ensureUserFolder = async () =>
     ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+  const findOwn = () => {
+    const folder = findUserFolder();
+    return folder === undefined ? undefined : findOwnPart(folder, root);
+  };
+  const findFormer = () => {
+    const folder = findUserFolder();
+    return folder === undefined ? undefined : findFormerRoot(folder, root);
+  };
+  const ensureOwn = async () => {
+    const former = findFormer();
+    const isTrusted = isListedFolder(root, environment.variables["JP_TRUSTED_WORKSPACES"]);
+    if (former !== undefined && !isTrusted) throw movedError(root, former);
+    return ensureOwnPart(await ensureUserFolder(), root);
+  };
   const conversations = new FsWorkspaceStore({
     storage: path.join(root, WORKSPACE_FOLDER),
-    userFolder: { find: findUserFolder, ensure: ensureUserFolder, parent: workspacesIn(data) },
+    userFolder: {
+      find: findUserFolder,
+      ensure: ensureUserFolder,
+      findOwn,
+      ensureOwn,
+      parent: workspacesIn(data),
+    },
     hasLocal,
     clock,
     pid,
     ...(session !== undefined && { session: session.id }),
     ...(openFile !== undefined && { openFile }),
   });
-  const sessions = new FsSessionStore({ session, findUserFolder, ensureUserFolder, clock });
+  const sessions = new FsSessionStore({
+    session,
+    findUserFolder: findOwn,
+    ensureUserFolder: ensureOwn,
+    clock,
+  });
   return {
     root,
     conversations,
@@ -85,7 +121,21 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
       return folder !== undefined && belongsToWorkspace(folder, root);
     },
     ensureUserFolder,
+    findFormerRoot: findFormer,
+    adopt: async (isMoved) => {
+      const folder = await ensureUserFolder();
+      if (isMoved) await rebind(folder, root);
+      else await ensureOwnPart(folder, root);
+    },
   };
+}
+
+function movedError(root: string, former: string): StorageError {
+  return new StorageError(
+    "workspace_moved",
+    `${root} has the id of a workspace that was at ${former}, with your sessions and local conversations.`,
+    { hint: "Run `jp trust` on a terminal to say whether it was moved." },
+  );
 }
 
 /** The folder that makes another one a workspace. */
