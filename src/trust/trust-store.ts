@@ -2,10 +2,17 @@
  * Stores what a user has trusted, as digests, outside the workspace. The file is tied to the path of the
  * workspace: a clone elsewhere is not trusted, whatever id it brings.
  */
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, StorageError, writeDurably } from "../storage/index.ts";
+import {
+  makeFolder,
+  OWNER_FILE,
+  OWNER_FOLDER,
+  securePrivateFolder,
+  StorageError,
+  writeDurably,
+} from "../storage/index.ts";
 import { isJsonObject } from "../util/index.ts";
 
 export class TrustStore {
@@ -31,9 +38,9 @@ export class TrustStore {
     const known = readDigests(file);
     const all = new Set([...known, ...texts.map(digestOf)]);
     if (all.size === known.size) return;
-    await makeFolder(this.#folder);
+    await makeFolder(this.#folder, OWNER_FOLDER);
     const json = JSON.stringify({ workspace: root, trusted: [...all] }, null, 2);
-    await writeDurably(file, Buffer.from(`${json}\n`));
+    await writeDurably(file, Buffer.from(`${json}\n`), OWNER_FILE);
   }
 
   /** Throws `write_failed`. */
@@ -49,6 +56,7 @@ export class TrustStore {
 
   async #open() {
     const root = realpathSync(this.#root);
+    securePrivateFolder(this.#folder);
     const { createHash } = process.getBuiltinModule("node:crypto"); // Slow to load at start-up.
     const hash = (text: string) => createHash("sha256").update(text).digest("hex");
     return {
@@ -59,9 +67,13 @@ export class TrustStore {
   }
 }
 
-/** If the file cannot be read, nothing is trusted. */
+/** If the file cannot be read, or someone else could have written it, nothing is trusted. */
 function readDigests(file: string): ReadonlySet<unknown> {
   try {
+    const { uid, mode } = statSync(file);
+    const user = process.geteuid?.();
+    const isOwn = user === undefined || (uid === user && (mode & 0o022) === 0);
+    if (!isOwn) return new Set();
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
     const trusted = isJsonObject(value) ? value["trusted"] : undefined;
     return new Set(Array.isArray(trusted) ? trusted : []);

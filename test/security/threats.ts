@@ -626,6 +626,15 @@ const others: Area = {
   title: "Models and other programs",
   threats: [
     {
+      id: "T-USER-1",
+      threat:
+        "Another user of the machine reads local conversations, or writes what jp takes for the user's own: trust, markers " +
+        "of turns, compiled code.",
+      defence:
+        "The user's folders are for the user alone, whatever the umask, and those of earlier versions are tightened when " +
+        "they are opened. A folder of someone else is refused, and a file with trust that others may write counts for nothing.",
+    },
+    {
       id: "T-RUN-1",
       threat: "A shell reads a model's argument as code.",
       defence: "It is always a single word, in the program's text and in its arguments.",

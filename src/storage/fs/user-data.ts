@@ -5,6 +5,7 @@ import path from "node:path";
 import type { ConversationId } from "../../conversation/index.ts";
 import { writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
+import { OWNER_FOLDER } from "./private-folder.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
 /** The parts of the environment that storage reads. Passed in, never read from the process. */
@@ -104,7 +105,7 @@ export async function ensureOwnPart(folder: string, root: string): Promise<strin
   const found = findOwnPart(folder, root);
   if (found !== undefined) return found;
   const apart = partOfClone(folder, root);
-  await makeFolder(apart, 0o700);
+  await makeFolder(apart, OWNER_FOLDER);
   return apart;
 }
 
@@ -166,7 +167,7 @@ export async function ensureWorkspaceData(
     return found;
   }
   const folder = path.join(workspacesIn(dataFolder), folderNameOf(name.id, name.root));
-  await makeFolder(folder);
+  await makeFolder(folder, OWNER_FOLDER);
   await linkBack(folder, path.join(name.root, ".jp"));
   return folder;
 }

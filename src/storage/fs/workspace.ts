@@ -7,6 +7,7 @@ import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-por
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsWorkspaceStore } from "./fs-workspace-store.ts";
+import { securePrivateFolder } from "./private-folder.ts";
 import { assertNotLink, readRecord } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
 import {
@@ -68,9 +69,14 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   assertOwnWorkspace(root, environment.variables);
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
+  const secured = new Set<string>();
   const findUserFolder = () => {
     const id = findWorkspaceId(root);
-    return id === undefined ? undefined : findWorkspaceData(data, { id, root });
+    const folder = id === undefined ? undefined : findWorkspaceData(data, { id, root });
+    if (folder === undefined || secured.has(folder)) return folder;
+    for (const each of [workspacesIn(data), folder]) securePrivateFolder(each);
+    secured.add(folder);
+    return folder;
   };
   const ensureUserFolder = async () =>
     ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
