@@ -409,10 +409,12 @@ export interface InstructingFile {
   readonly isCut: boolean;
 }
 
-/** The file needs new trust when it changes. */
-export function instructionClaim({ name, content, digest }: InstructingFile): Claim {
-  const [start = ""] = content.split("\n");
-  const inForce = { start: start.slice(0, 80), length: content.length };
+/** The file needs new trust when it changes. `changes` are the lines of a difference to what was trusted before. */
+export function instructionClaim(
+  { name, content, digest, isCut }: InstructingFile,
+  changes?: readonly string[],
+): Claim {
+  const inForce = { content, isCut, ...(changes !== undefined && { changes: [...changes] }) };
   return { kind: "instructions", name, path: [], value: { digest }, inForce, files: [name] };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Describes claims to the user who is to trust them. Each takes one line, whatever its names and values hold, so
- * that none of them can look like a line of jp's own.
+ * that none of them can look like a line of jp's own. Instructions follow theirs, each line behind a sign.
  */
 import { findAttachment, transportType } from "../config/index.ts";
 import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
@@ -58,9 +58,11 @@ export function listClaims(claims: readonly Claim[]): readonly string[] {
   const groups = Map.groupBy(claims, ({ files }) => files.map(fileText).join(", "));
   return [...groups].flatMap(([files, listed]) => [
     `${files}:`,
-    ...listed.map((claim) => {
+    ...listed.flatMap((claim) => {
       const effects = effectsOf(claim).filter((text) => text !== "");
-      return `- ${describeClaim(claim)}: ${effects.join(", ")}`;
+      const quoted = quotedText(claim);
+      const end = quoted.length > 0 ? ":" : "";
+      return [`- ${describeClaim(claim)}: ${effects.join(", ")}${end}`, ...quoted];
     }),
   ]);
 }
@@ -97,7 +99,9 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
       return ["are hidden from you"];
     case "instructions":
       return [
-        `${wordText(inForce["length"])} characters for the model, from ${jsonText(inForce["start"])}`,
+        `${String(inForce["content"]).length} characters for the model`,
+        inForce["isCut"] === true ? "and the rest of the file left out" : "",
+        inForce["changes"] === undefined ? "" : "changed since you trusted it",
       ];
     case "assistant":
       return assistantText(value);
@@ -106,6 +110,14 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
     case "setting":
       return [`is ${wordText(value["value"])}`];
   }
+}
+
+/** Instructions as a whole, or what has changed in them. The sign in front keeps them from looking like a claim. */
+function quotedText({ kind, inForce }: Claim): readonly string[] {
+  if (kind !== "instructions") return [];
+  const { content, changes } = inForce;
+  const lines = changes === undefined ? String(content).split("\n") : list(changes).map(String);
+  return lines.map((line) => `  | ${line}`);
 }
 
 type Entry = Claim["value"];

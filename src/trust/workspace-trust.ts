@@ -50,7 +50,15 @@ export class WorkspaceTrust {
     conversationId?: string,
     instructions: readonly InstructingFile[] = [],
   ): Promise<readonly Claim[]> {
-    const claims = [...findClaims(layers), ...instructions.map(instructionClaim)];
+    const trustedTexts = this.#store.trustedTexts();
+    const claims = [
+      ...findClaims(layers),
+      ...(await Promise.all(
+        instructions.map(async (file) =>
+          instructionClaim(file, await findChanges(trustedTexts.get(file.name), file.content)),
+        ),
+      )),
+    ];
     if (claims.length === 0 || this.#isTrustedByVariable()) return [];
     const scopes = conversationId === undefined ? [undefined] : [undefined, conversationId];
     const keysOf = (claim: Claim) => scopes.map((scope) => claimKey(claim, scope));
@@ -60,7 +68,13 @@ export class WorkspaceTrust {
 
   /** Throws `write_failed`. */
   async trust(claims: readonly Claim[]): Promise<void> {
-    await this.#store.add(claims.map((claim) => claimKey(claim)));
+    const shown = claims.flatMap(({ kind, name, inForce }) =>
+      kind === "instructions" ? [[name, String(inForce["content"])] as const] : [],
+    );
+    await this.#store.add(
+      claims.map((claim) => claimKey(claim)),
+      new Map(shown),
+    );
   }
 
   /** Throws `write_failed`. */
@@ -175,6 +189,22 @@ export function assertTrusted(
   if (!withheld.some(({ kind, name }) => kind === "tool" && name === tool)) return;
   const message = `The tool ${tool} comes with this workspace, which you have not trusted yet.`;
   throw new JpError("workspace_not_trusted", message, { hint: TRUST_HINT });
+}
+
+/** Time grows with the square of the edits: a text that differs more is shown as a whole. */
+const MAX_EDITS = 1000;
+
+/** The lines that differ, with some around them. Undefined if the whole text says more. */
+async function findChanges(
+  before: string | undefined,
+  after: string,
+): Promise<readonly string[] | undefined> {
+  if (before === undefined || before === after) return undefined;
+  const { structuredPatch } = await import("diff");
+  const options = { context: 3, maxEditLength: MAX_EDITS };
+  const [old, now] = [before, after].map((text) => `${text}\n`);
+  const patch = structuredPatch("", "", old ?? "", now ?? "", undefined, undefined, options);
+  return patch?.hunks.flatMap(({ lines }, index) => (index === 0 ? lines : ["…", ...lines]));
 }
 
 /** The same for equal claims, whatever the order of keys and whichever file they come from. */

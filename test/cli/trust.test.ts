@@ -356,6 +356,23 @@ describe("trust", () => {
   });
 });
 
+test("a long AGENTS.md has to be read to its end before it can be trusted", async () => {
+  counters("T-WORK-17");
+  const text = Array.from({ length: 90 }, (_, index) => `Line ${index + 1}.`).join("\n");
+  const project = queryProject({ files: { "AGENTS.md": text } });
+  const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
+  const until = (words: string) => screen.untilShown((lines) => lines.join("\n").includes(words));
+  await until("more lines ·");
+  screen.type("\u001b[F");
+  await until("go to the question");
+  screen.type(" ");
+  await until("[y,n,?]");
+  screen.type("y");
+  const { status } = await screen.end();
+  const { stderr } = await jp(project, "trust");
+  expect([status, stderr]).toEqual([0, "Nothing here needs to be trusted.\n"]);
+});
+
 describe("a workspace that was moved", () => {
   function moved(config = "") {
     const project = queryProject({ config });

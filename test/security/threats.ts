@@ -370,6 +370,13 @@ const secrets: Area = {
         "jp checks the owner and the permissions of each, and follows no links. A program with the " +
         "user's own rights could listen there.",
     },
+    {
+      id: "T-SEC-12",
+      threat:
+        "The server of a provider redirects a request, with its key and prompt, to another host.",
+      defence:
+        "Requests to providers are redirected only within their origin, and only as they are.",
+    },
   ],
 };
 
@@ -508,7 +515,8 @@ const workspace: Area = {
       threat:
         "Its `AGENTS.md` or the name of its branch gives orders to models, the file is a link to a file with passwords, or changes while the user is asked.",
       defence:
-        "The text reaches a model only after trust, and as it was when the user was asked. Links that lead out of the " +
+        "The text reaches a model only after trust, and as it was when the user was asked. The question shows all of it, or " +
+        "what has changed since it was trusted. Links that lead out of the " +
         "workspace, to files of Git and jp, or to files that look like passwords are ignored. Names of branches are cut.",
     },
     {
@@ -767,10 +775,11 @@ const attached: Area = {
     },
     {
       id: "T-ATT-4",
-      threat: "A page redirects to a service of this machine or its network.",
+      threat:
+        "A page redirects to a service of this machine or its network, or its name means another address by then.",
       defence:
-        "jp follows no redirect to a private address on another host, whatever name leads there, and none from " +
-        "https to http.",
+        "jp follows no redirect to a private address, whatever name leads there, except to the address and port of the " +
+        "first connection, and none from https to http.",
     },
   ],
 };
