@@ -40,7 +40,6 @@ function cacheFolder(): string | undefined {
     ? [caches, ""]
     : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
   try {
-    const isOwn = (folder: string) => statSync(folder).uid === process.getuid?.();
     if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
     const folder = path.join(owned, below, "jp-ts", "node");
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -52,6 +51,10 @@ function cacheFolder(): string | undefined {
   } catch {
     return undefined; // There is no such folder, or it cannot be made.
   }
+}
+
+function isOwn(folder: string): boolean {
+  return statSync(folder).uid === process.getuid?.();
 }
 
 function isHelp(text: string): boolean {

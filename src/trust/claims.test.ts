@@ -260,12 +260,11 @@ test.each(["anthropic", "google", "openai", "openrouter"])(
 
 test("an address on this machine needs trust if the user's own is elsewhere", () => {
   counters("T-WORK-22");
-  const at = (base_url: string) => ({ providers: { llm: { llamacpp: { base_url } } } });
-  const near = workspace(at("http://127.0.0.1:1/v1"));
-  expect([claimed(user(at("https://gpu.example")), near), claimed(near)]).toEqual([
-    ["llm llamacpp"],
-    [],
-  ]);
+  const [near, far] = ["http://127.0.0.1:1/v1", "https://gpu.example"].map((base_url) => ({
+    providers: { llm: { llamacpp: { base_url } } },
+  }));
+  const said = workspace(near ?? {});
+  expect([claimed(user(far ?? {}), said), claimed(said)]).toEqual([["llm llamacpp"], []]);
 });
 
 test.each<[string, JsonObject]>([

@@ -99,7 +99,7 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
       return ["are hidden from you"];
     case "instructions":
       return [
-        `${String(inForce["content"]).length} characters for the model`,
+        `${textIn(inForce, "content").length} characters for the model`,
         inForce["isCut"] === true ? "and the rest of the file left out" : "",
         inForce["changes"] === undefined ? "" : "changed since you trusted it",
       ];
@@ -115,9 +115,14 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
 /** Instructions as a whole, or what has changed in them. The sign in front keeps them from looking like a claim. */
 function quotedText({ kind, inForce }: Claim): readonly string[] {
   if (kind !== "instructions") return [];
-  const { content, changes } = inForce;
-  const lines = changes === undefined ? String(content).split("\n") : list(changes).map(String);
-  return lines.map((line) => `  | ${line}`);
+  const { changes } = inForce;
+  const lines = changes === undefined ? textIn(inForce, "content").split("\n") : list(changes);
+  return lines.map((line) => `  | ${typeof line === "string" ? line : ""}`);
+}
+
+function textIn(entry: Entry, key: string): string {
+  const text = entry[key];
+  return typeof text === "string" ? text : "";
 }
 
 type Entry = Claim["value"];

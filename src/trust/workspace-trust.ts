@@ -68,8 +68,8 @@ export class WorkspaceTrust {
 
   /** Throws `write_failed`. */
   async trust(claims: readonly Claim[]): Promise<void> {
-    const shown = claims.flatMap(({ kind, name, inForce }) =>
-      kind === "instructions" ? [[name, String(inForce["content"])] as const] : [],
+    const shown = claims.flatMap(({ kind, name, inForce: { content } }) =>
+      kind === "instructions" && typeof content === "string" ? [[name, content] as const] : [],
     );
     await this.#store.add(
       claims.map((claim) => claimKey(claim)),

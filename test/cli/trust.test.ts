@@ -373,16 +373,16 @@ test("a long AGENTS.md has to be read to its end before it can be trusted", asyn
   expect([status, stderr]).toEqual([0, "Nothing here needs to be trusted.\n"]);
 });
 
-describe("a workspace that was moved", () => {
-  function moved(config = "") {
-    const project = queryProject({ config });
-    const old = path.join(path.dirname(project.root), "old");
-    mkdirSync(project.userFolder, { recursive: true });
-    symlinkSync(path.join(old, ".jp"), path.join(project.userFolder, "storage"));
-    project.place({ second: 1, title: "Private", where: "local" });
-    return { project, old };
-  }
+function moved(config = "") {
+  const project = queryProject({ config });
+  const old = path.join(path.dirname(project.root), "old");
+  mkdirSync(project.userFolder, { recursive: true });
+  symlinkSync(path.join(old, ".jp"), path.join(project.userFolder, "storage"));
+  project.place({ second: 1, title: "Private", where: "local" });
+  return { project, old };
+}
 
+describe("a workspace that was moved", () => {
   test("is refused without a terminal, with a hint", async () => {
     counters("T-WORK-24");
     await using server = await ModelServer.start(["Hello"]);

@@ -152,9 +152,9 @@ describe("a turn that the user has left in one folder", () => {
     const { real, id } = await place(WAITING, { isLocal: true });
     const root = path.join(temporaryFolder(), "moved");
     renameSync(real.root, root);
-    const { conversations, adopt } = real.reopen({ from: root });
-    await adopt(true);
-    expect(await conversations.answer(id, answerBy("Ana"))).toEqual({ type: "recorded" });
-    expect((await conversations.load(id)).isOwnTurn).toBe(false);
+    const moved = real.reopen({ from: root });
+    await moved.adopt(true);
+    expect(await moved.conversations.answer(id, answerBy("Ana"))).toEqual({ type: "recorded" });
+    expect((await moved.conversations.load(id)).isOwnTurn).toBe(false);
   });
 });

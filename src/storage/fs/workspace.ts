@@ -69,40 +69,10 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   assertOwnWorkspace(root, environment.variables);
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
-  const secured = new Set<string>();
-  const findUserFolder = () => {
-    const id = findWorkspaceId(root);
-    const folder = id === undefined ? undefined : findWorkspaceData(data, { id, root });
-    if (folder === undefined || secured.has(folder)) return folder;
-    for (const each of [workspacesIn(data), folder]) securePrivateFolder(each);
-    secured.add(folder);
-    return folder;
-  };
-  const ensureUserFolder = async () =>
-    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
-  const findOwn = () => {
-    const folder = findUserFolder();
-    return folder === undefined ? undefined : findOwnPart(folder, root);
-  };
-  const findFormer = () => {
-    const folder = findUserFolder();
-    return folder === undefined ? undefined : findFormerRoot(folder, root);
-  };
-  const ensureOwn = async () => {
-    const former = findFormer();
-    const isTrusted = isListedFolder(root, environment.variables["JP_TRUSTED_WORKSPACES"]);
-    if (former !== undefined && !isTrusted) throw movedError(root, former);
-    return ensureOwnPart(await ensureUserFolder(), root);
-  };
+  const user = openUserFolder(root, data, options);
   const conversations = new FsWorkspaceStore({
     storage: path.join(root, WORKSPACE_FOLDER),
-    userFolder: {
-      find: findUserFolder,
-      ensure: ensureUserFolder,
-      findOwn,
-      ensureOwn,
-      parent: workspacesIn(data),
-    },
+    userFolder: user,
     hasLocal,
     clock,
     pid,
@@ -111,8 +81,8 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   });
   const sessions = new FsSessionStore({
     session,
-    findUserFolder: findOwn,
-    ensureUserFolder: ensureOwn,
+    findUserFolder: user.findOwn,
+    ensureUserFolder: user.ensureOwn,
     clock,
   });
   return {
@@ -121,18 +91,57 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     files: conversations,
     session: sessions,
     findId: () => findWorkspaceId(root),
-    findUserFolder,
+    findUserFolder: user.find,
     ownsUserFolder: () => {
-      const folder = findUserFolder();
+      const folder = user.find();
       return folder !== undefined && belongsToWorkspace(folder, root);
     },
-    ensureUserFolder,
-    findFormerRoot: findFormer,
+    ensureUserFolder: user.ensure,
+    findFormerRoot: user.findFormer,
     adopt: async (isMoved) => {
-      const folder = await ensureUserFolder();
+      const folder = await user.ensure();
       if (isMoved) await rebind(folder, root);
       else await ensureOwnPart(folder, root);
     },
+  };
+}
+
+/** The user's folder for the workspace, and the part of it that belongs to this path. */
+function openUserFolder(
+  root: string,
+  data: string,
+  { environment, clock }: Pick<OpenWorkspaceOptions, "environment" | "clock">,
+) {
+  const secured = new Set<string>();
+  const find = () => {
+    const id = findWorkspaceId(root);
+    const folder = id === undefined ? undefined : findWorkspaceData(data, { id, root });
+    if (folder === undefined || secured.has(folder)) return folder;
+    for (const each of [workspacesIn(data), folder]) securePrivateFolder(each);
+    secured.add(folder);
+    return folder;
+  };
+  const ensure = async () =>
+    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+  const findFormer = () => {
+    const folder = find();
+    return folder === undefined ? undefined : findFormerRoot(folder, root);
+  };
+  return {
+    find,
+    ensure,
+    findFormer,
+    findOwn: () => {
+      const folder = find();
+      return folder === undefined ? undefined : findOwnPart(folder, root);
+    },
+    ensureOwn: async () => {
+      const former = findFormer();
+      const isTrusted = isListedFolder(root, environment.variables["JP_TRUSTED_WORKSPACES"]);
+      if (former !== undefined && !isTrusted) throw movedError(root, former);
+      return ensureOwnPart(await ensure(), root);
+    },
+    parent: workspacesIn(data),
   };
 }
 
