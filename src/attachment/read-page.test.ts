@@ -4,8 +4,9 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import { messageOf } from "../util/index.ts";
 import { htmlToText } from "./html-text.ts";
-import { isPrivateHost, readPage } from "./read-page.ts";
+import { isPrivateHost, type Lookup, readPage } from "./read-page.ts";
 
 const { signal } = new AbortController();
 
@@ -63,7 +64,12 @@ describe("a page", () => {
 
   test.each([
     ["answers with an error", "/gone", /status 404/],
-    ["redirects to another host of a private network", "/elsewhere", /private address, localhost/],
+    [
+      "redirects to another service of the same host",
+      "/elsewhere",
+      /private address, 127\.0\.0\.1/,
+    ],
+    ["redirects to another name for one", "/named", /private address, localhost/],
     [
       "redirects to the address of a cloud's secrets",
       "/cloud",
@@ -75,7 +81,8 @@ describe("a page", () => {
     counters("T-ATT-4");
     await using server = await serve((asked, response) => {
       const targets: Readonly<Record<string, string>> = {
-        "/elsewhere": `http://localhost:${server.port}/`,
+        "/elsewhere": `http://127.0.0.1:${server.port + 1}/`,
+        "/named": `http://localhost:${server.port + 1}/`,
         "/cloud": "http://169.254.169.254/latest/meta-data",
         "/file": "file:///etc/passwd",
         "/circle": "/circle",
@@ -85,6 +92,24 @@ describe("a page", () => {
       else response.writeHead(301, { location }).end();
     });
     await expect(readPage(server.url + path, signal)).rejects.toThrow(problem);
+  });
+
+  test.each([
+    ["that now means another address", "127.0.0.2", /private address, flip\.example/],
+    ["that means the same address", "127.0.0.1", undefined],
+  ])("is followed on its own host only to the address it came from: a name %s", async (...args) => {
+    counters("T-ATT-4");
+    const [, later, problem] = args;
+    await using server = await serve((path, response) => {
+      if (path === "/there") response.end("there");
+      else response.writeHead(307, { location: "/there" }).end();
+    });
+    const addresses = ["127.0.0.1", later];
+    const lookup: Lookup = (_name, done) =>
+      done(null, [{ address: addresses.shift() ?? later, family: 4 }]);
+    const page = readPage(`http://flip.example:${server.port}/`, signal, lookup);
+    const outcome = await page.catch((error: unknown) => messageOf(error));
+    expect(outcome).toMatch(problem ?? /^there$/);
   });
 
   test("is named with the reason if it cannot be reached", async () => {
@@ -113,6 +138,15 @@ test.each([
   ["169.254.169.254", true],
   ["100.64.0.1", true],
   ["0.0.0.0", true],
+  ["198.18.0.1", true],
+  ["198.19.255.255", true],
+  ["198.20.0.1", false],
+  ["224.0.0.251", true],
+  ["255.255.255.255", true],
+  ["[64:ff9b::7f00:1]", true],
+  ["[2002:7f00:1::]", true],
+  ["[::7f00:1]", true],
+  ["ff02::1", true],
   ["[::1]", true],
   ["::ffff:10.0.0.1", true],
   ["[::ffff:a00:1]", true],

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import path from "node:path";
 import { isTerminal, writeOut } from "./host.ts";
@@ -34,16 +34,27 @@ if (major < 22 || (major === 22 && minor < 22)) {
  * Node does without a cache if it cannot write there.
  */
 function cacheFolder(): string | undefined {
-  const { XDG_CACHE_HOME: caches = "", HOME: home = "" } = process.env;
+  const { XDG_CACHE_HOME: caches = "", HOME: home = "", NODE_COMPILE_CACHE: own } = process.env;
+  if (own !== undefined) return undefined; // Node uses that one by itself.
   const [owned, below] = path.isAbsolute(caches)
     ? [caches, ""]
     : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
   try {
-    const isOwn = path.isAbsolute(owned) && statSync(owned).uid === process.getuid?.();
-    return isOwn ? path.join(owned, below, "jp-ts", "node") : undefined;
+    if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
+    const folder = path.join(owned, below, "jp-ts", "node");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const each of [path.dirname(folder), folder]) {
+      if (!isOwn(each)) return undefined;
+      if ((statSync(each).mode & 0o077) !== 0) chmodSync(each, 0o700);
+    }
+    return folder;
   } catch {
-    return undefined; // There is no such folder.
+    return undefined; // There is no such folder, or it cannot be made.
   }
+}
+
+function isOwn(folder: string): boolean {
+  return statSync(folder).uid === process.getuid?.();
 }
 
 function isHelp(text: string): boolean {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { readConfig } from "./any-config.fixture.ts";
 import type { Json } from "../util/index.ts";
 import { configToJson, mergeConfig } from "./layers.ts";
@@ -36,6 +37,18 @@ test("other values are rejected", () => {
   const accepted = wrong.filter((id) => parseConfig(config(id)).errors.length === 0);
   expect(accepted).toEqual([]);
 });
+
+test.each(["openai/../files", "google/a?key=x", "openai/a#b", "google/%2e%2e", "openai/a\\b"])(
+  "a name that would lead to another address is rejected: %s",
+  (id) => {
+    counters("T-WORK-23");
+    const [provider = "", ...name] = id.split("/");
+    const accepted = [id, { provider, name: name.join("/") }].filter(
+      (each) => parseConfig(config(each)).errors.length === 0,
+    );
+    expect(accepted).toEqual([]);
+  },
+);
 
 test("neither the provider nor the name may be empty", () => {
   const wrong: Json[] = [

@@ -13,6 +13,9 @@ export type ModelId =
 
 const part = v.pipe(v.string(), v.nonEmpty("must not be empty"));
 
+/** It becomes part of a URL, and must not lead to another one. */
+const UNSAFE_NAME = /\.\.|[?#%\\]/;
+
 /** Replaced as a whole. */
 export const modelIdSchema = v.pipe(
   v.union([
@@ -22,6 +25,10 @@ export const modelIdSchema = v.pipe(
     ),
     v.object({ provider: part, name: part }),
   ]),
+  v.check(
+    (value) => !UNSAFE_NAME.test(typeof value === "string" ? value : value.name),
+    "the name of a model must not contain .., ?, #, % or \\",
+  ),
   v.transform((value): ModelId => (typeof value === "string" ? parseModelId(value) : value)),
   behaviour({
     toJson: (id: ModelId) => ("alias" in id ? id.alias : { ...id }),

@@ -108,23 +108,31 @@ export async function checkData(schema: JsonObject, data: Json): Promise<readonl
 }
 
 /**
- * Whether a value matches a JSON Schema that has no schemas inside. A pattern that is invalid, or takes
+ * Whether a value matches a JSON Schema that has no schemas inside. A keyword that is invalid, or takes
  * longer than the limit, counts as matched: the receiver checks the value again.
  */
 export async function matchesSchema(
   schema: JsonObject,
   value: Json,
-  patternMs: number,
+  milliseconds: number,
 ): Promise<boolean> {
   const { Validator } = await import("@cfworker/json-schema");
-  const { pattern, ...rest } = schema;
-  if (!new Validator({ ...rest }, "2020-12").validate(value).valid) return false;
-  if (typeof pattern !== "string" || typeof value !== "string") return true;
-  try {
-    return withTimeout(patternMs, () => new RegExp(pattern, "u").test(value));
-  } catch {
-    return true;
-  }
+  const { pattern, format, ...rest } = schema;
+  const parts = [rest, ...(format === undefined ? [] : [{ format }])];
+  const checks = [
+    ...parts.map((part) => () => new Validator({ ...part }, "2020-12").validate(value).valid),
+    () =>
+      typeof pattern !== "string" ||
+      typeof value !== "string" ||
+      new RegExp(pattern, "u").test(value),
+  ];
+  return checks.every((check) => {
+    try {
+      return withTimeout(milliseconds, check);
+    } catch {
+      return true;
+    }
+  });
 }
 
 function violationsOf(

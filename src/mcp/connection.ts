@@ -61,6 +61,12 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** Thrown for a response that is not a valid result. The tool has run. */
+export class InvalidResult extends Error {}
+
+/** Thrown for a call that the server answered with an error. The tool may have run. */
+export class CallRejected extends Error {}
+
 export class Connection {
   readonly #sdk: Sdk;
   readonly #settings: McpServerSettings;
@@ -110,7 +116,7 @@ export class Connection {
     return listing;
   }
 
-  /** Throws the signal's reason, `ConnectionLost`, or what the SDK throws. */
+  /** Throws the signal's reason, `ConnectionLost`, `InvalidResult`, `CallRejected`, or what the SDK throws. */
   async call(request: ToolRequest): Promise<RequestEnd> {
     const { tool, signal, onProgress } = request;
     const options: CallToolRequestOptions = {
@@ -139,7 +145,7 @@ export class Connection {
       if (error instanceof this.#sdk.UrlElicitationRequiredError) {
         return toUrlRequired(error.elicitations);
       }
-      if (!this.#isConnectionLost(error)) throw error;
+      if (!this.#isConnectionLost(error)) throw this.#toCallError(error);
       this.#end(reasonOf(error));
       throw new ConnectionLost(
         this.#failure ?? { reason: "the connection was closed", lastLines: [] },
@@ -217,6 +223,16 @@ export class Connection {
     if (error instanceof this.#sdk.ProtocolError) return isStreamLost(error);
     if (error instanceof this.#sdk.SdkHttpError) return SESSION_GONE.has(error.status);
     return !(error instanceof this.#sdk.SdkError);
+  }
+
+  #toCallError(error: unknown): unknown {
+    const { ProtocolError, SdkError, SdkErrorCode } = this.#sdk;
+    if (error instanceof ProtocolError) return new CallRejected("", { cause: error });
+    const isInvalid =
+      error instanceof SdkError &&
+      (error.code === SdkErrorCode.InvalidResult ||
+        error.code === SdkErrorCode.UnsupportedResultType);
+    return isInvalid ? new InvalidResult("", { cause: error }) : error;
   }
 
   /** Newer servers report changes only to subscribers. */

@@ -180,12 +180,17 @@ function typeOf(kind: FieldKind): JsonObject {
   return kind.isMultiple ? { type: "array", items: item, uniqueItems: true } : item;
 }
 
+/** The formats that the protocol names. The check of another could take forever. */
+const FORMATS: ReadonlySet<Json | undefined> = new Set(["email", "uri", "date", "date-time"]);
+
 function limitsOf(schema: JsonObject, type: FieldKind["type"]): JsonObject {
   return Object.fromEntries(
     LIMITS[type].flatMap((key): [string, Json][] => {
       const limit = schema[key];
       const isUsable =
-        typeof limit === (key === "pattern" || key === "format" ? "string" : "number");
+        key === "format"
+          ? FORMATS.has(limit)
+          : typeof limit === (key === "pattern" ? "string" : "number");
       return limit !== undefined && isUsable ? [[key, limit]] : [];
     }),
   );

@@ -15,7 +15,13 @@ import {
   type JsonObject,
   systemClock,
 } from "../util/index.ts";
-import { type Connection, ConnectionLost, type ToolRequest } from "./connection.ts";
+import {
+  CallRejected,
+  type Connection,
+  ConnectionLost,
+  InvalidResult,
+  type ToolRequest,
+} from "./connection.ts";
 import {
   type Failure,
   McpError,
@@ -234,7 +240,17 @@ export class McpServer {
   #explain(tool: RemoteTool, error: unknown): string {
     if (error instanceof McpError) return error.message;
     if (error instanceof ConnectionLost) return this.#explainLoss(tool, error.failure);
-    return `${this.#notRun(tool)}: ${reasonOf(error)}.`;
+    const reason = reasonOf(error);
+    if (error instanceof InvalidResult) {
+      return (
+        `The MCP server "${this.name}" ran "${tool.name}", and its result is invalid: ${reason}. ` +
+        "Its effects may have taken place."
+      );
+    }
+    if (error instanceof CallRejected) {
+      return `The MCP server "${this.name}" answered the call of "${tool.name}" with an error: ${reason}.`;
+    }
+    return `${this.#notRun(tool)}: ${reason}.`;
   }
 
   #notRun(tool: RemoteTool): string {

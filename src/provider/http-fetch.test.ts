@@ -3,7 +3,8 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { createHttpFetch } from "./http-fetch.ts";
+import { counters } from "../../test/security/threats.ts";
+import { createHttpFetch, withinOrigin } from "./http-fetch.ts";
 import { HttpHeaders } from "./http-headers.ts";
 
 const httpFetch = createHttpFetch();
@@ -66,7 +67,39 @@ test.each([
   expect(await (await httpFetch(url)).text()).toBe("so short");
 });
 
-test("follows a redirect", async () => {
+test.each([
+  ["this one", httpFetch],
+  ["Node's own", withinOrigin(fetch)],
+])("sends nothing to another host that it is redirected to: %s", async (_name, sending) => {
+  counters("T-SEC-12");
+  const seen: unknown[] = [];
+  const { url: stranger } = await serve((request, response) => {
+    seen.push(request.headers);
+    response.end("thanks");
+  });
+  const { url } = await serve((_request, response) => {
+    response.writeHead(307, { location: stranger }).end();
+  });
+  const sent = { method: "POST", headers: { "x-api-key": "s" }, body: "{}" };
+  const response = await sending(url, sent);
+  expect([response.status, response.ok, seen]).toEqual([307, false, []]);
+});
+
+test("gives up on redirects in a circle", async () => {
+  const { url } = await serve((_request, response) => {
+    response.writeHead(308, { location: "/again" }).end();
+  });
+  expect((await httpFetch(url)).status).toBe(308);
+});
+
+test("does not turn a request into another one where it is redirected", async () => {
+  const { url } = await serve((_request, response) => {
+    response.writeHead(303, { location: "/there" }).end();
+  });
+  expect((await httpFetch(url, { method: "POST", body: "{}" })).status).toBe(303);
+});
+
+test("follows a redirect on the same host", async () => {
   const { url } = await serve((request, response) => {
     if (request.url === "/there") response.end("found");
     else response.writeHead(307, { location: "/there" }).end();

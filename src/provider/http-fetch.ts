@@ -15,7 +15,7 @@ export interface HttpFetchOptions {
 
 /** A `fetch` for `createProviders` that loads faster than Node's own. */
 export function createHttpFetch({ onSent }: HttpFetchOptions = {}): Fetch {
-  return async (input, init = {}) => {
+  return withinOrigin(async (input, init = {}) => {
     const { method = "GET", headers, body, signal } = init;
     const isSimple = typeof input !== "object" || input instanceof URL;
     if (!isSimple || (body !== undefined && typeof body !== "string")) return fetch(input, init);
@@ -28,10 +28,43 @@ export function createHttpFetch({ onSent }: HttpFetchOptions = {}): Fetch {
       ...(signal && { signal }),
       onSent,
     });
-    if (!isRedirect(response)) return toResponse(response, signal ?? undefined);
-    response.destroy();
-    return await fetch(input, init);
+    return await toResponse(response, signal ?? undefined);
+  });
+}
+
+const MAX_REDIRECTS = 5;
+
+/**
+ * A `fetch` that follows redirects only on the same host and port, and only if the request stays as it is: it carries a key
+ * and a prompt. The response to another redirect is returned, and is not `ok`.
+ */
+export function withinOrigin(fetch: Fetch): Fetch {
+  return async (input, init = {}) => {
+    let target = input;
+    for (let redirects = 0; ; redirects += 1) {
+      const response = await fetch(target, { ...init, redirect: "manual" });
+      const next = findRedirect(target, init.method ?? "GET", response);
+      if (next === undefined || redirects === MAX_REDIRECTS) return response;
+      await response.body?.cancel();
+      target = next;
+    }
   };
+}
+
+/** Undefined if it is not followed. */
+function findRedirect(
+  from: Parameters<Fetch>[0],
+  method: string,
+  { status, headers }: Pick<Response, "status" | "headers">,
+): URL | undefined {
+  const location = headers.get("location");
+  const keepsRequest =
+    status === 307 || status === 308 || (method === "GET" && (status === 301 || status === 302));
+  if (!keepsRequest || location === null || (typeof from === "object" && !(from instanceof URL))) {
+    return undefined;
+  }
+  const url = URL.parse(location, from);
+  return url?.origin === new URL(from).origin ? url : undefined;
 }
 
 interface HttpRequest {
@@ -81,11 +114,6 @@ function sendOnce(
     if (onSent !== undefined) outgoing.on("finish", onSent);
     outgoing.end(body);
   });
-}
-
-/** Rare, and full of rules. */
-function isRedirect({ statusCode = 0, headers }: IncomingMessage): boolean {
-  return [301, 302, 303, 307, 308].includes(statusCode) && headers.location !== undefined;
 }
 
 /** As Node's own `fetch` reports it. */

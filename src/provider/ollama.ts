@@ -167,7 +167,7 @@ async function* toParts(
   let kind: Kind | undefined;
   let hasToolCalls = false;
   for await (const { message: sent, ...reply } of upToEnd(replies)) {
-    const message: Partial<Message> = sent ?? {}; // A server may leave it out.
+    const message: Partial<OllamaMessage> = sent ?? {}; // A server may leave it out.
     const pieces = { reasoning: message.thinking ?? "", text: message.content ?? "" };
     for (const next of ["reasoning", "text"] as const) {
       if (pieces[next] === "") continue;

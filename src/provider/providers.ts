@@ -10,7 +10,7 @@ import type {
 } from "./definition.ts";
 import type { Dialect } from "./dialect.ts";
 import { google } from "./google.ts";
-import { withActivity } from "./http-fetch.ts";
+import { withActivity, withinOrigin } from "./http-fetch.ts";
 import { llamacpp } from "./llamacpp.ts";
 import { createLocalModel } from "./local-model.ts";
 import { ollama } from "./ollama.ts";
@@ -112,7 +112,7 @@ function createConnector(
       },
     };
     const watched: Connection["watched"] = (onActivity) =>
-      withActivity(fetch, () => {
+      withActivity(withinOrigin(fetch), () => {
         reached.add(provider);
         onActivity?.();
       });

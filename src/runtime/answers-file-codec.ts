@@ -22,8 +22,10 @@ export interface Entry {
   /** Its place in the file: `answers[3]`, counted from 0. */
   readonly name: string;
   readonly tool: string;
-  /** The call must have these arguments, and may have others. */
+  /** The call must have these arguments. */
   readonly arguments?: JsonObject;
+  /** It may not have others. */
+  readonly isExact: boolean;
   /** How often it may be used. */
   readonly times: number;
 }
@@ -49,7 +51,7 @@ export interface Entries {
 }
 
 const SECTIONS = ["answers", "permissions", "deliveries"] as const;
-const COMMON_KEYS = ["tool", "arguments", "times"];
+const COMMON_KEYS = ["tool", "arguments", "exact", "times"];
 const ANSWER_KEYS = [...COMMON_KEYS, "question", "text", "answer", "secret_env", "note"];
 const PERMISSION_KEYS = [...COMMON_KEYS, "decision", "reason"];
 const DELIVERY_KEYS = [...COMMON_KEYS, "decision"];
@@ -160,8 +162,15 @@ function parseEntry(shape: Shape): Entry {
     name: path,
     tool: stringField(shape, "tool"),
     ...(value["arguments"] !== undefined && { arguments: objectField(shape, "arguments").value }),
+    isExact: parseExact(shape),
     times: parseTimes(shape),
   };
+}
+
+function parseExact(shape: Shape): boolean {
+  const { exact = false } = shape.value;
+  if (typeof exact !== "boolean") throw mismatch(fieldPath(shape, "exact"), "a boolean", exact);
+  return exact;
 }
 
 function parseTimes(shape: Shape): number {

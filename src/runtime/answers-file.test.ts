@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { eventsOf, pendingOf, readTurnProgress, timestampFromDate } from "../conversation/index.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import {
@@ -440,4 +441,24 @@ answers = [
       }),
     );
   });
+});
+
+test.each<[JsonObject, unknown]>([
+  [{ region: "eu" }, true],
+  [{ region: "eu", force: true }, undefined],
+  [{ region: "us" }, undefined],
+  [{}, undefined],
+])("an exact entry matches equal arguments only: %j gets %j", async (args, answer) => {
+  counters("T-DECIDE-4");
+  const entry = 'tool = "deploy", question = "sure", answer = true, exact = true';
+  const file = await read(`answers = [{ ${entry}, arguments = { region = "eu" } }]`);
+  expect(answerTo(file, SURE, args)).toBe(answer);
+});
+
+test("an exact entry without arguments matches only a call without any", async () => {
+  counters("T-DECIDE-4");
+  const file = await read(
+    'answers = [{ tool = "deploy", question = "sure", answer = true, exact = true }]',
+  );
+  expect([answerTo(file, SURE, { region: "eu" }), answerTo(file, SURE)]).toEqual([undefined, true]);
 });

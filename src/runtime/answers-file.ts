@@ -133,9 +133,10 @@ export class AnswersFile implements AnswerSource {
   }
 }
 
-function appliesTo({ tool, arguments: wanted = {} }: Entry, asked: CallToDecide): boolean {
+function appliesTo({ tool, arguments: wanted = {}, isExact }: Entry, asked: CallToDecide): boolean {
   return (
     tool === asked.tool &&
+    (!isExact || Object.keys(asked.arguments).length === Object.keys(wanted).length) &&
     Object.entries(wanted).every(
       ([name, value]) =>
         Object.hasOwn(asked.arguments, name) && isDeepStrictEqual(asked.arguments[name], value),

@@ -8,11 +8,13 @@ export {
 export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { assertCanLock } from "./fs/lock.ts";
 export { openStore, type OpenStoreOptions } from "./fs/open-store.ts";
+export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
   findWorkspaceRoot,
+  isListedFolder,
   openWorkspace,
   type OpenWorkspaceOptions,
   type Workspace,

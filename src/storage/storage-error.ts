@@ -16,6 +16,8 @@ export type StorageErrorCode =
   | "invalid_store"
   | "no_session"
   | "no_workspace"
+  | "foreign_workspace"
+  | "workspace_moved"
   | "workspace_exists";
 
 /** A conversation, session, store or workspace cannot be read or written. */

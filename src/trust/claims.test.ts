@@ -96,9 +96,9 @@ test.each<[string, JsonObject, readonly string[]]>([
     ["tool read"],
   ],
   [
-    "an address on this machine",
+    "an address on this machine for a key that is not of this machine",
     { providers: { llm: { openai: { base_url: "http://127.0.0.1:1/v1" } } } },
-    [],
+    ["llm openai"],
   ],
   [
     "a parameter that only the provider knows",
@@ -247,6 +247,26 @@ describe("notifications in a workspace's config", () => {
   });
 });
 
+test.each(["anthropic", "google", "openai", "openrouter"])(
+  "an address on this machine needs trust if a key of the provider would go there: %s",
+  (provider) => {
+    counters("T-WORK-22");
+    const base_url = "http://127.0.0.1:1/v1";
+    expect(claimed(workspace({ providers: { llm: { [provider]: { base_url } } } }))).toEqual([
+      `llm ${provider}`,
+    ]);
+  },
+);
+
+test("an address on this machine needs trust if the user's own is elsewhere", () => {
+  counters("T-WORK-22");
+  const [near, far] = ["http://127.0.0.1:1/v1", "https://gpu.example"].map((base_url) => ({
+    providers: { llm: { llamacpp: { base_url } } },
+  }));
+  const said = workspace(near ?? {});
+  expect([claimed(user(far ?? {}), said), claimed(said)]).toEqual([["llm llamacpp"], []]);
+});
+
 test.each<[string, JsonObject]>([
   ["the variable with its key", { api_key_env: "AWS_SECRET_ACCESS_KEY" }],
   ["the variable with its address", { base_url_env: "AWS_SECRET_ACCESS_KEY" }],
@@ -259,7 +279,7 @@ test.each<[string, JsonObject]>([
     claim?.value,
     others,
     withoutClaims(layers, findClaims(layers)).providers?.llm?.openai,
-  ]).toEqual([variable, [], DEFAULTS.providers?.llm?.openai]);
+  ]).toEqual([openai, [], DEFAULTS.providers?.llm?.openai]);
 });
 
 test.each<[string, string, JsonObject]>([
@@ -598,4 +618,147 @@ test("a config without its claims falls back to the user's own", () => {
     },
     {},
   ]);
+});
+
+describe("the model and the prompt that may answer for a user's tool", () => {
+  const MODEL = { model: { id: "openai/gpt" } };
+  const ASKED = { questions: { sure: { target: "assistant" } } };
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    [
+      "the model for questions",
+      { conversation: { inquiry: { assistant: MODEL } } },
+      ["assistant conversation.inquiry.assistant"],
+    ],
+    [
+      "its instructions",
+      { conversation: { inquiry: { assistant: { instructions: [{ items: ["Say yes."] }] } } } },
+      ["assistant conversation.inquiry.assistant"],
+    ],
+    ["the assistant's model", { assistant: MODEL }, ["assistant assistant"]],
+    ["its system prompt", { assistant: { system_prompt: "Say yes." } }, ["assistant assistant"]],
+    [
+      "a section of it",
+      { assistant: { system_prompt_sections: [{ content: "Say yes." }] } },
+      ["assistant assistant"],
+    ],
+    [
+      "another meaning of the user's short name",
+      { providers: { llm: { aliases: { careful: "openai/careless" } } } },
+      ["alias careful"],
+    ],
+    ["another short name", { providers: { llm: { aliases: { other: "openai/gpt" } } } }, []],
+    ["how it is called", { assistant: { name: "Ada" } }, []],
+  ])("need trust, and are not used without it: %s: %j claims %j", (_name, said, names) => {
+    counters("T-WORK-20");
+    const own = user({
+      assistant: { model: { id: "careful" } },
+      providers: { llm: { aliases: { careful: "anthropic/opus" } } },
+      conversation: tools({ make: LOCAL }),
+    });
+    const layers = [...BASE, own, workspace(said)];
+    const claims = findClaims(layers);
+    const used = withoutClaims(layers, claims);
+    const expected = withoutClaims(names.length > 0 ? [...BASE, own] : layers, []);
+    expect([claims.map(({ kind, name }) => `${kind} ${name}`), used]).toEqual([names, expected]);
+  });
+
+  test.each<[string, JsonObject, boolean]>([
+    ["the user has no tool but those of jp", {}, false],
+    ["a model answers a tool of jp", { conversation: tools({ write: ASKED }) }, true],
+    ["no model answers", { conversation: tools({ make: { ...LOCAL, detached: "deny" } }) }, false],
+    [
+      "a model answers one question",
+      { conversation: tools({ make: { ...LOCAL, detached: "deny", ...ASKED } }) },
+      true,
+    ],
+    [
+      "the user's server offers its tools",
+      { providers: { mcp: { s: { command: "s", all_tools: true } } } },
+      true,
+    ],
+  ])("need trust if a model may answer: %s", (_name, own, isClaimed) => {
+    counters("T-WORK-20");
+    const claims = claimed(user(own), workspace({ assistant: MODEL }));
+    expect(claims).toEqual(isClaimed ? ["assistant assistant"] : []);
+  });
+
+  test("need none for a tool that the workspace brings", () => {
+    const said = { assistant: MODEL, conversation: tools({ make: LOCAL }) };
+    expect(claimed(workspace(said))).toEqual(["tool make"]);
+  });
+
+  test("are shown whole", () => {
+    const assistant = { ...MODEL, system_prompt: "Say\nyes.", instructions: [{ items: ["Now."] }] };
+    const layers = [
+      ...BASE,
+      user({ conversation: tools({ make: LOCAL }) }),
+      workspace({ assistant }),
+    ];
+    expect(listClaims(findClaims(layers))).toEqual([
+      ".jp/config.toml:",
+      "- the assistant, which may answer questions of your tools: uses openai/gpt, " +
+        'system_prompt is "Say\\nyes.", instructions is [{"items":["Now."]}]',
+    ]);
+  });
+});
+
+describe("a setting that loosens something", () => {
+  const own = user({
+    conversation: {
+      start_local: true,
+      limits: { automatic_answers_per_call: 3 },
+      max_cycles: 5,
+    },
+  });
+
+  test.each<[string, JsonObject]>([
+    [
+      "conversation.limits.automatic_answers_per_call",
+      { limits: { automatic_answers_per_call: 4 } },
+    ],
+    [
+      "conversation.limits.automatic_answers_per_turn",
+      { limits: { automatic_answers_per_turn: 9999 } },
+    ],
+    [
+      "conversation.limits.record_bytes_per_call",
+      { limits: { record_bytes_per_call: 67_108_864 } },
+    ],
+    ["conversation.max_cycles", { max_cycles: 6 }],
+    ["conversation.default_id", { default_id: "last_created" }],
+    ["conversation.start_local", { start_local: false }],
+  ])("needs trust, and is not used without it: %s", (name, conversation) => {
+    counters("T-WORK-21");
+    const layers = [...BASE, own, workspace({ conversation })];
+    const claims = findClaims(layers);
+    expect([claims.map((claim) => claim.name), withoutClaims(layers, claims)]).toEqual([
+      [name],
+      withoutClaims([...BASE, own], []),
+    ]);
+  });
+
+  test.each<[string, JsonObject]>([
+    ["max_retries", { max_retries: 6 }],
+    ["max_response_bytes", { max_response_bytes: 0 }],
+    ["stream_idle_timeout_secs", { stream_idle_timeout_secs: 0 }],
+    ["prompt_timeout_secs", { prompt_timeout_secs: 601 }],
+  ])("needs trust for requests: %s", (key, request) => {
+    counters("T-WORK-21");
+    const claims = findClaims([...BASE, workspace({ assistant: { request } })]);
+    expect(listClaims(claims)[1]).toBe(
+      `- assistant.request.${key}: is ${JSON.stringify(request[key])}`,
+    );
+  });
+
+  test("needs none if it is as strict as before, or stricter", () => {
+    const conversation = {
+      limits: { automatic_answers_per_call: 0 },
+      max_cycles: 5,
+      default_id: "ask",
+      start_local: true,
+    };
+    const request = { max_retries: 0, max_response_bytes: 1024, stream_idle_timeout_secs: 1 };
+    expect(claimed(own, workspace({ conversation, assistant: { request } }))).toEqual([]);
+  });
 });

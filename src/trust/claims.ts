@@ -22,8 +22,11 @@ import {
 } from "../config/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import {
+  isAnsweredByModel,
+  LOOSER_SETTINGS,
   type OwnTool,
   toolPolicy,
+  trustRelevantAssistantFields,
   trustRelevantInterruptFields,
   trustRelevantProviderFields,
   trustRelevantServerFields,
@@ -36,7 +39,9 @@ export interface Claim {
   /**
    * `model` is for parameters that only the provider understands, `interrupt` for what Ctrl-C does, `user` for who the
    * user is, `inherit` for dropping the user's config, `surroundings` for what models are told of this machine,
-   * `display` for whether the user sees tool calls, `instructions` for what a file asks of models.
+   * `display` for whether the user sees tool calls, `instructions` for what a file asks of models, `assistant` for the
+   * model and the prompt that may answer questions of the user's tools, `alias` for what a short name of a model means,
+   * `setting` for a limit or the like that the user has set stricter.
    */
   readonly kind:
     | "tool"
@@ -51,15 +56,18 @@ export interface Claim {
     | "inherit"
     | "surroundings"
     | "display"
-    | "instructions";
+    | "instructions"
+    | "assistant"
+    | "alias"
+    | "setting";
   /**
    * The name of the tool, server, provider or file; `*` for the defaults of all tools; for a model, the keys of what it
-   * belongs to; the address of an attachment; otherwise empty.
+   * belongs to, and for an assistant and a setting its own; the address of an attachment; otherwise empty.
    */
   readonly name: string;
   /** Not used until it is trusted; empty if it is not a key of the config. */
   readonly path: readonly string[];
-  /** The fields that need trust. */
+  /** The fields that need trust. For an alias and a setting, `value` is all there is. */
   readonly value: JsonObject;
   /** The whole entry as it would be in force, merged with the user's own config. */
   readonly inForce: JsonObject;
@@ -77,6 +85,8 @@ const USER = ["user"];
 const ATTACHMENTS = ["conversation", "attachments"];
 const SURROUNDINGS = ["conversation", "surroundings"];
 const SHOWN_CALLS = ["style", "tool_call"];
+const ALIASES = [...LLM, "aliases"];
+const ASSISTANTS = [["assistant"], ["conversation", "inquiry", "assistant"]];
 
 /** Finds the claims that go beyond the defaults and the user's own config. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
@@ -97,8 +107,8 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
     .map(({ path }) => path)
     .filter((path) => path.length > 0);
   const restored = paths.flatMap((keys) => {
-    const value = valueAt(own, keys);
-    return isJsonObject(value) ? [withValue({}, { keys, value })] : [];
+    const value = valueAt(own, keys) as Json | undefined; // Read from JSON.
+    return value === undefined ? [] : [withValue({}, { keys, value })];
   });
   // Parts of a config, put together.
   const rest = restored.reduce<PartialConfig>(
@@ -116,6 +126,9 @@ export function isClaimWithin(config: PartialConfig, { kind, name, path, value }
   // A user's config never drops itself, and a file is not part of a config.
   if (kind === "inherit" || kind === "instructions") return false;
   if (kind === "attachment") return resolveAttachments(config).includes(name);
+  if (kind === "alias" || kind === "setting") {
+    return isDeepStrictEqual(valueAt(config, path), value["value"]);
+  }
   if (kind !== "model") return isWithin(value, tableAt(config, path));
   const parameters = findModelParameters(config).find((place) => place.name === name);
   return isWithin(value, parameters?.passthrough ?? {});
@@ -186,6 +199,9 @@ const CLAIMS = [
   nameClaims,
   surroundingsClaims,
   displayClaims,
+  assistantClaims,
+  aliasClaims,
+  settingClaims,
 ];
 
 function isFrom(config: PartialConfig, { kind, name, path }: EntryClaim): boolean {
@@ -261,7 +277,7 @@ function isReadOnly(name: string, { source }: JsonObject, readOnly: ReadonlySet<
   return type === "builtin" && readOnly.has(tool);
 }
 
-function providerClaims({ workspace }: Views): readonly EntryClaim[] {
+function providerClaims({ workspace, own }: Views): readonly EntryClaim[] {
   const { aliases: _aliases, ...llm } = tableAt(workspace, LLM);
   return [
     ...Object.keys(tableAt(workspace, MCP)).map((name): EntryClaim => {
@@ -271,7 +287,7 @@ function providerClaims({ workspace }: Views): readonly EntryClaim[] {
     }),
     ...Object.keys(llm).map((name): EntryClaim => {
       const path = [...LLM, name];
-      const value = trustRelevantProviderFields(tableAt(workspace, path));
+      const value = trustRelevantProviderFields(name, tableAt(workspace, path), tableAt(own, path));
       return { kind: "llm", name, path, value };
     }),
   ];
@@ -337,6 +353,51 @@ function displayClaims({ workspace }: Views): readonly EntryClaim[] {
   return [{ kind: "display", name: "", path: SHOWN_CALLS, value: show === false ? { show } : {} }];
 }
 
+/** The model and the prompt that may approve something for the user's own tool must be the user's choice. */
+function assistantClaims(views: Views): readonly EntryClaim[] {
+  if (!mayModelAnswer(views)) return [];
+  return ASSISTANTS.map((path) => ({
+    kind: "assistant",
+    name: path.join("."),
+    path,
+    value: trustRelevantAssistantFields(tableAt(views.workspace, path)),
+  }));
+}
+
+/** The user's own name for a model must not become another model. */
+function aliasClaims(views: Views): readonly EntryClaim[] {
+  const { own, workspace } = views;
+  if (!mayModelAnswer(views)) return [];
+  const used = new Set([
+    ...Object.keys(tableAt(own, ALIASES)),
+    ...ASSISTANTS.map((path) => valueAt(own, [...path, "model", "id"])),
+  ]);
+  return Object.entries(tableAt(workspace, ALIASES))
+    .filter(([name]) => used.has(name))
+    .map(([name, value]) => ({ kind: "alias", name, path: [...ALIASES, name], value: { value } }));
+}
+
+/** Whether a model may answer a question of a tool that the workspace does not bring. */
+function mayModelAnswer({ own, inForce }: Views): boolean {
+  const { "*": _defaults, ...tools } = tableAt(withOffered(own), TOOLS);
+  return Object.entries(tools).some(([name, tool]) => {
+    if (!isJsonObject(tool) || typeof tool["source"] !== "string") return false;
+    const isShipped = parseToolSource(tool["source"]).type === "builtin";
+    return [own, inForce].some((view) => {
+      const entry = name === "" ? {} : tableAt(view, [...TOOLS, name]);
+      return isAnsweredByModel(toolPolicy(tableAt(view, [...TOOLS, "*"]), entry), isShipped);
+    });
+  });
+}
+
+function settingClaims({ workspace, own }: Views): readonly EntryClaim[] {
+  return LOOSER_SETTINGS.flatMap(({ path, isLooser }): readonly EntryClaim[] => {
+    const value = valueAt(workspace, path) as Json | undefined; // Read from JSON.
+    if (value === undefined || !isLooser(value, valueAt(own, path))) return [];
+    return [{ kind: "setting", name: path.join("."), path, value: { value } }];
+  });
+}
+
 /** A file of the workspace that instructs models, such as `AGENTS.md`. */
 export interface InstructingFile {
   /** Its path, relative to the workspace. */
@@ -348,10 +409,12 @@ export interface InstructingFile {
   readonly isCut: boolean;
 }
 
-/** The file needs new trust when it changes. */
-export function instructionClaim({ name, content, digest }: InstructingFile): Claim {
-  const [start = ""] = content.split("\n");
-  const inForce = { start: start.slice(0, 80), length: content.length };
+/** The file needs new trust when it changes. `changes` are the lines of a difference to what was trusted before. */
+export function instructionClaim(
+  { name, content, digest, isCut }: InstructingFile,
+  changes?: readonly string[],
+): Claim {
+  const inForce = { content, isCut, ...(changes !== undefined && { changes: [...changes] }) };
   return { kind: "instructions", name, path: [], value: { digest }, inForce, files: [name] };
 }
 

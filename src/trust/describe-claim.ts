@@ -1,6 +1,6 @@
 /**
  * Describes claims to the user who is to trust them. Each takes one line, whatever its names and values hold, so
- * that none of them can look like a line of jp's own.
+ * that none of them can look like a line of jp's own. Instructions follow theirs, each line behind a sign.
  */
 import { findAttachment, transportType } from "../config/index.ts";
 import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
@@ -35,6 +35,14 @@ export function describeClaim({ kind, name }: Claim): string {
       return "tool calls";
     case "instructions":
       return `instructions in ${wordText(name)}`;
+    case "assistant":
+      return name === "assistant"
+        ? "the assistant, which may answer questions of your tools"
+        : "the model that answers questions of your tools";
+    case "alias":
+      return `your short name ${wordText(name)} for a model`;
+    case "setting":
+      return wordText(name);
   }
 }
 
@@ -50,9 +58,11 @@ export function listClaims(claims: readonly Claim[]): readonly string[] {
   const groups = Map.groupBy(claims, ({ files }) => files.map(fileText).join(", "));
   return [...groups].flatMap(([files, listed]) => [
     `${files}:`,
-    ...listed.map((claim) => {
+    ...listed.flatMap((claim) => {
       const effects = effectsOf(claim).filter((text) => text !== "");
-      return `- ${describeClaim(claim)}: ${effects.join(", ")}`;
+      const quoted = quotedText(claim);
+      const end = quoted.length > 0 ? ":" : "";
+      return [`- ${describeClaim(claim)}: ${effects.join(", ")}${end}`, ...quoted];
     }),
   ]);
 }
@@ -89,12 +99,51 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
       return ["are hidden from you"];
     case "instructions":
       return [
-        `${wordText(inForce["length"])} characters for the model, from ${jsonText(inForce["start"])}`,
+        `${textIn(inForce, "content").length} characters for the model`,
+        inForce["isCut"] === true ? "and the rest of the file left out" : "",
+        inForce["changes"] === undefined ? "" : "changed since you trusted it",
       ];
+    case "assistant":
+      return assistantText(value);
+    case "alias":
+      return [`means ${modelIdText(value["value"] ?? null)}`];
+    case "setting":
+      return [`is ${wordText(value["value"])}`];
   }
 }
 
+/** Instructions as a whole, or what has changed in them. The sign in front keeps them from looking like a claim. */
+function quotedText({ kind, inForce }: Claim): readonly string[] {
+  if (kind !== "instructions") return [];
+  const { changes } = inForce;
+  const lines = changes === undefined ? textIn(inForce, "content").split("\n") : list(changes);
+  return lines.map((line) => `  | ${typeof line === "string" ? line : ""}`);
+}
+
+function textIn(entry: Entry, key: string): string {
+  const text = entry[key];
+  return typeof text === "string" ? text : "";
+}
+
 type Entry = Claim["value"];
+
+/** The prompt as a whole: a part of it tells too little. */
+function assistantText({ model, ...texts }: Entry): readonly string[] {
+  const { id } = isJsonObject(model) ? model : {};
+  return [
+    id === undefined ? "" : `uses ${modelIdText(id)}`,
+    ...Object.entries(texts).map(([key, text]) => {
+      const written = isJsonObject(text) && text["value"] !== undefined ? text["value"] : text;
+      return `${key} is ${jsonText(written)}`;
+    }),
+  ];
+}
+
+function modelIdText(id: Json): string {
+  if (!isJsonObject(id)) return wordText(id);
+  const { provider, name } = id;
+  return wordText(`${wordText(provider)}/${wordText(name)}`);
+}
 
 /** Says what the tool does, even if only its policy is claimed: a name alone tells too little. */
 function toolText(value: Entry, inForce: Entry): readonly string[] {

@@ -67,27 +67,90 @@ export function trustRelevantInterruptFields(fields: JsonObject): JsonObject {
   };
 }
 
+/** The providers whose servers run on the user's machine. Other keys open an account elsewhere. */
+const LOCAL_PROVIDERS = new Set(["ollama", "llamacpp"]);
+
 /**
- * Where requests go, and with which key. A model server on this machine needs no trust. A variable does: it can
- * send any part of the environment anywhere.
+ * Where requests go, and with which key. A model server on this machine needs no trust, unless it gets a key that is for
+ * another: any user of the machine can listen there. A variable does: it can send any part of the environment anywhere.
  */
-export function trustRelevantProviderFields(fields: JsonObject): JsonObject {
+export function trustRelevantProviderFields(
+  provider: string,
+  fields: JsonObject,
+  own: JsonObject,
+): JsonObject {
   const { base_url, base_url_env, api_key_env } = fields;
+  const isHarmless =
+    LOCAL_PROVIDERS.has(provider) &&
+    isLocalModelServer(base_url) &&
+    isLocalModelServer(own["base_url"]);
   return {
-    ...(base_url !== undefined && !isLocalModelServer(base_url) && { base_url }),
+    ...(base_url !== undefined && !isHarmless && { base_url }),
     ...(base_url_env !== undefined && { base_url_env }),
     ...(api_key_env !== undefined && { api_key_env }),
   };
 }
 
 /** Only with the usual paths: with any other, a request could reach any service of this machine. */
-function isLocalModelServer(url: Json): boolean {
+function isLocalModelServer(url: Json | undefined): boolean {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   const { hostname, pathname, search } = new URL(url);
   return (
     isLoopback(hostname) && search === "" && /^(?:\/api)?(?:\/v1(?:beta)?)?\/?$/.test(pathname)
   );
 }
+
+/** Which model it is, and what it is told. Parameters that need trust are claims of their own. */
+export function trustRelevantAssistantFields(fields: JsonObject): JsonObject {
+  const { id } = tableIn(fields, "model");
+  return {
+    ...(id !== undefined && { model: { id } }),
+    ...pick(fields, (key) => !HARMLESS_ASSISTANT_FIELDS.has(key)),
+  };
+}
+
+const HARMLESS_ASSISTANT_FIELDS = new Set(["model", "name", "tool_choice", "request"]);
+
+/** Whether config lets a model answer a question of the tool. Those of tools that come with jp are for a person. */
+export function isAnsweredByModel(policy: JsonObject, isShipped: boolean): boolean {
+  const isNamed = Object.values(tableIn(policy, "questions")).some(
+    (question) =>
+      isJsonObject(question) &&
+      (tableIn(question, "target")["type"] === "assistant" || question["exclusive"] === false),
+  );
+  return isNamed || (!isShipped && tableIn(policy, "detached")["tool"] === "auto");
+}
+
+/** A setting of the config, and whether a value of the workspace allows more than the user's own. */
+interface LooserSetting {
+  readonly path: readonly string[];
+  readonly isLooser: (value: Json, own: unknown) => boolean;
+}
+
+const isHigher = (value: Json, own: unknown) => !(Number(value) <= Number(own));
+/** 0 is no limit. */
+const isFurther = (value: Json, own: unknown) =>
+  isHigher(value === 0 ? Infinity : value, own === 0 ? Infinity : own);
+
+/** Every setting outside of tools, servers and models that limits something, or keeps it private. */
+export const LOOSER_SETTINGS: readonly LooserSetting[] = [
+  ...["automatic_answers_per_call", "automatic_answers_per_turn", "record_bytes_per_call"].map(
+    (key) => ({ path: ["conversation", "limits", key], isLooser: isHigher }),
+  ),
+  { path: ["conversation", "max_cycles"], isLooser: isHigher },
+  // The next message would go to a conversation that the workspace names.
+  { path: ["conversation", "default_id"], isLooser: (value) => value !== "ask" },
+  // A conversation that the user keeps private would be stored in the workspace.
+  {
+    path: ["conversation", "start_local"],
+    isLooser: (value, own) => value === false && own === true,
+  },
+  { path: ["assistant", "request", "max_retries"], isLooser: isHigher },
+  ...["max_response_bytes", "stream_idle_timeout_secs", "prompt_timeout_secs"].map((key) => ({
+    path: ["assistant", "request", key],
+    isLooser: isFurther,
+  })),
+];
 
 /** The policy of a tool: its own fields, else the defaults for all tools. */
 export function toolPolicy(defaults: JsonObject, tool: JsonObject): JsonObject {

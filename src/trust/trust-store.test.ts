@@ -1,6 +1,7 @@
-import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { TrustStore } from "./trust-store.ts";
 
@@ -27,4 +28,27 @@ test("nothing is trusted if the file cannot be read", async () => {
   const [name = ""] = readdirSync(path.join(data, "trust"));
   writeFileSync(path.join(data, "trust", name), '{"trusted": "one"');
   expect(await store.filterTrusted(["one"])).toEqual(new Set());
+});
+
+test("trust that others could have written is none", async () => {
+  counters("T-USER-1");
+  const [data, root] = [temporaryFolder(), temporaryFolder()];
+  const store = new TrustStore(data, root);
+  await store.add(["one"]);
+  const [name = ""] = readdirSync(path.join(data, "trust"));
+  const file = path.join(data, "trust", name);
+  const modes = [statSync(file).mode & 0o777, statSync(path.dirname(file)).mode & 0o777];
+  chmodSync(file, 0o666);
+  expect([modes, await store.filterTrusted(["one"])]).toEqual([[0o600, 0o700], new Set()]);
+});
+
+test("the folder with trust is tightened when it is opened", async () => {
+  counters("T-USER-1");
+  const [data, root] = [temporaryFolder(), temporaryFolder()];
+  const store = new TrustStore(data, root);
+  await store.add(["one"]);
+  chmodSync(path.join(data, "trust"), 0o777);
+  const trusted = await store.filterTrusted(["one"]);
+  const mode = statSync(path.join(data, "trust")).mode & 0o777;
+  expect([trusted, mode]).toEqual([new Set(["one"]), 0o700]);
 });

@@ -1,11 +1,19 @@
 /**
- * Stores what a user has trusted, as digests, outside the workspace. The file is tied to the path of the
- * workspace: a clone elsewhere is not trusted, whatever id it brings.
+ * Stores what a user has trusted, as digests, outside the workspace. Instructions are kept as a whole, so that the user can
+ * be shown what has changed. The file is tied to the path of the workspace: a clone elsewhere is not trusted, whatever id
+ * it brings.
  */
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
-import { makeFolder, StorageError, writeDurably } from "../storage/index.ts";
+import {
+  makeFolder,
+  OWNER_FILE,
+  OWNER_FOLDER,
+  securePrivateFolder,
+  StorageError,
+  writeDurably,
+} from "../storage/index.ts";
 import { isJsonObject } from "../util/index.ts";
 
 export class TrustStore {
@@ -19,26 +27,35 @@ export class TrustStore {
 
   /** Returns the texts that are trusted. */
   async filterTrusted(texts: readonly string[]): Promise<ReadonlySet<string>> {
-    const { file, digestOf } = await this.#open();
-    const digests = readDigests(file);
+    const { file, digestOf } = this.#open();
+    const { digests } = readStored(file);
     return new Set(texts.filter((text) => digests.has(digestOf(text))));
   }
 
-  /** Throws `write_failed`. */
-  async add(texts: readonly string[]): Promise<void> {
+  /** The instructions that were trusted last, by the name of their file. */
+  trustedTexts(): ReadonlyMap<string, string> {
+    return readStored(this.#open().file).shown;
+  }
+
+  /** `shown` are instructions that the user has seen. Throws `write_failed`. */
+  async add(
+    texts: readonly string[],
+    shown: ReadonlyMap<string, string> = new Map(),
+  ): Promise<void> {
     if (texts.length === 0) return;
-    const { root, file, digestOf } = await this.#open();
-    const known = readDigests(file);
-    const all = new Set([...known, ...texts.map(digestOf)]);
-    if (all.size === known.size) return;
-    await makeFolder(this.#folder);
-    const json = JSON.stringify({ workspace: root, trusted: [...all] }, null, 2);
-    await writeDurably(file, Buffer.from(`${json}\n`));
+    const { root, file, digestOf } = this.#open();
+    const stored = readStored(file);
+    const all = new Set([...stored.digests, ...texts.map(digestOf)]);
+    if (all.size === stored.digests.size && shown.size === 0) return;
+    await makeFolder(this.#folder, OWNER_FOLDER);
+    const instructions = Object.fromEntries([...stored.shown, ...shown]);
+    const json = JSON.stringify({ workspace: root, trusted: [...all], instructions }, null, 2);
+    await writeDurably(file, Buffer.from(`${json}\n`), OWNER_FILE);
   }
 
   /** Throws `write_failed`. */
   async clear(): Promise<void> {
-    const { file } = await this.#open();
+    const { file } = this.#open();
     try {
       await rm(file, { force: true });
     } catch (cause) {
@@ -47,8 +64,9 @@ export class TrustStore {
     }
   }
 
-  async #open() {
+  #open() {
     const root = realpathSync(this.#root);
+    securePrivateFolder(this.#folder);
     const { createHash } = process.getBuiltinModule("node:crypto"); // Slow to load at start-up.
     const hash = (text: string) => createHash("sha256").update(text).digest("hex");
     return {
@@ -59,13 +77,29 @@ export class TrustStore {
   }
 }
 
-/** If the file cannot be read, nothing is trusted. */
-function readDigests(file: string): ReadonlySet<unknown> {
+interface Stored {
+  readonly digests: ReadonlySet<unknown>;
+  readonly shown: ReadonlyMap<string, string>;
+}
+
+const NOTHING: Stored = { digests: new Set(), shown: new Map() };
+
+/** If the file cannot be read, or someone else could have written it, nothing is trusted. */
+function readStored(file: string): Stored {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
-    const trusted = isJsonObject(value) ? value["trusted"] : undefined;
-    return new Set(Array.isArray(trusted) ? trusted : []);
+    const { uid, mode } = statSync(file);
+    const user = process.geteuid?.();
+    const isOwn = user === undefined || (uid === user && (mode & 0o022) === 0);
+    const value: unknown = isOwn ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+    const { trusted, instructions } = isJsonObject(value) ? value : {};
+    const shown = Object.entries(isJsonObject(instructions) ? instructions : {});
+    return {
+      digests: new Set(Array.isArray(trusted) ? trusted : []),
+      shown: new Map(
+        shown.flatMap(([name, text]) => (typeof text === "string" ? [[name, text]] : [])),
+      ),
+    };
   } catch {
-    return new Set();
+    return NOTHING;
   }
 }

@@ -2,8 +2,6 @@
  * Decides which part of a config is safe to use: what a workspace's own files would run, reach or allow counts
  * once the user has trusted it, and needs new trust when it changes.
  */
-import { existsSync, realpathSync } from "node:fs";
-import path from "node:path";
 import {
   applyDirectives,
   type Layer,
@@ -11,6 +9,7 @@ import {
   resolveTools,
   type ToolDirective,
 } from "../config/index.ts";
+import { isListedFolder } from "../storage/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
 import { JpError } from "../util/index.ts";
 import {
@@ -51,7 +50,15 @@ export class WorkspaceTrust {
     conversationId?: string,
     instructions: readonly InstructingFile[] = [],
   ): Promise<readonly Claim[]> {
-    const claims = [...findClaims(layers), ...instructions.map(instructionClaim)];
+    const trustedTexts = this.#store.trustedTexts();
+    const claims = [
+      ...findClaims(layers),
+      ...(await Promise.all(
+        instructions.map(async (file) =>
+          instructionClaim(file, await findChanges(trustedTexts.get(file.name), file.content)),
+        ),
+      )),
+    ];
     if (claims.length === 0 || this.#isTrustedByVariable()) return [];
     const scopes = conversationId === undefined ? [undefined] : [undefined, conversationId];
     const keysOf = (claim: Claim) => scopes.map((scope) => claimKey(claim, scope));
@@ -61,7 +68,13 @@ export class WorkspaceTrust {
 
   /** Throws `write_failed`. */
   async trust(claims: readonly Claim[]): Promise<void> {
-    await this.#store.add(claims.map((claim) => claimKey(claim)));
+    const shown = claims.flatMap(({ kind, name, inForce: { content } }) =>
+      kind === "instructions" && typeof content === "string" ? [[name, content] as const] : [],
+    );
+    await this.#store.add(
+      claims.map((claim) => claimKey(claim)),
+      new Map(shown),
+    );
   }
 
   /** Throws `write_failed`. */
@@ -89,15 +102,9 @@ export class WorkspaceTrust {
     await this.#store.add(wanted.map((claim) => claimKey(claim, id)));
   }
 
-  /** For machines without a user. Relative folders are ignored: they could be anywhere. */
+  /** For machines without a user. */
   #isTrustedByVariable(): boolean {
-    const folders = (this.#variables["JP_TRUSTED_WORKSPACES"] ?? "").split(path.delimiter);
-    const root = realpathSync(this.#root);
-    return folders.some((folder) => {
-      if (!path.isAbsolute(folder) || !existsSync(folder)) return false;
-      const relative = path.relative(realpathSync(folder), root);
-      return relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative);
-    });
+    return isListedFolder(this.#root, this.#variables["JP_TRUSTED_WORKSPACES"]);
   }
 }
 
@@ -182,6 +189,22 @@ export function assertTrusted(
   if (!withheld.some(({ kind, name }) => kind === "tool" && name === tool)) return;
   const message = `The tool ${tool} comes with this workspace, which you have not trusted yet.`;
   throw new JpError("workspace_not_trusted", message, { hint: TRUST_HINT });
+}
+
+/** Time grows with the square of the edits: a text that differs more is shown as a whole. */
+const MAX_EDITS = 1000;
+
+/** The lines that differ, with some around them. Undefined if the whole text says more. */
+async function findChanges(
+  before: string | undefined,
+  after: string,
+): Promise<readonly string[] | undefined> {
+  if (before === undefined || before === after) return undefined;
+  const { structuredPatch } = await import("diff");
+  const options = { context: 3, maxEditLength: MAX_EDITS };
+  const [old, now] = [before, after].map((text) => `${text}\n`);
+  const patch = structuredPatch("", "", old ?? "", now ?? "", undefined, undefined, options);
+  return patch?.hunks.flatMap(({ lines }, index) => (index === 0 ? lines : ["…", ...lines]));
 }
 
 /** The same for equal claims, whatever the order of keys and whichever file they come from. */

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../src/util/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
+import { counters } from "../security/threats.ts";
 import { calling, resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordsOf, type ScriptedTool } from "./query-project.ts";
@@ -147,16 +148,14 @@ function callingWith(...args: readonly JsonObject[]) {
 }
 
 describe("jp inquiry export --answers", () => {
-  const parameters = 'parameters.where.type = "string"\nparameters.keep.type = ["string", "null"]';
+  const parameters =
+    'parameters.where.type = "string"\nparameters.keep.type = ["string", "number", "null"]\n' +
+    'parameters.depth = { type = "integer", default = 2 }';
   const tool = { ...deploy, settings: `${deploy.settings}\n${parameters}` };
   const ANY = ALL.replaceAll(" }", ', times = "any" }');
 
   test("writes what was answered, and a run with that file asks nothing", async () => {
-    await using server = await callingWith(
-      { where: "a\nb", keep: null },
-      { where: "a\nb", keep: null },
-      {},
-    );
+    await using server = await callingWith({ where: "a\nb" }, { where: "a\nb" }, {});
     const project = queryProject({ server, tools: [tool] });
     const first = await run(project, ANY);
     expect(first.status).toBe(0);
@@ -168,13 +167,14 @@ describe("jp inquiry export --answers", () => {
     // The calls run side by side, so their questions come in any order.
     const entry = '[[permissions]]\ntool = "deploy"';
     const answer = '[[answers]]\ntool = "deploy"\nquestion = "sure"\ntext = "Really?"';
-    const args = 'arguments = { where = "a\\nb" }';
+    const args = 'arguments = { where = "a\\nb", depth = 2 }\nexact = true';
+    const none = "arguments = { depth = 2 }\nexact = true";
     expect(exported.stdout.trim().split("\n\n")).toEqual(
       expect.arrayContaining([
         `${entry}\n${args}\ndecision = "approve"\ntimes = 2`,
-        `${entry}\ndecision = "approve"`,
+        `${entry}\n${none}\ndecision = "approve"`,
         `${answer}\n${args}\nanswer = true\ntimes = 2`,
-        `${answer}\nanswer = true`,
+        `${answer}\n${none}\nanswer = true`,
       ]),
     );
     expect(exported.stdout).toContain(
@@ -183,8 +183,24 @@ describe("jp inquiry export --answers", () => {
         'tool = "deploy"',
         'question = "token"',
         'text = "Token?"',
+        'arguments = { where = "a\\nb", depth = 2 }',
+        "exact = true",
         'secret_env = "JP_SECRET_DEPLOY_TOKEN"',
       ),
+    );
+  });
+
+  test.each<[string, Json]>([
+    ["null", null],
+    ["a large number", 2 ** 63],
+  ])("approves nothing for a call whose arguments TOML cannot hold: %s", async (_name, keep) => {
+    counters("T-DECIDE-4");
+    await using server = await callingWith({ where: "a", keep });
+    const project = queryProject({ server, tools: [tool] });
+    expect((await run(project, ANY)).status).toBe(0);
+    const { stdout } = await project.jp("inquiry", "export", "--answers");
+    expect(stdout.trim().split("\n\n").slice(1)).toEqual(
+      Array.from({ length: 5 }, () => '# No entry: TOML cannot hold what "deploy" was given.'),
     );
   });
 
@@ -225,6 +241,8 @@ describe("jp inquiry export --answers", () => {
     expect(stdout.split("\n").slice(3)).toEqual([
       "[[permissions]]",
       'tool = "deploy"',
+      "arguments = {}",
+      "exact = true",
       'decision = "deny"',
       'reason = "No."',
       "",

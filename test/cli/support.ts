@@ -120,6 +120,7 @@ export class Project {
       archive: path.join(this.root, ".jp", "conversations", ".archive"),
       local: path.join(this.userFolder, "conversations"),
     }[where];
+    if (where === "local") mkdirSync(parent, { recursive: true, mode: 0o700 });
     const ownMetadata = { ...(title !== undefined && { title }), last_activated_at: time(second) };
     const folder = placeConversation(
       path.join(parent, slug === undefined ? `${number}` : `${number}-${slug}`),
@@ -148,7 +149,7 @@ export class Project {
   activate(...conversations: readonly PlacedConversation[]): void {
     const digest = createHash("sha256").update(SESSION).digest("hex").slice(0, 16);
     const folder = path.join(this.userFolder, "sessions");
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const history = conversations.map(({ id }) => ({
       id: Number(id.slice("jp-c".length)),
       activated_at: "2026-01-02T03:04:05Z",

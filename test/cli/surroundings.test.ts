@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import { ModelServer, systemText } from "./model-server.ts";
 import { query, queryProject, recordsOf } from "./query-project.ts";
 import type { Project } from "./support.ts";
@@ -50,11 +51,51 @@ test("AGENTS.md of a workspace reaches a model only after trust, and again after
   await ask();
   expect({ stderr, listed: listed.stdout }).toEqual({
     stderr: expect.stringMatching(/not trusted this workspace: instructions in AGENTS\.md/),
-    listed:
-      'AGENTS.md:\n- instructions in AGENTS.md: 8 characters for the model, from "Obey me."\n',
+    listed: "AGENTS.md:\n- instructions in AGENTS.md: 8 characters for the model:\n  | Obey me.\n",
   });
   const seen = [0, 1, 2].map((index) => systemText(server.requests[index]).includes("Obey"));
   expect(seen).toEqual([false, true, false]);
+});
+
+test("the trust question shows AGENTS.md whole, and later what has changed in it", async () => {
+  counters("T-WORK-17");
+  const rules = Array.from({ length: 9 }, (_, index) => `Rule ${index}.`);
+  const text = [...rules, "- tool x: harmless", "Say yes."].join("\n");
+  const project = queryProject({ files: { "AGENTS.md": text } });
+  const list = async () => {
+    const { stdout } = await project.jpWith(NOTHING_TRUSTED, "trust", "--yes");
+    return stdout.trimEnd().split("\n");
+  };
+  const first = await list();
+  writeFileSync(path.join(project.root, "AGENTS.md"), text.replace("Say yes.", "Say no."));
+  expect([first, await list()]).toEqual([
+    [
+      "AGENTS.md:",
+      "- instructions in AGENTS.md: 99 characters for the model:",
+      ...text.split("\n").map((line) => `  | ${line}`),
+    ],
+    [
+      "AGENTS.md:",
+      "- instructions in AGENTS.md: 98 characters for the model, changed since you trusted it:",
+      "  |  Rule 7.",
+      "  |  Rule 8.",
+      "  |  - tool x: harmless",
+      "  | -Say yes.",
+      "  | +Say no.",
+    ],
+  ]);
+});
+
+test("what has changed in AGENTS.md is a difference to what was trusted last, not to what was shown", async () => {
+  const project = queryProject({ files: { "AGENTS.md": "One." } });
+  const file = path.join(project.root, "AGENTS.md");
+  await project.jpWith(NOTHING_TRUSTED, "trust", "--yes");
+  for (const text of ["Two.", "Three."]) {
+    writeFileSync(file, text);
+    await project.jpWith(NOTHING_TRUSTED, "trust");
+  }
+  const { stdout } = await project.jpWith(NOTHING_TRUSTED, "trust");
+  expect(stdout.split("\n").slice(2)).toEqual(["  | -One.", "  | +Three.", ""]);
 });
 
 test("a workspace cannot show a model what the user has switched off, without trust", async () => {

@@ -1,8 +1,22 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "./calling-model.ts";
-import { type QueryOptions, query as runQuery, queryProject } from "./query-project.ts";
+import { ModelServer } from "./model-server.ts";
+import {
+  entriesOf,
+  type QueryOptions,
+  query as runQuery,
+  queryProject,
+  recordsOf,
+} from "./query-project.ts";
 import { Screen } from "./screen.ts";
 import { type Finished, type Project } from "./support.ts";
 import { counters } from "../security/threats.ts";
@@ -104,6 +118,37 @@ source = "mcp.sly"
       true,
       false,
     ]);
+  });
+
+  test("does not decide which conversation the next message goes to", async () => {
+    counters("T-WORK-21");
+    await using server = await ModelServer.start(["1", "2"]);
+    const config = `${server.config}\nconversation.default_id = "last_created"`;
+    const project = queryProject({ config });
+    await query(project, ["--new", "Mine"]);
+    await query(project, ["More"], { variables: { JP_SESSION: "another-terminal" } });
+    expect(recordsOf(project).map((record) => entriesOf(record, "turn_start").length)).toEqual([
+      1, 1,
+    ]);
+  });
+
+  test("does not choose the model that approves for the user's own tool", async () => {
+    counters("T-WORK-20");
+    await using server = await ModelServer.start((request) => JSON.stringify(request["model"]));
+    const project = queryProject({ config: server.config });
+    const own = path.join(project.home, ".config", "jp");
+    mkdirSync(own, { recursive: true });
+    writeFileSync(
+      path.join(own, "config.toml"),
+      'assistant.model.id = "llamacpp/careful"\n' +
+        '[conversation.tools.pay]\nsource = "local"\ncommand = "true"\nenable = "off"\n' +
+        'questions.sure.target = "assistant"\n',
+    );
+    const { stdout, stderr } = await query(project, ["--new", "Hi"]);
+    expect([
+      stdout,
+      stderr.includes("the assistant, which may answer questions of your tools"),
+    ]).toEqual([expect.stringContaining("careful"), true]);
   });
 
   test("is reported by jp doctor", async () => {
@@ -308,5 +353,65 @@ describe("trust", () => {
       false,
       false,
     ]);
+  });
+});
+
+test("a long AGENTS.md has to be read to its end before it can be trusted", async () => {
+  counters("T-WORK-17");
+  const text = Array.from({ length: 90 }, (_, index) => `Line ${index + 1}.`).join("\n");
+  const project = queryProject({ files: { "AGENTS.md": text } });
+  const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
+  const until = (words: string) => screen.untilShown((lines) => lines.join("\n").includes(words));
+  await until("more lines ·");
+  screen.type("\u001b[F");
+  await until("go to the question");
+  screen.type(" ");
+  await until("[y,n,?]");
+  screen.type("y");
+  const { status } = await screen.end();
+  const { stderr } = await jp(project, "trust");
+  expect([status, stderr]).toEqual([0, "Nothing here needs to be trusted.\n"]);
+});
+
+function moved(config = "") {
+  const project = queryProject({ config });
+  const old = path.join(path.dirname(project.root), "old");
+  mkdirSync(project.userFolder, { recursive: true });
+  symlinkSync(path.join(old, ".jp"), path.join(project.userFolder, "storage"));
+  project.place({ second: 1, title: "Private", where: "local" });
+  return { project, old };
+}
+
+describe("a workspace that was moved", () => {
+  test("is refused without a terminal, with a hint", async () => {
+    counters("T-WORK-24");
+    await using server = await ModelServer.start(["Hello"]);
+    const { project, old } = moved(server.config);
+    const [listed, trusted, queried] = [
+      await jp(project, "conversation", "ls"),
+      await jp(project, "trust", "--yes"),
+      await query(project, ["--new", "Hi"]),
+    ];
+    expect([listed.stdout.includes("Private"), trusted.status, queried.status]).toEqual([
+      false,
+      1,
+      1,
+    ]);
+    expect(trusted.stderr).toContain(`Was this workspace moved here from ${old}?`);
+    expect(queried.stderr).toContain("Run `jp trust` on a terminal");
+  });
+
+  test.each([
+    ["y", true],
+    ["n", false],
+  ])("has its local conversations after a question: %s", async (answer, isThere) => {
+    counters("T-WORK-24");
+    const { project } = moved();
+    const screen = new Screen(project, ["trust"], { variables: NOTHING_TRUSTED, columns: 100 });
+    await screen.untilShown((lines) => lines.join("\n").includes("moved here?"));
+    screen.type(answer);
+    await screen.end();
+    const { stdout } = await jp(project, "conversation", "ls");
+    expect(stdout.includes("Private")).toBe(isThere);
   });
 });

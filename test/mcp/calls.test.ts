@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { McpServer, McpServers } from "../../src/mcp/index.ts";
+import { counters } from "../security/threats.ts";
+import { ScriptedTransport } from "./scripted-server.ts";
 import {
   call,
   GENERATIONS,
@@ -10,6 +12,7 @@ import {
   never,
   openServers,
   programSettings,
+  serversOf,
   TEST_PROGRAM,
   until,
 } from "./support.ts";
@@ -55,7 +58,8 @@ describe("a result", () => {
       { type: "error", content: "the moon is in the wrong place" },
       {
         type: "error",
-        content: 'The MCP server "test" did not run "refuse": not on a full moon.',
+        content:
+          'The MCP server "test" answered the call of "refuse" with an error: not on a full moon.',
       },
     ]);
   });
@@ -70,6 +74,35 @@ describe("a result", () => {
     const { type } = await call(server, "large", { arguments: { characters: 6_000_000 } });
     expect(type).toBe("success");
   });
+});
+
+test.each<[string, unknown]>([
+  ["has no content", { content: "done" }],
+  ["has a block without a type", { content: [{ text: "done" }] }],
+  [
+    "has an unknown role for its audience",
+    {
+      content: [{ type: "text", text: "done", annotations: { audience: ["me"] } }],
+    },
+  ],
+])("a call whose result is invalid is reported as run: it %s", async (_name, result) => {
+  counters("T-MCP-6");
+  const transport = new ScriptedTransport({ "tools/call": result });
+  const link = {
+    transport,
+    endReason: undefined,
+    lastLines: [],
+    fail: () => undefined,
+    close: () => transport.close(),
+  };
+  const servers = serversOf([programSettings("test", [])], { createLink: () => link });
+  const { type, content } = await call(await getServer(servers, "test"), "pay");
+  await servers.close();
+  expect([type, content.split(": ")[0], content.split(". ").at(-1)]).toEqual([
+    "error",
+    'The MCP server "test" ran "pay", and its result is invalid',
+    "Its effects may have taken place.",
+  ]);
 });
 
 describe.each(GENERATIONS)("a call (%s protocol)", (mode) => {

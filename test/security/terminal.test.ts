@@ -92,6 +92,9 @@ test("the check finds hostile text", () => {
   expect(texts.map((text) => foreignIn(text) === null)).toEqual(texts.map(() => false));
 });
 
+/** Without the characters that no model's name may have: such a name is refused, and not shown. */
+const MODEL = HOSTILE.replaceAll(/\.\.|[?#%\\]/g, "");
+
 describe("hostile text in a config", () => {
   test("never reaches the terminal raw in any command that shows it", async () => {
     counters("T-TERM-1");
@@ -134,7 +137,7 @@ describe("hostile text in a config", () => {
     counters("T-TERM-1");
     const projects = [
       projectWith({ conversation: { tools: { [HOSTILE]: { run: HOSTILE, source: HOSTILE } } } }),
-      projectWith({ assistant: { model: { id: HOSTILE } } }),
+      projectWith({ assistant: { model: { id: MODEL } } }),
     ];
     const broken = new Project();
     writeFileSync(path.join(broken.root, ".jp", "config.json"), `{"a": 1, ${HOSTILE}`);
@@ -164,7 +167,7 @@ test("hostile paths, names and environment variables never reach the terminal ra
     [`JP_CFG_${HOSTILE.replaceAll("=", "")}`]: HOSTILE,
     JP_SESSION: HOSTILE,
     EDITOR: `: "${HOSTILE.replaceAll(/["$`\\]/g, "")}"; exit 3;`,
-    JP_CFG_ASSISTANT_MODEL_ID: `openai/${HOSTILE}`,
+    JP_CFG_ASSISTANT_MODEL_ID: `openai/${MODEL}`,
   };
   expect(await foreignOf(project, commands, variables)).toEqual([]);
 });

@@ -36,6 +36,14 @@ const decisions: Area = {
       threat: "A call that changes after every approval wears the person down.",
       defence: "After three decisions that no longer count, the call fails.",
     },
+    {
+      id: "T-DECIDE-4",
+      threat:
+        "An approval that was exported to an answers file approves more than the call that was shown.",
+      defence:
+        "Exported entries are exact: they match calls with equal arguments, and no others. What TOML cannot hold " +
+        "becomes a comment. An entry that a person writes without `exact` lets other arguments through.",
+    },
   ],
 };
 
@@ -362,6 +370,13 @@ const secrets: Area = {
         "jp checks the owner and the permissions of each, and follows no links. A program with the " +
         "user's own rights could listen there.",
     },
+    {
+      id: "T-SEC-12",
+      threat:
+        "The server of a provider redirects a request, with its key and prompt, to another host.",
+      defence:
+        "Requests to providers are redirected only within their origin, and only as they are.",
+    },
   ],
 };
 
@@ -500,7 +515,8 @@ const workspace: Area = {
       threat:
         "Its `AGENTS.md` or the name of its branch gives orders to models, the file is a link to a file with passwords, or changes while the user is asked.",
       defence:
-        "The text reaches a model only after trust, and as it was when the user was asked. Links that lead out of the " +
+        "The text reaches a model only after trust, and as it was when the user was asked. The question shows all of it, or " +
+        "what has changed since it was trusted. Links that lead out of the " +
         "workspace, to files of Git and jp, or to files that look like passwords are ignored. Names of branches are cut.",
     },
     {
@@ -517,6 +533,43 @@ const workspace: Area = {
       defence:
         "An answer or a secret comes with the real path of its workspace. A process takes none from another path, and " +
         "whoever gave it is told. A turn is the user's own only at the path where they left it.",
+    },
+    {
+      id: "T-WORK-20",
+      threat:
+        "It chooses the model and the prompt that answer for the user, and so approves what a tool of the user asks.",
+      defence:
+        "Where a model may answer for a tool that is not the workspace's own, the models, prompts and instructions of the " +
+        "workspace are claims, and so is another meaning of a short name that the user has for a model.",
+    },
+    {
+      id: "T-WORK-21",
+      threat:
+        "It raises a limit, names the conversation that the next message goes to, or has the user's private " +
+        "conversations stored in it.",
+      defence: "Each setting that loosens what the user has is a claim.",
+    },
+    {
+      id: "T-WORK-22",
+      threat:
+        "Another user of the machine puts a `.jp` into a shared parent folder such as `/tmp`, to get an API key at a " +
+        "port of this machine.",
+      defence:
+        "A workspace that belongs to another user is refused, unless `JP_SAFE_WORKSPACES` or `JP_TRUSTED_WORKSPACES` names " +
+        "it. An address on this machine is a claim, too, where the key of a cloud provider would go there.",
+    },
+    {
+      id: "T-WORK-23",
+      threat: "It names a model whose name is part of a URL: `../files`, or one with a query.",
+      defence: "`..`, `?`, `#`, `%` and `\\` are rejected in the names of models.",
+    },
+    {
+      id: "T-WORK-24",
+      threat:
+        "It has the id of another workspace, and so finds the user's local conversations and sessions of that one.",
+      defence:
+        "They belong to the real path as well. If nothing is at that path any more, the user is asked whether the " +
+        "workspace was moved, and without a terminal nothing is read or written there.",
     },
   ],
 };
@@ -580,6 +633,15 @@ const files: Area = {
 const others: Area = {
   title: "Models and other programs",
   threats: [
+    {
+      id: "T-USER-1",
+      threat:
+        "Another user of the machine reads local conversations, or writes what jp takes for the user's own: trust, markers " +
+        "of turns, compiled code.",
+      defence:
+        "The user's folders are for the user alone, whatever the umask, and those of earlier versions are tightened when " +
+        "they are opened. A folder of someone else is refused, and a file with trust that others may write counts for nothing.",
+    },
     {
       id: "T-RUN-1",
       threat: "A shell reads a model's argument as code.",
@@ -713,10 +775,11 @@ const attached: Area = {
     },
     {
       id: "T-ATT-4",
-      threat: "A page redirects to a service of this machine or its network.",
+      threat:
+        "A page redirects to a service of this machine or its network, or its name means another address by then.",
       defence:
-        "jp follows no redirect to a private address on another host, whatever name leads there, and none from " +
-        "https to http.",
+        "jp follows no redirect to a private address, whatever name leads there, except to the address and port of the " +
+        "first connection, and none from https to http.",
     },
   ],
 };
@@ -754,6 +817,22 @@ const servers: Area = {
       defence:
         "Two tools of the same name fail the turn, unless config says whose tool has the name. " +
         "Within a turn, a name stays with the server that had it first.",
+    },
+    {
+      id: "T-MCP-5",
+      threat:
+        "A form of a server has a pattern or a format whose check never ends, so that not even Ctrl-C helps.",
+      defence:
+        "jp checks only the formats that the protocol names, and every check of a value has one " +
+        "limit of time. A value whose check takes longer is left to the server.",
+    },
+    {
+      id: "T-MCP-6",
+      threat:
+        "A server acts, and returns a result that is not valid, so that the model takes the call for one that did " +
+        "not run, and repeats it.",
+      defence:
+        "Such a call is reported as run. An error of a server is reported as its answer, not as proof that nothing ran.",
     },
   ],
 };

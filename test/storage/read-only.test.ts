@@ -1,5 +1,5 @@
 /** Folders that may be read but not written: a clear error, and nothing changed. */
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
+import { lchownSync, chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { conversationIdFromNumber } from "../../src/conversation/index.ts";
@@ -64,7 +64,7 @@ test.runIf(hasUsers)("a torn record in a read-only folder is unchanged", async (
 
 test.runIf(hasUsers)("a read-only user folder is reported as such", async () => {
   const { root, data, userFolder } = placeReadOnly();
-  setModes(data, { folder: 0o555, file: 0o444 });
+  setModes(data, { folder: 0o500, file: 0o400 });
   const before = snapshotOf(root, data);
   const outcomes = await attempt({ root, data }, ["open"]);
   expect({ outcomes, after: snapshotOf(root, data) }).toEqual({
@@ -73,18 +73,28 @@ test.runIf(hasUsers)("a read-only user folder is reported as such", async () => 
   });
 });
 
-/** A workspace that is read-only for everyone, and a user folder that is writable for everyone. */
+/** A workspace that is read-only for everyone, and a user folder that is writable for its user. */
 function placeReadOnly(events = laidOut(numberedElements(2))) {
   const workspace = temporaryWorkspace();
-  const { root, data, live, locks } = workspace;
+  const { root, data, live, locks, userFolder } = workspace;
   const parent = path.dirname(root);
   placeConversation(path.join(live, "17000000000"), { events, metadata: METADATA_TEXT });
   mkdirSync(locks, { recursive: true });
+  symlinkSync(path.join(root, ".jp"), path.join(userFolder, "storage"));
   onTestFinished(() => setModes(parent, { folder: 0o755, file: 0o644 }));
   chmodSync(parent, 0o755);
   setModes(root, { folder: 0o555, file: 0o444 });
-  setModes(data, { folder: 0o777, file: 0o666 });
+  setModes(data, { folder: 0o700, file: 0o600 });
+  if (process.getuid?.() === 0) giveAway(data);
   return workspace;
+}
+
+/** To the user as whom the program runs. */
+function giveAway(name: string): void {
+  const NOBODY = 65_534;
+  lchownSync(name, NOBODY, NOBODY);
+  if (!lstatSync(name).isDirectory()) return;
+  for (const entry of readdirSync(name)) giveAway(path.join(name, entry));
 }
 
 function setModes(name: string, modes: { readonly folder: number; readonly file: number }): void {

@@ -155,6 +155,7 @@ test("a conversation without events.json is found but cannot be loaded", async (
 
 test("reading changes no file, time or folder", async () => {
   const { conversations, files, session, root, data, live, local } = temporaryWorkspace();
+  mkdirSync(local, { recursive: true, mode: 0o700 }); // As jp makes it.
   placeConversation(path.join(live, "17000000000-packed"), {
     events: laidOut([DELTA, numberedElement(1)]),
     metadata: METADATA_TEXT,

@@ -60,7 +60,7 @@ async function loadAll(): Promise<void> {
 
 function open(from: string, dataFolder: string) {
   const environment = {
-    variables: { JP_USER_DATA_DIR: dataFolder },
+    variables: { JP_USER_DATA_DIR: dataFolder, JP_SAFE_WORKSPACES: from }, // It is not of nobody.
     home: from,
     platform: process.platform,
   };

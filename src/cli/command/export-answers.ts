@@ -49,7 +49,9 @@ export async function exportAnswers({ args, options, context }: Call<ExportFlags
   else await createFile(path.resolve(cwd, answers), `${lines.join("\n")}\n`);
 }
 
-const HEADER = ["# An entry matches what it names. Delete its text or arguments to match more."];
+const HEADER = [
+  "# An entry matches exactly these arguments. Delete exact to allow others, and text or arguments to match more.",
+];
 
 /** Throws `file_not_written`: a file that someone has edited is never overwritten. */
 async function createFile(file: string, text: string): Promise<void> {
@@ -92,6 +94,9 @@ function itemsOf({ events }: RecordedTurn): readonly Item[] {
     if (call === undefined || ("id" in event && voids.has(event.id ?? ""))) continue;
     if (event.type === "inquiry_request") {
       items.push(...answerItem(call, event, responses.get(event)));
+    }
+    if (event.type === "permission_request" && event.arguments !== undefined) {
+      calls.set(call.id, { ...call, arguments: event.arguments }); // With defaults.
     }
     if (event.type === "permission_decision") {
       items.push(...decisionItem(call, event));
@@ -181,16 +186,10 @@ function isAlike(one: Item, other: Item): boolean {
 async function toLines(item: CountedItem): Promise<readonly string[]> {
   if (item.section === "none") return [toComment(item.comment)];
   const { section, match, given, comment, times } = item;
-  const { arguments: args, ...names } = match;
-  const kept = await writableArguments(args);
-  const values = {
-    ...names,
-    ...(Object.keys(kept).length > 0 && { arguments: kept }),
-    ...given,
-    ...(times > 1 && { times }),
-  };
+  const values = { ...match, exact: true, ...given, ...(times > 1 && { times }) };
   if (!(await isWritable(values))) {
-    return [toComment(`No entry: TOML cannot hold what ${jsonLine(names["tool"])} was given.`)];
+    // Without a part of it, the entry would match other calls too.
+    return [toComment(`No entry: TOML cannot hold what ${jsonLine(match["tool"])} was given.`)];
   }
   const note = comment === undefined ? [] : [toComment(comment)];
   return [`[[${section}]]`, ...note, ...toAssignments(values)];
@@ -199,14 +198,6 @@ async function toLines(item: CountedItem): Promise<readonly string[]> {
 /** Names come from models and tools, and must not end the comment. */
 function toComment(text: string): string {
   return `# ${oneLine(text)}`;
-}
-
-/** An entry applies with fewer arguments too, so those that TOML has no form for are left out. */
-async function writableArguments(args: Json | undefined): Promise<JsonObject> {
-  const entries = Object.entries(isJsonObject(args) ? args : {});
-  const checks = entries.map(([key, value]) => isWritable(Object.fromEntries([[key, value]])));
-  const results = await Promise.all(checks);
-  return Object.fromEntries(entries.filter((_, index) => results[index]));
 }
 
 /** TOML has no null, and not every number and text. */

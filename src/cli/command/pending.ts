@@ -1,4 +1,5 @@
 /** `jp inquiry ls --pending`: what waits for a person, in this workspace or in all. */
+import { realpathSync } from "node:fs";
 import { type Timestamp, timestampToMilliseconds } from "../../conversation/index.ts";
 import {
   describePending,
@@ -77,23 +78,24 @@ export async function listEverywhere(
 }
 
 /**
- * This workspace, if there is one, and all others that this user has worked in. What clones share, only the first of them
- * has.
+ * This workspace, if there is one, and all others that this user has worked in. Of two paths to one, only the first has
+ * its local conversations.
  */
 export function openEverywhere(
   { cwd, environment, clock, host: { pid } }: CommandContext,
   onProblem: (problem: string) => void,
 ): readonly Workspace[] {
   const found = new Map<string, Workspace>();
-  const userFolders = new Set<string>();
+  const roots = new Set<string>();
   for (const from of [cwd, ...knownWorkspaces(environment)]) {
     try {
       const options = { from, environment, clock, pid };
       const workspace = openWorkspace(options);
       if (found.has(workspace.root)) continue;
-      const folder = workspace.findUserFolder() ?? workspace.root;
-      const isShared = userFolders.has(folder);
-      userFolders.add(folder);
+      // Several paths may lead to the same folder.
+      const root = realpathSync(workspace.root);
+      const isShared = roots.has(root);
+      roots.add(root);
       found.set(
         workspace.root,
         isShared ? openWorkspace({ ...options, hasLocal: false }) : workspace,

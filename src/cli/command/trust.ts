@@ -1,7 +1,11 @@
 /** `jp trust`: shows what the workspace would run or connect to, and asks whether to allow it. */
 import { foldLayers } from "../../config/index.ts";
+import type { InquiryId } from "../../conversation/index.ts";
 import { neutralize } from "../../render/index.ts";
+import { booleanQuestion } from "../../tool/index.ts";
 import { listClaims, trustQuestion } from "../../trust/index.ts";
+import { JpError } from "../../util/index.ts";
+import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { loadConfig } from "../load-config.ts";
@@ -24,6 +28,7 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
     output.notice(neutralize(`Revoked all trust in ${workspace.root}`));
     return;
   }
+  await askWhetherMoved(context, options);
   const id = await findConversation(context, options.id);
   const layers = await loadConfig(context, id === undefined ? {} : { id });
   const instructions = workspaceInstructions(context, layers);
@@ -40,4 +45,31 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
   if (isTrusted) await trusted.trust(claims);
   output.notice(isTrusted ? "Trusted." : "Not trusted. jp ignores these settings.");
   if (!isTrusted) throw new ExitStatus(1);
+}
+
+/** `--yes` is for what the workspace configures. Only a person knows whether a folder was moved or copied. */
+async function askWhetherMoved(context: CommandContext, { yes }: TrustFlags): Promise<void> {
+  const { workspace } = context;
+  const former = workspace.findFormerRoot();
+  if (former === undefined) return;
+  const person = yes === true ? undefined : findQuietPrompter(context, {}, {});
+  if (person?.canAsk() !== true) {
+    throw new JpError("workspace_moved", `Was this workspace moved here from ${former}?`, {
+      hint: "Run `jp trust` on a terminal to say so: your sessions and local conversations are at stake.",
+    });
+  }
+  const question = booleanQuestion("moved", "Was this workspace moved here?", {
+    context: [
+      `It has the id of a workspace that was at ${former}.`,
+      "If yes, your sessions and local conversations of that workspace are used here.",
+      "If no, this workspace starts without any. A clone may have brought the id.",
+    ].join("\n"),
+    persistence: "none",
+    acts: true,
+  });
+  const { signal } = new AbortController();
+  // The question is not part of any conversation.
+  const result = await person.ask({ inquiryId: "moved" as InquiryId, question, signal });
+  if (result.type !== "answered") throw new ExitStatus(1);
+  await workspace.adopt(result.answer === true);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
 import { type FormField, parseElicitation } from "../../mcp/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { expectationOf, toFieldValue } from "./form-field.ts";
@@ -92,7 +93,26 @@ describe("an empty answer", () => {
   });
 });
 
+test.each(["url", "uri-template", "uri-reference", "hostname", "regex", "json-pointer"])(
+  "a format that the protocol does not name is not checked: %s",
+  async (format) => {
+    counters("T-MCP-5");
+    // The time of the validator's expression for a URL doubles with every letter.
+    const answer = `http://${"a".repeat(24)} {`;
+    expect(await toFieldValue(fieldOf({ ...text, format }), answer)).toEqual({
+      type: "value",
+      value: answer,
+    });
+  },
+);
+
+test("a password is sent as it was typed, spaces included", async () => {
+  const field = fieldOf({ ...text, format: "password" });
+  expect(await toFieldValue(field, " x ")).toEqual({ type: "value", value: " x " });
+});
+
 test("a pattern that takes too long is given up", async () => {
+  counters("T-MCP-5");
   const field = fieldOf({ ...text, pattern: "^(a+)+$" });
   const answer = `${"a".repeat(60)}!`;
   expect(await toFieldValue(field, answer)).toEqual({ type: "value", value: answer });

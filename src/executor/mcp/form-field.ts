@@ -14,8 +14,8 @@ export interface FieldContext {
 
 const MAX_LINE_LENGTH = 200;
 const MAX_TEXT_LENGTH = 4000;
-/** The pattern is the server's and may be slow, and a form may have many. */
-const PATTERN_MS = 50;
+/** The schema is the server's and may be slow to check, and a form may have many. */
+const CHECK_MS = 50;
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -144,7 +144,7 @@ export async function toFieldValue(field: FormField, answer: Json): Promise<Fiel
     return { type: "invalid", problem: "An answer is required." };
   }
   const value = valueOf(field, answer);
-  if (value !== undefined && (await matchesSchema(field.schema, value, PATTERN_MS)))
+  if (value !== undefined && (await matchesSchema(field.schema, value, CHECK_MS)))
     return { type: "value", value };
   return { type: "invalid", problem: "That answer is not valid." };
 }

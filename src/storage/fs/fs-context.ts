@@ -52,6 +52,10 @@ interface UserFolder {
   readonly find: () => string | undefined;
   /** The same, created if missing. Only called for writing. */
   readonly ensure: () => Promise<string>;
+  /** The part of it for local conversations. Undefined if it does not exist. */
+  readonly findOwn: () => string | undefined;
+  /** The same, created if missing. Only called for writing. */
+  readonly ensureOwn: () => Promise<string>;
   /** The folder in which it is created. */
   readonly parent: string;
 }
@@ -118,7 +122,7 @@ export class FsContext {
 
   roots(): ConversationRoots {
     const { storage, hasLocal = true } = this.options;
-    const userFolder = hasLocal ? this.options.userFolder?.find() : undefined;
+    const userFolder = hasLocal ? this.options.userFolder?.findOwn() : undefined;
     return {
       main: path.join(storage, "conversations"),
       local: userFolder === undefined ? undefined : path.join(userFolder, "conversations"),

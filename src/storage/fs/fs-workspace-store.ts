@@ -46,14 +46,16 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     return found && { ...found.summary, place: placeOf(found.copies) };
   }
 
-  override create(options: WorkspaceCreateOptions): Promise<FsConversationWriter> {
-    return this.createIn(options.isLocal === true ? "local" : "main", options);
+  override async create(options: WorkspaceCreateOptions): Promise<FsConversationWriter> {
+    if (options.isLocal === true) await this.context.options.userFolder?.ensureOwn();
+    return await this.createIn(options.isLocal === true ? "local" : "main", options);
   }
 
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
     await this.context.withLock(id, async () => {
       const copies = this.context.liveCopies(id);
       const root = isLocal ? "local" : "main";
+      if (isLocal) await this.context.options.userFolder?.ensureOwn();
       const folder = await mergeCopies(copies, root);
       const parent = parentFolder(this.context.roots(), root, false);
       const target = path.join(parent, path.basename(folder));

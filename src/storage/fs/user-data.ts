@@ -1,10 +1,11 @@
 /** The user's own folder for a workspace, with local conversations, sessions and locks. */
 import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { symlink } from "node:fs/promises";
+import { rm, symlink } from "node:fs/promises";
 import path from "node:path";
 import type { ConversationId } from "../../conversation/index.ts";
 import { writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
+import { OWNER_FOLDER } from "./private-folder.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
 /** The parts of the environment that storage reads. Passed in, never read from the process. */
@@ -87,6 +88,48 @@ export function belongsToWorkspace(folder: string, root: string): boolean {
 }
 
 /**
+ * The part of the folder with local conversations and sessions, which belong to the path as well as to the id. A clone that
+ * comes with the id of another workspace has its own part, undefined until something is stored there. A folder that
+ * does not say whose it is belongs to whoever has the id.
+ */
+export function findOwnPart(folder: string, root: string): string | undefined {
+  if (findLink(path.join(folder, LINK)) === undefined || belongsToWorkspace(folder, root)) {
+    return folder;
+  }
+  const apart = partOfClone(folder, root);
+  return existsSync(apart) ? apart : undefined;
+}
+
+/** The same, created if missing. */
+export async function ensureOwnPart(folder: string, root: string): Promise<string> {
+  const found = findOwnPart(folder, root);
+  if (found !== undefined) return found;
+  const apart = partOfClone(folder, root);
+  await makeFolder(apart, OWNER_FOLDER);
+  return apart;
+}
+
+/** The path that the workspace with this id had, if nothing is there any more and it has nothing of its own here. */
+export function findFormerRoot(folder: string, root: string): string | undefined {
+  const storage = findLink(path.join(folder, LINK));
+  if (storage === undefined || findOwnPart(folder, root) !== undefined) return undefined;
+  const former = path.dirname(storage);
+  return isWorkspace(former) ? undefined : former;
+}
+
+/** Binds the folder to this path from now on. Throws `write_failed`. */
+export async function rebind(folder: string, root: string): Promise<void> {
+  await rm(path.join(folder, LINK), { force: true });
+  await linkBack(folder, path.join(root, ".jp"));
+}
+
+function partOfClone(folder: string, root: string): string {
+  const { createHash } = process.getBuiltinModule("node:crypto"); // Slow to load at start-up.
+  const digest = createHash("sha256").update(realpathSync(root)).digest("hex").slice(0, 16);
+  return path.join(folder, "clones", digest);
+}
+
+/**
  * The roots of the workspaces that the user's data folder knows of and that are still there. Clones and
  * worktrees share a folder, which knows only the one that it was created for.
  */
@@ -118,9 +161,13 @@ export async function ensureWorkspaceData(
   name: WorkspaceName,
 ): Promise<string> {
   const found = findWorkspaceData(dataFolder, name);
-  if (found !== undefined) return found;
+  if (found !== undefined) {
+    const isBound = findLink(path.join(found, LINK)) !== undefined;
+    if (!isBound) await linkBack(found, path.join(name.root, ".jp"));
+    return found;
+  }
   const folder = path.join(workspacesIn(dataFolder), folderNameOf(name.id, name.root));
-  await makeFolder(folder);
+  await makeFolder(folder, OWNER_FOLDER);
   await linkBack(folder, path.join(name.root, ".jp"));
   return folder;
 }
@@ -132,9 +179,8 @@ function folderNameOf(id: string, root: string): string {
 /** Shows which workspace this folder belongs to. */
 async function linkBack(folder: string, storage: string): Promise<void> {
   try {
-    await symlink(storage, path.join(folder, LINK));
+    await symlink(storage, path.join(folder, LINK), "junction"); // Other links need a privilege on Windows.
   } catch (error) {
-    if (systemErrorCode(error) === "EPERM" && process.platform === "win32") return; // Requires a privilege.
     if (systemErrorCode(error) !== "EEXIST") throw writeError(path.join(folder, LINK), error);
   }
 }

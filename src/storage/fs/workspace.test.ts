@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
 import { codeOf } from "../record-elements.fixture.ts";
 import { START, temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { FakeClock } from "../../testing/index.ts";
@@ -9,6 +10,7 @@ import {
   ensureWorkspaceId,
   findWorkspaceId,
   findWorkspaceRoot,
+  openWorkspace,
 } from "./workspace.ts";
 
 const clock = new FakeClock(START);
@@ -37,6 +39,37 @@ test("without a workspace, the error says so and suggests a fix", () => {
     }),
   );
 });
+
+const STRANGER = 65_534;
+/** Only root may give files away. */
+const isRoot = process.getuid?.() === 0;
+
+test.runIf(isRoot).each(["", ".jp"])(
+  "a workspace of another user is refused, unless a variable names it: owner of /%s",
+  (part) => {
+    counters("T-WORK-22");
+    const parent = temporaryFolder();
+    const root = path.join(parent, "planted");
+    mkdirSync(path.join(root, ".jp"), { recursive: true });
+    mkdirSync(path.join(root, "mine"));
+    chownSync(path.join(root, part), STRANGER, STRANGER);
+    const open = (variables: Readonly<Record<string, string>>) =>
+      openWorkspace({
+        from: path.join(root, "mine"),
+        environment: { variables, home: parent, platform: process.platform },
+        clock,
+        pid: process.pid,
+      }).root;
+    expect(() => open({ JP_SAFE_WORKSPACES: "planted" })).toThrow(
+      expect.objectContaining({ code: "foreign_workspace" }),
+    );
+    expect([
+      open({ JP_SAFE_WORKSPACES: root }),
+      open({ JP_TRUSTED_WORKSPACES: parent }),
+      open({ SUDO_UID: String(STRANGER) }),
+    ]).toEqual([root, root, root]);
+  },
+);
 
 test.each([
   { text: "# Do not edit.\notvo8", id: "otvo8" },

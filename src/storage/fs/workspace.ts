@@ -1,5 +1,5 @@
 /** Finds, creates and opens a workspace: a folder with a `.jp` folder in it. */
-import { statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../util/index.ts";
 import { readError, StorageError } from "../storage-error.ts";
@@ -7,12 +7,17 @@ import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-por
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsWorkspaceStore } from "./fs-workspace-store.ts";
+import { securePrivateFolder } from "./private-folder.ts";
 import { assertNotLink, readRecord } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
   belongsToWorkspace,
+  ensureOwnPart,
+  findFormerRoot,
+  findOwnPart,
+  rebind,
   userDataFolder,
   type UserEnvironment,
   workspacesIn,
@@ -31,6 +36,13 @@ export interface Workspace {
   findUserFolder(): string | undefined;
   /** The same, created if missing. */
   ensureUserFolder(): Promise<string>;
+  /**
+   * The former path of the workspace, if it seems to have been moved. Its local conversations and sessions are then not
+   * used, and nothing is added to them (`workspace_moved`), until `adopt` was called.
+   */
+  findFormerRoot(): string | undefined;
+  /** With true, the local conversations and sessions of the former path belong to this one. With false, it gets its own. */
+  adopt(isMoved: boolean): Promise<void>;
   /** Whether that folder was created for this path, not for another workspace with the same id. */
   ownsUserFolder(): boolean;
 }
@@ -50,41 +62,95 @@ export interface OpenWorkspaceOptions {
   readonly openFile?: OpenFile;
 }
 
-/** Does not write anything by itself. Throws `no_workspace`. */
+/** Does not write anything by itself. Throws `no_workspace`, and `foreign_workspace` if it belongs to another user. */
 export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const { environment, clock, pid, hasLocal = true, openFile } = options;
   const root = findWorkspaceRoot(options.from);
+  assertOwnWorkspace(root, environment.variables);
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
-  const findUserFolder = () => {
-    const id = findWorkspaceId(root);
-    return id === undefined ? undefined : findWorkspaceData(data, { id, root });
-  };
-  const ensureUserFolder = async () =>
-    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+  const user = openUserFolder(root, data, options);
   const conversations = new FsWorkspaceStore({
     storage: path.join(root, WORKSPACE_FOLDER),
-    userFolder: { find: findUserFolder, ensure: ensureUserFolder, parent: workspacesIn(data) },
+    userFolder: user,
     hasLocal,
     clock,
     pid,
     ...(session !== undefined && { session: session.id }),
     ...(openFile !== undefined && { openFile }),
   });
-  const sessions = new FsSessionStore({ session, findUserFolder, ensureUserFolder, clock });
+  const sessions = new FsSessionStore({
+    session,
+    findUserFolder: user.findOwn,
+    ensureUserFolder: user.ensureOwn,
+    clock,
+  });
   return {
     root,
     conversations,
     files: conversations,
     session: sessions,
     findId: () => findWorkspaceId(root),
-    findUserFolder,
+    findUserFolder: user.find,
     ownsUserFolder: () => {
-      const folder = findUserFolder();
+      const folder = user.find();
       return folder !== undefined && belongsToWorkspace(folder, root);
     },
-    ensureUserFolder,
+    ensureUserFolder: user.ensure,
+    findFormerRoot: user.findFormer,
+    adopt: async (isMoved) => {
+      const folder = await user.ensure();
+      if (isMoved) await rebind(folder, root);
+      else await ensureOwnPart(folder, root);
+    },
   };
+}
+
+/** The user's folder for the workspace, and the part of it that belongs to this path. */
+function openUserFolder(
+  root: string,
+  data: string,
+  { environment, clock }: Pick<OpenWorkspaceOptions, "environment" | "clock">,
+) {
+  const secured = new Set<string>();
+  const find = () => {
+    const id = findWorkspaceId(root);
+    const folder = id === undefined ? undefined : findWorkspaceData(data, { id, root });
+    if (folder === undefined || secured.has(folder)) return folder;
+    for (const each of [workspacesIn(data), folder]) securePrivateFolder(each);
+    secured.add(folder);
+    return folder;
+  };
+  const ensure = async () =>
+    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+  const findFormer = () => {
+    const folder = find();
+    return folder === undefined ? undefined : findFormerRoot(folder, root);
+  };
+  return {
+    find,
+    ensure,
+    findFormer,
+    findOwn: () => {
+      const folder = find();
+      return folder === undefined ? undefined : findOwnPart(folder, root);
+    },
+    ensureOwn: async () => {
+      const former = findFormer();
+      const isTrusted = isListedFolder(root, environment.variables["JP_TRUSTED_WORKSPACES"]);
+      if (former !== undefined && !isTrusted) throw movedError(root, former);
+      return ensureOwnPart(await ensure(), root);
+    },
+    parent: workspacesIn(data),
+  };
+}
+
+function movedError(root: string, former: string): StorageError {
+  return new StorageError(
+    "workspace_moved",
+    `${root} has the id of a workspace that was at ${former}, with your sessions and local conversations.`,
+    { hint: "Run `jp trust` on a terminal to say whether it was moved." },
+  );
 }
 
 /** The folder that makes another one a workspace. */
@@ -104,6 +170,35 @@ export function findWorkspaceRoot(from: string): string {
       hint: "Create one with `jp init`, or select one with --workspace.",
     },
   );
+}
+
+/**
+ * Another user may have put it into a parent folder that both can write to, such as `/tmp`. Under sudo, the user who has
+ * called it counts as well. Windows has no owners that Node could show.
+ */
+function assertOwnWorkspace(root: string, variables: UserEnvironment["variables"]): void {
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  const isOwn = (file: string) => {
+    const { uid } = statSync(file);
+    return uid === user || (user === 0 && String(uid) === variables["SUDO_UID"]);
+  };
+  if ([root, path.join(root, WORKSPACE_FOLDER)].every(isOwn)) return;
+  const names = ["JP_SAFE_WORKSPACES", "JP_TRUSTED_WORKSPACES"];
+  if (names.some((name) => isListedFolder(root, variables[name]))) return;
+  throw new StorageError("foreign_workspace", `The workspace ${root} belongs to another user.`, {
+    hint: `If you know whose it is, set JP_SAFE_WORKSPACES=${root}.`,
+  });
+}
+
+/** Whether the folder is one of those that a variable lists, or inside one. Relative ones are ignored: they could be anywhere. */
+export function isListedFolder(folder: string, list: string | undefined): boolean {
+  const real = realpathSync(folder);
+  return (list ?? "").split(path.delimiter).some((listed) => {
+    if (!path.isAbsolute(listed) || !existsSync(listed)) return false;
+    const relative = path.relative(realpathSync(listed), real);
+    return relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative);
+  });
 }
 
 /** The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. */

@@ -22,13 +22,14 @@ import {
   MemoryConversationStore,
   type WorkspaceCreateOptions,
 } from "../../../storage/index.ts";
-import type { TrustedConfig } from "../../../trust/index.ts";
+import { resolveTrustedConfig, type TrustedConfig } from "../../../trust/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import { type CommandContext, warnAboutProblems } from "../../context.ts";
 import { keepTurns, resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
 import { type Label, withLabels } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
+import { workspaceTrust } from "../../trust.ts";
 import { configChanges, configForNewConversation } from "../../remembered-config.ts";
 import { isIncomplete } from "./start.ts";
 
@@ -86,7 +87,9 @@ const DEFAULT_TARGETS: Readonly<Record<string, string>> = {
 /** The one that the config names; undefined for a new one. Throws what `resolveTarget` throws for an id. */
 async function findDefault(context: CommandContext): Promise<ConversationId | undefined> {
   const { layers } = await loadLayers({ places: configPlaces(context) });
-  const { default_id: word } = foldLayers(layers).conversation ?? {};
+  const trust = workspaceTrust(context, context.workspace);
+  const { config } = await resolveTrustedConfig(trust, { layers });
+  const { default_id: word } = config.conversation ?? {};
   if (word === undefined) return undefined;
   if (word === "ask")
     throw usageError(
