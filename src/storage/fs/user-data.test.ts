@@ -87,6 +87,16 @@ test("of several folders, the one with the workspace's name wins, then the most 
   });
 });
 
+test("of several folders, the one that was created for this path comes first", () => {
+  const data = dataWith("other-abc12", "project-abc12");
+  const root = path.join(temporaryFolder(), "project");
+  mkdirSync(path.join(root, ".jp"), { recursive: true });
+  symlinkSync(path.join(root, ".jp"), path.join(data, "workspace", "other-abc12", "storage"));
+  expect(findWorkspaceData(data, { id: "abc12", root })).toBe(
+    path.join(data, "workspace", "other-abc12"),
+  );
+});
+
 test("a file with a workspace's name is ignored", () => {
   const data = dataWith();
   mkdirSync(path.join(data, "workspace"), { recursive: true });

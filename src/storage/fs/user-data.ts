@@ -57,7 +57,7 @@ export function workspacesIn(dataFolder: string): string {
 
 /**
  * Finds the folder by the workspace id at the end of its name, so that clones and worktrees share
- * one. If there are several, prefers the one named after this root, then the most recent.
+ * one. If there are several, prefers the one created for this root, then the one named after it, then the most recent.
  */
 export function findWorkspaceData(
   dataFolder: string,
@@ -65,6 +65,9 @@ export function findWorkspaceData(
 ): string | undefined {
   const parent = workspacesIn(dataFolder);
   const names = listFolders(parent).filter((name) => name === id || name.endsWith(`-${id}`));
+  const own =
+    names.length > 1 && names.find((name) => belongsToWorkspace(path.join(parent, name), root));
+  if (typeof own === "string") return path.join(parent, own);
   const exact = names.find((name) => name === folderNameOf(id, root));
   const [latest] = names
     .map((name) => ({ name, changed: statSync(path.join(parent, name)).mtimeMs }))
