@@ -14,7 +14,7 @@ function schemasIn(schema: Json | undefined): readonly JsonObject[] {
   return [schema, ...members.flatMap(schemasIn), ...schemasIn(items)];
 }
 
-/** The template of Gemma 4 writes each type in capitals, and fails on a list of types and on none. */
+/** The template of Gemma 4 fails on a list of types for the items of an array, and writes nothing for none. */
 test.each(tools)("every parameter of $name has one type, as chat templates expect", (tool) => {
   const untyped = schemasIn(tool.parameters).filter(
     (schema) => typeof schema["type"] !== "string" || "anyOf" in schema || "oneOf" in schema,

@@ -281,6 +281,12 @@ describe("a server that cannot answer", () => {
       "other",
     ],
     [
+      "a tool that it cannot render",
+      "NotImplemented: map: filter-mapping not implemented",
+      "the request failed (HTTP 500): NotImplemented: map: filter-mapping not implemented",
+      "other",
+    ],
+    [
       "a template that fails",
       "\n------------\nWhile executing FilterExpression at line 18, column 33 in source:\n" +
         "...{%- if value['type'] | upper == 'STRING' -%}↵...\n                    ^\n" +
