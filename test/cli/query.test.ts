@@ -18,6 +18,7 @@ import {
   recordsOf,
   without,
 } from "./query-project.ts";
+import { runCommand } from "../support/command-host.ts";
 import { jsonLines, lines, printed, type Project } from "./support.ts";
 
 const ECHO = () => "Yes.";
@@ -26,6 +27,18 @@ const ECHO = () => "Yes.";
 function everythingIn({ root, data, home, temporary }: Project) {
   return { files: snapshotOf(root, data, home), temporary: readdirSync(temporary) };
 }
+
+test("a query in a workspace that was moved is answered, and says whose sessions it does not use", async () => {
+  await using server = await ModelServer.start(ECHO);
+  const project = queryProject({ server });
+  const variables = { ...project.variables, JP_SESSION: "x" };
+  const ask = (cwd: string) => runCommand(["query", "Hi."], { cwd, variables });
+  await ask(project.root);
+  const moved = `${project.root}-moved`;
+  renameSync(project.root, moved);
+  const { status, stderr } = await ask(moved);
+  expect([status, stderr.includes("Run `jp trust` on a terminal")]).toEqual([0, true]);
+});
 
 describe("the message", () => {
   test.each([

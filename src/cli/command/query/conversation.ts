@@ -24,7 +24,7 @@ import {
 } from "../../../storage/index.ts";
 import { resolveTrustedConfig, type TrustedConfig } from "../../../trust/index.ts";
 import { isJpError } from "../../../util/index.ts";
-import { type CommandContext, warnAboutProblems } from "../../context.ts";
+import { type CommandContext, warnAboutProblems, warnOnce } from "../../context.ts";
 import { keepTurns, resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
 import { type Label, withLabels } from "../../labels.ts";
@@ -171,12 +171,16 @@ function keepForked({ stream }: Conversation, last: number | true | undefined) {
 }
 
 /** Makes it the active conversation of this terminal. */
-export async function activate({ workspace }: CommandContext, id: ConversationId): Promise<void> {
+export async function activate(context: CommandContext, id: ConversationId): Promise<void> {
   try {
-    await workspace.session.activate(id);
+    await context.workspace.session.activate(id);
   } catch (error) {
+    if (!isJpError(error)) throw error;
     // Without a session id, no terminal has an active conversation.
-    if (!isJpError(error) || error.code !== "no_session") throw error;
+    if (error.code === "no_session") return;
+    if (error.code !== "workspace_moved") throw error;
+    // Nor has it one in a workspace that may be someone else's copy.
+    warnOnce(`${error.message} ${error.hint ?? ""}`, context);
   }
 }
 
