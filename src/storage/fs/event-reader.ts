@@ -3,6 +3,7 @@
  * between two elements and parsed piece by piece with `JSON.parse`. Anything else, such as a file
  * edited by hand or a torn end, is scanned element by element. Reports problems, never repairs them.
  */
+import { isUtf8 } from "node:buffer";
 import { StreamEntry } from "../../conversation/index.ts";
 import { isJsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
@@ -58,16 +59,21 @@ function parsePiece(
   const { bytes, offset } = window;
   if (offset > 0) bytes[0] = OPENING_BRACKET;
   if (end !== undefined) bytes[end] = CLOSING_BRACKET;
-  const entries = parseList(bytes.toString("utf8", 0, end === undefined ? undefined : end + 1));
+  const entries = parseList(bytes.subarray(0, end === undefined ? undefined : end + 1));
   if (offset > 0) bytes[0] = SPACE;
   if (end !== undefined) bytes[end] = COMMA;
   return entries;
 }
 
-/** Undefined if the text is not a list of objects. */
-export function parseList(text: string): readonly StreamEntry[] | undefined {
+/** Undefined if the bytes are not UTF-8, or not a list of objects once brackets are put around them. */
+export function parseList(
+  bytes: Buffer,
+  opening = "",
+  closing = "",
+): readonly StreamEntry[] | undefined {
+  if (!isUtf8(bytes)) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(opening + bytes.toString("utf8") + closing);
     if (!Array.isArray(value) || !value.every(isJsonObject)) return undefined;
     const entries: StreamEntry[] = [];
     for (const element of value) entries.push(StreamEntry.fromJson(element));

@@ -18,7 +18,7 @@ import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
-import { TurnMarker, turnToText } from "./open-turns.ts";
+import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
 export interface FsWriterParts extends PrivatePlace {
@@ -68,6 +68,7 @@ export class FsConversationWriter implements ConversationWriter {
     this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
     const file = path.join(parts.folder, EVENTS);
     const listener = {
+      findCopy: () => findCopy(this.#place),
       onChanged: (opened: OpenedEvents) => {
         this.#replaceStream(opened);
         this.#marker?.check(this.#stream.entries);
