@@ -22,7 +22,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
-import { type JsonObject, messageOf } from "../util/index.ts";
+import { isNotLoaded, type JsonObject, messageOf } from "../util/index.ts";
 import type { AskedCall, OpenCall } from "./asked.ts";
 import {
   attemptCall,
@@ -78,7 +78,7 @@ export class ToolCycle {
   /** Takes a recorded call. Asks for permission right away if it needs any. */
   add(progress: CallProgress): void {
     const call = this.#process(progress);
-    // The record cannot be written, so nothing may continue. `run` throws the error.
+    // The record cannot be written, or jp not be loaded, so nothing may continue. `run` throws the error.
     call.catch(() => this.stop("interrupted"));
     this.#calls.push(call);
   }
@@ -200,6 +200,7 @@ export class ToolCycle {
       return tool ?? { content: toolNotEnabled(name), isError: true };
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
+      if (isNotLoaded(error)) throw error; // The call stays open.
       return { content: toolUnavailable(name, messageOf(error)), isError: true };
     }
   }

@@ -10,7 +10,14 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from "@ai-sdk/provider";
 import type { ChatRequest, ChatResponse, Message, Ollama, Options, Tool } from "ollama";
-import { assertNever, findJson, isJsonObject, type JsonObject, messageOf } from "../util/index.ts";
+import {
+  assertNever,
+  findJson,
+  isJsonObject,
+  type JsonObject,
+  loadModule,
+  messageOf,
+} from "../util/index.ts";
 import {
   apiUrl,
   type Fetch,
@@ -35,7 +42,7 @@ export const ollama: ProviderDefinition = {
   isLocal: true,
   emptyReply: "{}\n",
   async load() {
-    const { Ollama } = await import("ollama");
+    const { Ollama } = await loadModule(() => import("ollama"));
     return ({ name, settings, fetch }: OpenOptions) =>
       ollamaModel(
         name,

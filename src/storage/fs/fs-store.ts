@@ -78,6 +78,7 @@ import {
 import { describeProblem, listPendingTurns, readLastTurn, withCopy } from "./pending-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import { isWorkspace } from "./user-data.ts";
+import { loadSecretSockets } from "./load-secret-sockets.ts";
 import { FolderWatch } from "./watch.ts";
 
 /** A summary, and all copies of its conversation. */
@@ -385,7 +386,7 @@ export class FsConversationStore implements ConversationStore {
   ): Promise<Delivery> {
     const place = this.context.findPlace(id);
     if (place === undefined) return { type: "undecided", wasSent: false };
-    const { SecretSockets } = await import("./secret-sockets.ts");
+    const { SecretSockets } = await loadSecretSockets();
     return new SecretSockets(place).deliver(offered, signal);
   }
 

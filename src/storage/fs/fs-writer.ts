@@ -16,6 +16,7 @@ import { writeError } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
+import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
 import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
@@ -149,7 +150,7 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   async onSecret(listener: AnswerListener): Promise<Disposable> {
-    const { SecretSockets } = await import("./secret-sockets.ts");
+    const { SecretSockets } = await loadSecretSockets();
     const listening = await new SecretSockets(this.#place).listen(listener);
     if (this.#isReleased) listening[Symbol.dispose]();
     else this.#listeners.add(listening);
