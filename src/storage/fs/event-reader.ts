@@ -26,16 +26,31 @@ const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-/** Throws `read_failed`. */
+/** A writer that never stops must not keep a reader forever. */
+const MAX_REREADS = 100;
+
+/**
+ * Needs no lock: a writer only replaces the end of the list, so what cannot be parsed is read again if the file has changed
+ * meanwhile. Throws `read_failed`.
+ */
 export function* readEntries(file: string): Generator<EntryBatch> {
   using window = new ByteWindow(file);
   let end = 0;
+  let { version } = window;
+  let rereads = 0;
   for (;;) {
     window.fill();
     const cut = window.isAtEnd ? -1 : window.bytes.lastIndexOf(BETWEEN);
     if (cut === -1 && !window.isAtEnd) continue;
     const entries = parsePiece(window, cut === -1 ? undefined : cut + ELEMENT_CLOSES);
-    if (entries === undefined) break;
+    if (entries === undefined) {
+      const { version: now } = window;
+      if (now === version || rereads === MAX_REREADS) break;
+      version = now;
+      rereads += 1;
+      window.restart();
+      continue;
+    }
     yield { entries, problems: [], isScanned: false };
     if (window.isAtEnd) return;
     end = window.offset + cut + ELEMENT_CLOSES;
