@@ -150,7 +150,9 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   async onSecret(listener: AnswerListener): Promise<Disposable> {
-    const { SecretSockets } = await loadSecretSockets();
+    const loaded = await loadSecretSockets().catch(() => undefined);
+    if (loaded === undefined) return { [Symbol.dispose]: () => undefined }; // As if no one could reach it.
+    const { SecretSockets } = loaded;
     const listening = await new SecretSockets(this.#place).listen(listener);
     if (this.#isReleased) listening[Symbol.dispose]();
     else this.#listeners.add(listening);
