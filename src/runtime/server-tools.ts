@@ -29,7 +29,7 @@ interface ListedServers {
   readonly onWarning: (message: string) => void;
 }
 
-export interface OfferedTools {
+interface OfferedTools {
   readonly offered: readonly OfferedTool[];
   /** Why a server is unavailable that a turn does without. */
   readonly absent: readonly Error[];

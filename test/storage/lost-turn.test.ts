@@ -187,6 +187,20 @@ test("a turn with half of a surrogate pair stays the user's own", async () => {
   expect(isOwnTurn).toBe(true);
 });
 
+test("metadata that is not UTF-8 is reported, and set aside before it is replaced", async () => {
+  const { conversations, id, folder } = await waiting((bytes) => bytes);
+  const file = path.join(folder, "metadata.json");
+  const bytes = readFileSync(file);
+  bytes[bytes.indexOf("Open")] = 0xff;
+  writeFileSync(file, bytes);
+  const { problem } = (await conversations.find(id)) ?? {};
+  await using _ = await conversations.open(id);
+  expect([problem, readFileSync(path.join(folder, "metadata.torn")).equals(bytes)]).toEqual([
+    "metadata.json: it is not UTF-8",
+    true,
+  ]);
+});
+
 /** A workspace with a conversation that waits, and has lost something since. */
 async function waiting(lose: (bytes: Buffer) => Buffer) {
   const workspace = temporaryWorkspace();

@@ -93,7 +93,7 @@ export function findDoubt({ entries, placed }: ReadRecord, isMarked: boolean) {
 }
 
 /** No write of ours leaves a file without its first byte: that is not the end of a write, but the loss of all of them. */
-export function isTornEnd({ type, offset }: RecordProblem): boolean {
+function isTornEnd({ type, offset }: RecordProblem): boolean {
   return type === "torn" && offset > 0;
 }
 
