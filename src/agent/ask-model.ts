@@ -13,7 +13,7 @@ import {
 import type { ModelReply } from "../executor/index.ts";
 import type { InquiryAnswer } from "../answer-model/index.ts";
 import { explainMisfit, type ModelPrompt, type Question, withoutOther } from "../tool/index.ts";
-import { type Json, messageOf } from "../util/index.ts";
+import { isNotLoaded, type Json, messageOf } from "../util/index.ts";
 import type { CallableTool } from "./ports.ts";
 import type { AssistantTarget } from "./route.ts";
 import type { TurnContext } from "./context.ts";
@@ -118,6 +118,7 @@ async function inquireBackend(
       },
     });
   } catch (error) {
+    if (isNotLoaded(error)) throw error; // The model was not asked: the question stays open.
     // A backend must not throw. If it does anyway, the recorded question still needs an end.
     return { type: "failed", kind: "other", message: messageOf(error) };
   }

@@ -23,7 +23,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
-import { type JsonObject, messageOf } from "../util/index.ts";
+import { isNotLoaded, type JsonObject, messageOf } from "../util/index.ts";
 import type { AskedCall, OpenCall } from "./asked.ts";
 import {
   attemptCall,
@@ -89,7 +89,7 @@ export class ToolCycle {
       try {
         return await this.#process(progress);
       } catch (error) {
-        this.stop("interrupted"); // The record cannot be written, so nothing may continue.
+        this.stop("interrupted"); // The record cannot be written, or jp not be loaded, so nothing may continue.
         throw error;
       }
     });
@@ -199,6 +199,7 @@ export class ToolCycle {
       return tool ?? { content: toolNotEnabled(name), isError: true };
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
+      if (isNotLoaded(error)) throw error; // The call stays open.
       return { content: toolUnavailable(name, messageOf(error)), isError: true };
     }
   }

@@ -37,7 +37,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
 import { explainMisfit, type ToolSource } from "../tool/index.ts";
-import { assertNever, type Json, messageOf } from "../util/index.ts";
+import { assertNever, isNotLoaded, type Json, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
 import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
@@ -460,6 +460,7 @@ export class Decision implements Disposable {
     try {
       result = await this.#context.prompter.ask(this.toPrompt(signal));
     } catch (error) {
+      if (isNotLoaded(error)) throw error; // No one has seen the prompt: it stays open.
       return this.failPrompt(messageOf(error));
     }
     const isClosed = result.type !== "answered";

@@ -6,7 +6,7 @@ import {
   type KnownCancellationReason,
 } from "../conversation/index.ts";
 import type { InquirySource, Question } from "../tool/index.ts";
-import { messageOf } from "../util/index.ts";
+import { isNotLoaded, messageOf } from "../util/index.ts";
 import type { AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { type Decided, type Decision, openQuestions, PENDING, type Round } from "./decide.ts";
@@ -262,6 +262,7 @@ async function showForm(
   try {
     result = await prompter.ask({ ...base, kind: "form", acts, fields });
   } catch (error) {
+    if (isNotLoaded(error)) throw error; // As for a single question.
     const message = messageOf(error);
     return Promise.all(decisions.map((decision) => decision.failPrompt(message)));
   }

@@ -24,6 +24,7 @@ import {
   type TurnMessage,
   type TurnSetup,
   type TurnUpdate,
+  type Prompter,
 } from "./index.ts";
 import { toolboxOf, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 
@@ -37,6 +38,8 @@ export interface ModelTurnOptions extends Partial<Pick<ToolTurnOptions, "tools" 
   readonly limits?: TurnSetup["limits"];
   /** Whether there is a person. There is one unless said otherwise. */
   readonly isInteractive?: boolean;
+  /** In place of the scripted one. */
+  readonly prompter?: Prompter;
   /** Whether Ctrl-C opens a menu. It does unless said otherwise. */
   readonly hasMenu?: boolean;
   readonly userName?: string;
@@ -74,7 +77,7 @@ export class ModelTurn {
       assistant: { ...ASSISTANT, ...options.assistant },
       attachments: options.attachments ?? [],
       tools: options.schemas === undefined ? toolbox : { ...toolbox, schemas: options.schemas },
-      prompter: this.prompter,
+      prompter: options.prompter ?? this.prompter,
       ...(hasMenu && { menu: this.prompter }),
       inquiries: this.inquiries,
       clock: this.clock,

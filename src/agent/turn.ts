@@ -9,6 +9,7 @@
 import type { CallLimits } from "../config/index.ts";
 import {
   type Attachment,
+  type ConversationEvent,
   lastTurnOf,
   type MessageFile,
   newCall,
@@ -21,7 +22,7 @@ import {
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import type { Clock, JsonObject } from "../util/index.ts";
+import { type Clock, isNotLoaded, type JsonObject } from "../util/index.ts";
 import { ToolCycle } from "./calls.ts";
 import {
   closeTurnBefore,
@@ -113,6 +114,9 @@ type ReplyEnd = Done | Interruption;
 
 /** The writers on which a turn runs now: two would mix their events. */
 const busy = new WeakSet<ConversationWriter>();
+
+/** The events of a turn before its first request to the model. */
+const UNASKED: ReadonlySet<ConversationEvent["type"]> = new Set(["turn_start", "chat_request"]);
 
 /** One turn. Can be run or resumed once. */
 export class Turn {
@@ -246,7 +250,10 @@ export class Turn {
 
   async #runCycles(context: TurnContext): Promise<TurnEnd> {
     let progress = this.#readProgress(context);
-    const tools = await this.#openTools();
+    const tools = await this.#openTools().catch(async (error: unknown) => {
+      if (!isNotLoaded(error)) await this.#discardUnasked();
+      throw error;
+    });
     if ("type" in tools) {
       if (tools.type === "stop") await this.#dropCalls(openCycle(context, progress), tools);
       return toTurnEnd(tools);
@@ -287,6 +294,14 @@ export class Turn {
       progress = { ...progress, calls: answered };
     }
     return { type: "cycle_limit", cycles: this.#setup.maxCycles };
+  }
+
+  /** The message has not reached the model, so there is nothing to continue. It stays on record, and can be sent again. */
+  async #discardUnasked(): Promise<void> {
+    const isUnasked = lastTurn(this.#journal).every(({ type }) => UNASKED.has(type));
+    if (!isUnasked) return;
+    const timestamp = timestampFromDate(this.#setup.clock.now());
+    await this.#journal.record({ type: "turn_end", timestamp, reason: "discarded" });
   }
 
   /** May start servers, so it can take long enough to be interrupted. */

@@ -23,11 +23,12 @@ import {
 import type { ModelPrompt } from "../tool/index.ts";
 import {
   abortable,
-  yieldToEventLoop,
   type Clock,
   isJpError,
-  shouldYield,
+  isNotLoaded,
   messageOf,
+  shouldYield,
+  yieldToEventLoop,
 } from "../util/index.ts";
 import { type AnswerFormat, correctionMessage, extractAnswer, type Extraction } from "./answer.ts";
 import type { InquiryAnswer, InquiryBackend, InquiryCall } from "./port.ts";
@@ -257,6 +258,7 @@ function refusal(model: Model): InquiryAnswer {
 
 /** Coded errors say why a model is unavailable or did not reply. */
 function toFailure(error: unknown): InquiryAnswer {
+  if (isNotLoaded(error)) throw error; // No model was asked.
   const kind = isJpError(error) ? "provider" : "other";
   return { type: "failed", kind, message: messageOf(error) };
 }

@@ -4,7 +4,7 @@ import type { PartialConfig } from "./schema/config-schema.ts";
 /** The settings in force for an MCP server. */
 export type McpServerSettings = {
   readonly name: string;
-  /** Continue without it if it does not start. */
+  /** A program continues without it if it does not start. The command always does. */
   readonly isOptional: boolean;
   /** Its forms may ask for secrets, which are then never recorded. */
   readonly allowsSecrets: boolean;

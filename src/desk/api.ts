@@ -2,7 +2,7 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import * as v from "valibot";
 import { findConversationId, type InquiryId, type Reply } from "../conversation/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import { type Json, type JsonObject, loadModule } from "../util/index.ts";
 import { ACCOUNT_OPERATIONS } from "./account-api.ts";
 import { ApiError, badRequest, type JsonReply, notFound, tooLarge } from "./http.ts";
 import { MAX_BODY_BYTES, type Operation, operation } from "./operation.ts";
@@ -233,11 +233,16 @@ export const OPERATIONS: readonly Operation[] = [
 
 let openApi: JsonObject | undefined;
 
-/** Loaded when it is asked for, and made once: anyone may ask, as often as they like. */
+/** Made once: anyone may ask, as often as they like. */
 async function renderDocument(): Promise<JsonObject> {
-  const { renderOpenApi } = await import("./openapi.ts");
+  const { renderOpenApi } = await loadDocument();
   openApi ??= renderOpenApi(OPERATIONS, API_PATH);
   return openApi;
+}
+
+/** Loaded when the desk is being served already. Throws `module_not_loaded`. */
+export function loadDocument() {
+  return loadModule(() => import("./openapi.ts"));
 }
 
 function wholeNumber(min: number, max: number) {

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { freePort } from "../../test/mcp/http-programs.ts";
 import { counters } from "../../test/security/threats.ts";
 import { bearer, PENDING, QUESTION_PATH, READ, ServedDesk, TLS } from "./served.fixture.ts";
+import { loadModule } from "../util/index.ts";
 
 /** Sends bytes as they are, and returns the response once the server closes the connection. */
 async function sendRaw({ port }: ServedDesk, text: string): Promise<string> {
@@ -315,6 +316,24 @@ describe("a response", () => {
       expect(served.problems).toEqual(["ENOENT: /home/olga/secret"]);
     },
   );
+});
+
+test("a part of the desk that an upgrade has replaced is answered with 503, and named on the terminal", async () => {
+  const served = await ServedDesk.start();
+  const headers = bearer(await served.addPerson("ada"));
+  const gone: string = "./gone.ts"; // No file has this name.
+  served.desk.listPending = () => loadModule(() => import(gone));
+  const { status, json } = await served.send("/inquiries?state=pending", { headers });
+  expect([status, json, served.problems]).toEqual([
+    503,
+    {
+      error: {
+        code: "restart_needed",
+        message: "The desk cannot load a part of itself. Whoever runs it has to start it again.",
+      },
+    },
+    [expect.stringMatching(/^jp cannot load a part of itself: .*gone.*start the desk again\.$/)],
+  ]);
 });
 
 describe("over HTTPS", () => {

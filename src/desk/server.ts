@@ -15,12 +15,13 @@ import {
   type Clock,
   findForeignCaller,
   isJpError,
+  isNotLoaded,
   listen,
   messageOf,
   systemErrorCode,
 } from "../util/index.ts";
 import { Access, ANONYMOUS, type Caller } from "./access.ts";
-import { API_PATH, OPERATIONS } from "./api.ts";
+import { API_PATH, loadDocument, OPERATIONS } from "./api.ts";
 import { EventStreams } from "./event-streams.ts";
 import {
   ApiError,
@@ -128,6 +129,7 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
     maxStreams: limits.streams,
     maxBufferedBytes: limits.bufferedBytes,
   });
+  void loadDocument().catch(() => undefined); // Before an upgrade can replace it. Whoever asks for it is told.
   const open = new Map<ServerResponse, Promise<unknown>>();
   const answer = createListener(options, { ...options, access, events });
   http.on("request", (request: IncomingMessage, response: ServerResponse) => {
@@ -230,6 +232,12 @@ function createListener({ page, onProblem }: ServeDeskOptions, parts: ApiParts) 
   const toFailure = (error: unknown): Response => {
     if (error instanceof ApiError) return toErrorResponse(error);
     if (isJpError(error) && UNCLEAR.has(error.code)) return toFailure(badRequest(error.message));
+    if (isNotLoaded(error)) {
+      onProblem(`${messageOf(error)} To use a new version of jp, start the desk again.`);
+      const message =
+        "The desk cannot load a part of itself. Whoever runs it has to start it again.";
+      return toFailure(new ApiError(503, "restart_needed", { message }));
+    }
     // Such as a backslash.
     if (error instanceof RequestError) return toFailure(badRequest("The path is not valid."));
     const isGone = systemErrorCode(error) === "ECONNRESET"; // The client left while it was sending.

@@ -5,13 +5,14 @@
 import vm from "node:vm";
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
 import {
-  pathToText,
   isJsonObject,
   isTooDeep,
   type Json,
   type JsonObject,
+  loadModule,
   MAX_JSON_DEPTH,
   messageOf,
+  pathToText,
 } from "../util/index.ts";
 import { coerceArguments, fillDefaults } from "./normalize-arguments.ts";
 import { describeViolations } from "./violations.ts";
@@ -43,8 +44,8 @@ export async function checkArguments(
     const problem = `the arguments: nested more than ${MAX_JSON_DEPTH} levels deep`;
     return invalidArguments(tool, [problem]);
   }
+  const { Validator } = await loadValidator();
   try {
-    const { Validator } = await import("@cfworker/json-schema");
     const { args, problems } = withTimeout(CHECK_MS, () => {
       const filled = fillDefaults(coerceArguments(given, schema), schema);
       const checked = { schema, value: filled, name: "the arguments" };
@@ -72,7 +73,7 @@ export async function findViolations(
   value: Json,
   name = "the value",
 ): Promise<readonly string[]> {
-  const { Validator } = await import("@cfworker/json-schema");
+  const { Validator } = await loadValidator();
   return withTimeout(CHECK_MS, () => violationsOf(Validator, { schema, value, name }));
 }
 
@@ -116,7 +117,7 @@ export async function matchesSchema(
   value: Json,
   milliseconds: number,
 ): Promise<boolean> {
-  const { Validator } = await import("@cfworker/json-schema");
+  const { Validator } = await loadValidator();
   const { pattern, format, ...rest } = schema;
   const parts = [rest, ...(format === undefined ? [] : [{ format }])];
   const checks = [
@@ -245,4 +246,9 @@ function findUnknownType(
     if (deeper !== undefined) return deeper;
   }
   return undefined;
+}
+
+/** Slow to load. A turn loads it while it waits for the model. Throws `module_not_loaded`. */
+export function loadValidator() {
+  return loadModule(() => import("@cfworker/json-schema"));
 }

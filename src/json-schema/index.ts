@@ -4,6 +4,7 @@ export {
   checkData,
   explainSchema,
   findViolations,
+  loadValidator,
   matchesSchema,
   type SchemaProblem,
 } from "./check-arguments.ts";

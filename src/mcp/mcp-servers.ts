@@ -6,7 +6,7 @@ import type { RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
 import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
 
-/** For an optional server that did not start: jp continues without its tools. */
+/** For a server that is not required and did not start: jp continues without its tools. */
 export type ReachedServer =
   | {
       readonly type: "ready";
@@ -79,16 +79,20 @@ export class McpServers implements AsyncDisposable {
 
   /**
    * Waits until the server is ready and has listed its tools; starts it if necessary. Throws
-   * `mcp_unknown_server`, and other errors unless the server is optional. Abort ends the waiting, not
-   * the start.
+   * `mcp_unknown_server`, and other errors if the server is required: by default, unless it is optional. Abort ends the
+   * waiting, not the start.
    */
-  async get(name: string, signal: AbortSignal): Promise<ReachedServer> {
+  async get(
+    name: string,
+    signal: AbortSignal,
+    isRequired = !this.isOptional(name),
+  ): Promise<ReachedServer> {
     const server = this.#servers.get(name);
     if (server === undefined) throw unknownServer(name, this.names);
     try {
       return { type: "ready", server, tools: await server.tools(signal) };
     } catch (error) {
-      const isWarning = server.isOptional && error instanceof McpError;
+      const isWarning = !isRequired && error instanceof McpError;
       if (!isWarning) throw error;
       return { type: "absent", warning: error };
     }

@@ -3,7 +3,7 @@
  * version is negotiated on the connection itself, so no second process is needed to find it out.
  */
 import type { McpServerSettings } from "../config/index.ts";
-import { abortable, MAX_TIMER_MS } from "../util/index.ts";
+import { abortable, loadModule, MAX_TIMER_MS } from "../util/index.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { createHttpLink } from "./http-transport.ts";
 import {
@@ -98,7 +98,7 @@ async function createLink(start: Start): Promise<ServerLink> {
 
 async function createLinkByType({ sdk, settings, context, signal }: Start): Promise<ServerLink> {
   if (settings.type === "http") return createHttpLink({ sdk, settings, context, signal });
-  const { createStdioLink } = await import("./stdio-transport.ts"); // Slow to load.
+  const { createStdioLink } = await loadModule(() => import("./stdio-transport.ts")); // Slow to load.
   return createStdioLink({ sdk, settings, context, signal });
 }
 

@@ -6,7 +6,14 @@ import type {
   WebhookChannel,
 } from "../config/index.ts";
 import { type ProcessLimits, runProcess } from "../process/index.ts";
-import { abortable, assertNever, isLoopback, messageOf, systemErrorCode } from "../util/index.ts";
+import {
+  abortable,
+  assertNever,
+  isLoopback,
+  loadModule,
+  messageOf,
+  systemErrorCode,
+} from "../util/index.ts";
 import type { Notification } from "./message.ts";
 
 /** One way to send notifications. */
@@ -104,7 +111,7 @@ function openWebhook({ url, secretVariable }: WebhookChannel, machine: ChannelMa
   const send: Channel["send"] = async (message, signal) => {
     const key = webhookKey(readSecret(secretVariable, machine), secretVariable);
     const body = JSON.stringify(message.json);
-    const { Webhook } = await import("standardwebhooks");
+    const { Webhook } = await loadModule(() => import("standardwebhooks"));
     const now = new Date(); // The receiver compares it with its own clock.
     const response = await fetch(url, {
       method: "POST",
@@ -152,7 +159,7 @@ function openEmail(settings: EmailChannel, machine: ChannelMachine): Channel {
   const { from, to, server, port, user, passwordVariable } = settings;
   const send: Channel["send"] = async (message, signal) => {
     const pass = user === undefined ? undefined : readSecret(passwordVariable, machine);
-    const { createTransport } = await import("nodemailer");
+    const { createTransport } = await loadModule(() => import("nodemailer"));
     const transport = createTransport({
       host: server,
       port,

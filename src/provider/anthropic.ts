@@ -1,6 +1,6 @@
 /** Anthropic through `@ai-sdk/anthropic`: signed and redacted thinking, cache marks on parts. */
 import type { ProviderEvent } from "../conversation/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import { type JsonObject, loadModule } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
@@ -25,7 +25,7 @@ export const anthropic: ProviderDefinition = {
   dialect: anthropicDialect,
   isLocal: false,
   async load() {
-    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    const { createAnthropic } = await loadModule(() => import("@ai-sdk/anthropic"));
     return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "", betaFeatures = [] } = settings;
       const headers = betaFeatures.length > 0 ? { "anthropic-beta": betaFeatures.join(",") } : {};

@@ -1,6 +1,6 @@
 /** Google Gemini through `@ai-sdk/google`: thought signatures on any piece, no `const` in schemas. */
 import type { ProviderEvent } from "../conversation/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import { type JsonObject, loadModule } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
@@ -23,7 +23,7 @@ export const google: ProviderDefinition = {
   dialect: googleDialect,
   isLocal: false,
   async load() {
-    const { createGoogle } = await import("@ai-sdk/google");
+    const { createGoogle } = await loadModule(() => import("@ai-sdk/google"));
     return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "" } = settings;
       return createGoogle({ baseURL: apiUrl(baseUrl, "/v1beta"), apiKey, fetch }).languageModel(

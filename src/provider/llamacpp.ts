@@ -1,6 +1,6 @@
 /** A llama.cpp server through `@ai-sdk/openai-compatible`. */
 import { isStrict, toStrictSchema } from "../json-schema/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, type Json, type JsonObject, loadModule } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
@@ -18,7 +18,7 @@ export const llamacpp: ProviderDefinition = {
   dialect: llamacppDialect,
   isLocal: true,
   async load() {
-    const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+    const { createOpenAICompatible } = await loadModule(() => import("@ai-sdk/openai-compatible"));
     return ({ name, settings, fetch }: OpenOptions) => {
       const open = createOpenAICompatible({
         name: "llamacpp",

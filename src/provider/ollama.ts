@@ -17,7 +17,14 @@ import type {
   Options,
   Tool,
 } from "ollama";
-import { assertNever, findJson, isJsonObject, type JsonObject, messageOf } from "../util/index.ts";
+import {
+  assertNever,
+  findJson,
+  isJsonObject,
+  type JsonObject,
+  loadModule,
+  messageOf,
+} from "../util/index.ts";
 import {
   apiUrl,
   type Fetch,
@@ -42,7 +49,7 @@ export const ollama: ProviderDefinition = {
   isLocal: true,
   emptyReply: "{}\n",
   async load() {
-    const { Ollama } = await import("ollama");
+    const { Ollama } = await loadModule(() => import("ollama"));
     return ({ name, settings, fetch }: OpenOptions) =>
       ollamaModel(
         name,

@@ -1,6 +1,6 @@
 /** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
 import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import { type JsonObject, loadModule } from "../util/index.ts";
 import {
   apiUrl,
   fetchList,
@@ -26,7 +26,7 @@ export const openai: ProviderDefinition = {
   dialect: openaiDialect,
   isLocal: false,
   async load() {
-    const { createOpenAI } = await import("@ai-sdk/openai");
+    const { createOpenAI } = await loadModule(() => import("@ai-sdk/openai"));
     return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "" } = settings;
       return createOpenAI({ baseURL: apiUrl(baseUrl, "/v1"), apiKey, fetch }).responses(name);

@@ -1,6 +1,6 @@
 /** OpenRouter through `@openrouter/ai-sdk-provider`: many vendors' models behind one API. */
 import type { ProviderEvent } from "../conversation/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, type Json, type JsonObject, loadModule } from "../util/index.ts";
 import { anthropicCacheMark } from "./anthropic.ts";
 import {
   apiUrl,
@@ -25,7 +25,7 @@ export const openrouter: ProviderDefinition = {
   dialect: openrouterDialect,
   isLocal: false,
   async load() {
-    const { createOpenRouter } = await import("@openrouter/ai-sdk-provider");
+    const { createOpenRouter } = await loadModule(() => import("@openrouter/ai-sdk-provider"));
     return ({ name, settings, fetch }: OpenOptions) => {
       const { baseUrl, apiKey = "", appName, appUrl } = settings;
       const open = createOpenRouter({

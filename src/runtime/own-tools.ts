@@ -19,7 +19,13 @@ import {
 import type { Tool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { assertUniqueNames, listServers, type OfferedTool } from "./server-tools.ts";
-import { createToolbox, describeUnscoped, type OpenServers, unknownTool } from "./tools.ts";
+import {
+  createToolbox,
+  describeUnscoped,
+  type ListedTools,
+  type OpenServers,
+  unknownTool,
+} from "./tools.ts";
 
 /** By tool, as `conversation.tools.<name>` in a config file. */
 export type ToolConfigs = Readonly<Record<string, JsonObject>>;
@@ -55,16 +61,18 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
   });
   const onWarning = (message: string) => options.observer?.observe({ type: "notice", message });
   const fixed = servers.names.length === 0 ? resolveOffered(own, given, true) : undefined;
-  let listed: Promise<ReadonlyMap<string, ToolSettings>> | undefined;
+  // A program counts on its servers, unless it says otherwise.
+  const isRequired = (name: string) => !servers.isOptional(name);
+  let listed: Promise<ListedTools> | undefined;
   const listAll = async (signal: AbortSignal) => {
-    const { offered, isComplete } = await listServers(
-      { servers, names: servers.names, onWarning },
+    const { offered, absent } = await listServers(
+      { servers, isRequired, names: servers.names, onWarning },
       signal,
     );
-    return resolveOffered([...own, ...offered], given, isComplete);
+    return { tools: resolveOffered([...own, ...offered], given, absent.length === 0), absent };
   };
   const list = async (signal: AbortSignal) => {
-    if (fixed !== undefined) return fixed;
+    if (fixed !== undefined) return { tools: fixed, absent: [] };
     // Once a turn: a server that adds a tool cannot take another one's name in the middle of it.
     listed ??= listAll(signal);
     try {
@@ -74,7 +82,7 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
       throw error;
     }
   };
-  return createToolbox({ sources: { shipped, servers }, list, onWarning });
+  return createToolbox({ sources: { shipped, servers }, isRequired, list, onWarning });
 }
 
 /** A program may always run its own tools, unless it says otherwise. */

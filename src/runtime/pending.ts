@@ -56,9 +56,12 @@ export type DecisionAnswer = ReplyOrCancel &
     readonly clock?: Clock;
   };
 
-/** Told of each conversation that cannot be read, and is left out. */
+/**
+ * Told of each conversation whose last turn could not be read whole. What it waits for is listed as far as it is known, so
+ * nothing else waits only if this was not called.
+ */
 export interface ListPendingOptions {
-  readonly onProblem?: (problem: string) => void;
+  readonly onProblem?: (problem: string, conversation: ConversationId) => void;
 }
 
 /** Lists what waits for a person, oldest first. Costs the same however many conversations are complete. */
@@ -67,7 +70,7 @@ export async function listPending(
   { onProblem }: ListPendingOptions = {},
 ): Promise<readonly PendingDecision[]> {
   const turns = await store.listPending();
-  for (const { problem } of turns) if (problem !== undefined) onProblem?.(problem);
+  for (const { id, problem } of turns) if (problem !== undefined) onProblem?.(problem, id);
   const pending = turns.flatMap(pendingInTurn);
   return pending.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }

@@ -23,23 +23,31 @@ export interface OfferedTool {
 
 interface ListedServers {
   readonly servers: McpServers;
+  /** Whether a turn fails without it; none if absent. */
+  readonly isRequired?: (name: string) => boolean;
   readonly names: readonly string[];
   readonly onWarning: (message: string) => void;
 }
 
-/** All at once. Without `isComplete`, an optional one is unavailable. */
+interface OfferedTools {
+  readonly offered: readonly OfferedTool[];
+  /** Why a server is unavailable that a turn does without. */
+  readonly absent: readonly Error[];
+}
+
+/** All at once. Throws why a required server is unavailable. */
 export async function listServers(
-  { servers, names, onWarning }: ListedServers,
+  { servers, isRequired = () => false, names, onWarning }: ListedServers,
   signal: AbortSignal,
-): Promise<{ readonly offered: readonly OfferedTool[]; readonly isComplete: boolean }> {
+): Promise<OfferedTools> {
   servers.allowRestart();
   const reached = await Promise.all(
-    names.map(async (name) => ({ name, ...(await servers.get(name, signal)) })),
+    names.map(async (name) => ({ name, ...(await servers.get(name, signal, isRequired(name))) })),
   );
-  let isComplete = true;
+  const absent: Error[] = [];
   const offered = reached.flatMap((each): readonly OfferedTool[] => {
     if (each.type === "absent") {
-      isComplete = false;
+      absent.push(each.warning);
       onWarning(each.warning.message);
       return [];
     }
@@ -50,7 +58,7 @@ export async function listServers(
       return { name, owner, server, config: { source: `mcp.${server}.${tool.name}` } };
     });
   });
-  return { offered, isComplete };
+  return { offered, absent };
 }
 
 const MAX_NAME_LENGTH = 64;
@@ -125,9 +133,9 @@ export async function switchServerTools(
   const { signal } = new AbortController();
   // The turn lists them again, and warns.
   const quietly = { servers, names, onWarning: () => {} };
-  const { offered, isComplete } = await listServers(quietly, signal);
+  const { offered, absent } = await listServers(quietly, signal);
   const before = addOffered(config, offered);
-  const after = applyDirectives(before, directives, !isComplete);
+  const after = applyDirectives(before, directives, absent.length > 0);
   const known = resolveTools(before);
   const changed = [...resolveTools(after).values()]
     .filter(({ name, isEnabled }) => known.get(name)?.isEnabled !== isEnabled)

@@ -16,7 +16,7 @@ import {
   type ToolParts,
   toRefusedQuestions,
 } from "../executor/index.ts";
-import { McpServers, type UnscopedQuestion } from "../mcp/index.ts";
+import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
@@ -96,13 +96,15 @@ export function openTools(
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };
   const names = offeringServers(config);
+  const warn = warningOnce(onWarning);
   let listed: ReturnType<typeof listServers> | undefined;
   let known = settings;
   const list = async (signal: AbortSignal) => {
-    if (names.length === 0) return settings;
-    listed ??= listServers({ servers, names, onWarning }, signal); // Once, as for a turn of a program.
+    if (names.length === 0) return { tools: settings, absent: [] };
+    listed ??= listServers({ servers, names, onWarning: warn }, signal); // Once, as for a turn of a program.
     try {
-      return (known = withServerTools(config, (await listed).offered));
+      const { offered, absent } = await listed;
+      return { tools: (known = withServerTools(config, offered)), absent };
     } catch (error) {
       listed = undefined;
       throw error;
@@ -114,27 +116,31 @@ export function openTools(
     const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
     return withServerTools(config, [tool]).get(name);
   };
-  const describeOffline = ({ name, source }: ToolSettings): ToolSource => {
-    const server = source.type === "mcp" ? source.server : "";
-    const address = servers.findAddress(server) ?? { type: "http", url: "" };
-    return describeAddress(address, { server, tool: source.tool ?? name });
-  };
   const open = async (name: string, signal: AbortSignal) => {
-    const all = settings.has(name) ? settings : await list(signal);
-    return createTool(findTool(all, name), { ...sources, signal });
+    if (settings.has(name)) return createTool(findTool(settings, name), { ...sources, signal });
+    const { tools, absent } = await list(signal);
+    const [unavailable] = absent;
+    if (!tools.has(name) && unavailable !== undefined) throw unavailable;
+    return createTool(findTool(tools, name), { ...sources, signal });
   };
   return {
     get settings() {
       return known;
     },
     findOffline,
-    describeOffline,
+    describeOffline: (tool) => describeOffline(servers, tool),
     open,
-    toolbox: createToolbox({ sources, list, onWarning }),
+    toolbox: createToolbox({ sources, list, onWarning: warn }),
     [Symbol.asyncDispose]: async () => {
       if (given === undefined) await servers.close();
     },
   };
+}
+
+function describeOffline(servers: McpServers, { name, source }: ToolSettings): ToolSource {
+  const server = source.type === "mcp" ? source.server : "";
+  const address = servers.findAddress(server) ?? { type: "http", url: "" };
+  return describeAddress(address, { server, tool: source.tool ?? name });
 }
 
 export function describeUnscoped({ server, tool, message }: UnscopedQuestion): string {
@@ -154,29 +160,51 @@ export function deferring(toolbox: Toolbox): Toolbox {
   };
 }
 
+/** Several tools of a server are missing for the same reason. */
+function warningOnce(onWarning: Machine["onWarning"]): Machine["onWarning"] {
+  const given = new Set<string>();
+  return (message) => {
+    if (given.has(message)) return;
+    given.add(message);
+    onWarning(message);
+  };
+}
+
+/** The tools by name, and why others are not among them. */
+export interface ListedTools {
+  readonly tools: ReadonlyMap<string, ToolSettings>;
+  readonly absent: readonly Error[];
+}
+
 interface ToolboxParts extends Pick<Machine, "onWarning"> {
   /** Where the tools come from. */
   readonly sources: Omit<ToolParts, "signal" | "caller">;
-  /** The tools by name, once it is known which there are. */
-  readonly list: (signal: AbortSignal) => Promise<ReadonlyMap<string, ToolSettings>>;
+  /** Once it is known which there are. */
+  readonly list: (signal: AbortSignal) => Promise<ListedTools>;
+  /** Whether a turn fails without this server; none if absent. */
+  readonly isRequired?: (server: string) => boolean;
 }
 
-/** The enabled ones. A turn continues without those whose server is optional and unavailable. */
-export function createToolbox({ sources, list, onWarning }: ToolboxParts): Toolbox {
+/** The enabled ones. A turn continues without those of a server that is unavailable, unless it is required. */
+export function createToolbox(toolbox: ToolboxParts): Toolbox {
+  const { sources, list, isRequired = () => false, onWarning } = toolbox;
   const { servers } = sources;
   const caller = {};
   const parts = { ...sources, caller };
-  const isOptional = ({ source }: ToolSettings) =>
-    source.type === "mcp" && servers.isOptional(source.server);
+  const isMissing = ({ source }: ToolSettings, error: unknown) =>
+    source.type === "mcp" &&
+    !isRequired(source.server) &&
+    error instanceof McpError &&
+    error.code !== "mcp_unknown_server"; // A mistake in the config.
   return {
     schemas: async (signal) => {
-      const all = [...(await list(signal)).values()];
+      const all = [...(await list(signal)).tools.values()];
       const opened = all.map(async (tool) => {
         if (!tool.isEnabled) return [];
         try {
           return [toSchema(await createTool(tool, { ...parts, signal }))];
         } catch (error) {
-          if (!isOptional(tool) || signal.aborted) throw error;
+          if (!isMissing(tool, error) || signal.aborted) throw error;
           onWarning(messageOf(error));
           return [];
         }
@@ -184,8 +212,11 @@ export function createToolbox({ sources, list, onWarning }: ToolboxParts): Toolb
       return (await Promise.all(opened)).flat();
     },
     find: async (name, signal): Promise<CallableTool | undefined> => {
-      const all = await list(signal);
+      const { tools: all, absent } = await list(signal);
       const settings = all.get(name);
+      const [unavailable] = absent;
+      // Perhaps it is one of that server's.
+      if (settings === undefined && unavailable !== undefined) throw unavailable;
       if (settings?.isEnabled !== true) return undefined;
       const tool = await createTool(settings, { ...parts, signal });
       const { isIdempotent = tool.isIdempotent ?? false } = settings;

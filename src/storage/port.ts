@@ -222,13 +222,13 @@ export interface PendingTurn {
   readonly id: ConversationId;
   /** The conversation's title, if it has one: see `ListPendingTurnsOptions.hasTitles`. */
   readonly title?: string;
-  /** From its start on. */
+  /** From its start on. With a `problem`, as far as it is known. */
   readonly entries: readonly StreamEntry[];
   /** A process has the conversation open. */
   readonly isLive: boolean;
   /** Another one once the turn, the title or `isLive` has changed: see `ListPendingTurnsOptions.isBrief`. */
   readonly version?: string;
-  /** Set if the record cannot be read, so that no one knows whether the turn is complete. */
+  /** Set if the record does not have the whole turn, so that no one knows whether it is complete. */
   readonly problem?: string;
 }
 

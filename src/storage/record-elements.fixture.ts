@@ -91,6 +91,7 @@ export function anyElement(): fc.Arbitrary<JsonObject> {
 
 /** For an event file that no one else keeps track of. */
 export const UNHEARD: EventFileListener = {
+  findCopy: () => undefined,
   onChanged: () => undefined,
   beforeWrite: () => undefined,
   afterWrite: () => undefined,

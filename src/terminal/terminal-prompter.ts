@@ -7,7 +7,7 @@ import type {
   PromptResult,
   QuestionRequest,
 } from "../agent/index.ts";
-import { abortable, assertNever } from "../util/index.ts";
+import { abortable, assertNever, loadModule } from "../util/index.ts";
 import type { Shown } from "./ask-question.ts";
 import type { MenuRequest } from "./interrupt-menu.ts";
 import type {
@@ -71,19 +71,19 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
       case undefined:
       case "question":
       case "in_doubt": {
-        const { askQuestion } = await import("./ask-question.ts");
+        const { askQuestion } = await loadModule(() => import("./ask-question.ts"));
         return await askQuestion(request, dialogue);
       }
       case "form": {
-        const { askForm } = await import("./ask-form.ts");
+        const { askForm } = await loadModule(() => import("./ask-form.ts"));
         return await askForm(request, dialogue);
       }
       case "permission": {
-        const { askPermission } = await import("./ask-permission.ts");
+        const { askPermission } = await loadModule(() => import("./ask-permission.ts"));
         return await askPermission(request, dialogue);
       }
       case "delivery": {
-        const { askDelivery } = await import("./ask-permission.ts");
+        const { askDelivery } = await loadModule(() => import("./ask-permission.ts"));
         return await askDelivery(request, dialogue);
       }
       default:
@@ -91,8 +91,22 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     }
   }
 
+  /**
+   * Loads everything that it asks with, so that no prompt depends on files that an upgrade may have replaced by then. Throws
+   * `module_not_loaded`.
+   */
+  async load(): Promise<void> {
+    await Promise.all([
+      this.#loadDialogue(),
+      loadModule(() => import("./ask-question.ts")),
+      loadModule(() => import("./ask-form.ts")),
+      loadModule(() => import("./ask-permission.ts")),
+      loadModule(() => import("./interrupt-menu.ts")),
+    ]);
+  }
+
   async choose(request: MenuRequest): Promise<InterruptChoice> {
-    const { chooseInterrupt } = await import("./interrupt-menu.ts");
+    const { chooseInterrupt } = await loadModule(() => import("./interrupt-menu.ts"));
     using dialogue = await this.#open(request.signal);
     return await chooseInterrupt(request, dialogue);
   }
@@ -113,11 +127,14 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
 
   async #open(signal: AbortSignal): Promise<Dialogue> {
     await abortable(this.#editing, signal).catch(() => undefined);
+    const Dialogue = await this.#loadDialogue();
+    return new Dialogue(this.#options, signal);
+  }
+
+  async #loadDialogue() {
     if (this.#options.isPlain === true) {
-      const { PlainDialogue } = await import("./plain-dialogue.ts");
-      return new PlainDialogue(this.#options, signal);
+      return (await loadModule(() => import("./plain-dialogue.ts"))).PlainDialogue;
     }
-    const { DrawnDialogue } = await import("./drawn-dialogue.ts");
-    return new DrawnDialogue(this.#options, signal);
+    return (await loadModule(() => import("./drawn-dialogue.ts"))).DrawnDialogue;
   }
 }

@@ -1,7 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import { ModelServer } from "./model-server.ts";
+import { kindsOf, query, queryProject, recordOf } from "./query-project.ts";
 import { answer, message, question, request, time, turnStart } from "./records.ts";
 import { placeRelease } from "./samples.ts";
 import { type PlacedConversation, Project } from "./support.ts";
@@ -61,7 +64,7 @@ describe("a record whose last write was cut off", () => {
     expect(await project.jp("conversation", "print", id)).toEqual({
       status: 0,
       stdout: "",
-      stderr: `warning: ${events}: the last write was cut off: 0 bytes after the last complete event\n(no turns)\n`,
+      stderr: `warning: ${events}: it is empty\n(no turns)\n`,
     });
   });
 });
@@ -96,6 +99,95 @@ describe("a record that is damaged in the middle", () => {
       stderr: `warning: ${events}: not a list of events at byte 0 (15 bytes)\n(no turns)\n`,
     });
   });
+});
+
+function empty(file: string): void {
+  truncateSync(file, 0);
+}
+
+function zero(file: string): void {
+  writeFileSync(file, Buffer.alloc(readFileSync(file).length));
+}
+
+/** Damages the message of the open turn. */
+function damage(file: string): void {
+  writeFileSync(file, readFileSync(file, "utf8").replace('"content": "x"', '"content": "x'));
+}
+
+describe("a record that has lost its open turn", () => {
+  const ASKER = {
+    name: "asker",
+    questions: [{ id: "q", text: "Go on?", answer_type: { type: "boolean" } }],
+  };
+  const CALLING = { text: "I call.", calls: [{ name: "asker" }] };
+
+  async function lost(server: ModelServer, lose: (file: string) => void) {
+    const project = queryProject({ server, tools: [ASKER] });
+    expect((await query(project, ["x", "--defer"])).status).toBe(4);
+    const file = path.join(recordOf(project).folder, "events.json");
+    lose(file);
+    return { project, file };
+  }
+
+  test.each([
+    ["emptied", empty],
+    ["zeroed", zero],
+    ["damaged", damage],
+  ])("is named when pending questions are listed, with status 1: %s", async (_name, lose) => {
+    await using server = await ModelServer.start([CALLING]);
+    const { project, file } = await lost(server, lose);
+    const { status, stdout, stderr } = await project.jp("inquiry", "ls", "--pending");
+    expect({
+      status,
+      isListed: stdout.includes("Go on?"),
+      isNamed: stderr.startsWith(`warning: ${file}: `),
+      isCalm: stderr.includes("Nothing is waiting"),
+    }).toEqual({ status: 1, isListed: true, isNamed: true, isCalm: false });
+  });
+
+  test.each([
+    ["emptied", empty],
+    ["zeroed", zero],
+    ["damaged", damage],
+  ])("is continued with the copy in the user's folder: %s", async (_name, lose) => {
+    await using server = await ModelServer.start([CALLING, "Done."]);
+    const { project, file } = await lost(server, lose);
+    const { id } = JSON.parse(
+      (await project.jp("inquiry", "ls", "--pending", "--format", "json")).stdout,
+    ) as { id: string };
+    const answered = await project.jp("inquiry", "answer", id, "yes");
+    const { status, stdout } = await query(project, ["--continue-turn"]);
+    expect({
+      answered: answered.status,
+      isNamed: answered.stderr.includes(file),
+      status,
+      isDone: stdout.includes("Done."),
+      last: kindsOf(recordOf(project)).findLast((kind) => kind !== "token_usage"),
+    }).toEqual({ answered: 0, isNamed: true, status: 0, isDone: true, last: "chat_response" });
+  });
+
+  test.each(["--continue-turn", "--discard-turn"])(
+    "is not called complete if the copy is gone as well: %s",
+    async (flag) => {
+      await using server = await ModelServer.start([CALLING]);
+      const { project, file } = await lost(server, empty);
+      const [, marker] = snapshotOf(`${project.userFolder}/open-turns`);
+      truncateSync(marker?.name ?? "", 0);
+      const list = await project.jp("inquiry", "ls", "--pending");
+      const { status, stdout, stderr } = await query(project, [flag]);
+      expect({
+        list: [list.status, list.stderr],
+        status,
+        stdout,
+        isNamed: stderr.includes(`${file} is damaged: it is empty.`),
+      }).toEqual({
+        list: [1, `warning: ${file}: it is empty\n`],
+        status: 1,
+        stdout: "",
+        isNamed: true,
+      });
+    },
+  );
 });
 
 describe("an event of the wrong shape", () => {

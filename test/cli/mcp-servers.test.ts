@@ -248,3 +248,83 @@ function toolsOf({ requests }: ModelServer): readonly (readonly string[])[] {
     return all.map((tool) => tool.function.name);
   });
 }
+
+describe("a server that does not start", () => {
+  const BROKEN = `
+[providers.mcp.broken]
+command = "no-such-program"
+all_tools = true
+
+[conversation.tools.lookup]
+source = "mcp.broken.lookup"
+
+[conversation.tools.find]
+source = "mcp.broken.find"
+`;
+  const GOOD = `
+[providers.mcp.good]
+command = ${JSON.stringify(SERVER[0])}
+arguments = ${JSON.stringify(SERVER.slice(1))}
+
+[conversation.tools.echo]
+source = "mcp.good.echo"
+run = "unattended"
+`;
+  const WARNING =
+    'warning: The MCP server "broken" did not start: program "no-such-program" not found.\n';
+
+  test("is named once, and the tools of others work", async () => {
+    await using server = await ModelServer.start([
+      { calls: [{ name: "echo", arguments: { text: "moon" } }] },
+      "Done.",
+    ]);
+    const project = queryProject({ server, config: BROKEN + GOOD });
+    const { status, stderr } = await query(project, ["x"]);
+    const [record] = recordsOf(project);
+    expect({
+      status,
+      warnings: stderr.split("\n").filter((line) => line.startsWith("warning: ")),
+      results: record?.entries.flatMap(({ type, content }) =>
+        type === "tool_call_response" ? [content] : [],
+      ),
+    }).toEqual({ status: 0, warnings: [WARNING.trimEnd()], results: ["moon"] });
+  });
+
+  test.each(["lookup", "another"])(
+    "is named in the result of a call of one of its tools: %s",
+    async (name) => {
+      await using server = await ModelServer.start([{ calls: [{ name }] }, "Done."]);
+      const project = queryProject({ server, config: BROKEN });
+      const { status } = await query(project, ["x"]);
+      const [record] = recordsOf(project);
+      const result = record?.entries.find(({ type }) => type === "tool_call_response");
+      expect({ status, result: result?.["content"] }).toEqual({
+        status: 0,
+        result: expect.stringContaining('The MCP server "broken" did not start') as string,
+      });
+    },
+  );
+});
+
+test("a message that fails before the model is asked leaves no incomplete turn", async () => {
+  await using server = await ModelServer.start(["Done."]);
+  const project = queryProject({
+    server,
+    config: '[conversation.tools.lookup]\nsource = "mcp.missing.lookup"\n',
+  });
+  const failed = await query(project, ["x"]);
+  const pending = await project.jp("inquiry", "ls", "--pending");
+  writeFileSync(path.join(project.root, ".jp", "config.toml"), server.config);
+  const next = await query(project, ["y", "--cfg", "conversation.tools.lookup.enable=false"]);
+  expect({
+    failed: failed.status,
+    pending: [pending.status, pending.stderr],
+    ends: recordsOf(project)[0]?.entries.filter(({ type }) => type === "turn_end"),
+    next: next.status,
+  }).toEqual({
+    failed: 1,
+    pending: [0, "Nothing is waiting.\n"],
+    ends: [{ type: "turn_end", reason: "discarded" }],
+    next: 0,
+  });
+});

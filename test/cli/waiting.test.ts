@@ -115,7 +115,7 @@ describe("what waits in all workspaces", () => {
     symlinkSync("/etc/hostname", path.join(broken, ".jp", ".id"));
     const { status, stdout, stderr } = await project.jp(...LIST, "--format", "json");
     expect([status, stdout.split("\n").length - 1, stderr]).toEqual([
-      0,
+      1,
       1,
       expect.stringMatching(new RegExp(`^warning: ${broken}: Cannot read .*\\.id: .*link`)),
     ]);
@@ -210,7 +210,7 @@ test("what waits is listed even if one conversation cannot be read", async () =>
     "json",
   );
   expect([status, stdout.split("\n").length - 1, stderr]).toEqual([
-    0,
+    1,
     1,
     `warning: Cannot read ${folder}/events.json: it does not exist.\n`,
   ]);

@@ -1,11 +1,13 @@
 /**
  * `npm run torture`: every fault point, every write torn, random moments, disk errors, bad disks and
- * clocks. To repeat rounds that failed in the test, pass part of their name with `--only`.
+ * clocks, damaged files, and several processes at once. To repeat rounds that failed in the test, pass part of their name with `--only`.
  */
 import { parseArgs } from "node:util";
 import { canMountDisk } from "../support/small-disk.ts";
 import { bundleTorturePrograms } from "./bundle.ts";
 import { fullDisks, jumpingClocks, readOnlyFolders } from "./grounds.ts";
+import { roundsOfCrowds, runCrowdRound } from "./crowd-round.ts";
+import { roundsOfDamage, runDamageRound } from "./damage-rounds.ts";
 import { Random } from "./random.ts";
 import { runDecisionRound } from "./decision-round.ts";
 import { dryRunDecisions, roundsOfDecisions } from "./decision-rounds.ts";
@@ -39,6 +41,10 @@ for (const [name, all] of Object.entries(groupsOf(dry))) {
 const decisions = roundsOfDecisions(await dryRunDecisions(programs.decision), { isEach: true });
 await runGroup("killed while deciding", decisions, (round) =>
   runDecisionRound(round, programs.decision),
+);
+await runGroup("a damaged file", roundsOfDamage(Number(values.rounds), random), runDamageRound);
+await runGroup("several processes", roundsOfCrowds(20, Number(values.seed)), (round) =>
+  runCrowdRound(round, programs.crowd),
 );
 
 async function runGroup<Any extends { readonly name: string }>(

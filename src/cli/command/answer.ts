@@ -31,7 +31,7 @@ import {
 import type { AnswerResult, AnswerWait } from "../../storage/index.ts";
 import { type AnswerType, explainMisfit } from "../../tool/index.ts";
 import { assertNever, JpError, findJson, isJpError, type Json } from "../../util/index.ts";
-import type { CommandContext } from "../context.ts";
+import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
 import { findQuietPrompter } from "../prompter.ts";
@@ -145,7 +145,8 @@ function assertForUser(row: PendingDecision, userName: string | undefined): void
 
 async function findHere(wanted: string, context: CommandContext): Promise<PendingDecision> {
   try {
-    return findPending(await listPending(context.workspace.conversations), wanted);
+    const onProblem = (problem: string) => warn(problem, context.output);
+    return findPending(await listPending(context.workspace.conversations, { onProblem }), wanted);
   } catch (error) {
     if (!isJpError(error) || error.code !== "inquiry_not_found") throw error;
     throw new JpError(error.code, error.message, { hint: await hintFor(wanted, context) });

@@ -146,7 +146,9 @@ async function readDoubts(
   { conversation }: InquiryFlags,
   context: CommandContext,
 ): Promise<readonly InquiryRow[]> {
-  const pending = await listPending(context.workspace.conversations);
+  const pending = await listPending(context.workspace.conversations, {
+    onProblem: (problem) => warn(problem, context.output),
+  });
   const doubts = pending.filter(({ request }) => request === undefined);
   const ids =
     conversation && new Set((await resolveTargets(context, conversation)).map(({ id }) => id));

@@ -1,6 +1,10 @@
 /** `jp inquiry ls --pending`: what waits for a person, in this workspace or in all. */
 import { realpathSync } from "node:fs";
-import { type Timestamp, timestampToMilliseconds } from "../../conversation/index.ts";
+import {
+  type ConversationId,
+  type Timestamp,
+  timestampToMilliseconds,
+} from "../../conversation/index.ts";
 import {
   describePending,
   describeSubject,
@@ -17,6 +21,7 @@ import { isJpError, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
+import { ExitStatus } from "../exit-status.ts";
 
 export interface ListPendingFlags {
   readonly all?: boolean;
@@ -27,35 +32,35 @@ export interface ListPendingFlags {
 export async function printPending({ options, context }: Call<ListPendingFlags>): Promise<void> {
   const { output } = context;
   const { all: isEverywhere = false } = options;
-  const onProblem = (problem: string) => warn(problem, output);
+  const targets = options.conversation && (await resolveTargets(context, options.conversation));
+  const isWanted = (id: ConversationId) => targets?.some((target) => target.id === id) ?? true;
+  let isWhole = true;
+  const onProblem = (problem: string, conversation?: ConversationId) => {
+    if (conversation !== undefined && !isWanted(conversation)) return;
+    isWhole = false;
+    warn(problem, output);
+  };
   const rows = isEverywhere
     ? await listEverywhere(context, onProblem)
     : await listIn(context.workspace, onProblem);
-  const shown = await ofConversations(rows, options.conversation, context);
+  const shown = rows.filter(({ conversation }) => isWanted(conversation));
   if (options.format === "json") {
     for (const row of shown) output.print(jsonLine(pendingToJson(row)));
-    return;
+  } else {
+    for (const row of shown) {
+      for (const line of pendingLines(row, context)) output.print(line);
+      if (isEverywhere) output.print(`    in ${oneLine(row.workspace)}`);
+    }
+    if (shown.length === 0 && isWhole) output.notice("Nothing is waiting.");
   }
-  if (shown.length === 0) return output.notice("Nothing is waiting.");
-  for (const row of shown) {
-    for (const line of pendingLines(row, context)) output.print(line);
-    if (isEverywhere) output.print(`    in ${oneLine(row.workspace)}`);
-  }
+  if (!isWhole) throw new ExitStatus(1);
 }
 
-async function ofConversations(
-  rows: readonly PendingRow[],
-  targets: readonly string[] | undefined,
-  context: CommandContext,
-): Promise<readonly PendingRow[]> {
-  if (targets === undefined) return rows;
-  const ids = new Set((await resolveTargets(context, targets)).map(({ id }) => id));
-  return rows.filter(({ conversation }) => ids.has(conversation));
-}
+type OnProblem = (problem: string, conversation?: ConversationId) => void;
 
 async function listIn(
   { root, conversations }: Workspace,
-  onProblem: (problem: string) => void,
+  onProblem: OnProblem,
 ): Promise<readonly PendingRow[]> {
   const pending = await listPending(conversations, { onProblem });
   return pending.map((item) => ({ ...item, workspace: root }));
@@ -64,7 +69,7 @@ async function listIn(
 /** In all workspaces that this user has worked in, oldest first. One that cannot be read is left out, and told. */
 export async function listEverywhere(
   context: CommandContext,
-  onProblem: (problem: string) => void,
+  onProblem: OnProblem,
 ): Promise<readonly PendingRow[]> {
   const rows: PendingRow[] = [];
   for (const workspace of openEverywhere(context, onProblem)) {

@@ -61,7 +61,7 @@ const mcpServer = group({
       v.pipe(v.string(), v.regex(/^[\w-]{0,32}$/, "expected letters, digits, - and _")),
     ]),
   ),
-  optional: described("continue without it if it does not start", v.boolean()),
+  optional: described("only a warning of `jp doctor` if it does not start", v.boolean()),
   allow_secrets: described("let its forms ask for passwords and other secrets", v.boolean()),
   allow_sampling: described("let it send its own prompts to the inquiry model", v.boolean()),
   startup_timeout_secs: described("maximum seconds to start; 0 for no limit", atLeast(0)),

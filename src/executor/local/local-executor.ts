@@ -16,6 +16,7 @@ import { type Outcome, parseOutcome } from "../../tool/index.ts";
 import {
   assertNever,
   findJson,
+  isNotLoaded,
   type JsonObject,
   messageOf,
   ShapeError,
@@ -63,6 +64,7 @@ export function createLocalExecutor(
       try {
         return await runTool(settings, environment, request);
       } catch (error) {
+        if (isNotLoaded(error)) throw error;
         return notRun(settings.name, messageOf(error));
       }
     },

@@ -2,7 +2,7 @@
  * Renders the templates in a command. Values are formatted here: the engine's own way to print a list,
  * a map or nothing is not what a command line needs.
  */
-import { type JsonObject, messageOf } from "../../util/index.ts";
+import { type JsonObject, loadModule, messageOf } from "../../util/index.ts";
 
 /** A template that cannot be rendered. The author of the config can fix it. */
 export class TemplateError extends Error {
@@ -41,7 +41,7 @@ export async function renderTemplate(
   if (!hasTemplate(source)) return source;
   const parts = splitTemplate(source);
   assertNoSecrets(template, parts, context.secretAnswers);
-  const { Environment } = await import("minijinja-js");
+  const { Environment } = await loadTemplates();
   const engine = new Environment();
   try {
     engine.keepTrailingNewline = true;
@@ -182,4 +182,9 @@ function indexOf(pattern: RegExp, text: string, from: number): number {
 function endOf(pattern: RegExp, text: string, from: number): number {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : text.length;
+}
+
+/** Slow to load. A turn loads it while it waits for the model. Throws `module_not_loaded`. */
+export function loadTemplates() {
+  return loadModule(() => import("minijinja-js"));
 }

@@ -11,7 +11,7 @@ import type {
   UnscopedQuestion,
 } from "../../mcp/index.ts";
 import { type Question, textQuestion } from "../../tool/index.ts";
-import { messageOf } from "../../util/index.ts";
+import { isNotLoaded, messageOf } from "../../util/index.ts";
 import type {
   AttemptRequest,
   AttemptResult,
@@ -83,6 +83,7 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
       } catch (error) {
         if (request.signal.aborted) return { type: "cancelled" };
         state.call.cancel("cancel"); // A bug in jp.
+        if (isNotLoaded(error)) throw error;
         return { type: "error", content: messageOf(error) };
       }
     },

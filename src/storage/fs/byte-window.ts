@@ -38,6 +38,12 @@ export class ByteWindow implements Disposable {
     return fstatSync(this.#fd).size;
   }
 
+  /** Another one once a program has written to the file. */
+  get version(): string {
+    const { size, mtimeNs } = fstatSync(this.#fd, { bigint: true });
+    return `${size} ${mtimeNs}`;
+  }
+
   /** Valid until the window moves or is closed. */
   get bytes(): Buffer {
     return this.#buffer.subarray(this.#start, this.#end);
@@ -68,6 +74,13 @@ export class ByteWindow implements Disposable {
     } catch (error) {
       throw readError(this.file, error);
     }
+  }
+
+  /** Drops all bytes, to read them again. */
+  restart(): void {
+    this.#start = 0;
+    this.#end = 0;
+    this.isAtEnd = false;
   }
 
   /** Drops bytes from the front. */

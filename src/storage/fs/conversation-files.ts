@@ -1,4 +1,5 @@
 /** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
+import { isUtf8 } from "node:buffer";
 import { readdirSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
@@ -93,6 +94,7 @@ export function readBaseConfig(folder: string): JsonObject | undefined {
   const bytes = findFile(path.join(folder, BASE_CONFIG));
   if (bytes === undefined) return undefined;
   try {
+    if (!isUtf8(bytes)) throw new Error("it is not UTF-8");
     const value = parseJson(bytes.toString("utf8"));
     if (isJsonObject(value)) return value;
     throw new Error("it is not a JSON object");

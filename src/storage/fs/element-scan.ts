@@ -2,6 +2,7 @@
  * Scans a list element by element, keeps the bytes of each, and skips damage. Slower than
  * `JSON.parse`, so it is used only where that failed or the exact bytes matter.
  */
+import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import type { ByteWindow } from "./byte-window.ts";
@@ -100,6 +101,7 @@ function findLength(window: ByteWindow): number | undefined {
 }
 
 function parseElement(span: Buffer): JsonObject | undefined {
+  if (!isUtf8(span)) return undefined;
   try {
     const value: unknown = JSON.parse(span.toString("utf8"));
     return isJsonObject(value) ? value : undefined;
@@ -156,8 +158,15 @@ function fillToEnd(window: ByteWindow): void {
 function wholeFileProblem(window: ByteWindow): ScannedElement {
   fillToEnd(window);
   const isEmpty = window.bytes.every((byte) => byte === 0 || isBetweenValues(byte));
-  if (isEmpty) return { problem: tornProblem(window, 0), end: 0 };
+  if (isEmpty) return { problem: emptyProblem(window), end: 0 };
   return { problem: damagedProblem(window, window.bytes.length, "not a list of events"), end: 0 };
+}
+
+function emptyProblem({ file, bytes }: ByteWindow): RecordProblem {
+  const { length } = bytes;
+  const message =
+    length === 0 ? "it is empty" : `it has no events, only zeros or white space (${count(length)})`;
+  return { type: "torn", file, offset: 0, length, message };
 }
 
 function tornProblem(window: ByteWindow, offset: number): RecordProblem {

@@ -16,9 +16,17 @@ import {
   entriesToBytes,
   findAppendPoint,
   repairTornEnd,
+  restoreTurn,
   rewriteInLayout,
 } from "./event-layout.ts";
 import { readEntries } from "./event-reader.ts";
+import {
+  findDoubt,
+  type PlacedProblem,
+  planRestore,
+  type ReadRecord,
+  type TurnCopy,
+} from "./restore-turn.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
 /** Opens the file for reading and writing. Tests simulate a failing disk here. */
@@ -38,6 +46,8 @@ export interface LoadedEvents {
 
 /** Whoever keeps track of what is in the file. */
 export interface EventFileListener {
+  /** What this user's processes have written of the open turn. Throws `read_failed`. */
+  findCopy(): TurnCopy | undefined;
   /** Another program has changed the file. These are its new contents. */
   onChanged(opened: OpenedEvents): void;
   /** Before entries are written. If it throws, they are not. */
@@ -84,7 +94,7 @@ export class EventFile {
       return { entries: [...loaded.entries], problems: [] };
     }
     await this.#closeHandle();
-    const opened = await readForWriting(this.#file);
+    const opened = await readForWriting(this.#file, () => this.#listener.findCopy());
     if (await this.#openAtEnd()) return opened;
     throw writeError(this.#file, new Error("its end is not in the expected layout"));
   }
@@ -217,22 +227,34 @@ export class EventFile {
 /** Reads the whole file. Throws `read_failed`. */
 export async function readEvents(
   file: string,
-): Promise<OpenedEvents & { readonly isInLayout: boolean }> {
+): Promise<OpenedEvents & ReadRecord & { readonly isInLayout: boolean }> {
   const entries: StreamEntry[] = [];
-  const problems: RecordProblem[] = [];
+  const placed: PlacedProblem[] = [];
   let isInLayout = true;
   for (const batch of readEntries(file)) {
     for (const entry of batch.entries) entries.push(entry); // There may be too many for one call.
-    problems.push(...batch.problems);
+    for (const problem of batch.problems) placed.push({ problem, after: entries.length });
     isInLayout &&= !batch.isScanned;
     if (shouldYield()) await yieldToEventLoop();
   }
-  return { entries, problems, isInLayout };
+  return { entries, placed, problems: placed.map(({ problem }) => problem), isInLayout };
 }
 
-/** Reads the whole file, repairs a torn end, and restores the layout if needed. */
-async function readForWriting(file: string): Promise<OpenedEvents> {
-  const { entries, problems, isInLayout } = await readEvents(file);
+/** Reads the whole file, restores what it has lost of the open turn, repairs a torn end, and restores the layout if needed. */
+async function readForWriting(
+  file: string,
+  findCopy: EventFileListener["findCopy"],
+): Promise<OpenedEvents> {
+  const read = await readEvents(file);
+  const { entries, problems, isInLayout } = read;
+  const copy = problems.length === 0 ? undefined : findCopy();
+  const restored = planRestore(read, copy);
+  if (restored !== undefined) {
+    const repaired = await restoreTurn(file, restored, problems);
+    return { entries: [...restored.entries], problems: repaired };
+  }
+  const doubt = findDoubt(read, copy !== undefined);
+  if (doubt !== undefined) throw damagedError(doubt);
   const damage = problems.find(({ type }) => type === "damaged");
   if (damage !== undefined) throw damagedError(damage);
   const repaired = await Promise.all(problems.map(repairTornEnd));

@@ -9,7 +9,8 @@ import { damagedError, writeError } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { setAside, withoutLoneSurrogates, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
-import { openRecordToWrite } from "./safe-open.ts";
+import type { RestoredTurn } from "./restore-turn.ts";
+import { openRecordToWrite, readRecord } from "./safe-open.ts";
 
 export const EMPTY = "[]\n";
 export const CLOSING = "\n]\n";
@@ -54,9 +55,7 @@ export async function repairTornEnd(problem: RecordProblem): Promise<RecordProbl
     await using handle = await openRecordToWrite(file);
     const torn = Buffer.alloc(problem.length);
     await handle.read(torn, 0, torn.length, offset);
-    const kept = /[^\s,\]\0]/.test(torn.toString("latin1"))
-      ? await setAside(file, torn)
-      : undefined;
+    const kept = await setAsideUnlessEmpty(file, torn);
     await handle.truncate(offset);
     await handle.write(offset <= 1 ? EMPTY : CLOSING, offset <= 1 ? 0 : offset);
     await handle.datasync();
@@ -65,6 +64,43 @@ export async function repairTornEnd(problem: RecordProblem): Promise<RecordProbl
   } catch (error) {
     throw writeError(file, error);
   }
+}
+
+/**
+ * Replaces all that follows the kept elements with the copy of the open turn, atomically. Saves what it replaces in a file
+ * beside it first, unless it is only punctuation. Throws `write_failed`.
+ */
+export async function restoreTurn(
+  file: string,
+  { kept, lines }: RestoredTurn,
+  problems: readonly RecordProblem[],
+): Promise<readonly RecordProblem[]> {
+  const { elements, end } = readElements(file, kept);
+  const replaced = readRecord(file).subarray(end);
+  const place = await setAsideUnlessEmpty(file, replaced);
+  await writeDurably(file, layOut([...elements, ...lines.map((line) => reindentJson(line, 1))]));
+  const note = "restored the open turn from the copy in your own folder";
+  const moved = place === undefined ? note : `${note}; moved the bytes from ${end} on to ${place}`;
+  return problems.map((problem) => ({ ...problem, message: `${problem.message} (${moved})` }));
+}
+
+/** The first elements, and where they end. */
+function readElements(file: string, count: number) {
+  const elements: string[] = [];
+  let end = 0;
+  using window = new ByteWindow(file);
+  if (count === 0) return { elements, end };
+  for (const scanned of scanElements(window)) {
+    if (scanned.span === undefined) continue;
+    elements.push(reindentJson(scanned.span.toString("utf8"), 1));
+    ({ end } = scanned);
+    if (elements.length === count) break;
+  }
+  return { elements, end };
+}
+
+async function setAsideUnlessEmpty(file: string, bytes: Buffer): Promise<string | undefined> {
+  return /[^\s,\]\0]/.test(bytes.toString("latin1")) ? setAside(file, bytes) : undefined;
 }
 
 /** Rewrites the file in the layout, atomically and without changing a token. */
@@ -84,6 +120,10 @@ export function readInLayout(file: string, keep: (element: JsonObject) => boolea
     if (element === undefined || span === undefined || !keep(element)) continue;
     elements.push(reindentJson(span.toString("utf8"), 1));
   }
+  return layOut(elements);
+}
+
+function layOut(elements: readonly string[]): Buffer {
   const list = elements.length === 0 ? EMPTY : `[\n  ${elements.join(",\n  ")}${CLOSING}`;
   return Buffer.from(list);
 }

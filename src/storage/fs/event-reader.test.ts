@@ -124,6 +124,24 @@ test("a missing file cannot be read", () => {
   );
 });
 
+test("a record that grows while it is read is read as it was, or as it is now", () => {
+  const file = path.join(temporaryFolder(), "events.json");
+  const before = numberedElements(5);
+  writeFileSync(file, laidOut(before));
+  const batches = readEntries(file);
+  const first = batches.next();
+  const after = numberedElements(8);
+  // In place, as a writer appends: the end of the list has been read already.
+  writeFileSync(file, laidOut(after), { flag: "r+" });
+  const rest = [...batches];
+  expect({
+    problems: rest.flatMap(({ problems }) => problems),
+    elements: [...(first.done === true ? [] : [first.value]), ...rest].flatMap(({ entries }) =>
+      entries.map(({ raw }) => raw),
+    ),
+  }).toEqual({ problems: [], elements: after });
+});
+
 test("a file without a list is damaged, and an empty one is torn", () => {
   const file = path.join(temporaryFolder(), "events.json");
   const problemsOf = (text: string) =>

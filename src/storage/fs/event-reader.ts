@@ -3,6 +3,7 @@
  * between two elements and parsed piece by piece with `JSON.parse`. Anything else, such as a file
  * edited by hand or a torn end, is scanned element by element. Reports problems, never repairs them.
  */
+import { isUtf8 } from "node:buffer";
 import { StreamEntry } from "../../conversation/index.ts";
 import { isJsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
@@ -25,16 +26,31 @@ const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-/** Throws `read_failed`. */
+/** A writer that never stops must not keep a reader forever. */
+const MAX_REREADS = 100;
+
+/**
+ * Needs no lock: a writer only replaces the end of the list, so what cannot be parsed is read again if the file has changed
+ * meanwhile. Throws `read_failed`.
+ */
 export function* readEntries(file: string): Generator<EntryBatch> {
   using window = new ByteWindow(file);
   let end = 0;
+  let { version } = window;
+  let rereads = 0;
   for (;;) {
     window.fill();
     const cut = window.isAtEnd ? -1 : window.bytes.lastIndexOf(BETWEEN);
     if (cut === -1 && !window.isAtEnd) continue;
     const entries = parsePiece(window, cut === -1 ? undefined : cut + ELEMENT_CLOSES);
-    if (entries === undefined) break;
+    if (entries === undefined) {
+      const { version: now } = window;
+      if (now === version || rereads === MAX_REREADS) break;
+      version = now;
+      rereads += 1;
+      window.restart();
+      continue;
+    }
     yield { entries, problems: [], isScanned: false };
     if (window.isAtEnd) return;
     end = window.offset + cut + ELEMENT_CLOSES;
@@ -58,16 +74,21 @@ function parsePiece(
   const { bytes, offset } = window;
   if (offset > 0) bytes[0] = OPENING_BRACKET;
   if (end !== undefined) bytes[end] = CLOSING_BRACKET;
-  const entries = parseList(bytes.toString("utf8", 0, end === undefined ? undefined : end + 1));
+  const entries = parseList(bytes.subarray(0, end === undefined ? undefined : end + 1));
   if (offset > 0) bytes[0] = SPACE;
   if (end !== undefined) bytes[end] = COMMA;
   return entries;
 }
 
-/** Undefined if the text is not a list of objects. */
-export function parseList(text: string): readonly StreamEntry[] | undefined {
+/** Undefined if the bytes are not UTF-8, or not a list of objects once brackets are put around them. */
+export function parseList(
+  bytes: Buffer,
+  opening = "",
+  closing = "",
+): readonly StreamEntry[] | undefined {
+  if (!isUtf8(bytes)) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(opening + bytes.toString("utf8") + closing);
     if (!Array.isArray(value) || !value.every(isJsonObject)) return undefined;
     const entries: StreamEntry[] = [];
     for (const element of value) entries.push(StreamEntry.fromJson(element));

@@ -35,6 +35,7 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
+import { damagedError } from "../storage-error.ts";
 import {
   mergeCopies,
   type ConversationFiles,
@@ -74,9 +75,10 @@ import {
   type OwnTurn,
   unmark,
 } from "./open-turns.ts";
-import { listPendingTurns, readLastTurn } from "./pending-turns.ts";
+import { describeProblem, listPendingTurns, readLastTurn, withCopy } from "./pending-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import { isWorkspace } from "./user-data.ts";
+import { loadSecretSockets } from "./load-secret-sockets.ts";
 import { FolderWatch } from "./watch.ts";
 
 /** A summary, and all copies of its conversation. */
@@ -139,7 +141,8 @@ export class FsConversationStore implements ConversationStore {
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const file = path.join(folder, EVENTS);
     const before = fingerprintOf(file);
-    const { entries, problems, isInLayout } = await readEvents(file);
+    const read = withCopy(await readEvents(file), this.context.findPlace(id));
+    const { entries, problems, isInLayout } = read;
     const baseConfig = readBaseConfig(folder);
     const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
     const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
@@ -178,7 +181,7 @@ export class FsConversationStore implements ConversationStore {
     if (workspace !== undefined) return { type: "other_workspace", workspace };
     const target = {
       open: () => this.open(id),
-      readLastTurn: () => readLastTurn(this.context.liveCopies(id)),
+      readLastTurn: async () => (await this.#readLastTurn(id, this.context.liveCopies(id))).entries,
       offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
       deliver: (_id: ConversationId, offered: SecretOffer, signal?: AbortSignal) =>
         this.#deliver(id, offered, signal),
@@ -248,7 +251,8 @@ export class FsConversationStore implements ConversationStore {
       baseConfig,
       events,
     };
-    const lastTurn = await readLastTurn(copies);
+    const { entries: lastTurn, problem } = await this.#readLastTurn(id, copies);
+    if (problem !== undefined) throw damagedError(problem);
     const ownTurn = this.#isOwnUnmarked(id)
       ? turnToText(lastTurn)
       : this.#findOwnTurn(id, lastTurn)?.text;
@@ -335,8 +339,17 @@ export class FsConversationStore implements ConversationStore {
     const summary = summarize(id, copies);
     if (!isMarked || summary.problem !== undefined) return summary;
     const isLive = this.context.isLive(id);
-    const openTurn = describeOpenTurn(lastTurnOf(await readLastTurn(copies)), isLive);
-    return { ...summary, ...(openTurn !== undefined && { openTurn }) };
+    const { entries, problem } = await this.#readLastTurn(id, copies);
+    const openTurn = describeOpenTurn(lastTurnOf(entries), isLive);
+    return {
+      ...summary,
+      ...(openTurn !== undefined && { openTurn }),
+      ...(problem !== undefined && { problem: describeProblem(problem) }),
+    };
+  }
+
+  #readLastTurn(id: ConversationId, copies: readonly ConversationCopy[]) {
+    return readLastTurn(copies, this.context.findPlace(id));
   }
 
   #findOwnTurn(id: ConversationId, entries: readonly StreamEntry[]): OwnTurn | undefined {
@@ -373,7 +386,7 @@ export class FsConversationStore implements ConversationStore {
   ): Promise<SecretDelivery> {
     const place = this.context.findPlace(id);
     if (place === undefined) return { type: "undecided", wasSent: false };
-    const { SecretSockets } = await import("./secret-sockets.ts");
+    const { SecretSockets } = await loadSecretSockets();
     return new SecretSockets(place).deliver(offered, signal);
   }
 

@@ -16,9 +16,10 @@ import { writeError } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { renameFolder, writeJson } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
+import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
-import { TurnMarker, turnToText } from "./open-turns.ts";
+import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
 export interface FsWriterParts extends PrivatePlace {
@@ -68,6 +69,7 @@ export class FsConversationWriter implements ConversationWriter {
     this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
     const file = path.join(parts.folder, EVENTS);
     const listener = {
+      findCopy: () => findCopy(this.#place),
       onChanged: (opened: OpenedEvents) => {
         this.#replaceStream(opened);
         this.#marker?.check(this.#stream.entries);
@@ -152,7 +154,9 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   async onSecret(listener: AnswerListener): Promise<Disposable> {
-    const { SecretSockets } = await import("./secret-sockets.ts");
+    const loaded = await loadSecretSockets().catch(() => undefined);
+    if (loaded === undefined) return { [Symbol.dispose]: () => undefined }; // As if no one could reach it.
+    const { SecretSockets } = loaded;
     const listening = await new SecretSockets(this.#place).listen(listener);
     if (this.#isReleased) listening[Symbol.dispose]();
     else this.#listeners.add(listening);

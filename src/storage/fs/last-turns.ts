@@ -91,8 +91,8 @@ function parsePiece(
   bytes: Buffer,
   { cut, isFirst, isLast }: { cut: number; isFirst: boolean; isLast: boolean },
 ): readonly StreamEntry[] | undefined {
-  const text = bytes.toString("utf8", isFirst ? 0 : cut + BETWEEN.length - 1);
-  return parseList(`${isFirst ? "" : "["}${text}${isLast ? "" : "]"}`);
+  const elements = bytes.subarray(isFirst ? 0 : cut + BETWEEN.length - 1);
+  return parseList(elements, isFirst ? "" : "[", isLast ? "" : "]");
 }
 
 /** -1 if there are fewer. */

@@ -42,6 +42,8 @@ import {
 } from "../../conversation/index.ts";
 import { findJson, isJsonObject, type Json, systemErrorCode } from "../../util/index.ts";
 import { readError, writeError } from "../storage-error.ts";
+import { withoutLoneSurrogates } from "./durable.ts";
+import { lineOf, type TurnCopy } from "./restore-turn.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
 const FOLDER = "open-turns";
@@ -96,8 +98,8 @@ function findFolderName(folder: string, id: ConversationId): string | undefined 
     file = openSync(path.join(folder, id), "r");
     const text = firstLine.toString("utf8", 0, readSync(file, firstLine));
     return path.basename(text.slice(0, text.indexOf("\n")));
-  } catch {
-    return undefined;
+  } catch (error) {
+    return systemErrorCode(error) === "ENOENT" ? undefined : "";
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -112,23 +114,50 @@ interface MarkerFile {
   readonly isTorn: boolean;
 }
 
-/** Undefined if it is not there: its writer may just have removed it. */
+/** Undefined if it is not there: its writer may just have removed it. Throws `read_failed`. */
 function findMarker(folder: string, id: ConversationId): MarkerFile | undefined {
+  const text = findText(path.join(folder, id));
+  if (text === undefined) return undefined;
+  const afterName = text.slice(text.indexOf("\n") + 1);
+  const end = afterName.indexOf("\n");
+  const workspace = findJson(afterName.slice(0, end));
+  const isHead = workspace === null || typeof workspace === "string";
+  const parts = (isHead ? afterName.slice(end + 1) : afterName).split("\n\n");
+  return {
+    workspace: typeof workspace === "string" ? workspace : undefined,
+    // Earlier versions kept lone surrogates, which the record does not have.
+    writes: parts.slice(0, -1).map(withoutLoneSurrogates),
+    isTorn: parts.at(-1) !== "",
+  };
+}
+
+function findText(file: string): string | undefined {
   try {
-    const text = readFileSync(path.join(folder, id), "utf8");
-    const afterName = text.slice(text.indexOf("\n") + 1);
-    const end = afterName.indexOf("\n");
-    const workspace = findJson(afterName.slice(0, end));
-    const isHead = workspace === null || typeof workspace === "string";
-    const parts = (isHead ? afterName.slice(end + 1) : afterName).split("\n\n");
-    return {
-      workspace: typeof workspace === "string" ? workspace : undefined,
-      writes: parts.slice(0, -1),
-      isTorn: parts.at(-1) !== "",
-    };
-  } catch {
-    return undefined;
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
   }
+}
+
+/**
+ * Undefined if nothing is marked here; without lines if the marker does not say what was written. Throws `read_failed`.
+ */
+export function findCopy(place: PrivatePlace | undefined): TurnCopy | undefined {
+  const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
+  if (!marker) return undefined;
+  const writes = marker.writes.map(toEntryLines);
+  const lines = writes.flat();
+  const isElsewhere = marker.workspace !== place.workspace;
+  if (isElsewhere && lines.length > 0) return undefined;
+  const isReadable = lines.every((line) => isJsonObject(findJson(line)));
+  return isReadable
+    ? { lines, lastWrite: writes.at(-1)?.length ?? 0 }
+    : { lines: [], lastWrite: 0 };
+}
+
+function toEntryLines(written: string): readonly string[] {
+  return written === "" ? [] : written.split("\n");
 }
 
 export function hasMarker(privateFolder: string, id: ConversationId): boolean {
@@ -206,7 +235,7 @@ export function turnToText(entries: readonly StreamEntry[]): string | undefined 
 }
 
 function lastTurnIn(writes: readonly string[]): string | undefined {
-  const lines = writes.flatMap((written) => (written === "" ? [] : written.split("\n")));
+  const lines = writes.flatMap(toEntryLines);
   const start = lines.findLastIndex((line) => typeIn(line) === "turn_start");
   if (start === -1) return undefined;
   const ofTurn = lines.slice(start).filter((line) => typeIn(line) !== COMPACTION);
@@ -223,7 +252,7 @@ function typeIn(line: string): Json | undefined {
 }
 
 function toLines(entries: readonly StreamEntry[]): string {
-  return entries.map((entry) => entry.toText()).join("\n");
+  return entries.map(lineOf).join("\n");
 }
 
 export interface MarkedRecord extends Pick<Marker, "folderName"> {

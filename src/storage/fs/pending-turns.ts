@@ -2,7 +2,7 @@
 import path from "node:path";
 import { findIdInFolderName, type StreamEntry } from "../../conversation/index.ts";
 import { messageOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
-import type { ListPendingTurnsOptions, PendingTurn } from "../port.ts";
+import type { ListPendingTurnsOptions, PendingTurn, RecordProblem } from "../port.ts";
 import {
   BASE_CONFIG,
   type ConversationCopy,
@@ -16,8 +16,10 @@ import {
 import { fingerprintOf, readEvents } from "./event-file.ts";
 import type { FsContext } from "./fs-context.ts";
 import { findLastTurn } from "./last-turns.ts";
-import { hasOpenTurn, listMarkers, type Marker } from "./open-turns.ts";
+import { findCopy, hasOpenTurn, listMarkers, type Marker } from "./open-turns.ts";
+import { findDoubt, planRestore, type ReadRecord } from "./restore-turn.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
+import type { PrivatePlace } from "./user-data.ts";
 
 /** See `ConversationStore.listPending`. */
 export async function listPendingTurns(
@@ -38,10 +40,11 @@ export async function listPendingTurns(
       continue;
     }
     try {
-      const entries = await readLastTurn(copies);
-      if (!hasOpenTurn(entries)) continue;
+      const { entries, problem } = await readLastTurn(copies, context.findPlace(id));
+      if (problem === undefined && !hasOpenTurn(entries)) continue;
       const title = options.hasTitles === true && summarize(id, copies).metadata?.title;
-      turns.push({ id, ...(title && { title }), entries, isLive });
+      const doubt = problem && { problem: describeProblem(problem) };
+      turns.push({ id, ...(title && { title }), entries, isLive, ...doubt });
     } catch (error) {
       turns.push({ id, entries: [], isLive, problem: messageOf(error) });
     }
@@ -49,12 +52,38 @@ export async function listPendingTurns(
   return turns;
 }
 
+/** The last turn of a record. */
+interface LastTurnRead {
+  /** From its start on, or all entries. What the record has lost is from the copy in the user's own folder. */
+  readonly entries: readonly StreamEntry[];
+  /** Set if the record does not have the whole turn, apart from a last write that was cut off. */
+  readonly problem?: RecordProblem | undefined;
+}
+
 /** Reads nothing before the last turn, if the record is in the usual layout. Throws `read_failed`. */
 export async function readLastTurn(
   copies: readonly ConversationCopy[],
-): Promise<readonly StreamEntry[]> {
+  place: PrivatePlace | undefined,
+): Promise<LastTurnRead> {
   const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
-  return (await findLastTurn(file)) ?? (await readEvents(file)).entries;
+  const entries = await findLastTurn(file);
+  return entries === undefined ? withCopy(await readEvents(file), place) : { entries };
+}
+
+/** With what the copy in the user's own folder has of the open turn, if the record has lost it. Throws `read_failed`. */
+export function withCopy<Read extends ReadRecord>(
+  read: Read,
+  place: PrivatePlace | undefined,
+): Read & LastTurnRead {
+  if (read.placed.length === 0) return read;
+  const copy = findCopy(place);
+  const restored = planRestore(read, copy);
+  if (restored === undefined) return { ...read, problem: findDoubt(read, copy !== undefined) };
+  return { ...read, entries: restored.entries, problem: read.placed[0]?.problem };
+}
+
+export function describeProblem({ file, message }: RecordProblem): string {
+  return `${file}: ${message}`;
 }
 
 /** Empty if it is archived, or not in this copy of the workspace. */

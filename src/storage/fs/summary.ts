@@ -1,4 +1,5 @@
 /** Summarizes a conversation for lists from its metadata and the end of its events. */
+import { isUtf8 } from "node:buffer";
 import { closeSync, readSync } from "node:fs";
 import path from "node:path";
 import {
@@ -58,7 +59,9 @@ export function readMetadata(folder: string): ConversationMetadata {
 /** Closes the file. */
 function parseMetadataFile({ fd, size }: OpenedFile): ConversationMetadata {
   try {
-    return parseMetadata(parseJson(readBytes(fd, 0, size).toString("utf8")));
+    const bytes = readBytes(fd, 0, size);
+    if (!isUtf8(bytes)) throw new Error("it is not UTF-8");
+    return parseMetadata(parseJson(bytes.toString("utf8")));
   } finally {
     closeSync(fd);
   }

@@ -20,7 +20,7 @@ export function defineMcp(group: Command): void {
       "Send this header, such as 'Authorization: Bearer $TOKEN'; repeatable",
       collect,
     )
-    .option("--optional", "Continue without the server if it does not start")
+    .option("--optional", "Only a warning of `jp doctor` if the server does not start")
     .option("--no-tools", "Do not offer its tools until you configure them one by one")
     .option("--force", "Replace a server of the same name")
     .addHelpText(

@@ -217,7 +217,10 @@ async function reachModel(
   return { model, providers, isNameInDoubt: isInDoubt, requestSent };
 }
 
-/** Locks the conversation if its last turn is incomplete. Perhaps another process is about to end it. */
+/**
+ * Locks the conversation if its last turn is incomplete, or may be: opening repairs what can be repaired, and fails if not.
+ * Perhaps another process is about to end it.
+ */
 async function openIncomplete(
   context: CommandContext,
   { conversation: flags, opened }: TurnRequest,
@@ -225,7 +228,8 @@ async function openIncomplete(
 ): Promise<ConversationWriter | undefined> {
   // A fork copies only complete turns.
   if (found === undefined || flags.fork !== undefined) return undefined;
-  if (!isIncomplete(found.stream)) return undefined;
+  const isWhole = (found.problems ?? []).length === 0;
+  if (isWhole && !isIncomplete(found.stream)) return undefined;
   const config = withUntrusted(trusted);
   const conversation = await openConversation(context, found, { config, flags, opened });
   if (isIncomplete(conversation.stream)) return conversation;

@@ -1,7 +1,7 @@
 /** `jp query`: prepares a turn, runs it and shows it. */
 import type { DetachedDenial, Turn, TurnEnd } from "../../../agent/index.ts";
 import { findSchema } from "../../../conversation/index.ts";
-import { createConfiguredTurn } from "../../../runtime/index.ts";
+import { createConfiguredTurn, loadTurnParts } from "../../../runtime/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -243,13 +243,18 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
 
 async function assembleTurn(
   context: CommandContext,
-  { prepared, trusted: { config }, tools, conversation, attachments }: ReadyTurn,
+  { prepared, trusted: { config }, tools, conversation, attachments, message }: ReadyTurn,
   view: TurnView,
 ): Promise<Turn> {
   const { request, loaded, reached } = prepared;
   const { nonInteractive, answers, defer = false, onlyCall } = request;
-  const { model, providers } = reached;
+  const { model, providers, requestSent } = reached;
   const person = findPrompter(context, config, { nonInteractive });
+  // A turn that is continued may wait for a person before it sends anything.
+  void (message === undefined ? Promise.resolve() : requestSent).then(async () => {
+    await loadTurnParts(config);
+    if (person?.canAsk() === true) await person.load().catch(() => undefined); // The prompt says so.
+  });
   return createConfiguredTurn(config, {
     conversation,
     model,

@@ -1,5 +1,6 @@
 /** Unified diffs of whole lines, as `diff -u` and Git print them. */
 import type { StructuredPatchHunk } from "diff";
+import { loadModule } from "../../../util/index.ts";
 
 export interface DiffedTexts {
   readonly path: string;
@@ -26,7 +27,7 @@ export async function unifiedDiff({ path, before, after }: DiffedTexts): Promise
 async function findHunks(before: string, after: string): Promise<readonly StructuredPatchHunk[]> {
   if (before === after) return [];
   if (before === "" || after === "") return [toSingleHunk(before, after)];
-  const { structuredPatch } = await import("diff");
+  const { structuredPatch } = await loadDiff();
   const options = { context: CONTEXT_LINES, maxEditLength: MAX_EDITS, timeout: MAX_MILLISECONDS };
   const patch = structuredPatch("", "", before, after, undefined, undefined, options);
   return patch?.hunks ?? [toSingleHunk(before, after)];
@@ -88,4 +89,9 @@ function formatHunk({
 function formatRange(start: number, count: number): string {
   if (count === 1) return String(start);
   return `${count === 0 ? start - 1 : start},${count}`;
+}
+
+/** Slow to load. A turn loads it while it waits for the model. Throws `module_not_loaded`. */
+export function loadDiff() {
+  return loadModule(() => import("diff"));
 }
