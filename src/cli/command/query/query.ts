@@ -251,10 +251,12 @@ async function assembleTurn(
   const { model, providers, requestSent } = reached;
   const person = findPrompter(context, config, { nonInteractive });
   // A turn that is continued may wait for a person before it sends anything.
-  void (message === undefined ? Promise.resolve() : requestSent).then(async () => {
+  const load = async () => {
+    if (message !== undefined) await requestSent;
     await loadTurnParts(config);
     if (person?.canAsk() === true) await person.load().catch(() => undefined); // The prompt says so.
-  });
+  };
+  void load();
   return createConfiguredTurn(config, {
     conversation,
     model,
