@@ -592,8 +592,8 @@ describe("an incomplete turn on a terminal", () => {
     const copy = `${project.root}-copy`;
     cpSync(project.root, copy, { recursive: true });
     const variables = { JP_TRUSTED_WORKSPACES: copy };
-    const words = ["--continue-turn", "--workspace", copy];
     const { id } = recordOf(project);
+    const words = ["--continue-turn", "--workspace", copy, "--id", id];
     expect(await query(project, words, { variables })).toEqual(
       refused(
         `jp: The last turn was started in ${project.root}, and this workspace is in ${copy}.`,
@@ -623,9 +623,8 @@ describe("an incomplete turn on a terminal", () => {
     forgePermission(project);
     cpSync(project.root, copy, { recursive: true });
     const variables = { JP_TRUSTED_WORKSPACES: copy };
-    const { stderr } = await query(project, ["--continue-turn", "--workspace", copy], {
-      variables,
-    });
+    const words = ["--continue-turn", "--workspace", copy, "--id", recordOf(project).id];
+    const { stderr } = await query(project, words, { variables });
     expect(stderr.split("\n")[0]).toBe(
       "jp: Someone else started the last turn, or its record has changed since you left it.",
     );

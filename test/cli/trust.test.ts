@@ -383,7 +383,7 @@ function moved(config = "") {
 }
 
 describe("a workspace that was moved", () => {
-  test("is refused without a terminal, with a hint", async () => {
+  test("has none of its sessions and local conversations without a terminal, and says so", async () => {
     counters("T-WORK-24");
     await using server = await ModelServer.start(["Hello"]);
     const { project, old } = moved(server.config);
@@ -395,7 +395,7 @@ describe("a workspace that was moved", () => {
     expect([listed.stdout.includes("Private"), trusted.status, queried.status]).toEqual([
       false,
       1,
-      1,
+      0,
     ]);
     expect(trusted.stderr).toContain(`Was this workspace moved here from ${old}?`);
     expect(queried.stderr).toContain("Run `jp trust` on a terminal");

@@ -2,8 +2,9 @@
 import { chmodSync, statSync } from "node:fs";
 import { readError, UnsafePathError } from "../storage-error.ts";
 
-/** Of new folders and files of the user. */
+/** The mode of the user's folders. */
 export const OWNER_FOLDER = 0o700;
+/** The mode of the user's files. */
 export const OWNER_FILE = 0o600;
 
 /**
