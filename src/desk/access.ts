@@ -11,6 +11,8 @@ import { isExpired, OWNER, type Sessions } from "./sessions.ts";
 /** Who made a request. */
 export interface Caller {
   readonly person: Person;
+  /** The same for all requests with the same token, or of the same session. */
+  readonly key: string;
   /** The same person as they are now: undefined once they are removed or logged out. */
   readonly find: () => Promise<Person | undefined>;
   /** Only if they use the page. Its requests that change something need this token. */
@@ -20,6 +22,7 @@ export interface Caller {
 /** A caller who has not said who they are. */
 export const ANONYMOUS: Caller = {
   person: { name: "", rights: [] },
+  key: "",
   find: async () => undefined,
 };
 
@@ -123,9 +126,10 @@ export class Access {
 
   async #identifyToken(request: IncomingMessage, authorization: string): Promise<Caller> {
     const token = /^Bearer (\S+)$/i.exec(authorization)?.[1] ?? "";
-    const find = () => this.#options.people.findByHash(hashOf(token));
+    const key = hashOf(token);
+    const find = () => this.#options.people.findByHash(key);
     const person = await find();
-    if (person !== undefined) return { person, find };
+    if (person !== undefined) return { person, key, find };
     throw this.#refuse(request, {
       what: "token_refused",
       message: "The Authorization header does not contain a valid token.",
@@ -142,7 +146,7 @@ export class Access {
       throw unauthorized("Log in, or send a token: Authorization: Bearer TOKEN.");
     }
     await this.#options.sessions.use(key, this.#now());
-    return { person, csrf: csrfOf(id), find };
+    return { person, key, csrf: csrfOf(id), find };
   }
 
   /** Undefined if the session has ended or expired, or if the person was removed. */
