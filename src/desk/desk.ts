@@ -89,7 +89,7 @@ class WorkspacesDesk implements Desk {
     this.#inboxes = workspaces.map((workspace) => {
       const onReady = (conversation: ConversationId) =>
         void this.#resumeAnswered({ conversation, workspace: workspace.root });
-      return new Inbox(workspace, { emit, onProblem, onReady });
+      return new Inbox(workspace, { emit, onProblem, onReady }, clock);
     });
   }
 
@@ -145,6 +145,7 @@ class WorkspacesDesk implements Desk {
     if (refusal !== undefined) return { type: "forbidden", message: refusal };
     const isUnread = !("isCancelled" in reply) && digest === undefined;
     if (isUnread && item.inquiry.digest !== undefined) return { type: "digest_required" };
+    inbox.expectChange(ref.conversation);
     const result = await this.#record(inbox, item, { reply, person, digest });
     await inbox.refresh(ref.conversation);
     return result ?? findAnswered(inbox, ref);
