@@ -24,7 +24,10 @@ const KEEP_ALIVE_MS = 15_000;
 const RETRY = "retry: 2000\n\n";
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 /** A write to hundreds of clients takes a while, so what happens in between is sent with the next one. */
-const PAUSE_MS = 100;
+const MIN_PAUSE_MS = 100;
+/** Longer the longer a write takes, so that most of the time is left for everything else. */
+const PAUSES_PER_WRITE = 5;
+const MAX_PAUSE_MS = 1000;
 
 export class EventStreams {
   readonly #options: EventStreamsOptions;
@@ -133,17 +136,21 @@ export class EventStreams {
       const events = this.#take();
       const comments = this.#isKeepAliveDue ? [KEEP_ALIVE] : [];
       this.#isKeepAliveDue = false;
+      const begun = performance.now();
       await this.#sendToAll(events, comments);
-      await this.#pause();
+      // Node writes when this has run.
+      await new Promise(setImmediate);
+      await this.#pause((performance.now() - begun) * PAUSES_PER_WRITE);
     }
     this.#isSending = false;
   }
 
   /** Does not keep the process running. */
-  async #pause(): Promise<void> {
+  async #pause(wanted: number): Promise<void> {
     if (this.#closed.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, PAUSE_MS).unref();
+    const pauseMs = Math.min(Math.max(wanted, MIN_PAUSE_MS), MAX_PAUSE_MS);
+    const timer = setTimeout(resolve, pauseMs).unref();
     this.#endPause = resolve;
     await promise;
     clearTimeout(timer);
