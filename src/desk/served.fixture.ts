@@ -68,6 +68,10 @@ pTxKKrGoxVML5qBoCVKuJ92ekFXRCadS+X6hUh/PIg==
 /** Keeps everything in memory, and what it was asked. */
 class FakeDesk implements Desk {
   answeredBy: DeciderJson | undefined;
+  /** If set, answers fail with it. */
+  problem: string | undefined;
+  #held = 0;
+  #hold: Promise<void> = Promise.resolve();
   readonly calls: unknown[] = [];
   readonly #events: DeskEvent[] = [];
   readonly #listeners = new Set<(event: DeskEvent) => void>();
@@ -79,6 +83,17 @@ class FakeDesk implements Desk {
 
   async untilListeners(count: number): Promise<void> {
     while (this.#listeners.size !== count) await once(this.#changes, "listeners");
+  }
+
+  /** Answers wait until the function is called. */
+  holdAnswers(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#hold = promise;
+    return resolve;
+  }
+
+  async untilHeld(count: number): Promise<void> {
+    while (this.#held !== count) await once(this.#changes, "held");
   }
 
   publish(data: JsonObject, type: DeskEvent["type"] = "conversation"): void {
@@ -122,6 +137,10 @@ class FakeDesk implements Desk {
   }
 
   async answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult> {
+    this.#held += 1;
+    this.#changes.emit("held");
+    await this.#hold;
+    if (this.problem !== undefined) throw new Error(this.problem);
     if ((await this.findInquiry(ref)) === undefined) return { type: "not_found" };
     if (this.answeredBy !== undefined) return { type: "answered", by: this.answeredBy };
     if (!person.rights.includes("answer")) return { type: "forbidden", message: "You may not." };

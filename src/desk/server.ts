@@ -21,6 +21,7 @@ import {
 } from "../util/index.ts";
 import { Access, ANONYMOUS, type Caller } from "./access.ts";
 import { API_PATH, OPERATIONS } from "./api.ts";
+import { type ConnectionLimits, Connections } from "./connections.ts";
 import { EventStreams } from "./event-streams.ts";
 import {
   ApiError,
@@ -30,7 +31,8 @@ import {
   readTarget,
   toErrorResponse,
 } from "./http.ts";
-import type { ApiParts, Operation } from "./operation.ts";
+import { IdempotencyKeys } from "./idempotency.ts";
+import { type ApiParts, Gate, type Operation } from "./operation.ts";
 import type { Desk, People, Person } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -42,8 +44,9 @@ export interface PageFile {
 }
 
 /** How much the server puts up with. */
-export interface DeskLimits {
-  readonly connections: number;
+export interface DeskLimits extends ConnectionLimits {
+  /** Worked on at once, besides event streams. */
+  readonly requests: number;
   /** Clients that listen to events. */
   readonly streams: number;
   /** Kept for a client that reads events too slowly. */
@@ -96,7 +99,9 @@ export interface DeskService {
 }
 
 const LIMITS: DeskLimits = {
-  connections: 1000,
+  connections: 1200,
+  waitingPerAddress: 200,
+  requests: 200,
   streams: 800,
   bufferedBytes: 256 << 10,
   headersMs: 10_000,
@@ -104,6 +109,8 @@ const LIMITS: DeskLimits = {
   idleMs: 90_000,
 };
 const MAX_HEADERS = 100;
+/** They are accepted while others are being closed for them. */
+const SPARE_CONNECTIONS = 100;
 /** How long closing waits for responses that are being sent. */
 const CLOSE_MS = 1000;
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
@@ -128,8 +135,11 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
     maxStreams: limits.streams,
     maxBufferedBytes: limits.bufferedBytes,
   });
+  new Connections(limits).watch(http);
   const open = new Map<ServerResponse, Promise<unknown>>();
-  const answer = createListener(options, { ...options, access, events });
+  const keys = new IdempotencyKeys(clock);
+  const gate = new Gate(limits.requests);
+  const answer = createListener(options, { ...options, access, events, keys, gate });
   http.on("request", (request: IncomingMessage, response: ServerResponse) => {
     if (isPipelined(request, response)) return void request.socket.destroy();
     open.set(response, once(response, "close"));
@@ -166,7 +176,7 @@ function createServer({ tls }: ServeDeskOptions, limits: DeskLimits): Server {
   };
   const server =
     tls === undefined ? createHttpServer(timeouts) : createHttpsServer({ ...timeouts, ...tls });
-  server.maxConnections = limits.connections;
+  server.maxConnections = limits.connections + SPARE_CONNECTIONS;
   server.maxHeadersCount = MAX_HEADERS;
   server.timeout = idleMs;
   return server;
