@@ -136,6 +136,7 @@ export const OPERATIONS: readonly Operation[] = [
       ...reading,
     },
     maxBytes: MAX_CONTENT_BYTES + MAX_BODY_BYTES,
+    isRepeatable: true,
     responses: { ...ANSWER_RESPONSES, 428: schemas.DIGEST_REQUIRED },
     handle: async ({ desk, keys, request, params, query, body, caller }) => {
       const { answer, note, remember, content, asked_at, digest } = body;
@@ -160,6 +161,7 @@ export const OPERATIONS: readonly Operation[] = [
     needs: "person",
     query: { workspace },
     body: reading,
+    isRepeatable: true,
     responses: ANSWER_RESPONSES,
     handle: async ({ desk, keys, request, params, query, body, caller }) => {
       const ref = inquiryRef(params, query, body);

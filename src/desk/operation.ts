@@ -65,6 +65,8 @@ interface OperationSpec<Query extends Entries, Body extends Entries> {
   readonly query?: Query;
   readonly body?: Body;
   readonly maxBytes?: number;
+  /** Whether it takes an `Idempotency-Key`. */
+  readonly isRepeatable?: boolean;
   readonly responses: Readonly<Record<number, ResponseSpec>>;
   readonly handle: (call: Call<Query, Body>) => Promise<JsonReply | Response>;
 }
