@@ -24,7 +24,7 @@ const KEEP_ALIVE_MS = 15_000;
 const RETRY = "retry: 2000\n\n";
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 /** A write to hundreds of clients takes a while, so what happens in between is sent with the next one. */
-const MIN_PAUSE_MS = 100;
+const MIN_PAUSE_MS = 20;
 /** Longer the longer a write takes, so that most of the time is left for everything else. */
 const PAUSES_PER_WRITE = 5;
 const MAX_PAUSE_MS = 1000;

@@ -28,7 +28,7 @@ export interface InboxItem {
 }
 
 /** What changes within such a moment is read, and told, once. */
-const MOMENT_MS = 100;
+const MOMENT_MS = 50;
 /** Recording an answer opens a conversation too. So that it is open is told only if it stays open. */
 const LIVE_MS = 1000;
 
