@@ -156,31 +156,32 @@ describe("a one-time login", () => {
   });
 });
 
-describe("a proof", () => {
-  async function start() {
-    const served = await ServedDesk.start();
-    const { pair } = await served.login();
-    return { served, pair };
-  }
+async function loggedIn() {
+  const served = await ServedDesk.start();
+  const { pair } = await served.login();
+  return { served, pair };
+}
 
+describe("a proof", () => {
   test("goes on with the session of its key, and of no other", async () => {
-    const { served, pair } = await start();
+    const { served, pair } = await loggedIn();
     const again = await served.prove(pair);
     expect((await served.send("/me", { headers: sessionOf(again) })).json).toMatchObject(OWNER);
     expect((await served.prove(await createKey())).status).toBe(401);
   });
 
-  test("counts once", async () => {
+  test("counts only once, however often it is sent", async () => {
     counters("T-DESK-6");
-    const { served, pair } = await start();
+    const { served, pair } = await loggedIn();
     const nonce = await served.nonce();
     const sent = [1, 2, 3].map(() => served.prove(pair, undefined, { nonce }));
     const statuses = (await Promise.all(sent)).map(({ status }) => status);
-    expect(statuses.toSorted()).toEqual([200, 401, 401]);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(2);
+    expect(statuses).toContain(200);
   });
 
   test("counts for a minute", async () => {
-    const { served, pair } = await start();
+    const { served, pair } = await loggedIn();
     const [early, late] = [await served.nonce(), await served.nonce()];
     served.clock.advance(MINUTE);
     expect((await served.prove(pair, undefined, { nonce: early })).status).toBe(200);
@@ -190,7 +191,7 @@ describe("a proof", () => {
 
   test("does not count if another server made the nonce, or if the page was at another origin", async () => {
     counters("T-DESK-1");
-    const { served, pair } = await start();
+    const { served, pair } = await loggedIn();
     const hostile = await ServedDesk.start();
     const nonces = [await hostile.nonce(), "", "x", "1.2.3", `${await served.nonce()}x`];
     const sent = nonces.map((nonce) => served.prove(pair, undefined, { nonce }));
@@ -204,7 +205,7 @@ describe("a proof", () => {
   test.each(["", "x", "BA", "A".repeat(87)])(
     "is refused if the key is not one: %j",
     async (key) => {
-      const { served } = await start();
+      const { served } = await loggedIn();
       const body = { key, nonce: await served.nonce(), signature: "x" };
       expect((await served.send("/session", { method: "POST", body })).status).toBe(401);
     },

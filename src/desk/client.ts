@@ -174,13 +174,13 @@ export class DeskClient {
     const body = { answer, note, remember, content, ...readingOf(address) };
     const headers = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
-    await this.#post(path, body, workspaceOf(address), headers);
+    await this.#post(withQuery(path, workspaceOf(address)), body, headers);
   }
 
   /** Cancels the question, and with it the call that asks. */
   async cancel(address: InquiryAddress): Promise<void> {
     const path = `${inquiryPath(address)}/cancel`;
-    await this.#post(path, readingOf(address), workspaceOf(address));
+    await this.#post(withQuery(path, workspaceOf(address)), readingOf(address));
   }
 
   /** Conversations, newest first. */
@@ -196,7 +196,8 @@ export class DeskClient {
 
   /** Continues a turn whose questions are answered. Throws `not_resumed` if it does not. */
   async resume(address: ConversationAddress): Promise<void> {
-    await this.#post(`${conversationPath(address)}/resume`, {}, workspaceOf(address));
+    const path = `${conversationPath(address)}/resume`;
+    await this.#post(withQuery(path, workspaceOf(address)), {});
   }
 
   /**
@@ -248,13 +249,8 @@ export class DeskClient {
     return (await response.json()) as Result; // What the API returns; its types are in `wire.ts`.
   }
 
-  #post(
-    path: string,
-    body: object,
-    query: Query = {},
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Response> {
-    return this.#send(withQuery(path, query), {
+  #post(path: string, body: object, headers: Sent["headers"] = {}): Promise<Response> {
+    return this.#send(path, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body),

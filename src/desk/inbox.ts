@@ -240,14 +240,15 @@ export class Inbox implements AsyncDisposable {
     if (known !== undefined) return false;
     const unsettled = { isSettled: false };
     this.#unsettled.set(id, unsettled);
-    this.#clock.sleep(LIVE_MS, this.#stop.signal).then(
-      () => {
-        unsettled.isSettled = true;
-        if (this.#unsettled.get(id) === unsettled) void this.refresh(id);
-      },
-      () => undefined,
-    );
+    void this.#settle(id, unsettled);
     return false;
+  }
+
+  async #settle(id: ConversationId, unsettled: { isSettled: boolean }): Promise<void> {
+    await this.#clock.sleep(LIVE_MS, this.#stop.signal).catch(() => undefined);
+    unsettled.isSettled = true;
+    const isWanted = this.#unsettled.get(id) === unsettled && !this.#stop.signal.aborted;
+    if (isWanted) await this.refresh(id);
   }
 
   /** The next turn may have started already. Empty if the conversation is gone. */

@@ -310,13 +310,13 @@ export class ServedDesk {
   }
 
   async nonce(): Promise<string> {
-    return String((await this.send("/challenge", { method: "POST" })).json["nonce"]);
+    return (await this.send("/challenge", { method: "POST" })).json["nonce"] as string;
   }
 }
 
 /** The headers that a page sends with what it got. */
 export function sessionOf({ json }: Received): { readonly authorization: string } {
-  return { authorization: `Session ${String(json["token"])}` };
+  return { authorization: `Session ${json["token"] as string}` };
 }
 
 export function bearer(token: string): Record<string, string> {

@@ -65,8 +65,11 @@ test("whoever takes the port of a stopped desk gets nothing that counts at the d
   const first = await startDesk(project);
   const page = await openPage(await openContext(), first.login);
   await first.kill();
-  const stolen: { readonly path: string; readonly headers: HeadersInit; readonly body: string }[] =
-    [];
+  const stolen: {
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  }[] = [];
   const hostile = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));

@@ -94,7 +94,7 @@ function open(reply: (path: string) => Response) {
     },
     fetch: async (path, init) => {
       const { method = "GET", body, headers } = init ?? {};
-      const { pathname, search } = new URL(String(path));
+      const { pathname, search } = new URL(path as string);
       calls.push([method, pathname + search, new Headers(headers).get("authorization"), body]);
       return reply(pathname);
     },
