@@ -62,7 +62,7 @@ export const desk: Bench = {
 };
 
 /** As processes leave them: a record that ends with a question, and its marker. */
-async function leaveQuestions(folder: string, ids: readonly string[]): Promise<void> {
+export async function leaveQuestions(folder: string, ids: readonly string[]): Promise<void> {
   const markers = path.join(await openBenchWorkspace(folder).ensureUserFolder(), "open-turns");
   mkdirSync(markers, { recursive: true });
   for (const id of ids) {
@@ -77,25 +77,25 @@ interface Served {
 }
 
 /** In megabytes: the largest so far, or now. */
-function memoryOf({ server }: Served, field: "VmHWM" | "VmRSS"): number {
-  const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
+export function memoryOf({ pid }: DeskProcess, field: "VmHWM" | "VmRSS"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return (Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) * 1024) / 1e6;
 }
 
 /** Linux counts the time of a process in hundredths of a second. */
 const TICK_MS = 10;
 
-function cpuMsOf({ server }: Served): number {
-  const stat = readFileSync(`/proc/${server.pid}/stat`, "utf8");
+export function cpuMsOf({ pid }: DeskProcess): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The name, in parentheses, is the second field.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
 async function measureIdle(served: Served): Promise<Result> {
-  const before = cpuMsOf(served);
+  const before = cpuMsOf(served.server);
   await sleep(IDLE_MS);
-  const used = cpuMsOf(served) - before;
+  const used = cpuMsOf(served.server) - before;
   return {
     name: DESK.idle,
     unit: "% of a core",
@@ -107,7 +107,7 @@ async function measureIdle(served: Served): Promise<Result> {
 
 /** What the page reads, and searches through everything. */
 async function measureMemory(served: Served): Promise<Result> {
-  const started = memoryOf(served, "VmHWM");
+  const started = memoryOf(served.server, "VmHWM");
   for (const list of ["inquiries?state=pending", "conversations", "inquiries"]) {
     await readPage(served, list);
   }
@@ -118,7 +118,7 @@ async function measureMemory(served: Served): Promise<Result> {
       next = await readPage(served, `${search}${after}`);
     } while (next !== undefined);
   }
-  const megabytes = memoryOf(served, "VmHWM");
+  const megabytes = memoryOf(served.server, "VmHWM");
   return {
     name: DESK.memory,
     unit: "MB",
@@ -198,11 +198,11 @@ async function measureClients(
 ): Promise<Listened> {
   const clients = await Promise.all(Array.from({ length: count }, () => Client.open(served)));
   const delays: number[] = [];
-  const cpuBefore = cpuMsOf(served);
+  const cpuBefore = cpuMsOf(served.server);
   const begin = performance.now();
   let halfway: number | undefined;
   while (performance.now() < begin + LISTENING_MS) {
-    if (performance.now() > begin + LISTENING_MS / 2) halfway ??= memoryOf(served, "VmHWM");
+    if (performance.now() > begin + LISTENING_MS / 2) halfway ??= memoryOf(served.server, "VmHWM");
     asked += 1;
     const turn = questionTurn(asked);
     await writer.append(...turn.slice(0, -1));
@@ -213,8 +213,8 @@ async function measureClients(
     delays.push(performance.now() - start);
     await sleep(QUESTION_EVERY_MS);
   }
-  const cpuMs = cpuMsOf(served) - cpuBefore;
-  const megabytes = { halfway: halfway ?? 0, end: memoryOf(served, "VmHWM") };
+  const cpuMs = cpuMsOf(served.server) - cpuBefore;
+  const megabytes = { halfway: halfway ?? 0, end: memoryOf(served.server, "VmHWM") };
   const [{ first = 0, last = 0 } = {}] = clients;
   const isSame = (client: Client) =>
     client.isComplete && client.first === first && client.last === last;

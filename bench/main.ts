@@ -8,6 +8,7 @@ import { findRegressions, readBaseline, type Regression, storeBaseline } from ".
 import { measureCache } from "./cache.ts";
 import { list, pending, print, search, start } from "./commands.ts";
 import { desk } from "./desk.ts";
+import { deskLoad } from "./desk-load.ts";
 import { deskPage } from "./desk-page.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
@@ -53,7 +54,7 @@ const standard: readonly Bench[] = [
   streaming,
   deskPage,
 ];
-const load: readonly Bench[] = [print, desk, ...heavy];
+const load: readonly Bench[] = [print, desk, deskLoad, ...heavy];
 const ROWS = [...standard, ...load].flatMap(({ rows }) => rows);
 const RESULTS = path.join(import.meta.dirname, "results", "latest.json");
 const DOCUMENT = path.join(import.meta.dirname, "..", "docs", "project", "performance.md");

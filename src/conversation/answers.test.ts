@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import type { Json } from "../util/index.ts";
-import { judgeAnswer, SecretAnswer } from "./answers.ts";
+import { isSameName, judgeAnswer, SecretAnswer } from "./answers.ts";
 import type { AnswerEvent } from "./decision.ts";
 import type {
   ConversationEvent,
@@ -52,6 +52,15 @@ test("an answer to a question for one person counts only from that person", () =
   expect(judge()).toEqual(refused);
   expect([judge("Ada").type, judge("ADA").type, judge("ada ").type]).toEqual(Array(3).fill("fits"));
   expect(judgeAnswer(turn, { event: cancelled("c.ok.1", "user") }, false).type).toBe("fits");
+});
+
+test.each([
+  ["Gro\u00df", "Gro\u1e9e"],
+  ["Gro\u00df", "GROSS"],
+  ["zo\u00eb", "Zoe\u0308"],
+  ["Ada Lovelace", " ada\u00a0 lovelace"],
+])("a name is the same however it is written: %j and %j", (left, right) => {
+  expect([isSameName(left, right), isSameName(right, left)]).toEqual([true, true]);
 });
 
 describe("an answer from elsewhere", () => {

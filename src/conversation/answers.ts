@@ -173,13 +173,16 @@ export function explainPerson(
   return mayAnswer(person, name) ? undefined : `only ${person} can answer this`;
 }
 
-/** Upper and lower case do not matter. */
+/** Upper and lower case, spaces, and how letters are encoded do not matter. */
 export function isSameName(left: string, right: string): boolean {
-  return comparableName(left) === comparableName(right);
+  return foldName(left) === foldName(right);
 }
 
-function comparableName(name: string): string {
-  return name.trim().normalize("NFC").toLowerCase();
+/** The same for all ways to write a name. Whatever compares names of people compares this. */
+export function foldName(name: string): string {
+  // The capital ẞ has to become ß first: only that one becomes SS.
+  const folded = name.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase();
+  return folded.replaceAll(/\s+/g, " ").trim();
 }
 
 function explainResponse(

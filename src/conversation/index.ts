@@ -102,6 +102,7 @@ export {
   isAnswer,
   type Judgement,
   explainPerson,
+  foldName,
   isSameName,
   judgeAnswer,
   mayAnswer,

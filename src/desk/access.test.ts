@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import { createKey } from "./page/page-key.ts";
 import {
   bearer,
   OWNER,
@@ -10,6 +11,7 @@ import {
   QUESTION_PATH,
   READ,
   ServedDesk,
+  sessionOf,
 } from "./served.fixture.ts";
 import { openSessions } from "./sessions.ts";
 
@@ -80,10 +82,12 @@ describe("a token", () => {
     counters("T-DESK-6");
     const served = await ServedDesk.start();
     const token = await served.addPerson("ada");
-    const { cookie } = await served.login(token);
-    expect((await served.send("/me", { headers: { cookie } })).json).toMatchObject({ name: "ada" });
+    const session = await served.login(token);
+    expect((await served.send("/me", session)).json).toMatchObject({ name: "ada" });
     await served.people.remove("ada");
-    const statuses = [bearer(token), { cookie }].map((headers) => served.send("/me", { headers }));
+    const statuses = [bearer(token), session.headers].map((headers) =>
+      served.send("/me", { headers }),
+    );
     expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([401, 401]);
   });
 
@@ -112,26 +116,21 @@ describe("a token", () => {
 });
 
 describe("a one-time login", () => {
-  test("makes a session of the owner, with a cookie that only the server reads", async () => {
+  test("makes a session of the owner, without a cookie", async () => {
     const served = await ServedDesk.start();
-    const body = { login: served.service.createLogin() };
-    const { headers, json } = await served.send("/login", { method: "POST", body });
-    const [cookie = ""] = headers["set-cookie"] ?? [];
-    expect(cookie).toMatch(
-      new RegExp(`^jp_desk_${served.port}=[\\w-]{43}; HttpOnly; SameSite=Strict; Path=/$`),
-    );
-    const me = await served.send("/me", { headers: { cookie: cookie.split(";")[0] ?? "" } });
-    expect(me.json).toEqual({ ...OWNER, csrf: json["csrf"], runs: true });
+    const started = await served.prove(await createKey(), served.service.createLogin());
+    expect([started.status, started.headers["set-cookie"]]).toEqual([200, undefined]);
+    const me = await served.send("/me", { headers: sessionOf(started) });
+    expect(me.json).toEqual({ ...OWNER, runs: true });
     expect(served.audit).toMatchObject([{ what: "login", name: OWNER.name, client: "127.0.0.1" }]);
   });
 
   test("can be used only once", async () => {
     counters("T-DESK-6");
     const served = await ServedDesk.start();
-    const body = { login: served.service.createLogin() };
-    const results = await Promise.all(
-      [1, 2, 3].map(() => served.send("/login", { method: "POST", body })),
-    );
+    const code = served.service.createLogin();
+    const pair = await createKey();
+    const results = await Promise.all([1, 2, 3].map(() => served.prove(pair, code)));
     expect(results.filter(({ status }) => status === 401)).toHaveLength(2);
     expect(served.audit.filter(({ what }) => what === "login_refused")).toHaveLength(2);
   });
@@ -140,12 +139,11 @@ describe("a one-time login", () => {
     counters("T-DESK-6");
     const served = await ServedDesk.start();
     const [early, late] = [served.service.createLogin(), served.service.createLogin()];
-    const login = (code: string) =>
-      served.send("/login", { method: "POST", body: { login: code } });
+    const pair = await createKey();
     served.clock.advance(10 * MINUTE);
-    expect((await login(early)).status).toBe(200);
+    expect((await served.prove(pair, early)).status).toBe(200);
     served.clock.advance(1);
-    expect((await login(late)).status).toBe(401);
+    expect((await served.prove(pair, late)).status).toBe(401);
   });
 
   test("is not a token, and has no effect in a GET", async () => {
@@ -153,56 +151,88 @@ describe("a one-time login", () => {
     const served = await ServedDesk.start();
     const code = served.service.createLogin();
     expect((await served.send("/me", { headers: bearer(code) })).status).toBe(401);
-    expect((await served.send(`/login?login=${code}`)).status).toBe(405);
-    expect((await served.login(code)).csrf).toHaveLength(43);
+    expect((await served.send(`/session?login=${code}`)).status).toBe(405);
+    expect((await served.prove(await createKey(), code)).status).toBe(200);
   });
 });
 
-describe("a session", () => {
-  test("changes something only with its own CSRF token", async () => {
-    counters("T-DESK-2");
-    const served = await ServedDesk.start();
-    const [{ cookie, csrf }, other] = [await served.login(), await served.login()];
-    const answer = (headers: Record<string, string>) =>
-      served.send(`${QUESTION_PATH}/answer`, { ...YES, headers: { cookie, ...headers } });
-    const wrong: Record<string, string>[] = [
-      {},
-      { "x-csrf-token": "" },
-      { "x-csrf-token": other.csrf },
-    ];
-    const refused = await Promise.all(wrong.map(answer));
-    expect(refused.map(({ status }) => status)).toEqual([403, 403, 403]);
-    expect(served.desk.answeredBy).toBeUndefined();
-    expect((await answer({ "x-csrf-token": csrf })).status).toBe(200);
+async function loggedIn() {
+  const served = await ServedDesk.start();
+  const { pair } = await served.login();
+  return { served, pair };
+}
+
+describe("a proof", () => {
+  test("goes on with the session of its key, and of no other", async () => {
+    const { served, pair } = await loggedIn();
+    const again = await served.prove(pair);
+    expect((await served.send("/me", { headers: sessionOf(again) })).json).toMatchObject(OWNER);
+    expect((await served.prove(await createKey())).status).toBe(401);
   });
 
-  test("ends with a logout, which needs the CSRF token too", async () => {
+  test("counts only once, however often it is sent", async () => {
+    counters("T-DESK-6");
+    const { served, pair } = await loggedIn();
+    const nonce = await served.nonce();
+    const sent = [1, 2, 3].map(() => served.prove(pair, undefined, { nonce }));
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(2);
+    expect(statuses).toContain(200);
+  });
+
+  test("counts for a minute", async () => {
+    const { served, pair } = await loggedIn();
+    const [early, late] = [await served.nonce(), await served.nonce()];
+    served.clock.advance(MINUTE);
+    expect((await served.prove(pair, undefined, { nonce: early })).status).toBe(200);
+    served.clock.advance(1);
+    expect((await served.prove(pair, undefined, { nonce: late })).status).toBe(401);
+  });
+
+  test("does not count if another server made the nonce, or if the page was at another origin", async () => {
+    counters("T-DESK-1");
+    const { served, pair } = await loggedIn();
+    const hostile = await ServedDesk.start();
+    const nonces = [await hostile.nonce(), "", "x", "1.2.3", `${await served.nonce()}x`];
+    const sent = nonces.map((nonce) => served.prove(pair, undefined, { nonce }));
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(nonces.map(() => 401));
+    const { port } = served;
+    for (const origin of [`http://127.0.0.1:${port}`, hostile.service.url]) {
+      expect((await served.prove(pair, undefined, { origin })).status).toBe(401);
+    }
+  });
+
+  test.each(["", "x", "BA", "A".repeat(87)])(
+    "is refused if the key is not one: %j",
+    async (key) => {
+      const { served } = await loggedIn();
+      const body = { key, nonce: await served.nonce(), signature: "x" };
+      expect((await served.send("/session", { method: "POST", body })).status).toBe(401);
+    },
+  );
+});
+
+describe("a session", () => {
+  test("ends with a logout", async () => {
     const served = await ServedDesk.start();
-    const { cookie, csrf } = await served.login();
-    const logout = (headers: Record<string, string>) =>
-      served.send("/logout", { method: "POST", headers: { cookie, ...headers } });
-    expect((await logout({})).status).toBe(403);
-    const { status, headers } = await logout({ "x-csrf-token": csrf });
-    expect([status, headers["set-cookie"]?.[0]]).toEqual([
-      200,
-      expect.stringMatching(/=; .*; Max-Age=0$/),
-    ]);
-    expect((await served.send("/me", { headers: { cookie } })).status).toBe(401);
+    const { pair, headers } = await served.login();
+    expect((await served.send("/logout", { method: "POST", headers })).status).toBe(200);
+    expect((await served.send("/me", { headers })).status).toBe(401);
+    expect((await served.prove(pair)).status).toBe(401);
   });
 
   test("is replaced by the next one of the same browser", async () => {
     const served = await ServedDesk.start();
-    const { cookie } = await served.login();
-    const body = { login: served.service.createLogin() };
-    await served.send("/login", { method: "POST", body, headers: { cookie } });
-    expect((await served.send("/me", { headers: { cookie } })).status).toBe(401);
+    const { pair, headers } = await served.login();
+    await served.login(await served.addPerson("ada"), pair);
+    expect((await served.send("/me", { headers })).json).toMatchObject({ name: "ada" });
   });
 
   test("ends after a day without use", async () => {
     counters("T-DESK-6");
     const served = await ServedDesk.start();
-    const { cookie } = await served.login();
-    const me = async () => (await served.send("/me", { headers: { cookie } })).status;
+    const session = await served.login();
+    const me = async () => (await served.send("/me", session)).status;
     served.clock.advance(24 * HOUR);
     expect(await me()).toBe(200);
     served.clock.advance(24 * HOUR + 1);
@@ -211,36 +241,33 @@ describe("a session", () => {
 
   test("ends after a week even if it is used", async () => {
     const served = await ServedDesk.start();
-    const { cookie } = await served.login();
+    const session = await served.login();
     const statuses: number[] = [];
     for (let day = 0; day <= 7; day += 1) {
-      statuses.push((await served.send("/me", { headers: { cookie } })).status);
+      statuses.push((await served.send("/me", session)).status);
       served.clock.advance(24 * HOUR - (day === 6 ? -1 : 0));
     }
     expect(statuses).toEqual([...Array(7).fill(200), 401]);
   });
 
-  test("is refused if the browser sends another one too, which a page on another port may have set", async () => {
-    counters("T-DESK-1");
+  test("is refused if it is invented, or only a cookie", async () => {
+    counters("T-DESK-2");
     const served = await ServedDesk.start();
-    const own = await served.login();
-    const planted = await served.login(await served.addPerson("mallory"));
-    const me = (cookie: string) => served.send("/me", { headers: { cookie } });
-    const both = await me(`${planted.cookie}; ${own.cookie}`);
-    expect([both.status, both.json]).toMatchObject([400, { error: { code: "ambiguous_session" } }]);
-    expect((await me(`${own.cookie}; other=1; ${own.cookie}`)).json).toMatchObject(OWNER);
-  });
-
-  test("is refused if it is invented", async () => {
-    const served = await ServedDesk.start();
-    const names = [`jp_desk_${served.port}=x`, `jp_desk_${served.port}=`, "", "=", ";;="];
-    const sent = names.map((cookie) => served.send("/me", { headers: { cookie } }));
-    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(names.map(() => 401));
+    const { headers } = await served.login();
+    const [, token = ""] = headers.authorization.split(" ");
+    const [key = ""] = token.split(".");
+    const wrong = ["x", key, `${key}.`, `${key}.x`, `.${token}`].map((each) => ({
+      authorization: `Session ${each}`,
+    }));
+    const sent = [...wrong, { cookie: `jp_desk_${served.port}=${token}` }].map((each) =>
+      served.send("/me", { headers: each }),
+    );
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(Array(6).fill(401));
   });
 });
 
-async function answerAs(served: ServedDesk, { cookie, csrf }: PageSession) {
-  const headers = { cookie, "x-csrf-token": csrf };
+async function answerAs(served: ServedDesk, { pair }: PageSession) {
+  const headers = sessionOf(await served.prove(pair));
   return (await served.send(`${QUESTION_PATH}/answer`, { ...YES, headers })).status;
 }
 
@@ -260,7 +287,7 @@ describe("after a restart", () => {
     return { served, restart };
   }
 
-  test("an old session answers, with its old CSRF token", async () => {
+  test("an old session answers", async () => {
     const { served, restart } = await start();
     const session = await served.login();
     const again = await restart();
@@ -270,16 +297,25 @@ describe("after a restart", () => {
     ]);
   });
 
-  test("a session that was logged out or replaced stays out", async () => {
+  test("nothing counts that a browser may have sent to another server on the port meanwhile", async () => {
+    counters("T-DESK-8");
+    const { served, restart } = await start();
+    const { pair, headers } = await served.login();
+    const nonce = await served.nonce();
+    await served.service.close();
+    // Another local user takes the port. The open page sends its token, and signs a nonce of their choice.
+    const again = await restart();
+    expect((await again.send("/me", { headers })).status).toBe(401);
+    expect((await again.prove(pair, undefined, { nonce })).status).toBe(401);
+  });
+
+  test("a session that was logged out stays out", async () => {
     counters("T-DESK-6");
     const { served, restart } = await start();
-    const [first, second] = [await served.login(), await served.login()];
-    const headers = { cookie: first.cookie, "x-csrf-token": first.csrf };
+    const session = await served.login();
+    const { headers } = session;
     expect((await served.send("/logout", { method: "POST", headers })).status).toBe(200);
-    const body = { login: served.service.createLogin() };
-    await served.send("/login", { method: "POST", body, headers: { cookie: second.cookie } });
-    const again = await restart();
-    expect([await answerAs(again, first), await answerAs(again, second)]).toEqual([401, 401]);
+    expect(await answerAs(await restart(), session)).toBe(401);
   });
 
   test("a session of someone who was removed meanwhile has ended, also if they were added again", async () => {
@@ -298,7 +334,8 @@ describe("after a restart", () => {
     writeFileSync(file, readFileSync(file, "utf8").replace('"answer",', ""));
     const again = await restart();
     expect(await answerAs(again, session)).toBe(403);
-    const { json } = await again.send("/me", { headers: { cookie: session.cookie } });
+    const headers = sessionOf(await again.prove(session.pair));
+    const { json } = await again.send("/me", { headers });
     expect(json).toMatchObject({ name: "ada", rights: ["see", "approve"] });
   });
 
@@ -312,16 +349,14 @@ describe("after a restart", () => {
   test("a session does not count on another port", async () => {
     counters("T-DESK-8");
     const { served, restart } = await start();
-    const { cookie, csrf } = await served.login();
-    const other = await restart({ port: 0 });
-    const renamed = cookie.replace(`${served.port}`, new URL(other.service.url).port);
-    expect(await answerAs(other, { cookie: renamed, csrf })).toBe(401);
+    const session = await served.login();
+    expect(await answerAs(await restart({ port: 0 }), session)).toBe(401);
   });
 
   test("a one-time login has ended", async () => {
     const { served, restart } = await start();
-    const body = { login: served.service.createLogin() };
+    const code = served.service.createLogin();
     const again = await restart();
-    expect((await again.send("/login", { method: "POST", body })).status).toBe(401);
+    expect((await again.prove(await createKey(), code)).status).toBe(401);
   });
 });

@@ -1,5 +1,11 @@
-/** Decides who is calling: one-time logins, sessions of the page, personal tokens, and how often one may fail. */
-import { createHmac } from "node:crypto";
+/**
+ * Decides who is calling: one-time logins, sessions of the page, personal tokens, and how often one may fail.
+ *
+ * A session belongs to a key pair that a browser keeps and never sends. With it, the page signs a nonce of this process, and
+ * gets a token that only this process accepts. So whatever else later listens on the same port gets nothing from the browser
+ * that counts here: neither the token, nor a signature.
+ */
+import { createHmac, randomBytes, webcrypto } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { jsonLine, oneLine } from "../render/index.ts";
 import { type Clock, isSameSecret } from "../util/index.ts";
@@ -7,19 +13,21 @@ import { ApiError } from "./http.ts";
 import { hashOf, newSecret } from "./people.ts";
 import type { People, Person } from "./port.ts";
 import { isExpired, OWNER, type Sessions } from "./sessions.ts";
+import { proofText } from "./wire.ts";
 
 /** Who made a request. */
 export interface Caller {
   readonly person: Person;
+  /** The same for all requests with the same token, or of the same session. */
+  readonly key: string;
   /** The same person as they are now: undefined once they are removed or logged out. */
   readonly find: () => Promise<Person | undefined>;
-  /** Only if they use the page. Its requests that change something need this token. */
-  readonly csrf?: string;
 }
 
 /** A caller who has not said who they are. */
 export const ANONYMOUS: Caller = {
   person: { name: "", rights: [] },
+  key: "",
   find: async () => undefined,
 };
 
@@ -32,17 +40,18 @@ export interface AccessOptions {
   readonly clock: Clock;
   /** Called with a line of JSON. */
   readonly audit: (line: string) => void;
-  /** Cookies do not know ports: this name has to differ from that of another desk on this machine. */
-  readonly cookie: string;
-  /** Whether browsers may send the cookie only over HTTPS. */
-  readonly isSecure: boolean;
+  /** Where the page may be opened. A session counts only for the first one. */
+  readonly origins: readonly [string, ...string[]];
 }
 
-/** A new session of the page. */
-export interface Login {
-  readonly csrf: string;
-  /** The value of the Set-Cookie header. */
-  readonly cookie: string;
+/** Shows that the page has the key of its session. */
+export interface Proof {
+  /** The public key: a point of P-256, as 65 bytes in base64url. */
+  readonly key: string;
+  /** As `createNonce` has made it. */
+  readonly nonce: string;
+  /** Of `proofText` by the private key: ECDSA with SHA-256, in base64url. */
+  readonly signature: string;
 }
 
 const MINUTE_MS = 60_000;
@@ -50,6 +59,8 @@ const LOGIN_MS = 10 * MINUTE_MS;
 /** The oldest are dropped: whoever has one can make more. */
 const MAX_LOGINS = 100;
 const MAX_USER_AGENT = 200;
+const NONCE_MS = MINUTE_MS;
+const MAX_NONCES = 10_000;
 
 /**
  * Secrets are kept as hashes, and looked up by them. So the time of a lookup says nothing about a secret, and memory
@@ -60,6 +71,9 @@ export class Access {
   /** When each one-time login expires. */
   readonly #logins = new Map<string, number>();
   readonly #failures: Failures;
+  /** Neither stored nor sent: what is made with it ends with the process. */
+  readonly #secret = randomBytes(32);
+  readonly #usedNonces = new Map<string, true>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -74,8 +88,34 @@ export class Access {
     return code;
   }
 
-  /** Starts a session with a one-time login or a person's token. Throws an `ApiError`, and `write_failed`. */
-  async login(secret: string, request: IncomingMessage): Promise<Login> {
+  /** For anyone, and not stored: no one can use up what others need. */
+  createNonce(): string {
+    const content = `${this.#now()}.${newSecret()}`;
+    return `${content}.${this.#sign("nonce", content)}`;
+  }
+
+  /**
+   * Returns the token of a session: of a new one with a one-time login or a person's token, else of the one that was
+   * started with the same key. Throws an `ApiError`, and `write_failed`.
+   */
+  async startSession(
+    proof: Proof,
+    login: string | undefined,
+    request: IncomingMessage,
+  ): Promise<string> {
+    const origin = request.headers.origin ?? this.#options.origins[0];
+    if (!(await this.#isProof(proof, origin))) {
+      throw unauthorized(
+        "The signature is not valid, or its nonce was used already or is too old.",
+      );
+    }
+    const key = this.#keyOf(proof.key);
+    if (login !== undefined) await this.#login(login, key, request);
+    else if ((await this.#findBySession(key)) === undefined) throw unauthorized("Log in.");
+    return `${key}.${this.#sign("session", key)}`;
+  }
+
+  async #login(secret: string, key: string, request: IncomingMessage): Promise<void> {
     const who = this.#useLogin(secret) ? OWNER : hashOf(secret);
     const person = await this.#findPerson(who);
     if (person === undefined) {
@@ -84,65 +124,71 @@ export class Access {
         message: "This login was used already, has expired, or is unknown.",
       });
     }
-    const id = newSecret();
     const now = this.#now();
-    await this.#options.sessions.start(
-      { key: this.#keyOf(id), who, startedAt: now, usedAt: now },
-      this.#sessionIds(request).map((replaced) => this.#keyOf(replaced)),
-    );
+    await this.#options.sessions.start({ key, who, startedAt: now, usedAt: now }, [key]);
     this.audit("login", request, { name: person.name });
-    return { csrf: csrfOf(id), cookie: this.#cookie(id) };
   }
 
-  /**
-   * Ends the session of the page. Returns the Set-Cookie header that makes the browser forget it. Throws
-   * `write_failed`.
-   */
-  async logout(request: IncomingMessage, { person }: Caller): Promise<string> {
-    for (const id of this.#sessionIds(request)) await this.#options.sessions.end(this.#keyOf(id));
+  /** Ends the session of the page. Throws `write_failed`. */
+  async logout(request: IncomingMessage, { person, key }: Caller): Promise<void> {
+    await this.#options.sessions.end(key);
     this.audit("logout", request, { name: person.name });
-    return `${this.#cookie("")}; Max-Age=0`;
   }
 
   /** Throws an `ApiError`: 401, or 429 after too many wrong tokens. */
   async identify(request: IncomingMessage): Promise<Caller> {
     const { authorization } = request.headers;
-    return authorization === undefined
-      ? this.#identifySession(request)
-      : this.#identifyToken(request, authorization);
-  }
-
-  /** Throws an `ApiError` if a page of another site could have sent the request. Tokens are not sent by browsers. */
-  assertIntended(request: IncomingMessage, { csrf }: Caller): void {
-    const given = request.headers["x-csrf-token"];
-    if (csrf === undefined || (typeof given === "string" && isSameSecret(given, csrf))) return;
-    throw new ApiError(403, "csrf", {
-      message: "The x-csrf-token header is missing or belongs to another session.",
-    });
+    if (authorization === undefined) {
+      throw unauthorized("Log in, or send a token: Authorization: Bearer TOKEN.");
+    }
+    const session = /^Session (\S+)$/i.exec(authorization)?.[1];
+    return session === undefined
+      ? this.#identifyToken(request, authorization)
+      : this.#identifySession(session);
   }
 
   async #identifyToken(request: IncomingMessage, authorization: string): Promise<Caller> {
     const token = /^Bearer (\S+)$/i.exec(authorization)?.[1] ?? "";
-    const find = () => this.#options.people.findByHash(hashOf(token));
+    const key = hashOf(token);
+    const find = () => this.#options.people.findByHash(key);
     const person = await find();
-    if (person !== undefined) return { person, find };
+    if (person !== undefined) return { person, key, find };
     throw this.#refuse(request, {
       what: "token_refused",
       message: "The Authorization header does not contain a valid token.",
     });
   }
 
-  async #identifySession(request: IncomingMessage): Promise<Caller> {
-    const [id, ...more] = this.#sessionIds(request);
-    if (more.length > 0) throw ambiguous();
-    const key = id === undefined ? "" : this.#keyOf(id);
+  async #identifySession(token: string): Promise<Caller> {
+    const [key = "", signature = ""] = token.split(".", 2);
     const find = () => this.#findBySession(key);
-    const person = await find();
-    if (id === undefined || person === undefined) {
-      throw unauthorized("Log in, or send a token: Authorization: Bearer TOKEN.");
-    }
+    const isOwn = isSameSecret(signature, this.#sign("session", key));
+    const person = isOwn ? await find() : undefined;
+    if (person === undefined)
+      throw unauthorized("The session has ended, or is to be proved again.");
     await this.#options.sessions.use(key, this.#now());
-    return { person, csrf: csrfOf(id), find };
+    return { person, key, find };
+  }
+
+  /** Also uses up the nonce. */
+  async #isProof({ key, nonce, signature }: Proof, origin: string): Promise<boolean> {
+    const end = nonce.lastIndexOf(".");
+    const content = nonce.slice(0, Math.max(0, end));
+    if (!isSameSecret(nonce.slice(end + 1), this.#sign("nonce", content))) return false;
+    const isFresh = this.#now() - Number.parseInt(content, 10) <= NONCE_MS;
+    if (!isFresh || this.#usedNonces.has(nonce) || !this.#options.origins.includes(origin)) {
+      return false;
+    }
+    if (!(await isSignedBy(key, signature, proofText(origin, nonce)))) return false;
+    if (this.#usedNonces.has(nonce)) return false; // Meanwhile.
+    this.#usedNonces.set(nonce, true);
+    dropOldest(this.#usedNonces, MAX_NONCES);
+    return true;
+  }
+
+  #sign(purpose: "nonce" | "session", content: string): string {
+    const text = JSON.stringify([purpose, content]);
+    return createHmac("sha256", this.#secret).update(text).digest("base64url");
   }
 
   /** Undefined if the session has ended or expired, or if the person was removed. */
@@ -165,22 +211,10 @@ export class Access {
     return expiresAt !== undefined && this.#now() <= expiresAt;
   }
 
-  /** So a secret is worth nothing at another address of this machine, or when something else is served. */
-  #keyOf(id: string): string {
-    const { cookie, scope } = this.#options;
-    return hashOf(JSON.stringify([cookie, scope, id]));
-  }
-
-  #sessionIds(request: IncomingMessage): readonly string[] {
-    const prefix = `${this.#options.cookie}=`;
-    const cookies = (request.headers.cookie ?? "").split(";").map((part) => part.trim());
-    const own = cookies.filter((part) => part.startsWith(prefix));
-    return [...new Set(own.map((part) => part.slice(prefix.length)))];
-  }
-
-  #cookie(value: string): string {
-    const { cookie, isSecure } = this.#options;
-    return `${cookie}=${value}; HttpOnly; SameSite=Strict; Path=/${isSecure ? "; Secure" : ""}`;
+  /** So a key is worth nothing at another address of this machine, or when something else is served. */
+  #keyOf(publicKey: string): string {
+    const { origins, scope } = this.#options;
+    return hashOf(JSON.stringify([origins[0], scope, publicKey]));
   }
 
   /**
@@ -259,13 +293,6 @@ function unauthorized(message: string): ApiError {
   });
 }
 
-/** A page on another port of this host can set a cookie of any name, and the browser may send that one first. */
-function ambiguous(): ApiError {
-  return new ApiError(400, "ambiguous_session", {
-    message: "The browser sent several sessions. Delete the cookies of this site, and log in.",
-  });
-}
-
 function clientOf(request: IncomingMessage): string {
   return request.socket.remoteAddress ?? "unknown";
 }
@@ -275,7 +302,20 @@ function dropOldest(map: Map<string, unknown>, max: number): void {
   if (map.size > max && oldest !== undefined) map.delete(oldest);
 }
 
-/** Only the browser has what it is made from, so it stays the same over a restart without being stored. */
-function csrfOf(id: string): string {
-  return createHmac("sha256", id).update("csrf").digest("base64url");
+const CURVE = { name: "ECDSA", namedCurve: "P-256" };
+const PUBLIC_KEY_BYTES = 65;
+
+/** False also if either is not what it should be. */
+async function isSignedBy(key: string, signature: string, text: string): Promise<boolean> {
+  const [point, signed] = [Buffer.from(key, "base64url"), Buffer.from(signature, "base64url")];
+  // One key has one spelling, because sessions are found by it.
+  if (point.length !== PUBLIC_KEY_BYTES || point.toString("base64url") !== key) return false;
+  const { subtle } = webcrypto;
+  try {
+    const imported = await subtle.importKey("raw", point, CURVE, false, ["verify"]);
+    const how = { name: "ECDSA", hash: "SHA-256" };
+    return await subtle.verify(how, imported, signed, Buffer.from(text));
+  } catch {
+    return false;
+  }
 }

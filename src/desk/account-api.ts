@@ -9,20 +9,44 @@ import * as schemas from "./schemas.ts";
 
 export const ACCOUNT_OPERATIONS: readonly Operation[] = [
   operation({
-    id: "login",
-    summary: "Start a session of the page with a one-time login or a personal token",
-    route: "POST /login",
+    id: "challenge",
+    summary: "Get a nonce for the page to sign",
+    route: "POST /challenge",
     needs: "anyone",
-    body: { login: v.string() },
+    responses: { 200: { description: "Valid once, for a minute.", schema: schemas.challenge } },
+    handle: async ({ access }) => ({ body: { nonce: access.createNonce() } }),
+  }),
+  operation({
+    id: "startSession",
+    summary:
+      "Start a session of the page with a one-time login or a personal token, or go on with one",
+    route: "POST /session",
+    needs: "anyone",
+    body: {
+      key: v.pipe(
+        v.string(),
+        v.description("The page's public key: an uncompressed point of P-256, in base64url."),
+      ),
+      nonce: v.string(),
+      signature: v.pipe(
+        v.string(),
+        v.description(
+          "Of the lines `jp desk session`, the page's origin, and the nonce: ECDSA with SHA-256, in base64url.",
+        ),
+      ),
+      login: v.pipe(
+        v.exactOptional(v.string()),
+        v.description("Without it, the session that was started with this key goes on."),
+      ),
+    },
     responses: {
-      200: { description: "Sets the session's cookie.", schema: schemas.session },
+      200: { description: "The session's token.", schema: schemas.session },
       401: { description: "Used already, expired or unknown.", schema: schemas.NAMED.error },
       429: { description: "Too many failures.", schema: schemas.NAMED.error },
     },
-    handle: async ({ access, body, request }) => {
-      const { csrf, cookie } = await access.login(body.login, request);
-      return { body: { csrf }, headers: { "set-cookie": cookie } };
-    },
+    handle: async ({ access, body: { login, ...proof }, request }) => ({
+      body: { token: await access.startSession(proof, login, request) },
+    }),
   }),
   operation({
     id: "logout",
@@ -31,8 +55,8 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     needs: "person",
     responses: { 200: { description: "It has ended.", schema: schemas.loggedOut } },
     handle: async ({ access, request, caller }) => {
-      const cookie = await access.logout(request, caller);
-      return { body: { type: "logged_out" }, headers: { "set-cookie": cookie } };
+      await access.logout(request, caller);
+      return { body: { type: "logged_out" } };
     },
   }),
   operation({
@@ -41,10 +65,7 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     route: "GET /me",
     needs: "person",
     responses: { 200: { description: "The person.", schema: schemas.me } },
-    handle: async ({ caller: { person, csrf }, runs }) => {
-      const { name, rights } = person;
-      return { body: { name, rights: [...rights], ...(csrf !== undefined && { csrf }), runs } };
-    },
+    handle: async ({ caller: { person }, runs }) => ({ body: { ...personToJson(person), runs } }),
   }),
   operation({
     id: "listPeople",

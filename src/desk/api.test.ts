@@ -259,6 +259,7 @@ test("the OpenAPI document has every operation, and is what the server sends", a
         { name: "conversation" },
         { name: "inquiry" },
         { name: "workspace", in: "query" },
+        { name: "Idempotency-Key", in: "header" },
       ],
       requestBody: {
         content: {

@@ -136,8 +136,9 @@ export const OPERATIONS: readonly Operation[] = [
       ...reading,
     },
     maxBytes: MAX_CONTENT_BYTES + MAX_BODY_BYTES,
+    isRepeatable: true,
     responses: { ...ANSWER_RESPONSES, 428: schemas.DIGEST_REQUIRED },
-    handle: async ({ desk, params, query, body, caller }) => {
+    handle: async ({ desk, keys, request, params, query, body, caller }) => {
       const { answer, note, remember, content, asked_at, digest } = body;
       const { content: _content, ...rest } = body;
       if (Buffer.byteLength(JSON.stringify(rest)) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
@@ -148,7 +149,9 @@ export const OPERATIONS: readonly Operation[] = [
         ...(content !== undefined && { content }),
       };
       const ref = inquiryRef(params, query, { asked_at, digest });
-      return toReply(await desk.answer(ref, reply, caller.person));
+      return keys.run(request, { caller, body }, async () =>
+        toReply(await desk.answer(ref, reply, caller.person)),
+      );
     },
   }),
   operation({
@@ -158,10 +161,13 @@ export const OPERATIONS: readonly Operation[] = [
     needs: "person",
     query: { workspace },
     body: reading,
+    isRepeatable: true,
     responses: ANSWER_RESPONSES,
-    handle: async ({ desk, params, query, body, caller }) => {
+    handle: async ({ desk, keys, request, params, query, body, caller }) => {
       const ref = inquiryRef(params, query, body);
-      return toReply(await desk.answer(ref, { isCancelled: true }, caller.person));
+      return keys.run(request, { caller, body }, async () =>
+        toReply(await desk.answer(ref, { isCancelled: true }, caller.person)),
+      );
     },
   }),
   operation({

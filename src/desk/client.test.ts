@@ -19,7 +19,7 @@ function noNetwork(): Promise<Response> {
 async function start() {
   const served = await ServedDesk.start();
   const token = await served.addPerson("ada");
-  return { served, token, client: new DeskClient({ url: served.service.url, token, clock }) };
+  return { served, token, client: new DeskClient({ url: served.service.apiUrl, token, clock }) };
 }
 
 describe("a client", () => {
@@ -67,7 +67,7 @@ describe("a client", () => {
 
   test("with a wrong token is refused, also when it listens", async () => {
     const { served } = await start();
-    const client = new DeskClient({ url: served.service.url, token: "x" });
+    const client = new DeskClient({ url: served.service.apiUrl, token: "x" });
     const refused = { status: 401, code: "unauthorized" };
     await expect(client.pending()).rejects.toMatchObject(refused);
     await expect(client.events().next()).rejects.toMatchObject(refused);
@@ -165,7 +165,7 @@ describe("events", () => {
     const port = await freePort();
     const first = await ServedDesk.start({ port });
     const token = await first.addPerson("ada");
-    const events = new DeskClient({ url: first.service.url, token, clock }).events();
+    const events = new DeskClient({ url: first.service.apiUrl, token, clock }).events();
     const next = events.next();
     await first.desk.untilListeners(1);
     first.desk.publish({ n: 1 });
@@ -183,7 +183,7 @@ describe("events", () => {
     const port = await freePort();
     const first = await ServedDesk.start({ port });
     const token = await first.addPerson("ada");
-    const events = new DeskClient({ url: first.service.url, token, clock }).events();
+    const events = new DeskClient({ url: first.service.apiUrl, token, clock }).events();
     const next = events.next();
     await first.desk.untilListeners(1);
     await first.service.close();

@@ -58,8 +58,19 @@ export interface DeskClientOptions {
   readonly clock?: Clock;
 }
 
+/** Shows that a page has the key of its session. The API's description says how it is made. */
+export interface SessionProof {
+  readonly key: string;
+  readonly nonce: string;
+  readonly signature: string;
+  readonly login?: string | undefined;
+}
+
 /** What goes with an answer. Arguments can be edited only where the turn runs. */
-export type AnswerExtras = Omit<Reply, "answer" | "arguments">;
+export interface AnswerExtras extends Omit<Reply, "answer" | "arguments"> {
+  /** Sending the same answer again with the same key gives the same result, as long as the server runs. */
+  readonly idempotencyKey?: string;
+}
 
 /** Whether `events` hears of changes. */
 export type Connection = "connecting" | "live" | "lost";
@@ -121,10 +132,16 @@ export class DeskClient {
     return this.#get<DeskUser>("/me");
   }
 
-  /** Starts a session, for a page in a browser: takes the code of a login link, or a person's token. */
-  async login(login: string): Promise<Pick<DeskUser, "csrf">> {
-    const response = await this.#post("/login", { login });
-    return (await response.json()) as Pick<DeskUser, "csrf">; // As for `#get`.
+  /** For a page in a browser: what it has to sign for `startSession`. */
+  async challenge(): Promise<{ readonly nonce: string }> {
+    const response = await this.#post("/challenge", {});
+    return (await response.json()) as { nonce: string }; // As for `#get`.
+  }
+
+  /** For a page in a browser: with the code of a login link, or a person's token, or to go on with its session. */
+  async startSession(proof: SessionProof): Promise<{ readonly token: string }> {
+    const response = await this.#post("/session", proof);
+    return (await response.json()) as { token: string }; // As for `#get`.
   }
 
   /** Ends the session. */
@@ -153,15 +170,17 @@ export class DeskClient {
    * something else is asked by now, the answer gets `changed`.
    */
   async answer(address: InquiryAddress, answer: Json, extras: AnswerExtras = {}): Promise<void> {
-    const { isRemembered: remember, note, content } = extras;
+    const { isRemembered: remember, note, content, idempotencyKey: key } = extras;
     const body = { answer, note, remember, content, ...readingOf(address) };
-    await this.#post(`${inquiryPath(address)}/answer`, body, workspaceOf(address));
+    const headers = key === undefined ? {} : { "idempotency-key": key };
+    const path = `${inquiryPath(address)}/answer`;
+    await this.#post(withQuery(path, workspaceOf(address)), body, headers);
   }
 
   /** Cancels the question, and with it the call that asks. */
   async cancel(address: InquiryAddress): Promise<void> {
     const path = `${inquiryPath(address)}/cancel`;
-    await this.#post(path, readingOf(address), workspaceOf(address));
+    await this.#post(withQuery(path, workspaceOf(address)), readingOf(address));
   }
 
   /** Conversations, newest first. */
@@ -177,7 +196,8 @@ export class DeskClient {
 
   /** Continues a turn whose questions are answered. Throws `not_resumed` if it does not. */
   async resume(address: ConversationAddress): Promise<void> {
-    await this.#post(`${conversationPath(address)}/resume`, {}, workspaceOf(address));
+    const path = `${conversationPath(address)}/resume`;
+    await this.#post(withQuery(path, workspaceOf(address)), {});
   }
 
   /**
@@ -229,10 +249,10 @@ export class DeskClient {
     return (await response.json()) as Result; // What the API returns; its types are in `wire.ts`.
   }
 
-  #post(path: string, body: object, query: Query = {}): Promise<Response> {
-    return this.#send(withQuery(path, query), {
+  #post(path: string, body: object, headers: Sent["headers"] = {}): Promise<Response> {
+    return this.#send(path, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
   }

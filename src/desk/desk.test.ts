@@ -418,11 +418,10 @@ describe("events", () => {
     const store = new MemoryConversationStore(new FakeClock());
     const desk = await open(store);
     const events = new Events(desk);
-    await using writer = await store.create({});
     const count = () => events.all.length;
     while (count() < 1100) {
       const before = count();
-      await writer.append(message("Hi."));
+      await place(store, message("Hi.")); // Of one conversation, several changes would be one event.
       while (count() === before) await yieldToEventLoop();
     }
     const late = new Events(desk, events.all[10]?.id);
@@ -470,13 +469,56 @@ describe("a check of everything", () => {
     const conversation = await place(store, ...WAITING);
     await check();
     const writer = await store.open(conversation);
-    await desk.findInquiry({ conversation, id: "unknown" as InquiryId }); // Reads it again.
+    await check();
+    await check(); // It was still open a second later.
     const [opened] = await desk.listPending();
     await writer.release();
+    await check();
     await check();
     const [ended] = await desk.listPending();
     expect([opened?.is_live, ended?.is_live]).toEqual([true, false]);
   });
+});
+
+test("no one hears of a conversation that is opened and closed within a moment", async () => {
+  const clock = new FakeClock();
+  const store = new MemoryConversationStore(clock);
+  const conversation = await place(store, ...WAITING);
+  const desk = await open(store, { clock });
+  const events = new Events(desk);
+  const readAgain = () => desk.findInquiry({ conversation, id: "unknown" as InquiryId });
+  const seen: unknown[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const writer = await store.open(conversation);
+    await readAgain();
+    seen.push((await desk.listPending())[0]?.is_live);
+    await writer.release();
+    await readAgain();
+  }
+  clock.advance(5000);
+  await readAgain();
+  const writer = await store.open(conversation);
+  await readAgain();
+  clock.advance(1000);
+  const { data } = await events.untilType("pending");
+  await writer.release();
+  expect(seen).toEqual([false, false, false]);
+  expect(data).toMatchObject({ is_live: true });
+  expect(events.all.filter(({ type }) => type === "pending")).toHaveLength(1);
+});
+
+test("several changes of a conversation within a moment are one event", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  const conversation = await place(store, turnStart(), chatRequest("Hello"));
+  const desk = await open(store);
+  const events = new Events(desk);
+  await using writer = await store.open(conversation);
+  for (let count = 0; count < 20; count += 1) {
+    await writer.append(message(`${count}`));
+    await yieldToEventLoop();
+  }
+  await events.until(({ data }) => "count" in data && data.count === 22);
+  expect(events.all.length).toBeLessThan(4);
 });
 
 test("events that are too long together are forgotten, but for the last", () => {

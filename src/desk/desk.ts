@@ -89,7 +89,7 @@ class WorkspacesDesk implements Desk {
     this.#inboxes = workspaces.map((workspace) => {
       const onReady = (conversation: ConversationId) =>
         void this.#resumeAnswered({ conversation, workspace: workspace.root });
-      return new Inbox(workspace, { emit, onProblem, onReady });
+      return new Inbox(workspace, { emit, onProblem, onReady }, clock);
     });
   }
 
@@ -134,9 +134,8 @@ class WorkspacesDesk implements Desk {
   }
 
   async answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult> {
-    const found = await this.#locate(ref);
-    if (found === undefined) return { type: "not_found" };
-    const { inbox } = found;
+    const inbox = this.#findWaiting(ref) ?? (await this.#locate(ref))?.inbox;
+    if (inbox === undefined) return { type: "not_found" };
     const item = await findItem(inbox, ref);
     if (item === undefined) return findAnswered(inbox, ref);
     const { asked_at: askedAt = item.json.asked_at, digest } = ref;
@@ -145,6 +144,7 @@ class WorkspacesDesk implements Desk {
     if (refusal !== undefined) return { type: "forbidden", message: refusal };
     const isUnread = !("isCancelled" in reply) && digest === undefined;
     if (isUnread && item.inquiry.digest !== undefined) return { type: "digest_required" };
+    inbox.expectChange(ref.conversation);
     const result = await this.#record(inbox, item, { reply, person, digest });
     await inbox.refresh(ref.conversation);
     return result ?? findAnswered(inbox, ref);
@@ -166,6 +166,16 @@ class WorkspacesDesk implements Desk {
 
   subscribe(listener: (event: DeskEvent) => void, after?: number): Disposable {
     return this.#log.subscribe(listener, after);
+  }
+
+  /** Without reading anything. Undefined if several have it too. */
+  #findWaiting({ conversation, workspace, id }: InquiryRef): Inbox | undefined {
+    const waiting = this.#inboxes.filter(
+      (inbox) =>
+        (workspace ?? inbox.workspace.root) === inbox.workspace.root &&
+        inbox.find(conversation, id) !== undefined,
+    );
+    return waiting.length === 1 ? waiting[0] : undefined;
   }
 
   /** Throws `ambiguous_conversation`. */

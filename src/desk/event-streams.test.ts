@@ -134,11 +134,10 @@ describe("a client", () => {
   test("gets events through its session until it logs out", async () => {
     counters("T-DESK-6");
     const { served } = await start();
-    const { cookie, csrf } = await served.login();
-    const client = await Listener.open(served, { cookie });
+    const { headers } = await served.login();
+    const client = await Listener.open(served, headers);
     served.desk.publish({ n: 1 });
     await client.until((text) => text.includes("id: 1"));
-    const headers = { cookie, "x-csrf-token": csrf };
     await served.send("/logout", { method: "POST", headers });
     served.desk.publish({ n: 2 });
     await client.ended();

@@ -1,7 +1,7 @@
 /**
  * What waits for people in one workspace. Kept up to date by watching its store: after a change, only the last turn of that
- * conversation is read again. When everything is checked, only turns that have changed are read, one at a time. Of a
- * conversation in which nothing waits, nothing is kept.
+ * conversation is read again: at once, and if it changes again, after a moment. When everything is checked, only turns that
+ * have changed are read, one at a time. Of a conversation in which nothing waits, nothing is kept.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../conversation/index.ts";
 import { type PendingDecision, pendingInTurn } from "../runtime/index.ts";
 import type { PendingTurn } from "../storage/index.ts";
-import { messageOf } from "../util/index.ts";
+import { type Clock, messageOf } from "../util/index.ts";
 import { endToJson, pendingToJson } from "./decision-json.ts";
 import { conversationToJson, EventCounter } from "./history.ts";
 import type { DecisionJson, DeskChange } from "./wire.ts";
@@ -26,6 +26,11 @@ export interface InboxItem {
   readonly inquiry: PendingDecision;
   readonly json: DecisionJson;
 }
+
+/** What changes within such a moment is read, and told, once. */
+const MOMENT_MS = 50;
+/** Recording an answer opens a conversation too. So that it is open is told only if it stays open. */
+const LIVE_MS = 1000;
 
 /** Told of what happens in a workspace. Must not throw. */
 export interface InboxListener {
@@ -44,16 +49,23 @@ export class Inbox implements AsyncDisposable {
   /** Of each incomplete turn as it was last read, if the store has versions. */
   readonly #versions = new Map<ConversationId, string>();
   readonly #counter: EventCounter;
+  readonly #clock: Clock;
+  readonly #stop = new AbortController();
   /** What is to be read, but has not been begun: one conversation, or all. */
   readonly #scheduled = new Map<ConversationId | undefined, Promise<void>>();
+  /** Those that were read a moment ago, and whether they have changed since. */
+  readonly #resting = new Map<ConversationId, { hasChanged: boolean }>();
+  /** Those that a process has opened or left, unlike what is told of them, and whether that was long enough ago. */
+  readonly #unsettled = new Map<ConversationId, { isSettled: boolean }>();
   #lastRead: Promise<void> = Promise.resolve();
   #watching: Disposable | undefined;
   #hasStarted = false;
   readonly #problems = new Map<ConversationId | undefined, string>();
 
-  constructor(workspace: DeskWorkspace, listener: InboxListener) {
+  constructor(workspace: DeskWorkspace, listener: InboxListener, clock: Clock) {
     this.workspace = workspace;
     this.#listener = listener;
+    this.#clock = clock;
     this.#counter = new EventCounter(workspace.conversations);
   }
 
@@ -61,8 +73,9 @@ export class Inbox implements AsyncDisposable {
   async start(): Promise<void> {
     this.#watching = this.workspace.conversations.watch(({ id }) => {
       // Anyone who shows a conversation has to read it again too.
-      if (id === undefined) this.#listener.emit({ type: "reset", data: {} });
-      void this.refresh(id);
+      if (id !== undefined) return this.#notice(id);
+      this.#listener.emit({ type: "reset", data: {} });
+      void this.refresh();
     });
     await this.refresh();
     this.#hasStarted = true;
@@ -75,6 +88,30 @@ export class Inbox implements AsyncDisposable {
 
   find(conversation: ConversationId, id: InquiryId): InboxItem | undefined {
     return this.#items.get(conversation)?.find(({ inquiry }) => inquiry.id === id);
+  }
+
+  /** Says that this conversation is about to change, so that it is not read in between. */
+  expectChange(id: ConversationId): void {
+    const resting = this.#resting.get(id);
+    if (resting === undefined) this.#rest(id, true);
+    else resting.hasChanged = true;
+  }
+
+  /** It has changed: reads it, unless it was read a moment ago. */
+  #notice(id: ConversationId): void {
+    if (this.#resting.has(id)) return this.expectChange(id);
+    this.#rest(id, false);
+    void this.refresh(id).then(() => this.#tellChanged(id));
+  }
+
+  #rest(id: ConversationId, hasChanged: boolean): void {
+    this.#resting.set(id, { hasChanged });
+    const wake = () => {
+      const isDue = this.#resting.get(id)?.hasChanged === true && !this.#stop.signal.aborted;
+      this.#resting.delete(id);
+      if (isDue) this.#notice(id);
+    };
+    setTimeout(wake, MOMENT_MS).unref();
   }
 
   /** Reads one conversation again, or everything that waits. Reads that have not begun are shared. Never rejects. */
@@ -91,13 +128,14 @@ export class Inbox implements AsyncDisposable {
     await earlier;
     this.#scheduled.delete(id);
     try {
-      await (id === undefined ? this.#readAll() : this.#readOne(id));
+      await (id === undefined ? this.#readAll() : this.#readTurn({ id }));
     } catch (error) {
       this.#report(id, messageOf(error));
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
     this.#watching?.[Symbol.dispose]();
     await this.#lastRead;
   }
@@ -126,17 +164,19 @@ export class Inbox implements AsyncDisposable {
     this.#versions.set(id, version);
   }
 
-  async #readOne(id: ConversationId): Promise<void> {
+  /** For those who show the conversation. Never rejects. */
+  async #tellChanged(id: ConversationId): Promise<void> {
     const { conversations, root } = this.workspace;
-    await this.#readTurn({ id });
-    const summary = await conversations.find(id);
-    if (summary === undefined) {
-      const gone = { workspace: root, id, removed: true } as const;
-      return this.#listener.emit({ type: "conversation", data: gone });
+    try {
+      const summary = await conversations.find(id);
+      const data =
+        summary === undefined
+          ? ({ workspace: root, id, removed: true } as const)
+          : { ...conversationToJson(root, summary), count: await this.#counter.count(id) };
+      this.#listener.emit({ type: "conversation", data });
+    } catch (error) {
+      this.#report(id, messageOf(error));
     }
-    const count = await this.#counter.count(id);
-    const data = { ...conversationToJson(root, summary), count };
-    this.#listener.emit({ type: "conversation", data });
   }
 
   async #update(id: ConversationId, turn: PendingTurn | undefined): Promise<void> {
@@ -144,7 +184,7 @@ export class Inbox implements AsyncDisposable {
     // What waited there still does, as far as is known.
     if (turn?.problem !== undefined) return this.#report(id, turn.problem);
     const before = this.#items.get(id) ?? [];
-    const after = turn === undefined ? [] : this.#itemsIn(turn);
+    const after = turn === undefined ? [] : this.#itemsIn(turn, before);
     const gone = before.filter((item) => findSame(after, item) === undefined);
     const end = gone.length === 0 ? [] : await this.#readEnd(id);
     if (after.length > 0) this.#items.set(id, after);
@@ -174,12 +214,41 @@ export class Inbox implements AsyncDisposable {
     if (isNew && this.#hasStarted) this.#listener.onReady(id);
   }
 
-  #itemsIn(turn: PendingTurn): readonly InboxItem[] {
+  /** With `is_live` as it was told before, unless it has been something else for a while. */
+  #itemsIn(turn: PendingTurn, before: readonly InboxItem[]): readonly InboxItem[] {
     const { root: workspace } = this.workspace;
-    return pendingInTurn(turn).map((inquiry) => ({
+    const items = pendingInTurn(turn).map((inquiry) => ({
       inquiry,
       json: pendingToJson(inquiry, { workspace, title: turn.title }),
     }));
+    const told = items.map((item) => findSame(before, item)?.json.is_live ?? item.json.is_live);
+    const isOther = items.some(({ json }, index) => json.is_live !== told[index]);
+    if (this.#isSettled(turn.id, isOther)) return items;
+    return items.map(({ inquiry, json }, index) => ({
+      inquiry,
+      json: { ...json, is_live: told[index] === true },
+    }));
+  }
+
+  /** Whether to tell of it now. If not, it is looked at again later. */
+  #isSettled(id: ConversationId, isOther: boolean): boolean {
+    const known = this.#unsettled.get(id);
+    if (!isOther || known?.isSettled === true) {
+      this.#unsettled.delete(id);
+      return true;
+    }
+    if (known !== undefined) return false;
+    const unsettled = { isSettled: false };
+    this.#unsettled.set(id, unsettled);
+    void this.#settle(id, unsettled);
+    return false;
+  }
+
+  async #settle(id: ConversationId, unsettled: { isSettled: boolean }): Promise<void> {
+    await this.#clock.sleep(LIVE_MS, this.#stop.signal).catch(() => undefined);
+    unsettled.isSettled = true;
+    const isWanted = this.#unsettled.get(id) === unsettled && !this.#stop.signal.aborted;
+    if (isWanted) await this.refresh(id);
   }
 
   /** The next turn may have started already. Empty if the conversation is gone. */

@@ -7,9 +7,9 @@ import { COMMON_RESPONSES, NAMED } from "./schemas.ts";
 
 const DESCRIPTION = `What waits for people, and what they do about it. Keys and values are those of the record.
 
-Send a personal token (\`jp serve people add NAME\`) as \`Authorization: Bearer TOKEN\`. The page uses the cookie of a
-session instead, whose name ends with the port, and sends \`x-csrf-token\` with every POST. Ids in paths are
-percent-encoded.`;
+Send a personal token (\`jp serve people add NAME\`) as \`Authorization: Bearer TOKEN\`. The page has the
+token of a session instead, \`Authorization: Session TOKEN\`, which it gets by signing a nonce with a key that it never
+sends. Ids in paths are percent-encoded. After a 503, wait for as many seconds as \`Retry-After\` says.`;
 
 const CONVERSION: ConversionConfig = {
   target: "draft-2020-12",
@@ -41,20 +41,25 @@ export function renderOpenApi(operations: readonly Operation[], path: string): J
       ),
       securitySchemes: {
         token: { type: "http", scheme: "bearer" },
-        session: { type: "apiKey", in: "cookie", name: "jp_desk" },
+        session: { type: "apiKey", in: "header", name: "authorization" },
       },
     },
   };
 }
 
-function toOperation({ id, summary, path, needs, query, body, responses }: Operation): JsonObject {
+function toOperation(operation: Operation): JsonObject {
+  const { id, summary, path, needs, query, body, responses, isRepeatable = false } = operation;
   const isPublic = needs === "anyone";
   const all = isPublic ? responses : { ...COMMON_RESPONSES, ...responses };
   return {
     operationId: id,
     summary,
     ...(isPublic && { security: [] }),
-    parameters: [...pathParameters(path), ...queryParameters(query ?? {})],
+    parameters: [
+      ...pathParameters(path),
+      ...queryParameters(query ?? {}),
+      ...(isRepeatable ? [IDEMPOTENCY_KEY] : []),
+    ],
     ...(body !== undefined && {
       requestBody: { required: true, content: jsonContent(toSchema(v.strictObject(body))) },
     }),
@@ -63,6 +68,15 @@ function toOperation({ id, summary, path, needs, query, body, responses }: Opera
     ),
   };
 }
+
+const IDEMPOTENCY_KEY: JsonObject = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "The same request with the same key has the same result again, for a day or until the server stops. With another body it is refused: `idempotency_key_reused`.",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
 
 function pathParameters(path: string): readonly JsonObject[] {
   return [...path.matchAll(/\{(?<name>\w+)\}/g)].map(({ groups }) => ({

@@ -5,7 +5,9 @@ import * as v from "valibot";
 import type { JsonObject } from "../util/index.ts";
 import type { Access, Caller } from "./access.ts";
 import type { EventStreams } from "./event-streams.ts";
+import type { IdempotencyKeys } from "./idempotency.ts";
 import {
+  ApiError,
   badRequest,
   type DeskEnv,
   type JsonReply,
@@ -24,6 +26,8 @@ export interface ApiParts {
   readonly owner: Person;
   readonly access: Access;
   readonly events: EventStreams;
+  readonly keys: IdempotencyKeys;
+  readonly gate: Gate;
   /** Whether turns continue when their questions are answered. */
   readonly runs: boolean;
 }
@@ -61,6 +65,8 @@ interface OperationSpec<Query extends Entries, Body extends Entries> {
   readonly query?: Query;
   readonly body?: Body;
   readonly maxBytes?: number;
+  /** Whether it takes an `Idempotency-Key`. */
+  readonly isRepeatable?: boolean;
   readonly responses: Readonly<Record<number, ResponseSpec>>;
   readonly handle: (call: Call<Query, Body>) => Promise<JsonReply | Response>;
 }
@@ -97,7 +103,7 @@ export function operation<
       const { incoming: request, outgoing: response } = env;
       const body =
         method === "POST" ? await readBody(request, spec.maxBytes ?? MAX_BODY_BYTES) : {};
-      const reply = await handle({
+      const call = {
         ...parts,
         request,
         response,
@@ -105,10 +111,37 @@ export function operation<
         params: req.param(),
         query: check(querySchema, fieldsOf(readTarget(request.url).query)),
         body: check(bodySchema, body),
-      });
+      };
+      const reply = await parts.gate.run(() => handle(call));
       return reply instanceof Response ? reply : toResponse(reply);
     },
   };
+}
+
+/** Lets only so many requests be worked on at once. Those that are still being sent do not count. */
+export class Gate {
+  readonly #max: number;
+  #count = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Throws an `ApiError` if there are too many. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#count >= this.#max) {
+      throw new ApiError(503, "busy", {
+        message: "The desk has too much to do. Try again in a moment.",
+        headers: { "retry-after": "1" },
+      });
+    }
+    this.#count += 1;
+    try {
+      return await work();
+    } finally {
+      this.#count -= 1;
+    }
+  }
 }
 
 /** Throws an `ApiError` if a parameter comes twice: which one counts would be anyone's guess. */

@@ -100,6 +100,8 @@ describe("a name", () => {
     ["BOB", "\u0412\u041e\u0412"],
     ["ion", "\u03b9\u03bfn"],
     ["stra\u00dfe", "STRASSE"],
+    ["Gro\u00df", "Gro\u1e9e"],
+    ["Gro\u1e9e", "gross"],
     ["Ada Lovelace", "Ada  Lovelace"],
     ["Ada Lovelace", "Ada\u00a0Lovelace"],
   ])("is taken if another name only looks different: %j by %j", async (first, second) => {

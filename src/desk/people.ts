@@ -1,6 +1,7 @@
 /** Stores who may use the desk in a private file of the user. Of the tokens, it has only hashes. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import path from "node:path";
+import { foldName } from "../conversation/index.ts";
 import { PrivateFile } from "../storage/index.ts";
 import {
   arrayField,
@@ -151,6 +152,8 @@ export function looksLike(left: string, right: string): boolean {
 }
 
 function skeletonOf(name: string): string {
-  const plain = name.normalize("NFKC").toUpperCase().toLowerCase().replaceAll(/\s+/g, " ").trim();
-  return plain.replaceAll(/\P{ASCII}/gu, (letter) => LATIN[LOOKALIKES.indexOf(letter)] ?? letter);
+  return foldName(name).replaceAll(
+    /\P{ASCII}/gu,
+    (letter) => LATIN[LOOKALIKES.indexOf(letter)] ?? letter,
+  );
 }

@@ -141,10 +141,15 @@ export const NAMED = { decision, conversation, decider, error };
 
 const person = { name: v.string(), rights: v.array(v.picklist(RIGHTS)) };
 
-export const session = v.object({ csrf: v.string() });
+export const challenge = v.object({ nonce: v.string() });
+export const session = v.object({
+  token: v.pipe(
+    v.string(),
+    v.description("For `Authorization: Session TOKEN`, until the server stops."),
+  ),
+});
 export const me = v.object({
   ...person,
-  csrf: v.pipe(v.exactOptional(v.string()), v.description("With a session: for `x-csrf-token`.")),
   runs: v.pipe(v.boolean(), v.description("Whether turns continue once they are answered.")),
 }) satisfies v.GenericSchema<unknown, DeskUser>;
 export const people = v.object({ items: v.array(v.object(person)) });
@@ -195,7 +200,8 @@ function pageOf<Item extends v.GenericSchema>(item: Item) {
 export const NOT_FOUND: ResponseSpec = { description: "Unknown.", schema: error };
 export const REFUSED: ResponseSpec = { description: "Not now: see the message.", schema: error };
 export const DOES_NOT_FIT: ResponseSpec = {
-  description: "The answer does not fit the question: `does_not_fit`.",
+  description:
+    "The answer does not fit the question: `does_not_fit`. Another one had the same key: `idempotency_key_reused`.",
   schema: error,
 };
 export const CONFLICT: ResponseSpec = {
@@ -212,4 +218,8 @@ export const COMMON_RESPONSES: Readonly<Record<number, ResponseSpec>> = {
   400: { description: "The request is not valid.", schema: error },
   401: { description: "Without a valid token or session.", schema: error },
   403: { description: "This person may not.", schema: error },
+  503: {
+    description: "The desk has too much to do: wait as long as `Retry-After` says.",
+    schema: error,
+  },
 };

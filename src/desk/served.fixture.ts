@@ -6,18 +6,20 @@ import type { ReplyOrCancel } from "../conversation/index.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import type { JsonObject } from "../util/index.ts";
+import { createKey, publicKeyOf, signText } from "./page/page-key.ts";
 import { openPeople } from "./people.ts";
 import type { Desk, DeskAnswerResult, InquiryRef, People, Person, ResumeResult } from "./port.ts";
 import { sessionsInMemory } from "./sessions.ts";
 import { type DeskService, serveDesk, type ServeDeskOptions } from "./server.ts";
-import type {
-  ConversationPart,
-  DeciderJson,
-  DecisionJson,
-  DeskChange,
-  DeskEvent,
-  InquiryQuery,
-  Page,
+import {
+  type ConversationPart,
+  type DeciderJson,
+  type DecisionJson,
+  type DeskChange,
+  type DeskEvent,
+  type InquiryQuery,
+  type Page,
+  proofText,
 } from "./wire.ts";
 
 export const PENDING: DecisionJson = {
@@ -68,6 +70,10 @@ pTxKKrGoxVML5qBoCVKuJ92ekFXRCadS+X6hUh/PIg==
 /** Keeps everything in memory, and what it was asked. */
 class FakeDesk implements Desk {
   answeredBy: DeciderJson | undefined;
+  /** If set, answers fail with it. */
+  problem: string | undefined;
+  #held = 0;
+  #hold: Promise<void> = Promise.resolve();
   readonly calls: unknown[] = [];
   readonly #events: DeskEvent[] = [];
   readonly #listeners = new Set<(event: DeskEvent) => void>();
@@ -79,6 +85,17 @@ class FakeDesk implements Desk {
 
   async untilListeners(count: number): Promise<void> {
     while (this.#listeners.size !== count) await once(this.#changes, "listeners");
+  }
+
+  /** Answers wait until the function is called. */
+  holdAnswers(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#hold = promise;
+    return resolve;
+  }
+
+  async untilHeld(count: number): Promise<void> {
+    while (this.#held !== count) await once(this.#changes, "held");
   }
 
   publish(data: JsonObject, type: DeskEvent["type"] = "conversation"): void {
@@ -122,6 +139,10 @@ class FakeDesk implements Desk {
   }
 
   async answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult> {
+    this.#held += 1;
+    this.#changes.emit("held");
+    await this.#hold;
+    if (this.problem !== undefined) throw new Error(this.problem);
     if ((await this.findInquiry(ref)) === undefined) return { type: "not_found" };
     if (this.answeredBy !== undefined) return { type: "answered", by: this.answeredBy };
     if (!person.rights.includes("answer")) return { type: "forbidden", message: "You may not." };
@@ -175,10 +196,11 @@ interface Received {
   readonly json: JsonObject;
 }
 
-/** A session of the page: the headers that the browser and the page send. */
+/** A session of the page, with the key that the browser keeps. */
 export interface PageSession {
-  readonly cookie: string;
-  readonly csrf: string;
+  readonly pair: CryptoKeyPair;
+  /** What the page sends. */
+  readonly headers: { readonly authorization: string };
 }
 
 /** The server, as its clients see it. */
@@ -237,7 +259,11 @@ export class ServedDesk {
         port: this.port,
         path: `${at}${path}`,
         method,
-        headers: { ...json, ...headers },
+        headers: {
+          ...(at === "" && { host: new URL(this.service.url).host }),
+          ...json,
+          ...headers,
+        },
         agent: false, // A connection that is kept could lead to a server that was stopped.
       },
       (response) => {
@@ -262,15 +288,35 @@ export class ServedDesk {
     return promise;
   }
 
-  /** Logs in like the page does. */
-  async login(secret = this.service.createLogin()): Promise<PageSession> {
-    const { headers, json } = await this.send("/login", {
-      method: "POST",
-      body: { login: secret },
-    });
-    const [cookie = ""] = headers["set-cookie"] ?? [];
-    return { cookie: cookie.split(";")[0] ?? "", csrf: json["csrf"] as string };
+  /** Logs in like the page does, with a new key unless given. */
+  async login(
+    secret: string | undefined = this.service.createLogin(),
+    pair?: CryptoKeyPair,
+  ): Promise<PageSession> {
+    const own = pair ?? (await createKey());
+    return { pair: own, headers: sessionOf(await this.prove(own, secret)) };
   }
+
+  /** Signs a nonce of this server, or another one, as the page of this origin does. */
+  async prove(
+    pair: CryptoKeyPair,
+    login?: string,
+    { origin = this.service.url, nonce }: { origin?: string; nonce?: string } = {},
+  ): Promise<Received> {
+    const signed = nonce ?? (await this.nonce());
+    const signature = await signText(pair, proofText(origin, signed));
+    const body = { key: await publicKeyOf(pair), nonce: signed, signature, login };
+    return this.send("/session", { method: "POST", body });
+  }
+
+  async nonce(): Promise<string> {
+    return (await this.send("/challenge", { method: "POST" })).json["nonce"] as string;
+  }
+}
+
+/** The headers that a page sends with what it got. */
+export function sessionOf({ json }: Received): { readonly authorization: string } {
+  return { authorization: `Session ${json["token"] as string}` };
 }
 
 export function bearer(token: string): Record<string, string> {

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { isIPv6, type Socket } from "node:net";
+import { type AddressInfo, isIPv6, type Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
@@ -22,6 +22,7 @@ import {
 } from "../util/index.ts";
 import { Access, ANONYMOUS, type Caller } from "./access.ts";
 import { API_PATH, loadDocument, OPERATIONS } from "./api.ts";
+import { type ConnectionLimits, Connections } from "./connections.ts";
 import { EventStreams } from "./event-streams.ts";
 import {
   ApiError,
@@ -31,7 +32,9 @@ import {
   readTarget,
   toErrorResponse,
 } from "./http.ts";
-import type { ApiParts, Operation } from "./operation.ts";
+import { IdempotencyKeys } from "./idempotency.ts";
+import { type ApiParts, Gate, type Operation } from "./operation.ts";
+import { hashOf } from "./people.ts";
 import type { Desk, People, Person } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -43,8 +46,9 @@ export interface PageFile {
 }
 
 /** How much the server puts up with. */
-export interface DeskLimits {
-  readonly connections: number;
+export interface DeskLimits extends ConnectionLimits {
+  /** Worked on at once, besides event streams. */
+  readonly requests: number;
   /** Clients that listen to events. */
   readonly streams: number;
   /** Kept for a client that reads events too slowly. */
@@ -88,8 +92,10 @@ export interface ServeDeskOptions {
 
 /** A desk that is being served. */
 export interface DeskService {
-  /** The origin that people open. */
+  /** The origin that people open: `http://jp-0123abcd.localhost:4711`, or the one that was given. */
   readonly url: string;
+  /** For programs, whose system may not know the name: `http://127.0.0.1:4711`, or the same. */
+  readonly apiUrl: string;
   /** A one-time login for the owner. The page takes it from the fragment of its address: `#login=…`. */
   createLogin(): string;
   /** Ends all connections. The desk itself stays open. */
@@ -97,7 +103,9 @@ export interface DeskService {
 }
 
 const LIMITS: DeskLimits = {
-  connections: 1000,
+  connections: 1200,
+  waitingPerAddress: 200,
+  requests: 200,
   streams: 800,
   bufferedBytes: 256 << 10,
   headersMs: 10_000,
@@ -105,6 +113,8 @@ const LIMITS: DeskLimits = {
   idleMs: 90_000,
 };
 const MAX_HEADERS = 100;
+/** They are accepted while others are being closed for them. */
+const SPARE_CONNECTIONS = 100;
 /** How long closing waits for responses that are being sent. */
 const CLOSE_MS = 1000;
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
@@ -114,15 +124,13 @@ const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
 export async function serveDesk(options: ServeDeskOptions): Promise<DeskService> {
   const { clock } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const http = createServer(options, limits);
-  const port = await listen(http, options);
+  const { servers, port } = await listenLocally(options, () => createServer(options, limits));
   const own = ownAddresses(options, port);
-  const [{ protocol, origin }] = own;
-  const isSecure = protocol === "https:";
+  const [{ origin, host }, direct = own[0]] = own;
+  const isNamed = hasLocalName(options);
   const access = new Access({
     ...options,
-    isSecure,
-    cookie: `${isSecure ? "__Host-" : ""}jp_desk_${port}`,
+    origins: isNamed ? [origin] : [origin, ...own.map((url) => url.origin)],
   });
   const events = new EventStreams({
     ...options,
@@ -130,32 +138,82 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
     maxBufferedBytes: limits.bufferedBytes,
   });
   void loadDocument().catch(() => undefined); // Before an upgrade can replace it. Whoever asks for it is told.
+  const connections = new Connections(limits);
   const open = new Map<ServerResponse, Promise<unknown>>();
-  const answer = createListener(options, { ...options, access, events });
-  http.on("request", (request: IncomingMessage, response: ServerResponse) => {
+  const keys = new IdempotencyKeys(clock);
+  const gate = new Gate(limits.requests);
+  const answer = createListener(options, { ...options, access, events, keys, gate });
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (isPipelined(request, response)) return void request.socket.destroy();
     open.set(response, once(response, "close"));
     response.once("close", () => open.delete(response));
     for (const [name, value] of PROTECTION) response.setHeader(name, value);
     const refusal = findRefusal(request, own);
-    if (refusal === undefined) void answer(request, response);
-    else refuse(response, refusal);
-  });
+    if (refusal !== undefined) refuse(response, refusal);
+    else if (isNamed && isPageElsewhere(request, host)) redirect(response, `${origin}/`);
+    else void answer(request, response);
+  };
+  for (const server of servers) {
+    connections.watch(server);
+    server.on("request", onRequest);
+  }
   return {
     url: origin,
+    apiUrl: isNamed ? direct.origin : origin,
     createLogin: () => access.createLogin(),
     close: async () => {
-      const closed = Promise.withResolvers<void>();
-      http.close(() => closed.resolve());
+      const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
       events.close();
       const done = new AbortController();
       const timeout = clock.sleep(CLOSE_MS, done.signal).catch(() => undefined);
       await Promise.race([Promise.allSettled(open.values()), timeout]);
       done.abort();
-      http.closeAllConnections();
-      await closed.promise;
+      for (const server of servers) server.closeAllConnections();
+      await Promise.all(closed);
     },
   };
+}
+
+/** Whether the page has a name that only this machine knows: no other desk has its storage in the browser. */
+function hasLocalName({ host, tls, origin }: ServeDeskOptions): boolean {
+  return origin === undefined && tls === undefined && LOOPBACK.includes(host);
+}
+
+const MAX_PORTS = 20;
+
+/**
+ * A local name leads browsers to 127.0.0.1 or to ::1, whichever they like. So both are taken, and no one else on this
+ * machine can get what is meant for the desk.
+ */
+async function listenLocally(options: ServeDeskOptions, create: () => Server) {
+  const { host, port: wanted } = options;
+  for (let tried = 1; ; tried += 1) {
+    const server = create();
+    const port = await listen(server, { host, port: wanted });
+    if (!hasLocalName(options)) return { servers: [server], port };
+    const other = create();
+    const { family } = server.address() as AddressInfo; // It listens on a port.
+    try {
+      await listen(other, { host: family === "IPv6" ? "127.0.0.1" : "::1", port });
+      return { servers: [server, other], port };
+    } catch (error) {
+      const isTaken = isJpError(error) && error.code === "port_in_use";
+      if (!isTaken) return { servers: [server], port }; // This machine has only one of them.
+      server.close();
+      if (wanted !== 0 || tried === MAX_PORTS) throw error;
+    }
+  }
+}
+
+/** The page is opened by its own name only. Programs use any address. */
+function isPageElsewhere({ headers, url }: IncomingMessage, host: string): boolean {
+  return headers.host?.toLowerCase() !== host && readTarget(url).path === "/";
+}
+
+/** Browsers keep the fragment. */
+function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(307, { location });
+  response.end();
 }
 
 /** A client that sends or reads slowly, or not at all, does not keep its connection. */
@@ -168,7 +226,7 @@ function createServer({ tls }: ServeDeskOptions, limits: DeskLimits): Server {
   };
   const server =
     tls === undefined ? createHttpServer(timeouts) : createHttpsServer({ ...timeouts, ...tls });
-  server.maxConnections = limits.connections;
+  server.maxConnections = limits.connections + SPARE_CONNECTIONS;
   server.maxHeadersCount = MAX_HEADERS;
   server.timeout = idleMs;
   return server;
@@ -181,11 +239,18 @@ function ownAddresses(options: ServeDeskOptions, port: number): readonly [URL, .
     const scheme = tls === undefined ? "http" : "https";
     return new URL(`${scheme}://${isIPv6(name) ? `[${name}]` : name}:${port}`);
   };
+  if (hasLocalName(options))
+    return [toUrl(localName(options)), toUrl(host), ...LOOPBACK.map(toUrl)];
   const isAny = ANY_ADDRESS.has(host);
   const isLocal = isAny || LOOPBACK.includes(host);
   const names = [...(isAny ? [] : [host]), ...hosts, ...(isLocal ? LOOPBACK : [])].map(toUrl);
   const [first = toUrl("127.0.0.1"), ...rest] = names;
   return origin === undefined ? [first, ...rest] : [new URL(origin), first, ...rest];
+}
+
+/** The same after a restart, and another for each desk. */
+function localName({ owner, scope }: ServeDeskOptions): string {
+  return `jp-${hashOf(JSON.stringify([owner.name, scope])).slice(0, 8)}.localhost`;
 }
 
 const answering = new WeakSet<Socket>();
@@ -278,18 +343,17 @@ function readPath(url: string | undefined): string {
 
 /** Checks who is calling, what they may do, and that they mean it. Throws an `ApiError`. */
 async function admit(
-  { needs, method }: Operation,
+  { needs }: Operation,
   request: IncomingMessage,
   access: Access,
 ): Promise<Caller> {
-  // Browsers say where a request is from; other ports of this machine count as the same site for cookies.
+  // Browsers say where a request is from.
   const site = request.headers["sec-fetch-site"] ?? "none";
   if (site !== "same-origin" && site !== "none") {
     throw forbidden("foreign_caller", "Requests from other sites are not allowed.");
   }
   if (needs === "anyone") return ANONYMOUS;
   const caller = await access.identify(request);
-  if (method !== "GET") access.assertIntended(request, caller);
   const { name, rights } = caller.person;
   if (needs === "person" || rights.includes(needs)) return caller;
   throw forbidden("forbidden", `${name} does not have the right to ${needs}.`);

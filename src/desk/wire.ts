@@ -15,8 +15,11 @@ export interface DeskUser {
   readonly rights: readonly Right[];
   /** Whether the desk continues turns when everything they wait for is decided. */
   readonly runs: boolean;
-  /** For the page: goes with whatever changes something. */
-  readonly csrf?: string;
+}
+
+/** What the page signs to show that it has the key of its session. */
+export function proofText(origin: string, nonce: string): string {
+  return `jp desk session\n${origin}\n${nonce}`;
 }
 
 /** A conversation, as in what the desk returns. `workspace` matters only if the desk serves several. */

@@ -12,7 +12,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { TurnRunner } from "../../src/cli/command/serve/run-turns.ts";
 import { createContext } from "../../src/cli/context.ts";
 import type { ConversationId } from "../../src/conversation/index.ts";
+import { createKey, publicKeyOf, signText } from "../../src/desk/page/page-key.ts";
 import { TLS } from "../../src/desk/served.fixture.ts";
+import { proofText } from "../../src/desk/wire.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
 import { WAITING } from "../../src/storage/open-question.fixture.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
@@ -260,13 +262,18 @@ test("the link logs the owner in once, and each login is on record in a private 
   const project = new Project();
   const { url, login } = await start(project);
   const [, code] = login.split("#login=");
-  const post = async () => {
-    const { status } = await fetch(`${url}/api/v1/login`, {
+  const pair = await createKey();
+  const send = (operation: string, body: object) =>
+    fetch(`${url}/api/v1/${operation}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ login: code }),
+      body: JSON.stringify(body),
     });
-    return status;
+  const post = async () => {
+    const { nonce } = (await (await send("challenge", {})).json()) as { nonce: string };
+    const signature = await signText(pair, proofText(new URL(login).origin, nonce));
+    const proof = { key: await publicKeyOf(pair), nonce, signature, login: code };
+    return (await send("session", proof)).status;
   };
   const statuses = [await post(), await post()];
   const file = path.join(project.data, "desk-audit.jsonl");
@@ -304,7 +311,7 @@ test("on a terminal, Enter prints another link and Ctrl-C stops the server", asy
   const project = new Project();
   const screen = new ScreenProcess(project, ["serve"], { columns: 200 });
   await screen.until("Press Enter for another link, Ctrl-C to stop.");
-  const links = () => screen.lines.filter((line) => line.startsWith("http://127.0.0.1:"));
+  const links = () => screen.lines.filter((line) => line.startsWith("http://jp-"));
   screen.type("\r");
   await screen.untilShown(() => links().length === 2);
   screen.type("\u0003");
@@ -506,7 +513,7 @@ test("no other command loads any part of the desk", async () => {
   const hasDesk = async (...words: readonly string[]) => {
     const finished = await project.jpProcessWith(variables, ...words);
     const files = jsonLines(finished).at(-1) as readonly string[];
-    return files.some((file) => /people\.json|x-csrf-token/.test(readFileSync(file, "utf8")));
+    return files.some((file) => /people\.json|idempotency-key/.test(readFileSync(file, "utf8")));
   };
   const [own, other] = await Promise.all([
     hasDesk("serve", "people", "ls"),

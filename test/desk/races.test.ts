@@ -74,6 +74,21 @@ test("a page and a terminal race 200 times", { timeout: 900_000 }, async () => {
   expect(winners).toEqual(new Set(["page", "terminal"]));
 });
 
+test("a question that someone else has answered no longer says that it waits", async () => {
+  const project = new Project();
+  const store = storeOf(project);
+  const id = await leaveQuestion(store, "Go on?");
+  const desk = await startDesk(project);
+  const page = await openPage(await openContext(), desk.login);
+  await page.goto(`${new URL(page.url()).origin}/${fragmentOf(id)}`);
+  const facts = page.locator(".facts");
+  await facts.getByText("waiting for").waitFor();
+  await store.answer(id, answerBy("Ben"));
+  await page.getByText("Answered by Ben (cli).").waitFor();
+  expect(await facts.innerText()).not.toContain("waiting for");
+  expect(await facts.innerText()).toContain("asked");
+});
+
 test("a page and another process race 50 times", { timeout: 300_000 }, async () => {
   const project = new Project();
   const store = storeOf(project);

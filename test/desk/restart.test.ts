@@ -1,9 +1,12 @@
 /** The server is killed and started again: what people see on an open page, and what is on record. */
+import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { createServer } from "node:http";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Project } from "../cli/support.ts";
+import { counters } from "../security/threats.ts";
 import {
   addPerson,
   answersIn,
@@ -46,16 +49,57 @@ test("whoever has logged out stays out over a restart", async () => {
   const first = await startDesk(project);
   const context = await openContext();
   const page = await openPage(context, first.login);
-  const cookies = await context.cookies();
   await page.getByRole("button", { name: "owner" }).click();
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByLabel("Your personal token").waitFor();
   await first.kill();
   await startDesk(project, "--port", first.port);
-  await context.addCookies(cookies);
-  const response = page.waitForResponse(/\/me$/);
   await page.reload();
-  expect((await response).status()).toBe(401);
+  await page.getByLabel("Your personal token").waitFor();
+  expect(await context.cookies()).toEqual([]);
+});
+
+test("whoever takes the port of a stopped desk gets nothing that counts at the desk", async () => {
+  counters("T-DESK-8");
+  const project = new Project();
+  const first = await startDesk(project);
+  const page = await openPage(await openContext(), first.login);
+  await first.kill();
+  const stolen: {
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  }[] = [];
+  const hostile = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      const { authorization, cookie } = request.headers;
+      const headers = { ...(authorization && { authorization }), ...(cookie && { cookie }) };
+      stolen.push({ path: request.url ?? "", headers, body });
+      const isChallenge = request.url?.endsWith("/challenge") === true;
+      response.writeHead(isChallenge ? 200 : 401, { "content-type": "application/json" });
+      response.end(JSON.stringify(isChallenge ? { nonce: "1.2.3" } : {}));
+    });
+  });
+  const taken = hostile.listen(Number(first.port), "127.0.0.1");
+  await page.getByText("You are no longer logged in.").waitFor();
+  taken.close();
+  taken.closeAllConnections();
+  await once(taken, "close");
+  const desk = await startDesk(project, "--port", first.port);
+  expect(stolen.map(({ path: sent }) => sent)).toContain("/api/v1/session");
+  for (const { path: sent, headers, body } of stolen) {
+    const json = { ...headers, "content-type": "application/json" };
+    const isSession = sent.endsWith("/session");
+    const tried = await fetch(`${desk.url}${isSession ? sent : "/api/v1/me"}`, {
+      headers: json,
+      ...(isSession && { method: "POST", body }),
+    });
+    expect(tried.status).toBe(401);
+  }
+  await page.reload(); // The real desk is back, and the browser still has its key.
+  await page.getByText("Live").waitFor();
 });
 
 test("a page whose session has ended asks for a login, and keeps what was typed", async () => {

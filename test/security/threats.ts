@@ -847,18 +847,17 @@ const desk: Area = {
         "it points at this machine (DNS rebinding).",
       defence:
         "The Host header has to be one of the desk's own addresses, Origin and Sec-Fetch-Site its " +
-        "own origin. jp checks this before any token, and allows no other origin. Cookies are " +
-        "SameSite=Strict. Browsers send them to every port of a host: a server on another port of " +
-        "the same name, which the user opens, gets the cookie. So does one that takes the desk's " +
-        "own port while the desk is stopped and a page is open. If such a server sets a cookie of " +
-        "its own, jp refuses both.",
+        "own origin. jp checks this before any token, and allows no other origin. The desk has no " +
+        "cookies: a browser sends nothing by itself that counts. Each local desk has its own name " +
+        "below localhost, so no other local server shares its storage in the browser.",
     },
     {
       id: "T-DESK-2",
       threat: "A link, a form or a preview answers in the user's name.",
       defence:
-        "A GET never changes anything. A POST needs JSON and, with a session, its CSRF token. The " +
-        "login of a link is in the fragment, which previews do not send, and is used by a POST.",
+        "A GET never changes anything. A POST needs JSON, and every request a token that the page " +
+        "adds itself. The login of a link is in the fragment, which previews do not send, and is " +
+        "used by a POST.",
     },
     {
       id: "T-DESK-3",
@@ -882,6 +881,8 @@ const desk: Area = {
         "Bodies, headers, connections, event streams and what is kept for a slow reader have " +
         "limits, and requests have timeouts. A client that does not wait for a response before its " +
         "next request, or does not read, loses its connection. Long conversations come in parts. " +
+        "A connection on which no whole request has come is closed for a new one if there are too " +
+        "many, of one address or in all. Requests beyond what the desk can work on get 503. " +
         "Wrong tokens are counted for each address. Each " +
         "person has a limited number of sessions, and the audit a limited size.",
     },
@@ -912,11 +913,17 @@ const desk: Area = {
       id: "T-DESK-8",
       threat:
         "A stored session is stolen, forged, or used for more than it was started for: by another " +
-        "user of the machine, or after the desk was started again for other workspaces.",
+        "user of the machine, by a server that takes the port of a stopped desk, or after the desk " +
+        "was started again for other workspaces.",
       defence:
-        "The files of people and sessions have only hashes. jp does not use one that belongs to " +
+        "A session belongs to a key that the browser keeps and does not let out. With it, the page " +
+        "signs a nonce of the running desk, and gets a token that ends with that process. So what " +
+        "a page sends to another server on the port is worthless at the desk. While it runs, the " +
+        "desk holds the port on 127.0.0.1 and ::1. A page that is loaded from such a server has " +
+        "the origin of the desk, though: it can use the key if it is still open, or has left a " +
+        "service worker, when the desk is back on that port. The files of people and sessions have only hashes. jp does not use one that belongs to " +
         "someone else, that others can read or write, or that is damaged. A session counts only " +
-        "for the port and the workspace that it was started for.",
+        "for the origin and the workspace that it was started for.",
     },
     {
       id: "T-DESK-9",

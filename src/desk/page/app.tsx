@@ -21,7 +21,7 @@ type Entry =
   | { readonly type: "out"; readonly problem?: string | undefined }
   | { readonly type: "in"; readonly me: DeskUser };
 
-/** Logs in with the code of the address, if it has one, else with the cookie of an earlier login. */
+/** Logs in with the code of the address, if it has one, else with the key of an earlier login. */
 export function App({ session }: { readonly session: PageSession }): VNode {
   const [entry, setEntry] = useState<Entry>({ type: "starting" });
   const enter = useCallback(
@@ -53,7 +53,7 @@ export function App({ session }: { readonly session: PageSession }): VNode {
   if (entry.type === "starting") return <p class="starting">Loading …</p>;
   if (entry.type === "out") return <Login problem={entry.problem} onLogin={enter} />;
   const logOut = async () => {
-    await session.client.logout().catch(() => undefined); // The page forgets the person anyway.
+    await session.leave();
     setEntry({ type: "out" });
   };
   return (

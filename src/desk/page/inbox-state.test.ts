@@ -81,40 +81,70 @@ describe("the inbox", () => {
 });
 
 /** The page's session, and what it sends. */
-function open(reply: () => Response) {
+function open(reply: (path: string) => Response) {
   const calls: unknown[] = [];
+  let pair: CryptoKeyPair | undefined;
   const session = new PageSession({
     url: "http://desk.test/",
     clock: systemClock,
+    keys: {
+      find: async () => pair,
+      save: async (saved) => void (pair = saved),
+      remove: async () => void (pair = undefined),
+    },
     fetch: async (path, init) => {
-      const { method, body, headers } = init ?? {};
-      calls.push([method, path, new Headers(headers).get("x-csrf-token"), body]);
-      return reply();
+      const { method = "GET", body, headers } = init ?? {};
+      const { pathname, search } = new URL(path as string);
+      calls.push([method, pathname + search, new Headers(headers).get("authorization"), body]);
+      return reply(pathname);
     },
   });
-  return { session, calls };
+  return { session, calls, pair: () => pair };
 }
 
-test("the page sends the CSRF token with whatever changes something, and ids as they are", async () => {
-  const { session, calls } = open(() => Response.json({ csrf: "secret" }));
+const LOGGED_OUT = { error: { code: "unauthorized", message: "Log in." } };
+
+test("the page signs with a key that it never sends, and sends what it gets for it", async () => {
+  const { session, calls, pair } = open((path) =>
+    Response.json(path.endsWith("/challenge") ? { nonce: "n" } : { token: "t" }),
+  );
   await session.enter("code");
   const address = { conversation: "c", id: "a/b.c?", workspace: "/w x", digest: "d" };
   await session.client.answer(address, true);
+  const proof = expect.stringMatching(
+    /^\{"key":"[\w-]{87}","nonce":"n","signature":"[\w-]{86}","login":"code"\}$/,
+  ) as unknown;
   expect(calls).toEqual([
-    ["POST", "http://desk.test/api/v1/login", "", '{"login":"code"}'],
-    [undefined, "http://desk.test/api/v1/me", null, undefined],
+    ["POST", "/api/v1/challenge", null, "{}"],
+    ["POST", "/api/v1/session", null, proof],
+    ["GET", "/api/v1/me", "Session t", undefined],
     [
       "POST",
-      "http://desk.test/api/v1/conversations/c/inquiries/a%2Fb.c%3F/answer?workspace=%2Fw+x",
-      "secret",
+      "/api/v1/conversations/c/inquiries/a%2Fb.c%3F/answer?workspace=%2Fw+x",
+      "Session t",
       '{"answer":true,"digest":"d"}',
     ],
   ]);
+  expect(pair()?.privateKey.extractable).toBe(false);
+  await session.leave();
+  expect(pair()).toBeUndefined();
+});
+
+test("the page proves its session again to a server that was started again", async () => {
+  let started = 0;
+  const { session } = open((path) => {
+    if (path.endsWith("/challenge")) return Response.json({ nonce: "n" });
+    if (path.endsWith("/session")) return Response.json({ token: `${(started += 1)}` });
+    return started < 2
+      ? Response.json(LOGGED_OUT, { status: 401 })
+      : Response.json({ name: "ada" });
+  });
+  expect(await session.enter("code")).toEqual({ name: "ada" });
+  expect(started).toBe(2);
 });
 
 test("any request of the page finds out that the session has ended", async () => {
-  const error = { code: "unauthorized", message: "Log in." };
-  const { session } = open(() => Response.json({ error }, { status: 401 }));
+  const { session } = open(() => Response.json(LOGGED_OUT, { status: 401 }));
   let ends = 0;
   session.onLoggedOut = () => {
     ends += 1;

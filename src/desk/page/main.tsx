@@ -6,12 +6,18 @@
  */
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { browserKeys } from "./page-key.ts";
 import { PageSession } from "./page-session.ts";
 import { pageClock } from "./session.ts";
 
 const root = document.querySelector("#app");
 if (root !== null) {
   const url = new URL(".", location.href).href;
-  const session = new PageSession({ url, fetch: fetch.bind(window), clock: pageClock });
+  const session = new PageSession({
+    url,
+    fetch: fetch.bind(window),
+    clock: pageClock,
+    keys: browserKeys,
+  });
   render(<App session={session} />, root);
 }

@@ -26,7 +26,9 @@ import { useDesk } from "./session.ts";
 /** Shows what the address names, whether it waits or was answered. */
 export function InquiryView({ address }: { readonly address: InquiryAddress }): VNode {
   const { items, problem } = useItems(address);
+  const { inbox } = useDesk();
   const [first] = items;
+  const isWaiting = (item: Item) => !isOver(item) && !inbox.answered.has(item.key);
   return (
     <>
       <p class="back">
@@ -35,7 +37,7 @@ export function InquiryView({ address }: { readonly address: InquiryAddress }): 
       <Title>{first === undefined ? "Question" : headingOf(first, items.length)}</Title>
       {problem !== undefined && <Notice>{problem}</Notice>}
       {problem === undefined && first === undefined && <p>Loading …</p>}
-      {first !== undefined && <Facts item={first} />}
+      {first !== undefined && <Facts item={first} isWaiting={items.some(isWaiting)} />}
       {first !== undefined && <Answerable key={keyOf(address)} items={items} />}
     </>
   );
@@ -128,12 +130,17 @@ function isAt(item: Item, { conversation, id, workspace }: InquiryAddress): bool
   return isHere && item.conversation === conversation && item.id === id;
 }
 
-function Facts({ item }: { readonly item: Item }): VNode {
+interface FactsProps {
+  readonly item: Item;
+  /** Whether anything of the form still is. */
+  readonly isWaiting: boolean;
+}
+
+function Facts({ item, isWaiting }: FactsProps): VNode {
   const { kind, title, conversation, workspace } = item;
   const tool = toolBehind(item);
   const askedAt = timeOf(item.asked_at) ?? 0;
   const deadline = timeOf(item.deadline);
-  const isWaiting = !isOver(item);
   return (
     <p class="facts">
       {kind === "question" && tool !== undefined && (

@@ -1,6 +1,7 @@
 /** What all views share, for as long as someone is logged in: what waits and changes, and what can be done. */
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isSameName } from "../../conversation/index.ts";
 import { verbatimProse } from "../../render/index.ts";
 import type { Clock } from "../../util/index.ts";
 import type { Connection, DeskClient } from "../client.ts";
@@ -152,7 +153,8 @@ export function newsOf(before: InboxState, after: InboxState, me: DeskUser): str
   if (added !== undefined) return `New: ${nameOf(added)}`;
   const gone = before.items.find((item) => !after.items.some(({ key }) => key === item.key));
   const by = gone === undefined ? undefined : after.answered.get(gone.key)?.answered_by;
-  if (gone === undefined || by === undefined || by.name === me.name) return undefined;
+  const isOwn = by?.name !== undefined && isSameName(by.name, me.name);
+  if (gone === undefined || by === undefined || isOwn) return undefined;
   return `Answered by ${describeBy(by)}: ${nameOf(gone)}`;
 }
 

@@ -277,7 +277,7 @@ function printLinks(
   const { stdin } = host;
   const link = () => `${service.url}/#login=${service.createLogin()}`;
   if (options.format === "json") {
-    return output.write(`${jsonLine({ url: service.url, login: link() })}\n`);
+    return output.write(`${jsonLine({ url: service.apiUrl, login: link() })}\n`);
   }
   const roots = workspaces.map(({ root }) => oneLine(root));
   const served = roots.length === 1 ? roots.join("") : `${roots.length} workspaces`;

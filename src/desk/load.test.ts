@@ -1,0 +1,103 @@
+/** The desk with more clients and requests than it can serve. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
+import { bearer, QUESTION_PATH, READ, ServedDesk } from "./served.fixture.ts";
+
+async function openSilent(served: ServedDesk, text = ""): Promise<{ readonly closed: boolean }> {
+  const socket = connect(served.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  socket.write(text);
+  return socket.resume();
+}
+
+describe("connections on which no request comes", () => {
+  test.each(["", "POST /api/v1/challenge HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"])(
+    "lock no one out, not even at the same address: %j",
+    async (text) => {
+      counters("T-DESK-5");
+      const limits = { connections: 50, waitingPerAddress: 10 };
+      const served = await ServedDesk.start({ limits });
+      const token = await served.addPerson("ada");
+      for (let count = 0; count < 200; count += 1) await openSilent(served, text);
+      const { status } = await served.send("/inquiries?state=pending", { headers: bearer(token) });
+      expect(status).toBe(200);
+    },
+  );
+});
+
+test("requests beyond what the desk works on at once are told to come back", async () => {
+  counters("T-DESK-5");
+  const served = await ServedDesk.start({ limits: { requests: 2 } });
+  const token = await served.addPerson("ada");
+  const release = served.desk.holdAnswers();
+  const path = `${QUESTION_PATH}/answer`;
+  const send = () =>
+    served.send(path, { method: "POST", headers: bearer(token), body: { answer: true, ...READ } });
+  const held = [send(), send()];
+  await served.desk.untilHeld(2);
+  const { status, headers, json } = await send();
+  release();
+  expect([status, headers["retry-after"], json["error"]]).toMatchObject([
+    503,
+    "1",
+    { code: "busy" },
+  ]);
+  expect((await Promise.all(held)).map((each) => each.status)).toEqual([200, 409]);
+});
+
+async function startAnswering() {
+  const served = await ServedDesk.start();
+  const token = await served.addPerson("ada");
+  const answer = (key: string, value = true, as = token) =>
+    served.send(`${QUESTION_PATH}/answer`, {
+      method: "POST",
+      headers: { ...bearer(as), "idempotency-key": key },
+      body: { answer: value, ...READ },
+    });
+  return { served, answer };
+}
+
+describe("an answer with an Idempotency-Key", () => {
+  test("is recorded once, and has the same result again", async () => {
+    const { served, answer } = await startAnswering();
+    const results = await Promise.all([answer("k 1"), answer("k 1")]);
+    results.push(await answer("k 1"));
+    expect(results.map(({ status, text }) => [status, text])).toEqual(
+      results.map(() => [200, '{"type":"recorded"}\n']),
+    );
+    expect(served.desk.calls).toEqual([{ answer: true }]);
+    expect((await answer("k 2")).status).toBe(409);
+  });
+
+  test("is refused if another answer had that key", async () => {
+    const { served, answer } = await startAnswering();
+    await answer("k");
+    const { status, json } = await answer("k", false);
+    expect([status, json["error"]]).toMatchObject([422, { code: "idempotency_key_reused" }]);
+    expect(served.desk.calls).toEqual([{ answer: true }]);
+  });
+
+  test("does not count for another person with the same key", async () => {
+    const { served, answer } = await startAnswering();
+    const other = await served.addPerson("ben");
+    await answer("k");
+    expect((await answer("k", false, other)).status).toBe(409);
+  });
+
+  test("can be sent again if the desk has not recorded it", async () => {
+    const { served, answer } = await startAnswering();
+    served.desk.problem = "The disk is full.";
+    const { status } = await answer("k");
+    served.desk.problem = undefined;
+    expect([status, (await answer("k")).status]).toEqual([500, 200]);
+  });
+
+  test.each(["", "x".repeat(256), "ü"])("is refused if the key is not valid: %j", async (key) => {
+    const { answer } = await startAnswering();
+    expect((await answer(key)).status).toBe(400);
+  });
+});
