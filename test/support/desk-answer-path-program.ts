@@ -89,7 +89,7 @@ const service = await desks.serveDesk({
 const [pending] = await desk.listPending();
 if (pending === undefined) throw new Error("nothing waits");
 isUnderWay = true;
-const inquiry = `${service.url}/api/v1/conversations/${conversation}/inquiries/${pending.id}`;
+const inquiry = `${service.apiUrl}/api/v1/conversations/${conversation}/inquiries/${pending.id}`;
 const response = await fetch(`${inquiry}/answer`, {
   method: "POST",
   headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
