@@ -64,7 +64,7 @@ test("axe finds nothing, and nothing is wider than the window", { timeout: 300_0
   for (const look of LOOKS) {
     await dress(page, look);
     for (const view of views) {
-      await page.goto(`${desk.url}/${view}`);
+      await page.goto(`${desk.pageUrl}/${view}`);
       await page.locator("main h1").waitFor();
       await page.getByText("Loading …").waitFor({ state: "detached" });
       await check(view, look);

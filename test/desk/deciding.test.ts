@@ -69,10 +69,10 @@ async function open(events: readonly ConversationEvent[], id = "a.q.1", rights?:
   const fragment = fragmentOf(conversation, id);
   const page = await openPage(
     context,
-    added === undefined ? desk.login : `${desk.url}/${fragment}`,
+    added === undefined ? desk.login : `${desk.pageUrl}/${fragment}`,
     added?.trimEnd(),
   );
-  await page.goto(`${desk.url}/${fragment}`);
+  await page.goto(`${desk.pageUrl}/${fragment}`);
   await page.locator("main article").waitFor();
   return { page, answers: () => answersIn(store, conversation), store, conversation };
 }

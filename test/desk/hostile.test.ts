@@ -135,7 +135,7 @@ test("foreign HTML and links are text, and nothing is loaded from elsewhere", as
   const id = await leave(storeOf(project), asks(hostileQuestion(MARKDOWN), HTML), HTML);
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
-  watchRequests(page, desk.url);
+  watchRequests(page, desk.pageUrl);
   const found: unknown[] = [];
   const check = async (view: string) => {
     const main = page.locator("main");
@@ -144,10 +144,10 @@ test("foreign HTML and links are text, and nothing is loaded from elsewhere", as
     const elements = await main.locator(made).count();
     found.push({ view, isShown, elements, hacked: await page.evaluate("window.hacked") });
   };
-  await forEachView(page, { url: desk.url, id, check });
+  await forEachView(page, { url: desk.pageUrl, id, check });
   const fine = { isShown: true, elements: 0, hacked: undefined };
   expect(found).toEqual(viewsOf(id).map((view) => ({ view, ...fine })));
-  await page.goto(`${desk.url}/${fragmentOf(id)}`);
+  await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
   await page.getByText("<javascript:window.hacked=1>").first().waitFor(); // Where it would lead.
 });
 
@@ -165,10 +165,10 @@ test("characters that hide or reorder text are shown", async () => {
     const hidden = /[\u{202a}-\u{202e}\u{2066}-\u{2069}\u{200b}\u{1b}]/u.exec(shown);
     found.push({ view, isVisible, hidden });
   };
-  await forEachView(page, { url: desk.url, id, check });
+  await forEachView(page, { url: desk.pageUrl, id, check });
   const fine = { isVisible: true, hidden: null };
   expect(found).toEqual(viewsOf(id).map((view) => ({ view, ...fine })));
-  await page.goto(`${desk.url}/${fragmentOf(text)}`);
+  await page.goto(`${desk.pageUrl}/${fragmentOf(text)}`);
   await page.getByText("This text contains hidden characters: safe<U+202E>").waitFor();
 });
 
@@ -189,7 +189,7 @@ test("large and malicious texts do not stop the page", { timeout: 120_000 }, asy
   const page = await openPage(await openContext({ size: "phone" }), desk.login);
   const found: string[] = [];
   for (const [name, fragment] of views) {
-    await page.goto(`${desk.url}/${fragment}`);
+    await page.goto(`${desk.pageUrl}/${fragment}`);
     await page.locator("main article").waitFor();
     const count = await page.locator("*").count();
     if (count > MAX_ELEMENTS) found.push(`${name}: ${count} elements`);
@@ -214,7 +214,7 @@ test("all of a long diff is there to be read", async () => {
   const id = await leave(storeOf(project), asks({ context, exclusive: true }));
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
-  await page.goto(`${desk.url}/${fragmentOf(id)}`);
+  await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
   await page.locator(".diff-added").first().waitFor();
   expect(await page.getByRole("button", { name: "Yes" }).isDisabled()).toBe(true);
   await page.keyboard.press("End");
@@ -236,7 +236,7 @@ test("a link with someone's token does not make the reader answer as them", asyn
   await page.getByText("Live").waitFor();
   expect(await page.getByText("mallory").count()).toBe(0);
   const strange = await (await openContext()).newPage();
-  await strange.goto(`${desk.url}/#login=${token}`);
+  await strange.goto(`${desk.pageUrl}/#login=${token}`);
   await strange.getByLabel("Your personal token").waitFor();
-  expect(strange.url()).toBe(`${desk.url}/#/`);
+  expect(strange.url()).toBe(`${desk.pageUrl}/#/`);
 });

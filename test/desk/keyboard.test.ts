@@ -100,7 +100,7 @@ test("a new question is announced, and does not move the focus", async () => {
   const id = await leaveQuestion(store, "First?");
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
-  await page.goto(`${desk.url}/${fragmentOf(id)}`);
+  await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
   await page.getByRole("button", { name: "Cancel this question" }).press("Enter");
   await untilFocused(page, page.getByRole("button", { name: "Keep it" }));
   await leaveQuestion(store, "Is `it` **urgent**?");

@@ -67,7 +67,7 @@ test("of two people on two pages, the second is told by whom it was answered", a
   const id = await leaveQuestion(store);
   const tokens = [await addPerson(project, "ada"), await addPerson(project, "ben")];
   const desk = await startDesk(project);
-  const address = `${desk.url}/${fragmentOf(id)}`;
+  const address = `${desk.pageUrl}/${fragmentOf(id)}`;
   const [ada, ben] = await Promise.all(
     tokens.map(async (token) => openPage(await openContext(), address, token)),
   );
@@ -96,7 +96,7 @@ test("a person who comes second is told who was first", async () => {
   const id = await leaveQuestion(store);
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
-  await page.goto(`${desk.url}/${fragmentOf(id)}`);
+  await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
   await page.route(/\/answer\?/, async (route) => {
     await store.answer(id, answerBy("Ben", false));
     await route.continue();

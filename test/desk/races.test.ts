@@ -52,7 +52,7 @@ test("a page and a terminal race 200 times", { timeout: 900_000 }, async () => {
   for (let race = 0; race < 200; race += 1) {
     const screen = new Screen(project, ["query", "--new", `Race ${race}.`]);
     await screen.until("Deploy?");
-    const id = await openCard(page, desk.url);
+    const id = await openCard(page, desk.pageUrl);
     // The button is gone if the terminal was faster, and the page already knows.
     const pressed = page.evaluate("document.querySelector('[data-key=n]')?.click()");
     await loopTurns(patience);
@@ -101,7 +101,7 @@ test("a page and another process race 50 times", { timeout: 300_000 }, async () 
   const late = page.getByText(/Answered by Ben \(cli\)\./);
   for (let race = 0; race < 50; race += 1) {
     const id = await leaveQuestion(store, `Race ${race}?`);
-    await page.goto(`${desk.url}/${fragmentOf(id)}`);
+    await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
     await page.locator("main article", { hasText: `Race ${race}?` }).waitFor();
     await page.locator("[data-key=y]").waitFor();
     // The button is gone if the other one was faster, and the page already knows.

@@ -115,7 +115,7 @@ test("a page whose session has ended asks for a login, and keeps what was typed"
   await page.getByRole("button", { name: "owner" }).click();
   await page.getByRole("button", { name: "Log out" }).click();
   await logIn();
-  await page.goto(`${desk.url}/${fragmentOf(id)}`);
+  await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
   await page.getByLabel("Remember").check();
   rmSync(path.join(project.data, "desk-sessions.json"));
   await page.getByRole("button", { name: "Yes" }).click();

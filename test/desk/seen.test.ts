@@ -51,10 +51,10 @@ async function show(...turns: readonly (readonly ConversationEvent[])[]) {
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
   const open = async (index = 0, id = "a.q.1") => {
-    await page.goto(`${desk.url}/${fragmentOf(ids[index] ?? "", id)}`);
+    await page.goto(`${desk.pageUrl}/${fragmentOf(ids[index] ?? "", id)}`);
     await page.locator("main article").waitFor();
   };
-  return { page, open, add, url: desk.url, ids };
+  return { page, open, add, url: desk.pageUrl, ids };
 }
 
 /** What someone reads there. */

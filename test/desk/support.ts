@@ -49,7 +49,7 @@ export function useBrowser(): (look?: Look) => Promise<BrowserContext> {
 /** A running `jp serve`. It is killed when the test ends. */
 export class DeskProcess {
   readonly #child: ChildProcess;
-  /** The origin. */
+  /** The origin of the API, for programs. */
   readonly url: string;
   /** The address with the one-time login. */
   readonly login: string;
@@ -84,6 +84,11 @@ export class DeskProcess {
 
   get pid(): number {
     return this.#child.pid ?? Number.NaN;
+  }
+
+  /** The origin of the page. */
+  get pageUrl(): string {
+    return new URL(this.login).origin;
   }
 
   get port(): string {
