@@ -3,18 +3,18 @@ export {
   checkArguments,
   checkData,
   explainSchema,
-  loadValidator,
+  preloadValidator,
 } from "../json-schema/index.ts";
 export { createAskUser } from "./builtin/ask-user.ts";
 export { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
-export { loadDiff } from "./builtin/fs/unified-diff.ts";
+export { preloadDiff } from "./builtin/fs/unified-diff.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export { toParametersSchema } from "./parameters-schema.ts";
 export { createTellUser } from "./builtin/tell-user.ts";
 export { createTool, type ToolParts } from "./create-tool.ts";
 export { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
-export { hasTemplate, loadTemplates } from "./local/template.ts";
+export { hasTemplate, preloadTemplates } from "./local/template.ts";
 export { toRefusedQuestions } from "./mcp/mcp-executor.ts";
 export { describeAddress } from "./mcp/mcp-source.ts";
 export type {

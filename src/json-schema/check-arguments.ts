@@ -249,6 +249,10 @@ function findUnknownType(
 }
 
 /** Slow to load. A turn loads it while it waits for the model. Throws `module_not_loaded`. */
-export function loadValidator() {
+export async function preloadValidator(): Promise<void> {
+  await loadValidator();
+}
+
+function loadValidator() {
   return loadModule(() => import("@cfworker/json-schema"));
 }

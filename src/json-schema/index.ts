@@ -4,7 +4,7 @@ export {
   checkData,
   explainSchema,
   findViolations,
-  loadValidator,
+  preloadValidator,
   matchesSchema,
   type SchemaProblem,
 } from "./check-arguments.ts";

@@ -1,6 +1,6 @@
 /** Loads the parts of jp that a turn may need after it has waited for the model, a person or a tool. */
 import type { PartialConfig } from "../config/index.ts";
-import { hasTemplate, loadDiff, loadTemplates, loadValidator } from "../executor/index.ts";
+import { hasTemplate, preloadDiff, preloadTemplates, preloadValidator } from "../executor/index.ts";
 import { preloadSecrets } from "../storage/index.ts";
 
 /**
@@ -10,9 +10,9 @@ import { preloadSecrets } from "../storage/index.ts";
 export async function loadTurnParts({ conversation }: PartialConfig): Promise<void> {
   const isTemplated = hasTemplate(JSON.stringify(conversation?.tools ?? {}));
   await Promise.allSettled([
-    loadValidator(),
-    loadDiff(),
+    preloadValidator(),
+    preloadDiff(),
     preloadSecrets(),
-    ...(isTemplated ? [loadTemplates()] : []),
+    ...(isTemplated ? [preloadTemplates()] : []),
   ]);
 }

@@ -185,6 +185,10 @@ function endOf(pattern: RegExp, text: string, from: number): number {
 }
 
 /** Slow to load. A turn loads it while it waits for the model. Throws `module_not_loaded`. */
-export function loadTemplates() {
+export async function preloadTemplates(): Promise<void> {
+  await loadTemplates();
+}
+
+function loadTemplates() {
   return loadModule(() => import("minijinja-js"));
 }

@@ -1,5 +1,6 @@
 /** A folder of the user, whose content no one else may read or have written: trust, markers, local conversations. */
 import { chmodSync, statSync } from "node:fs";
+import { systemErrorCode } from "../../util/index.ts";
 import { readError, UnsafePathError } from "../storage-error.ts";
 
 /** The mode of the user's folders. */
@@ -23,6 +24,7 @@ export function securePrivateFolder(folder: string): void {
   try {
     chmodSync(folder, stats.mode & OWNER_FOLDER);
   } catch (error) {
-    throw readError(folder, error);
+    // What cannot be changed can still be read.
+    if (systemErrorCode(error) !== "EROFS") throw readError(folder, error);
   }
 }

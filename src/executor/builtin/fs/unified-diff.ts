@@ -92,6 +92,10 @@ function formatRange(start: number, count: number): string {
 }
 
 /** Slow to load. A turn loads it while it waits for the model. Throws `module_not_loaded`. */
-export function loadDiff() {
+export async function preloadDiff(): Promise<void> {
+  await loadDiff();
+}
+
+function loadDiff() {
   return loadModule(() => import("diff"));
 }
