@@ -16,6 +16,7 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
     const before = findFile(file);
     if (before?.content.equals(content)) return;
     await using handle = await open(temporary, "wx", before?.mode ?? mode);
+    if (before !== undefined) await handle.chmod(before.mode); // Whatever the umask.
     await handle.writeFile(content);
     await handle.sync();
     await rename(temporary, file);

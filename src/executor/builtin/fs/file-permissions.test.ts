@@ -57,6 +57,7 @@ test.runIf(process.platform !== "win32")(
     for (const folder of ["closed", "read-only"]) {
       mkdirSync(path.join(root, folder));
       writeFileSync(path.join(root, folder, "a.txt"), "secret");
+      chmodSync(path.join(root, folder, "a.txt"), 0o644); // Whatever the umask.
     }
     writeFileSync(path.join(root, "unreadable.txt"), "secret", { mode: 0o000 });
     writeFileSync(path.join(root, "protected.txt"), "secret", { mode: 0o444 });
