@@ -55,7 +55,7 @@ async function askWhetherMoved(context: CommandContext, { yes }: TrustFlags): Pr
   const person = yes === true ? undefined : findQuietPrompter(context, {}, {});
   if (person?.canAsk() !== true) {
     throw new JpError("workspace_moved", `Was this workspace moved here from ${former}?`, {
-      hint: "Run `jp trust` on a terminal to say so: your sessions and local conversations are at stake.",
+      hint: "Run `jp trust` on a terminal to say so, and keep your sessions and local conversations.",
     });
   }
   const question = booleanQuestion("moved", "Was this workspace moved here?", {

@@ -148,7 +148,7 @@ function openUserFolder(
 function movedError(root: string, former: string): StorageError {
   return new StorageError(
     "workspace_moved",
-    `${root} has the id of a workspace that was at ${former}, with your sessions and local conversations.`,
+    `${root} has the id of a workspace that was at ${former}, whose sessions and local conversations are not used here.`,
     { hint: "Run `jp trust` on a terminal to say whether it was moved." },
   );
 }
