@@ -1,9 +1,11 @@
 /**
  * Keeps clients that open connections and send nothing from locking out the others. A connection waits as long as no
- * whole request has come on it. Of those that wait, only so many are kept: the oldest is closed for a new one.
+ * whole request has come on it. Of those that wait, only so many are kept: the oldest is closed for a new one. Many clients
+ * that connect at the same moment are not a reason to close one: what they have sent is read a little later.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Clock } from "../util/index.ts";
 
 export interface ConnectionLimits {
   readonly connections: number;
@@ -11,16 +13,27 @@ export interface ConnectionLimits {
   readonly waitingPerAddress: number;
 }
 
+/** How long a connection is not closed for others of its address. */
+const GRACE_MS = 1000;
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly since: number;
+}
+
 /** May be shared by several servers. */
 export class Connections {
   readonly #limits: ConnectionLimits;
   /** By address and port, which also identify the connection below TLS. The one that waits longest comes first. */
-  readonly #waiting = new Map<string, Socket>();
+  readonly #waiting = new Map<string, Waiting>();
   readonly #perAddress = new Map<string, number>();
   readonly #sockets = new Map<string, Socket>();
 
-  constructor(limits: ConnectionLimits) {
+  readonly #clock: Clock;
+
+  constructor(limits: ConnectionLimits, clock: Clock) {
     this.#limits = limits;
+    this.#clock = clock;
   }
 
   watch(server: Server): void {
@@ -40,9 +53,9 @@ export class Connections {
       this.#sockets.delete(key);
       this.#stopWaiting(key);
     });
-    const { connections, waitingPerAddress } = this.#limits;
-    if ((this.#perAddress.get(address) ?? 0) > waitingPerAddress) this.#closeOldest(address);
-    if (this.#sockets.size > connections) this.#closeOldest();
+    this.#closeOldestOf(address);
+    const [oldest] = this.#waiting.keys();
+    if (this.#sockets.size > this.#limits.connections && oldest !== undefined) this.#close(oldest);
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
@@ -58,7 +71,7 @@ export class Connections {
 
   #wait(key: string, socket: Socket): void {
     this.#stopWaiting(key);
-    this.#waiting.set(key, socket);
+    this.#waiting.set(key, { socket, since: this.#now() });
     const address = addressOf(key);
     this.#perAddress.set(address, (this.#perAddress.get(address) ?? 0) + 1);
   }
@@ -71,13 +84,24 @@ export class Connections {
     else this.#perAddress.delete(address);
   }
 
-  #closeOldest(address?: string): void {
-    for (const [key, socket] of this.#waiting) {
-      if (address !== undefined && addressOf(key) !== address) continue;
-      this.#stopWaiting(key);
-      socket.destroy();
-      return;
+  #closeOldestOf(address: string): void {
+    const end = this.#now() - GRACE_MS;
+    for (const [key, { since }] of this.#waiting) {
+      if ((this.#perAddress.get(address) ?? 0) <= this.#limits.waitingPerAddress || since > end) {
+        return;
+      }
+      if (addressOf(key) === address) this.#close(key);
     }
+  }
+
+  #close(key: string): void {
+    const socket = this.#waiting.get(key)?.socket;
+    this.#stopWaiting(key);
+    socket?.destroy();
+  }
+
+  #now(): number {
+    return this.#clock.now().getTime();
   }
 }
 

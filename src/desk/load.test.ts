@@ -1,32 +1,56 @@
 /** The desk with more clients and requests than it can serve. */
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { bearer, QUESTION_PATH, READ, ServedDesk } from "./served.fixture.ts";
 
-async function openSilent(served: ServedDesk, text = ""): Promise<{ readonly closed: boolean }> {
+async function openSilent(served: ServedDesk, sent = ""): Promise<Socket> {
   const socket = connect(served.port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   socket.on("error", () => undefined);
   await once(socket, "connect");
-  socket.write(text);
-  return socket.resume();
+  socket.write(sent);
+  return socket;
 }
 
 describe("connections on which no request comes", () => {
   test.each(["", "POST /api/v1/challenge HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"])(
     "lock no one out, not even at the same address: %j",
-    async (text) => {
+    async (sent) => {
       counters("T-DESK-5");
       const limits = { connections: 50, waitingPerAddress: 10 };
       const served = await ServedDesk.start({ limits });
       const token = await served.addPerson("ada");
-      for (let count = 0; count < 200; count += 1) await openSilent(served, text);
+      for (let count = 0; count < 200; count += 1) await openSilent(served, sent);
       const { status } = await served.send("/inquiries?state=pending", { headers: bearer(token) });
       expect(status).toBe(200);
     },
   );
+
+  test("are closed once they have waited a while, beyond their number for an address", async () => {
+    counters("T-DESK-5");
+    const served = await ServedDesk.start({ limits: { waitingPerAddress: 2 } });
+    const oldest = [await openSilent(served), await openSilent(served)];
+    const others = [await openSilent(served)];
+    served.clock.advance(1000);
+    const areClosed = Promise.all(oldest.map((socket) => once(socket, "close")));
+    others.push(await openSilent(served));
+    await areClosed;
+    expect(others.map(({ closed }) => closed)).toEqual([false, false]);
+  });
+
+  test("are kept if they have only just been opened: the request may be on its way", async () => {
+    const served = await ServedDesk.start({ limits: { waitingPerAddress: 2 } });
+    const sockets: Socket[] = [];
+    for (let count = 0; count < 20; count += 1) sockets.push(await openSilent(served));
+    for (const socket of sockets) socket.end("GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n");
+    const responses = await Promise.all(sockets.map((socket) => text(socket)));
+    expect(responses.map((response) => response.slice(0, 9))).toEqual(
+      sockets.map(() => "HTTP/1.1 "),
+    );
+  });
 });
 
 test("requests beyond what the desk works on at once are told to come back", async () => {

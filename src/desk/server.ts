@@ -138,7 +138,7 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
     maxBufferedBytes: limits.bufferedBytes,
   });
   void loadDocument().catch(() => undefined); // Before an upgrade can replace it. Whoever asks for it is told.
-  const connections = new Connections(limits);
+  const connections = new Connections(limits, clock);
   const open = new Map<ServerResponse, Promise<unknown>>();
   const keys = new IdempotencyKeys(clock);
   const gate = new Gate(limits.requests);
