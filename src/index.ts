@@ -189,6 +189,8 @@ export {
   type VerbatimOptions,
 } from "./render/index.ts";
 export {
+  answerAndResume,
+  type AnsweredTurn,
   answerInquiry,
   AnswersFile,
   type ChooseSummarizer,
@@ -206,6 +208,9 @@ export {
   type Message,
   type PendingDecision,
   readUsage,
+  recover,
+  type RecoveredTurn,
+  type RecoverOptions,
   type ResumeOptions,
   resumeTurn,
   runTurn,

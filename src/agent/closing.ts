@@ -154,6 +154,12 @@ export function turnRunningError(id: string): JpError {
   });
 }
 
+export function turnWaitingError(id: string): JpError {
+  return new JpError("turn_waiting", `The last turn of conversation ${id} waits for a decision.`, {
+    hint: "Answer what is pending and resume the turn, or discard it.",
+  });
+}
+
 export function foreignTurnError(id: string): JpError {
   const message = `The last turn of ${id} was started elsewhere, or its record has changed since.`;
   return new JpError("foreign_turn", message);

@@ -311,6 +311,7 @@ export class Decision implements Disposable {
     const request = this.#request ?? this.#unrecorded();
     const { name } = this.#asked.tool.settings;
     return routeOf(this.#context, this.#asked, {
+      digest: this.#opened.subject.digest,
       remembered: this.#context.state.find(name, request),
       for: this.for,
       isForPerson: request.isForPerson,

@@ -197,6 +197,8 @@ export interface CallToDecide {
   readonly toolCallId: string;
   /** With defaults filled in, and as edited if a person did. */
   readonly arguments: JsonObject;
+  /** The digest of what is decided: that of the pending decision, if it waits already. */
+  readonly digest: string;
 }
 
 /** Undefined if there is no answer. `later`: there is one that cannot be used, so the decision waits. */

@@ -131,6 +131,8 @@ const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 
 /** For whom it is, and what has come of asking so far. */
 export interface SoFar {
+  /** Of what is decided. */
+  readonly digest: string;
   readonly for?: string | undefined;
   readonly escalation?: InquiryEscalation | undefined;
   readonly isForPerson?: boolean | undefined;
@@ -145,12 +147,12 @@ export interface SoFar {
 export function routeOf(
   context: Pick<TurnContext, "answers" | "prompter" | "userName">,
   asked: Asked,
-  { isUnavailable = false, remembered, ...soFar }: SoFar,
+  { digest, isUnavailable = false, remembered, ...soFar }: SoFar,
 ): Route {
   const { answers, prompter } = context;
   const { toolCallId } = asked;
   const common = {
-    takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked)),
+    takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked, digest)),
     isGivenOnly: answers?.isComplete,
     // The prompter is not consulted about what the config settles.
     canAsk:
@@ -192,9 +194,9 @@ function isSettled(asked: Asked): boolean {
 }
 
 /** As an `AnswerSource` is told of it. */
-function toGive(asked: Asked): DecisionToGive {
+function toGive(asked: Asked, digest: string): DecisionToGive {
   const { name: tool } = asked.tool.settings;
-  const about = { tool, toolCallId: asked.toolCallId, arguments: asked.arguments };
+  const about = { tool, toolCallId: asked.toolCallId, arguments: asked.arguments, digest };
   switch (asked.kind) {
     case "question":
       return { ...about, kind: asked.kind, question: asked.question };

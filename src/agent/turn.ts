@@ -29,6 +29,7 @@ import {
   foreignTurnError,
   recordUnscopedQuestions,
   turnRunningError,
+  turnWaitingError,
 } from "./closing.ts";
 import {
   causeOf,
@@ -43,14 +44,13 @@ import { PromptQueue } from "./prompt-queue.ts";
 import {
   type AnswerSource,
   type InterruptMenu,
-  type Journal,
   type Observer,
   type Prompter,
   type Toolbox,
 } from "./ports.ts";
 import type { Assistant } from "./reply.ts";
 import { type DetachedDenial, TurnState } from "./memory.ts";
-import { createJournal, lastTurn } from "./journal.ts";
+import { createJournal, lastTurn, type TurnJournal } from "./journal.ts";
 import type { TurnContext } from "./context.ts";
 import { type CompactionSetup, ContextWindow } from "./window.ts";
 
@@ -77,6 +77,8 @@ export interface TurnSetup {
   readonly userName?: string;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
+  /** Do not start another turn while the last one waits for a person. */
+  readonly protectsPending?: boolean;
   /** Checks data that fits the JSON Schema, and may convert it. */
   readonly validateData?: DataValidator;
   /** The default if absent: see `DEFAULT_COMPACTION`. */
@@ -121,7 +123,7 @@ const UNASKED: ReadonlySet<ConversationEvent["type"]> = new Set(["turn_start", "
 /** One turn. Can be run or resumed once. */
 export class Turn {
   readonly #setup: TurnSetup;
-  readonly #journal: Journal;
+  readonly #journal: TurnJournal;
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
   readonly #window: ContextWindow;
@@ -157,7 +159,7 @@ export class Turn {
 
   /**
    * Starts a turn, and closes what an incomplete one before it has left open. Before it records anything, throws
-   * `turn_running`, `invalid_file`, and `incomplete_turn` or `nothing_to_replace` if the turn before cannot be replaced;
+   * `turn_running`, `turn_waiting`, `invalid_file`, and `incomplete_turn` or `nothing_to_replace` if the turn before cannot be replaced;
    * then `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the record meanwhile.
    */
   async run(request: TurnMessage): Promise<TurnEnd> {
@@ -182,7 +184,8 @@ export class Turn {
   }
 
   async #start({ files = [], isChecked = true, ...message }: TurnMessage): Promise<TurnEnd> {
-    const { clock } = this.#setup;
+    const { clock, protectsPending = false } = this.#setup;
+    if (protectsPending) this.#assertNothingWaits();
     const recorded = files.length > 0 && { files: recordFiles(files) };
     const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());
@@ -195,6 +198,11 @@ export class Turn {
     return this.#advance(new TurnState());
   }
 
+  #assertNothingWaits(): void {
+    const pending = pendingOf(readTurnProgress(lastTurnOf(this.#journal.stream.entries)));
+    if (pending.length > 0) throw turnWaitingError(this.#journal.conversation);
+  }
+
   async #continue(): Promise<TurnEnd> {
     const { conversation, clock, allowsForeignTurn = false } = this.#setup;
     if (this.#progress().next === "done") {
@@ -203,7 +211,7 @@ export class Turn {
     if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
     this.#isOwn = conversation.isOwnTurn;
     const timestamp = timestampFromDate(clock.now());
-    await this.#journal.record({ type: "turn_resume", timestamp });
+    this.#journal.recordWithNext({ type: "turn_resume", timestamp });
     const events = lastTurn(this.#journal);
     return this.#advance(TurnState.fromEvents(events, this.#journal.conversation));
   }

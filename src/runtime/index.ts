@@ -22,6 +22,13 @@ export {
   untilAnswered,
 } from "./pending.ts";
 export { toModel } from "./model.ts";
+export {
+  type AnsweredTurn,
+  answerAndResume,
+  recover,
+  type RecoveredTurn,
+  type RecoverOptions,
+} from "./resuming.ts";
 export { openProviders } from "./providers.ts";
 export {
   createTurn,

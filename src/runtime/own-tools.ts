@@ -27,6 +27,9 @@ import {
   unknownTool,
 } from "./tools.ts";
 
+/** A program says itself if a model may answer the questions of its tools where no person is there. */
+const NO_ONE_THERE: PartialToolConfig = { detached: { tool: "deny" } };
+
 /** By tool, as `conversation.tools.<name>` in a config file. */
 export type ToolConfigs = Readonly<Record<string, JsonObject>>;
 
@@ -117,12 +120,13 @@ function resolveOffered(
     const summary = own[name]?.description ?? "{{description}}";
     return [name, { ...(server !== undefined && { summary }), ...config }] as const;
   });
-  const merged = mergeConfig(toConfig(defaults), given).conversation?.tools ?? {};
+  const all = toConfig([["*", NO_ONE_THERE], ...defaults]);
+  const merged = mergeConfig(all, given).conversation?.tools ?? {};
   // The program's config does not change where a tool comes from.
-  const all = offered.map(({ name, config: { source } }) => {
+  const sourced = offered.map(({ name, config: { source } }) => {
     return [name, { ...merged[name], ...(source !== undefined && { source }) }] as const;
   });
-  return resolveTools(toConfig([...all, ["*", merged["*"] ?? {}]]));
+  return resolveTools(toConfig([...sourced, ["*", merged["*"] ?? {}]]));
 }
 
 function toConfig(tools: readonly (readonly [string, PartialToolConfig])[]): PartialConfig {

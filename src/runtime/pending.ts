@@ -1,12 +1,14 @@
 /** Lists the pending decisions of a store, and answers them from any process: for the command and for programs. */
 import {
   type AnswerEvent,
+  type AnswerProblem,
   type ConversationId,
   type Decider,
   eventsOf,
   explainReply,
   findAnswerTo,
   lastTurnOf,
+  type OfferedAnswer,
   type PendingItem,
   pendingOf,
   questionAbout,
@@ -14,6 +16,7 @@ import {
   type ReplyOrCancel,
   replyToEvent,
   SecretAnswer,
+  type Timestamp,
   timestampFromDate,
 } from "../conversation/index.ts";
 import type {
@@ -36,8 +39,10 @@ export interface PendingDecision extends PendingItem {
   readonly origin?: ToolOrigin;
   /** The folder that it runs in, relative to the workspace. */
   readonly folder?: string;
-  /** A process has the conversation open. Only then can a secret be answered from another one. */
+  /** A process has the conversation open. Only then can `answerInquiry` pass on a secret; `answerAndResume` always can. */
   readonly isLive: boolean;
+  /** Those of the conversation. */
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** A reply, and whose it is. A secret goes from here to the memory of the process that asks for it, and nowhere else. */
@@ -56,27 +61,37 @@ export type DecisionAnswer = ReplyOrCancel &
     readonly clock?: Clock;
   };
 
-/**
- * Told of each conversation whose last turn could not be read whole. What it waits for is listed as far as it is known, so
- * nothing else waits only if this was not called.
- */
+/** What is listed. */
 export interface ListPendingOptions {
+  /** Only of this conversation. */
+  readonly conversation?: ConversationId;
+  /** Only of conversations that have all of these labels. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * Told of each conversation whose last turn could not be read whole. What it waits for is listed as far as it is known,
+   * so nothing else waits only if this was not called.
+   */
   readonly onProblem?: (problem: string, conversation: ConversationId) => void;
 }
 
 /** Lists what waits for a person, oldest first. Costs the same however many conversations are complete. */
 export async function listPending(
   store: Pick<ConversationStore, "listPending">,
-  { onProblem }: ListPendingOptions = {},
+  { conversation, labels, onProblem }: ListPendingOptions = {},
 ): Promise<readonly PendingDecision[]> {
-  const turns = await store.listPending();
+  const turns = await store.listPending({
+    hasMetadata: true,
+    ...(conversation !== undefined && { id: conversation }),
+    ...(labels !== undefined && { labels }),
+  });
   for (const { id, problem } of turns) if (problem !== undefined) onProblem?.(problem, id);
   const pending = turns.flatMap(pendingInTurn);
   return pending.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }
 
 /** The pending decisions of one incomplete turn, in the order of its calls. */
-export function pendingInTurn({ id, entries, isLive }: PendingTurn): readonly PendingDecision[] {
+export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
+  const { id, entries, isLive, labels = {} } = turn;
   const { calls } = readTurnProgress(eventsOf(entries));
   return pendingOf({ calls }, isLive).map((item) => {
     const { kind, tool, toolCallId, request } = item;
@@ -94,6 +109,7 @@ export function pendingInTurn({ id, entries, isLive }: PendingTurn): readonly Pe
       ...item,
       conversation: id,
       isLive,
+      labels,
       question,
       ...(args !== undefined && { arguments: args }),
       ...(origin !== undefined && { origin }),
@@ -141,25 +157,35 @@ export async function answerInquiry(
   answer: DecisionAnswer,
 ): Promise<AnswerResult> {
   const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
-  const { signal, onWait, keepsOpen, clock = systemClock, channel = "program", userName } = answer;
-  const misfit = explainReply(item, answer);
-  if (misfit !== undefined) return { type: "refused", reason: misfit };
-  const by: Decider = {
-    kind: "user",
-    channel,
-    ...(userName !== undefined && { name: userName }),
-  };
-  const { digest = item.digest } = answer;
-  const result = item.request?.type === "permission_request" ? item.request.result : undefined;
-  const at = timestampFromDate(clock.now());
-  const event = replyToEvent({ ...item, digest, result }, answer, { by, at });
+  const { signal, onWait, keepsOpen } = answer;
+  const offered = toOffered(item, answer);
+  if ("type" in offered) return offered;
+  const { event, ...about } = offered;
   return store.answer(item.conversation, event, {
-    askedAt: item.askedAt,
-    ...secretOf(item, answer),
+    ...about,
     ...(signal !== undefined && { signal }),
     ...(onWait !== undefined && { onWait }),
     ...(keepsOpen !== undefined && { keepsOpen }),
   });
+}
+
+/** The answer as it is recorded, and beside it what is not. */
+export function toOffered(
+  item: PendingDecision,
+  answer: DecisionAnswer,
+): (OfferedAnswer & { readonly askedAt: Timestamp }) | Extract<AnswerProblem, { type: "refused" }> {
+  const misfit = explainReply(item, answer);
+  if (misfit !== undefined) return { type: "refused", reason: misfit };
+  const { digest = item.digest, clock = systemClock } = answer;
+  const result = item.request?.type === "permission_request" ? item.request.result : undefined;
+  const at = timestampFromDate(clock.now());
+  const event = replyToEvent({ ...item, digest, result }, answer, { by: deciderOf(answer), at });
+  return { event, askedAt: item.askedAt, ...secretOf(item, answer) };
+}
+
+/** The person who answers. */
+export function deciderOf({ channel = "program", userName }: DecisionAnswer): Decider {
+  return { kind: "user", channel, ...(userName !== undefined && { name: userName }) };
 }
 
 /** How often to look whether something still waits. */

@@ -83,6 +83,11 @@ export interface TurnOptions {
   readonly userName?: string;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
+  /**
+   * If the last turn still waits for a decision, close it and start another. Without this, `runTurn` then throws
+   * `turn_waiting`: the decision would be gone, and a call in doubt would never be settled.
+   */
+  readonly discardsPending?: boolean;
   /** Answers that were given before the turn; see `AnswersFile`. */
   readonly answers?: AnswerSource;
   readonly systemPrompt?: string;
@@ -134,6 +139,8 @@ export interface CreateTurnOptions extends TurnOptions {
   readonly inquiries?: InquiryBackend;
   /** Checks data that fits the JSON Schema of the message, and may convert it. */
   readonly validateData?: DataValidator;
+  /** Do not start while the last turn waits for a person. */
+  readonly protectsPending?: boolean;
 }
 
 const MAX_CYCLES = 50;
@@ -143,14 +150,15 @@ const MAX_CYCLES = 50;
  * the result has `data`. Throws `ProviderError`, `McpError`, `write_failed`; `config_invalid`, `unknown_tool` and
  * `tool_name_clash` for the tools and their config; `invalid_message`, `invalid_file`, `invalid_schema` and
  * `schema_unsupported` for the message. What happened until then is on record. Throws `turn_running` if another turn
- * runs on the same `conversation`.
+ * runs on the same `conversation`, and `turn_waiting` if its last turn waits for a decision.
  */
 export async function runTurn<Schema extends DataSchema | undefined = undefined>(
   options: TurnOptions,
   message: string | Message<Schema>,
 ): Promise<TurnResult<DataOf<Schema>>> {
   const { message: request, check } = await toCheckedMessage(message);
-  return untilEnd({ ...options, ...check }, (turn) => turn.run(request));
+  const protectsPending = options.discardsPending !== true;
+  return untilEnd({ ...options, ...check, protectsPending }, (turn) => turn.run(request));
 }
 
 /**
@@ -166,7 +174,7 @@ export async function resumeTurn<Data = Json>(
 }
 
 async function untilEnd<Data>(
-  options: TurnOptions & Pick<CreateTurnOptions, "validateData">,
+  options: TurnOptions & Pick<CreateTurnOptions, "validateData" | "protectsPending">,
   start: (turn: Turn) => Promise<TurnEnd>,
 ): Promise<TurnResult<Data>> {
   const { conversation, signal, mcpServers } = options;
@@ -237,6 +245,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     prompter: guardPrompter(prompter, clock),
     ...(options.userName !== undefined && { userName: options.userName }),
     allowsForeignTurn: options.allowsForeignTurn ?? false,
+    protectsPending: options.protectsPending ?? false,
     ...(answers !== undefined && { answers }),
     ...(menu !== undefined && { menu }),
     // The inquiry model is told of the same tools, so that a cache can serve both.

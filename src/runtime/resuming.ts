@@ -1,0 +1,186 @@
+/** Continues turns that were left: after an answer to what they wait for, or all that can go on without one. */
+import type { AnswerSource, GivenReply } from "../agent/index.ts";
+import {
+  type AnswerProblem,
+  type ConversationId,
+  eventsOf,
+  findAnswerTo,
+  judgeAnswer,
+  lastTurnOf,
+  type PendingItem,
+  pendingOf,
+  readTurnProgress,
+  timestampToMilliseconds,
+} from "../conversation/index.ts";
+import type { ConversationStore, ConversationWriter, PendingTurn } from "../storage/index.ts";
+import { isJpError, type Json, messageOf, systemClock } from "../util/index.ts";
+import {
+  answerInquiry,
+  type DecisionAnswer,
+  deciderOf,
+  findPending,
+  listPending,
+  type PendingDecision,
+  toOffered,
+} from "./pending.ts";
+import { type ResumeOptions, resumeTurn, type TurnResult } from "./turn.ts";
+
+/** What became of an answer, and of the turn that waited for it. */
+export type AnsweredTurn<Data = Json> =
+  | {
+      readonly type: "recorded";
+      /** Absent if another process has the conversation open: the turn goes on there. */
+      readonly turn?: TurnResult<Data>;
+    }
+  | AnswerProblem;
+
+/**
+ * Answers something that waits, as `answerInquiry` does, and resumes its turn here, unless another process runs it. A secret
+ * is passed on in memory, also if no process was waiting for it. Throws like both; if the turn fails, the answer is on
+ * record, and `recover` continues the turn.
+ */
+export async function answerAndResume<Data = Json>(
+  store: Pick<ConversationStore, "listPending" | "answer" | "open">,
+  id: string | PendingDecision,
+  answer: Omit<DecisionAnswer, "keepsOpen">,
+  options: ResumeOptions<Data>,
+): Promise<AnsweredTurn<Data>> {
+  const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
+  const given = answer as DecisionAnswer; // The same without one of its options.
+  const isSecret = item.question.answerType.type === "secret" && !("isCancelled" in given);
+  if (isSecret) return passSecret(store, item, given, options);
+  const result = await answerInquiry(store, item, { ...given, keepsOpen: true });
+  if (result.type !== "recorded") return result;
+  const { conversation } = result;
+  return conversation === undefined
+    ? { type: "recorded" }
+    : { type: "recorded", turn: await finish(conversation, options) };
+}
+
+async function finish<Data>(
+  conversation: ConversationWriter,
+  options: ResumeOptions<Data>,
+): Promise<TurnResult<Data>> {
+  await using open = conversation;
+  return await resumeTurn(open, options);
+}
+
+/** Only a turn that runs can use it: the one that has the conversation open, or one that is resumed here. */
+async function passSecret<Data>(
+  store: Pick<ConversationStore, "listPending" | "answer" | "open">,
+  item: PendingDecision,
+  answer: DecisionAnswer,
+  options: ResumeOptions<Data>,
+): Promise<AnsweredTurn<Data>> {
+  const offered = toOffered(item, answer);
+  if ("type" in offered) return offered;
+  const opened = await openUnlessLocked(store, item.conversation);
+  if (opened === undefined) return answerInquiry(store, item, answer);
+  await using conversation = opened;
+  const judged = judgeAnswer(lastTurnOf(conversation.stream.entries), offered, true);
+  if (judged.type !== "fits") return judged;
+  const secret = offered.secret?.reveal() ?? { answer: "" }; // One that fits has a secret.
+  const reply = { ...secret, decidedBy: deciderOf(answer) };
+  const answers = givenTo(item, reply, options.answers);
+  const turn = await resumeTurn(conversation, { ...options, answers });
+  const isRecorded = findAnswerTo(turn.events, item) !== undefined;
+  return isRecorded ? { type: "recorded", turn } : { type: "changed" };
+}
+
+/** Gives the reply to what it was meant for, and to nothing else. */
+function givenTo(
+  { toolCallId, digest }: PendingDecision,
+  reply: GivenReply,
+  others: AnswerSource | undefined,
+): AnswerSource {
+  return {
+    isComplete: others?.isComplete ?? false,
+    find: (asked) => {
+      const isMeant = asked.toolCallId === toolCallId && asked.digest === digest;
+      return isMeant ? reply : others?.find(asked);
+    },
+  };
+}
+
+async function openUnlessLocked(
+  store: Pick<ConversationStore, "open">,
+  id: ConversationId,
+): Promise<ConversationWriter | undefined> {
+  try {
+    return await store.open(id);
+  } catch (error) {
+    if (isJpError(error) && error.code === "conversation_locked") return undefined;
+    throw error;
+  }
+}
+
+/** How to continue what was left. */
+export interface RecoverOptions<Data = Json> extends ResumeOptions<Data> {
+  /** Only turns of conversations that have all of these labels. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** How many turns run at the same time; 4 if absent. */
+  readonly concurrency?: number;
+}
+
+/** What became of a turn that was left. */
+export type RecoveredTurn<Data = Json> = { readonly conversation: ConversationId } & (
+  | { readonly type: "resumed"; readonly turn: TurnResult<Data> }
+  /** Such as a `ProviderError`. It can be tried again, unless the error says otherwise. */
+  | { readonly type: "failed"; readonly error: Error }
+);
+
+const CONCURRENCY = 4;
+
+/**
+ * Continues every turn that was left, in whatever way, and can go on: for the start of a service. What waits for an answer
+ * waits, and is neither opened nor changed; so is what another process has open. Returns what became of the others, and
+ * throws only if the store cannot list them.
+ */
+export async function recover<Data = Json>(
+  store: Pick<ConversationStore, "listPending" | "open">,
+  options: RecoverOptions<Data>,
+): Promise<readonly RecoveredTurn<Data>[]> {
+  const { labels, concurrency = CONCURRENCY, ...others } = options;
+  const { clock = systemClock, signal } = options;
+  const turns = await store.listPending(labels === undefined ? {} : { labels });
+  const left = turns.filter((turn) => !turn.isLive && canGoOn(turn, clock.now()));
+  const results: RecoveredTurn<Data>[] = [];
+  const work = async () => {
+    for (let turn = left.shift(); turn !== undefined; turn = left.shift()) {
+      if (signal?.aborted === true) return;
+      const result = await recoverTurn(store, turn.id, others);
+      if (result !== undefined) results.push(result);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, concurrency) }, work));
+  return results;
+}
+
+/** Something of it is neither done nor waits for a person, or has waited too long. */
+function canGoOn({ entries, problem }: PendingTurn, now: Date): boolean {
+  if (problem !== undefined) return true; // Opening it may restore it.
+  const { next, calls } = readTurnProgress(eventsOf(entries));
+  if (next !== "calls") return true;
+  return calls.some((call) => {
+    const pending = pendingOf({ calls: [call] });
+    const isOverdue = ({ deadline }: PendingItem) =>
+      deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
+    return pending.length === 0 || pending.some(isOverdue);
+  });
+}
+
+/** Undefined if another process has it by now. */
+async function recoverTurn<Data>(
+  store: Pick<ConversationStore, "open">,
+  conversation: ConversationId,
+  options: ResumeOptions<Data>,
+): Promise<RecoveredTurn<Data> | undefined> {
+  try {
+    const opened = await openUnlessLocked(store, conversation);
+    if (opened === undefined) return undefined;
+    return { conversation, type: "resumed", turn: await finish(opened, options) };
+  } catch (error) {
+    const thrown = error instanceof Error ? error : new Error(messageOf(error));
+    return { conversation, type: "failed", error: thrown };
+  }
+}
