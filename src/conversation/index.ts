@@ -95,7 +95,13 @@ export {
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { deadlineOf, withEscalation } from "./open-question.ts";
-export { type ConversationMetadata, metadataToJson, parseMetadata } from "./metadata.ts";
+export {
+  type ConversationMetadata,
+  hasAllLabels,
+  metadataToJson,
+  parseMetadata,
+  titleAndLabels,
+} from "./metadata.ts";
 export {
   type AnswerProblem,
   findAnswerTo,

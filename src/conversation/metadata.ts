@@ -61,6 +61,24 @@ export function metadataToJson(metadata: ConversationMetadata): JsonObject {
   };
 }
 
+/** Only what there is of both. */
+export function titleAndLabels({
+  title,
+  labels,
+}: ConversationMetadata): Pick<ConversationMetadata, "title" | "labels"> {
+  return { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) };
+}
+
+/** Whether it has all of these labels, with these values. */
+export function hasAllLabels(
+  { labels = {} }: Pick<ConversationMetadata, "labels">,
+  wanted: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(wanted).every(
+    ([key, value]) => Object.hasOwn(labels, key) && labels[key] === value,
+  );
+}
+
 function parseLabels(value: unknown): Readonly<Record<string, string>> {
   if (!isJsonObject(value)) throw mismatch("labels", "an object", value);
   for (const [key, text] of Object.entries(value)) {

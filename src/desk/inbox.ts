@@ -142,7 +142,7 @@ export class Inbox implements AsyncDisposable {
 
   async #readAll(): Promise<void> {
     const turns = await this.workspace.conversations.listPending({
-      hasTitles: true,
+      hasMetadata: true,
       isBrief: true,
     });
     const open = new Set(turns.map(({ id }) => id));
@@ -157,7 +157,7 @@ export class Inbox implements AsyncDisposable {
 
   /** If it has changed since it had this version, the next check finds another one. */
   async #readTurn({ id, version }: Pick<PendingTurn, "id" | "version">): Promise<void> {
-    const turns = await this.workspace.conversations.listPending({ id, hasTitles: true });
+    const turns = await this.workspace.conversations.listPending({ id, hasMetadata: true });
     const turn = turns.find((each) => each.id === id);
     await this.#update(id, turn);
     if (version === undefined || turn?.problem !== undefined) return;

@@ -75,6 +75,7 @@ export {
   describeOpenTurn,
   eventToJson,
   findTimestamp,
+  hasAllLabels,
   lastTurnOf,
   metadataToJson,
   newestOf,

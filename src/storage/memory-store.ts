@@ -12,6 +12,7 @@ import {
   createStream,
   describeOpenTurn,
   findTimestamp,
+  hasAllLabels,
   lastTurnOf,
   metadataToJson,
   newestOf,
@@ -20,6 +21,7 @@ import {
   StreamEntry,
   type Timestamp,
   timestampFromDate,
+  titleAndLabels,
 } from "../conversation/index.ts";
 import { type Clock, type JsonObject, systemClock } from "../util/index.ts";
 import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "./answering.ts";
@@ -111,10 +113,11 @@ export class MemoryConversationStore implements ConversationStore {
     return [...this.#records.values()].flatMap((record): readonly PendingTurn[] => {
       const { id, entries, isArchived, isLocked, metadata } = record;
       if (isArchived || (options.id !== undefined && options.id !== id)) return [];
+      if (!hasAllLabels(metadata, options.labels ?? {})) return [];
       if (describeOpenTurn(lastTurnOf(entries), isLocked) === undefined) return [];
       const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-      const title = options.hasTitles === true && metadata.title;
-      return [{ id, ...(title && { title }), entries: entries.slice(start), isLive: isLocked }];
+      const described = options.hasMetadata === true && titleAndLabels(metadata);
+      return [{ id, ...described, entries: entries.slice(start), isLive: isLocked }];
     });
   }
 

@@ -208,10 +208,12 @@ export interface ConversationChange {
 export interface ListPendingTurnsOptions {
   /** Only that of this conversation. */
   readonly id?: ConversationId;
-  /** Adds the titles. */
-  readonly hasTitles?: boolean;
+  /** Only those of conversations that have all of these labels. One whose labels cannot be read is not listed. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Adds the titles and labels. */
+  readonly hasMetadata?: boolean;
   /**
-   * With `version` instead of entries and titles: for programs that list often, and read only what has changed. Some
+   * With `version` instead of entries and metadata: for programs that list often, and read only what has changed. Some
    * of the turns may be complete. A store without versions ignores it.
    */
   readonly isBrief?: boolean;
@@ -220,13 +222,15 @@ export interface ListPendingTurnsOptions {
 /** The turn that a conversation ends with, and that can be continued. */
 export interface PendingTurn {
   readonly id: ConversationId;
-  /** The conversation's title, if it has one: see `ListPendingTurnsOptions.hasTitles`. */
+  /** The conversation's title, if it has one: see `ListPendingTurnsOptions.hasMetadata`. */
   readonly title?: string;
+  /** The conversation's labels, if it has some, under the same condition. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** From its start on. With a `problem`, as far as it is known. */
   readonly entries: readonly StreamEntry[];
   /** A process has the conversation open. */
   readonly isLive: boolean;
-  /** Another one once the turn, the title or `isLive` has changed: see `ListPendingTurnsOptions.isBrief`. */
+  /** Another one once the turn, the metadata or `isLive` has changed: see `ListPendingTurnsOptions.isBrief`. */
   readonly version?: string;
   /** Set if the record does not have the whole turn, so that no one knows whether it is complete. */
   readonly problem?: string;

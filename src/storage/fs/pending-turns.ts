@@ -1,6 +1,12 @@
 /** Lists the incomplete turns of a store in files, by their markers: no record without one is looked at. */
 import path from "node:path";
-import { findIdInFolderName, type StreamEntry } from "../../conversation/index.ts";
+import {
+  type ConversationMetadata,
+  findIdInFolderName,
+  hasAllLabels,
+  type StreamEntry,
+  titleAndLabels,
+} from "../../conversation/index.ts";
 import { messageOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import type { ListPendingTurnsOptions, PendingTurn, RecordProblem } from "../port.ts";
 import {
@@ -18,7 +24,7 @@ import type { FsContext } from "./fs-context.ts";
 import { findLastTurn } from "./last-turns.ts";
 import { findCopy, hasOpenTurn, listMarkers, type Marker } from "./open-turns.ts";
 import { findDoubt, planRestore, type ReadRecord } from "./restore-turn.ts";
-import { folderOfLatest, summarize } from "./summary.ts";
+import { folderOfLatest, readMetadata } from "./summary.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
 /** See `ConversationStore.listPending`. */
@@ -28,11 +34,15 @@ export async function listPendingTurns(
 ): Promise<readonly PendingTurn[]> {
   const turns: PendingTurn[] = [];
   const roots = context.roots();
+  const { labels = {}, hasMetadata = false } = options;
+  const isNeeded = hasMetadata || Object.keys(labels).length > 0;
   for (const marker of listMarkers(context.findPrivateFolder(), options.id)) {
     const { id } = marker;
     if (shouldYield()) await yieldToEventLoop();
     const copies = copiesOfMarked(roots, marker);
     if (copies.length === 0) continue;
+    const metadata = isNeeded ? findMetadata(copies) : undefined;
+    if (!hasAllLabels(metadata ?? {}, labels)) continue;
     // Before the entries: a process that ends in between has written them all.
     const isLive = context.isLive(id);
     if (options.isBrief === true) {
@@ -42,14 +52,23 @@ export async function listPendingTurns(
     try {
       const { entries, problem } = await readLastTurn(copies, context.findPlace(id));
       if (problem === undefined && !hasOpenTurn(entries)) continue;
-      const title = options.hasTitles === true && summarize(id, copies).metadata?.title;
+      const described = hasMetadata && metadata && titleAndLabels(metadata);
       const doubt = problem && { problem: describeProblem(problem) };
-      turns.push({ id, ...(title && { title }), entries, isLive, ...doubt });
+      turns.push({ id, ...described, entries, isLive, ...doubt });
     } catch (error) {
       turns.push({ id, entries: [], isLive, problem: messageOf(error) });
     }
   }
   return turns;
+}
+
+/** Undefined if it cannot be read, which `list` reports. */
+function findMetadata(copies: readonly ConversationCopy[]): ConversationMetadata | undefined {
+  try {
+    return readMetadata(folderOfLatest(currentCopies(copies), METADATA));
+  } catch {
+    return undefined;
+  }
 }
 
 /** The last turn of a record. */
@@ -96,7 +115,6 @@ function copiesOfMarked(
   return copiesOf(roots, id).filter((copy) => !copy.isArchived);
 }
 
-/** The title is in the metadata. */
 function versionOf(copies: readonly ConversationCopy[], isLive: boolean): string {
   const files = copies.flatMap(({ folder }) =>
     [EVENTS, METADATA].map((file) => fingerprintOf(path.join(folder, file))),

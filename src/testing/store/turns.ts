@@ -1,7 +1,7 @@
 /** Incomplete turns: which conversations have one, and in which state. */
 import assert from "node:assert/strict";
 import { type ConversationId, StreamEntry } from "../../conversation/index.ts";
-import type { ConversationStore } from "../../storage/index.ts";
+import type { ConversationStore, ListPendingTurnsOptions } from "../../storage/index.ts";
 import { place, plain, REST, type StoreCases, WAITING } from "./records.ts";
 
 async function pendingIds(store: ConversationStore): Promise<readonly ConversationId[]> {
@@ -130,15 +130,44 @@ export const TURNS: StoreCases = {
     });
   },
 
-  "one incomplete turn can be listed alone, with the title of its conversation": async (opened) => {
+  "one incomplete turn can be listed alone, with the title and labels of its conversation": async (
+    opened,
+  ) => {
     const { store, other } = opened;
     await place(store, ...WAITING);
-    await using writer = await store.create({ title: "Two" });
+    const labels = { tenant: "a" };
+    await using writer = await store.create({ title: "Two", labels });
     await writer.append(...WAITING);
     const complete = await place(store, ...WAITING, ...REST);
-    const list = async (id: ConversationId) =>
-      (await other.listPending({ id, hasTitles: true })).map((turn) => [turn.id, turn.title]);
-    assert.deepEqual(await list(writer.id), [[writer.id, "Two"]]);
-    assert.deepEqual(await list(complete), []);
+    const list = async (options: ListPendingTurnsOptions) =>
+      (await other.listPending(options)).map((turn) => [turn.id, turn.title, turn.labels]);
+    const { id } = writer;
+    assert.deepEqual(await list({ id, hasMetadata: true }), [[id, "Two", labels]]);
+    assert.deepEqual(await list({ id }), [[id, undefined, undefined]]);
+    assert.deepEqual(await list({ id: complete, hasMetadata: true }), []);
+  },
+
+  "incomplete turns can be listed by all labels of their conversation": async (opened) => {
+    const { store, other } = opened;
+    const create = async (labels?: Readonly<Record<string, string>>) => {
+      await using writer = await store.create(labels === undefined ? {} : { labels });
+      await writer.append(...WAITING);
+      return writer.id;
+    };
+    const none = await create();
+    const one = await create({ tenant: "a" });
+    const two = await create({ tenant: "a", user: "ana" });
+    const elsewhere = await create({ tenant: "b", user: "ana" });
+    const list = async (options: ListPendingTurnsOptions) =>
+      (await other.listPending(options)).map(({ id }) => id).toSorted();
+    assert.deepEqual(await list({ labels: {} }), [none, one, two, elsewhere].toSorted());
+    assert.deepEqual(await list({ labels: { tenant: "a" } }), [one, two].toSorted());
+    assert.deepEqual(await list({ labels: { tenant: "a" }, isBrief: true }), [one, two].toSorted());
+    assert.deepEqual(await list({ labels: { user: "ana", tenant: "a" } }), [two]);
+    assert.deepEqual(await list({ labels: { tenant: "a" }, id: elsewhere }), []);
+    assert.deepEqual(await list({ labels: { constructor: "a" } }), []);
+    await using writer = await store.open(one);
+    await writer.updateMetadata((metadata) => ({ ...metadata, labels: { tenant: "b" } }));
+    assert.deepEqual(await list({ labels: { tenant: "b" } }), [one, elsewhere].toSorted());
   },
 };
