@@ -475,13 +475,15 @@ test.each([
       asked: 0,
       toolResponse,
     });
-    expect(turn.recorded("permission_request")).toMatchObject([{ id: "call_1:run:1" }]);
+    const [request] = turn.recorded("permission_request");
+    expect(request).toMatchObject({ id: "call_1:run:1" });
     expect(seen).toEqual([
       {
         kind: "permission",
         tool: "write",
         toolCallId: "call_1",
         arguments: { path: "a", mode: "append" },
+        digest: request?.subject?.digest,
       },
     ]);
   },

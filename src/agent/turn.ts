@@ -185,7 +185,7 @@ export class Turn {
 
   async #start({ files = [], isChecked = true, ...message }: TurnMessage): Promise<TurnEnd> {
     const { clock, protectsPending = false } = this.#setup;
-    if (protectsPending) this.#assertNothingWaits();
+    if (protectsPending && message.replacesTurn !== true) this.#assertNothingWaits();
     const recorded = files.length > 0 && { files: recordFiles(files) };
     const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());

@@ -37,7 +37,10 @@ export interface ToolSettings {
   readonly questions: ReadonlyMap<string, QuestionSettings>;
   /** For a local tool; never shown to a model. */
   readonly options: JsonObject;
-  readonly detached: Readonly<Record<"run" | "deliver" | "tool", DetachedMode>>;
+  /** `tool` is `unset` if an embedding program does not say: then no model answers a question meant for a person. */
+  readonly detached: Readonly<Record<"run" | "deliver", DetachedMode>> & {
+    readonly tool: DetachedMode | "unset";
+  };
   readonly cancellationResponse: string;
   /** Absent if the config does not say. */
   readonly isIdempotent?: boolean;

@@ -42,6 +42,7 @@ function asked(question: Question, args: JsonObject = {}) {
     tool: "deploy",
     toolCallId: "call_1",
     arguments: args,
+    digest: "0",
     question,
   } as const;
 }
@@ -228,7 +229,7 @@ permissions = [
 ]
 deliveries = [{ tool = "deploy", decision = "deny" }]
 `);
-    const call = { tool: "deploy", toolCallId: "call_1", arguments: { where: "eu" } };
+    const call = { tool: "deploy", toolCallId: "call_1", arguments: { where: "eu" }, digest: "0" };
     const permission = { ...call, kind: "permission" } as const;
     const result = { content: "deployed", isError: false };
     expect([

@@ -463,8 +463,9 @@ async function longConversation(compaction: CompactionOptions | false, story: St
       return story.result ?? LONG;
     },
   });
+  const parts = { tools: [look], toolConfig: { look: { detached: "auto" } }, inquiryModel };
   const run = (options: Partial<TurnOptions>, content: Asked) =>
-    runTurn({ conversation, model, tools: [look], clock, inquiryModel, ...options }, content);
+    runTurn({ conversation, model, ...parts, clock, ...options }, content);
   for (let turn = 1; turn <= turns; turn += 1) {
     wanted = 1;
     await run({ compaction: false }, `Look ${turn}${story.message ?? ""}`);

@@ -27,9 +27,6 @@ import {
   unknownTool,
 } from "./tools.ts";
 
-/** A program says itself if a model may answer the questions of its tools where no person is there. */
-const NO_ONE_THERE: PartialToolConfig = { detached: { tool: "deny" } };
-
 /** By tool, as `conversation.tools.<name>` in a config file. */
 export type ToolConfigs = Readonly<Record<string, JsonObject>>;
 
@@ -120,13 +117,19 @@ function resolveOffered(
     const summary = own[name]?.description ?? "{{description}}";
     return [name, { ...(server !== undefined && { summary }), ...config }] as const;
   });
-  const all = toConfig([["*", NO_ONE_THERE], ...defaults]);
-  const merged = mergeConfig(all, given).conversation?.tools ?? {};
+  const merged = mergeConfig(toConfig(defaults), given).conversation?.tools ?? {};
   // The program's config does not change where a tool comes from.
-  const sourced = offered.map(({ name, config: { source } }) => {
+  const all = offered.map(({ name, config: { source } }) => {
     return [name, { ...merged[name], ...(source !== undefined && { source }) }] as const;
   });
-  return resolveTools(toConfig([...sourced, ["*", merged["*"] ?? {}]]));
+  const { "*": shared = {} } = merged;
+  const resolved = resolveTools(toConfig([...all, ["*", shared]]));
+  return new Map(
+    [...resolved].map(([name, settings]) => {
+      const { tool = shared.detached?.tool ?? "unset" } = merged[name]?.detached ?? {};
+      return [name, { ...settings, detached: { ...settings.detached, tool } }] as const;
+    }),
+  );
 }
 
 function toConfig(tools: readonly (readonly [string, PartialToolConfig])[]): PartialConfig {

@@ -42,14 +42,13 @@ export type AnsweredTurn<Data = Json> =
 export async function answerAndResume<Data = Json>(
   store: Pick<ConversationStore, "listPending" | "answer" | "open">,
   id: string | PendingDecision,
-  answer: Omit<DecisionAnswer, "keepsOpen">,
+  answer: DecisionAnswer,
   options: ResumeOptions<Data>,
 ): Promise<AnsweredTurn<Data>> {
   const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
-  const given = answer as DecisionAnswer; // The same without one of its options.
-  const isSecret = item.question.answerType.type === "secret" && !("isCancelled" in given);
-  if (isSecret) return passSecret(store, item, given, options);
-  const result = await answerInquiry(store, item, { ...given, keepsOpen: true });
+  const isSecret = item.question.answerType.type === "secret" && !("isCancelled" in answer);
+  if (isSecret) return passSecret(store, item, answer, options);
+  const result = await answerInquiry(store, item, { ...answer, keepsOpen: true });
   if (result.type !== "recorded") return result;
   const { conversation } = result;
   return conversation === undefined

@@ -30,6 +30,9 @@ async function openConversation() {
 
 const replies = [[{ type: "tool_call", id: "call_1", name: "deploy" }] as const, "It is done."];
 
+/** Where no person can be asked. */
+const ANSWERED_BY_MODEL = { "*": { detached: "auto" } };
+
 describe("a turn in an embedding program", () => {
   test("uses the program's model, tool and prompter, and records as usual", async () => {
     const conversation = await openConversation();
@@ -102,14 +105,15 @@ describe("a turn in an embedding program", () => {
     expect(asked).toEqual(["title", "level"]);
   });
 
-  test("lets the model answer questions in a non-interactive run, as the policy says", async () => {
+  test("lets the model answer questions in a non-interactive run if the program says so", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
     const inquiryModel = new ScriptedModel({
       id: "test/second",
       replies: [[{ type: "structured", data: { answer: false } }]],
     });
-    await runTurn({ conversation, model, inquiryModel, tools: [deploy], clock }, "Go.");
+    const options = { model, inquiryModel, tools: [deploy], toolConfig: ANSWERED_BY_MODEL, clock };
+    await runTurn({ conversation, ...options }, "Go.");
     expect([...eventsOf(conversation.stream.entries)]).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ answeredBy: { kind: "assistant", model: "test/second" } }),
@@ -133,6 +137,7 @@ describe("a turn in an embedding program", () => {
       model,
       attachments,
       tools: [deploy],
+      toolConfig: ANSWERED_BY_MODEL,
       systemPrompt: "Hi.",
       clock,
     };
@@ -161,7 +166,8 @@ describe("a turn in an embedding program", () => {
     });
     const call = [{ type: "tool_call", id: "call_2", name: "boom" }] as const;
     const model = new ScriptedModel({ replies: [replies[0] ?? "", call, call, call, "Failed."] });
-    await runTurn({ conversation, model, tools: [deploy, boom], clock }, "Go.");
+    const options = { model, tools: [deploy, boom], toolConfig: ANSWERED_BY_MODEL, clock };
+    await runTurn({ conversation, ...options }, "Go.");
     const [failure, ...others] = [...eventsOf(conversation.stream.entries)]
       .filter(({ type }) => type === "inquiry_response" || type === "tool_call_request")
       .slice(1);

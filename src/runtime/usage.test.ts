@@ -167,6 +167,8 @@ async function askedTurn() {
     parameters: { type: "object", properties: {} },
     run: async (_args, context) => String(await context.ask(booleanQuestion("sure", "Sure?"))),
   });
-  const result = await runTurn({ conversation, model: main, tools: [act], inquiryModel }, "Act!");
+  const toolConfig = { act: { detached: "auto" } };
+  const options = { conversation, model: main, tools: [act], toolConfig, inquiryModel };
+  const result = await runTurn(options, "Act!");
   return { conversation, main, result };
 }
