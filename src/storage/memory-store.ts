@@ -43,6 +43,7 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "./port.ts";
+import { type ReleaseListener, ReleaseListeners } from "./release-listeners.ts";
 import {
   archivedError,
   conversationNotFoundError,
@@ -242,6 +243,7 @@ export class MemoryConversationStore implements ConversationStore {
 
 class MemoryWriter implements ConversationWriter {
   readonly #record: MemoryRecord;
+  readonly #release = new ReleaseListeners();
   #isReleased = false;
 
   constructor(record: MemoryRecord) {
@@ -304,8 +306,16 @@ class MemoryWriter implements ConversationWriter {
     return { [Symbol.dispose]: () => secretListeners.delete(listener) };
   }
 
-  async release(): Promise<void> {
-    if (this.#isReleased) return;
+  onRelease(listener: ReleaseListener): Disposable {
+    this.#assertHeld();
+    return this.#release.add(listener);
+  }
+
+  release(): Promise<void> {
+    return this.#release.release(() => this.#close());
+  }
+
+  async #close(): Promise<void> {
     this.#isReleased = true;
     this.#record.isLocked = false;
     this.#record.listener = undefined;

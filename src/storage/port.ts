@@ -151,7 +151,14 @@ export interface ConversationWriter extends AsyncDisposable {
    */
   onSecret?(listener: AnswerListener): Promise<Disposable>;
 
-  /** Waits for pending writes, then releases the lock. Safe to call twice. */
+  /**
+   * Called before the lock is released, and waited for: for whatever still writes. Until then the writer works as
+   * before. A listener may call `release`, which does not wait for it then; other code that it waits for must not wait
+   * for the release. What it throws, `release` throws once the lock is free. Absent if the store does not tell.
+   */
+  onRelease?(listener: () => Promise<void>): Disposable;
+
+  /** Waits for `onRelease` and for pending writes, then releases the lock. Further calls only wait for the first. */
   release(): Promise<void>;
 }
 

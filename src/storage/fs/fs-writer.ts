@@ -12,6 +12,7 @@ import {
 } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
+import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
 import { writeError } from "../storage-error.ts";
 import { EVENTS, METADATA } from "./conversation-folders.ts";
 import { renameFolder, writeJson } from "./durable.ts";
@@ -45,6 +46,7 @@ export class FsConversationWriter implements ConversationWriter {
   readonly #lock: ConversationLock;
   readonly #place: PrivatePlace;
   readonly #listeners = new Set<Disposable>();
+  readonly #release = new ReleaseListeners();
   readonly #events: EventFile;
   #otherFolders: readonly string[];
   #folder: string;
@@ -163,8 +165,13 @@ export class FsConversationWriter implements ConversationWriter {
     return listening;
   }
 
-  async release(): Promise<void> {
-    if (!this.#isReleased) await this.#close();
+  onRelease(listener: ReleaseListener): Disposable {
+    this.#assertHeld();
+    return this.#release.add(listener);
+  }
+
+  release(): Promise<void> {
+    return this.#release.release(() => this.#close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

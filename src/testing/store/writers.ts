@@ -117,6 +117,76 @@ export const WRITERS: StoreCases = {
     assert.deepEqual(await elementsIn(other, writer.id), numberedElements(0, 1));
   },
 
+  "a writer waits for those who still write before it releases the lock, if it can tell them":
+    async (opened) => {
+      const { store, other } = opened;
+      const writer = await store.create({});
+      if (writer.onRelease === undefined) return;
+      const called = Promise.withResolvers<void>();
+      const goOn = Promise.withResolvers<void>();
+      let isReleased = false;
+      writer.onRelease(async () => {
+        await writer.append(numbered(0));
+        called.resolve();
+        await goOn.promise;
+        await writer.append(numbered(1));
+        await writer.updateMetadata((metadata) => ({ ...metadata, title: "After" }));
+      });
+      const releases = [writer.release(), writer.release()].map(async (release) => {
+        await release;
+        isReleased = true;
+      });
+      await called.promise;
+      assert.equal(await codeOf(other.open(writer.id)), "conversation_locked");
+      assert.equal(isReleased, false);
+      goOn.resolve();
+      await Promise.all(releases);
+      assert.deepEqual(await elementsIn(other, writer.id), numberedElements(0, 1));
+      assert.equal((await other.find(writer.id))?.metadata?.title, "After");
+      const next = await other.open(writer.id);
+      await next.release();
+    },
+
+  "a writer can be released by those who are told of its release": async ({ store, other }) => {
+    const writer = await store.create({});
+    let calls = 0;
+    writer.onRelease?.(async () => {
+      calls += 1;
+      await writer.release();
+      await writer.append(numbered(0));
+      await writer.release();
+    });
+    await writer.release();
+    await writer.release();
+    if (writer.onRelease === undefined) return;
+    assert.equal(calls, 1);
+    assert.deepEqual(await elementsIn(other, writer.id), numberedElements(0));
+  },
+
+  "a writer tells everyone of its release, except those who have stopped listening": async ({
+    store,
+    other,
+  }) => {
+    const writer = await store.create({});
+    if (writer.onRelease === undefined) return;
+    const calls: string[] = [];
+    const listener = (name: string) => async () => void calls.push(name);
+    writer.onRelease(listener("stopped"))[Symbol.dispose]();
+    writer.onRelease(listener("first"));
+    writer.onRelease(async () => {
+      calls.push("second");
+      writer.onRelease?.(listener("third"));
+      throw new Error("I failed.");
+    });
+    await assert.rejects(writer.release(), { message: "I failed." });
+    await writer.release();
+    assert.deepEqual(calls, ["first", "second", "third"]);
+    const listen = async () => writer.onRelease?.(listener("late"));
+    assert.equal(await codeOf(listen()), "write_failed");
+    const next = await other.open(writer.id);
+    await next.release();
+  },
+
   "a writer saves changes of the metadata": async ({ store, other }) => {
     await using writer = await store.create({ title: "Before", labels: { a: "1" } });
     await writer.updateMetadata((metadata) => ({
