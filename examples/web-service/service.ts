@@ -3,13 +3,11 @@ import { createServer, type IncomingMessage } from "node:http";
 import { stderr } from "node:process";
 import { json } from "node:stream/consumers";
 import {
-  answerInquiry,
-  type ConversationId,
-  type ConversationWriter,
+  answerAndResume,
   defineTool,
   listPending,
   openStore,
-  resumeTurn,
+  recover,
   runTurn,
   selectQuestion,
 } from "jp-ts";
@@ -35,53 +33,38 @@ const refund = defineTool({
 const store = await openStore("data");
 const options = { model, tools: [refund], toolConfig: { refund: { run: "ask" } }, defer: true };
 
-/** The user of each conversation, which is its title. */
-const users = new Map<ConversationId, string>();
-for (const { id, metadata } of await store.list()) users.set(id, metadata?.title ?? "");
-
 // What was running when the service was killed goes on; what waits for an answer waits.
-for (const { id } of await store.listPending()) {
-  // One that fails must not stop the service.
-  const resumed = store.open(id).then(finish);
-  await resumed.catch((error: Error) => stderr.write(`${error.message}\n`));
-}
-
-async function finish(conversation: ConversationWriter): Promise<string> {
-  await using open = conversation;
-  return (await resumeTurn(open, options)).text;
-}
-
-async function questionsOf(user: string) {
-  const pending = await listPending(store);
-  return pending.filter(({ conversation }) => users.get(conversation) === user);
+for (const result of await recover(store, options)) {
+  if (result.type === "failed") stderr.write(`${result.error.message}\n`);
 }
 
 async function say(user: string, text: string): Promise<string> {
-  const [id] = [...users].find(([, each]) => each === user) ?? [];
-  const opened = id === undefined ? store.create({ title: user }) : store.open(id);
+  const all = await store.list();
+  const known = all.find(({ metadata }) => metadata?.labels?.["user"] === user);
+  const opened = known === undefined ? store.create({ labels: { user } }) : store.open(known.id);
   await using conversation = await opened;
-  users.set(conversation.id, user);
   return (await runTurn({ ...options, conversation }, text)).text;
 }
 
 async function reply(user: string, { id, by, ...given }: z.infer<typeof Answer>): Promise<string> {
-  const question = (await questionsOf(user)).find((one) => one.id === id);
+  const question = (await listPending(store, { labels: { user } })).find((one) => one.id === id);
   if (question === undefined) throw new Error("This question is not open.");
-  const from = { userName: by, channel: "web", keepsOpen: true };
-  const result = await answerInquiry(store, question, { ...given, ...from });
+  const answer = { ...given, userName: by, channel: "web" };
+  const result = await answerAndResume(store, question, answer, options);
   if (result.type === "refused") throw new Error(result.reason);
   if (result.type === "changed") throw new Error("It has changed since you read it.");
   if (result.type !== "recorded") throw new Error("Someone else has answered.");
-  return result.conversation === undefined ? "" : finish(result.conversation);
+  return result.turn?.text ?? "";
 }
 
 async function handle(request: IncomingMessage) {
   // A real service takes the user, and who answers, from its login.
   const user = (request.url ?? "").replaceAll(/\W/g, "");
-  if (request.method === "GET") return { questions: await questionsOf(user) };
+  const labels = { user };
+  if (request.method === "GET") return { questions: await listPending(store, { labels }) };
   const body = Body.parse(await json(request));
   const last = "id" in body ? await reply(user, body) : await say(user, body.text);
-  return { questions: await questionsOf(user), last };
+  return { questions: await listPending(store, { labels }), last };
 }
 
 // GET /ana lists Ana's questions; POST /ana sends { text }, or { id, digest, answer, by }.

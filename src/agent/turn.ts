@@ -176,10 +176,16 @@ export class Turn {
     const { conversation } = this.#setup;
     if (busy.has(conversation)) throw turnRunningError(conversation.id);
     busy.add(conversation);
+    const ended = Promise.withResolvers<void>();
+    using _listening = conversation.onRelease?.(() => {
+      this.leave();
+      return ended.promise;
+    });
     try {
       return await work();
     } finally {
       busy.delete(conversation);
+      ended.resolve();
     }
   }
 

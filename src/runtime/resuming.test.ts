@@ -289,3 +289,28 @@ test("a tool's question is not answered by the model unless the config says so",
     { denials: 0, isAsked: true },
   ]);
 });
+
+test.each(EVERY_STORE)(
+  "a conversation that is released while its turn runs ends the turn in good order, in $name",
+  async (each) => {
+    const { store, clock } = await each.create();
+    const conversation = await store.create({});
+    const started = Promise.withResolvers<void>();
+    const tool = defineTool({
+      name: "pay",
+      description: "Pays.",
+      parameters: { type: "object" },
+      async run(_args, { signal }) {
+        started.resolve();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return "Stopped.";
+      },
+    });
+    const model = new ScriptedModel({ replies: [[CALL]] });
+    const ended = runTurn({ conversation, model, tools: [tool], clock }, "Pay.");
+    await started.promise;
+    await conversation.release();
+    expect((await ended).type).toBe("interrupted");
+    await (await store.open(conversation.id)).release();
+  },
+);
