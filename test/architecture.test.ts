@@ -384,3 +384,18 @@ function allowed(folder: string): readonly string[] {
 function posix(name: string): string {
   return name.split(path.sep).join("/");
 }
+
+test("what an error says to programs names no commands of jp and no terminal", () => {
+  const library = globSync("src/**/*.ts", { cwd: "." }).filter(
+    (file) => !/\.(?:test|fixture)\.ts$|^src\/(?:cli|terminal|desk|serve-mcp)\//.test(file),
+  );
+  const wrong = library.flatMap((file) => {
+    const text = readFileSync(file, "utf8");
+    const hints = [...text.matchAll(/\bhint(?:: | = )(?<hint>[^;]*?)(?:,\n|;|\})/g)];
+    return hints
+      .map(({ groups }) => groups?.["hint"] ?? "")
+      .filter((hint) => /\bjp [a-z]+ (?:ls|rm|set|path|add)\b|`jp |\bterminal\b/.test(hint))
+      .map((hint) => `${file}: ${hint}`);
+  });
+  expect(wrong).toEqual([]);
+});

@@ -184,7 +184,8 @@ function assertTaken(attachment: Attachment, options: LoadAttachmentsOptions): A
   const isUnknown = typeof content !== "string" && !isKnownFile(content);
   const otherwise = isUnknown ? "Convert" : "Use a model that accepts it, convert";
   throw new AttachmentError("attachment_refused", `Cannot attach ${source}: ${reason}.`, {
-    hint: `${otherwise} it to text, or detach it: \`jp attachment rm\`, or /attach rm in a session.`,
+    hint: `${otherwise} it to text, or leave it out.`,
+    commandHint: `${otherwise} it to text, or detach it: \`jp attachment rm\`, or /attach rm in a session.`,
   });
 }
 
@@ -246,7 +247,8 @@ function assertSize(
     `The attached ${what} total ${formatSize(size)}; the limit is ${formatSize(limit)}. ` +
     `The largest: ${named.join(", ")}.`;
   throw new AttachmentError("attachments_too_large", message, {
-    hint: "Attach less, or detach some with `jp attachment rm`.",
+    hint: "Attach less.",
+    commandHint: "Attach less, or detach some with `jp attachment rm`.",
   });
 }
 

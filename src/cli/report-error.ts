@@ -2,7 +2,7 @@
 import type { CommanderError } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
 import { columnsOf } from "../terminal/index.ts";
-import { isJpError } from "../util/index.ts";
+import { adviceOf, isJpError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 
@@ -24,8 +24,9 @@ export function reportError(error: unknown, host: Host): number {
     print(wantsStack ? stack : "Set JP_DEBUG=1 for a stack trace.");
     return 1;
   }
-  const { code, message, hint } = error;
-  print(hint === undefined ? `jp: ${message}` : `jp: ${message}\n${hint}`);
+  const { code, message } = error;
+  const advice = adviceOf(error);
+  print(advice === undefined ? `jp: ${message}` : `jp: ${message}\n${advice}`);
   if (wantsStack) print(stack);
   return code === "usage" ? 2 : 1;
 }

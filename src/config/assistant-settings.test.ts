@@ -113,7 +113,7 @@ describe("the main assistant", () => {
     expect(() => resolve({})).toThrow(
       expect.objectContaining({
         code: "no_model",
-        hint: expect.stringContaining("jp config set assistant.model.id provider/name"),
+        commandHint: expect.stringContaining("jp config set assistant.model.id provider/name"),
       }),
     );
   });

@@ -42,7 +42,8 @@ export function configError(where: string, ...issues: readonly ConfigIssue[]): C
 /** Takes one line for each issue. */
 export function invalidConfigError(lines: readonly string[]): ConfigError {
   return new ConfigError("config_invalid", lines, {
-    hint: "`jp config schema` lists every key. `jp config show --explain` shows where values come from.",
+    commandHint:
+      "`jp config schema` lists every key. `jp config show --explain` shows where values come from.",
   });
 }
 

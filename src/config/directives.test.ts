@@ -113,7 +113,10 @@ describe("a directive that names a tool", () => {
       expect.objectContaining({ code: "unknown_tool", hint: "Did you mean files?" }),
     );
     expect(() => enabled(tools, off("something else"))).toThrow(
-      expect.objectContaining({ code: "unknown_tool", hint: "List them with `jp tool ls`." }),
+      expect.objectContaining({
+        code: "unknown_tool",
+        commandHint: "List them with `jp tool ls`.",
+      }),
     );
   });
 

@@ -71,6 +71,8 @@ function unknownToolError(name: string, tools: readonly ToolSettings[]): ConfigE
   const known = [...tools.map((tool) => tool.name), ...tools.flatMap(({ group = [] }) => group)];
   const closest = findClosest(name, known);
   return new ConfigError("unknown_tool", `Unknown tool or group: ${name}`, {
-    hint: closest === undefined ? "List them with `jp tool ls`." : `Did you mean ${closest}?`,
+    ...(closest === undefined
+      ? { commandHint: "List them with `jp tool ls`." }
+      : { hint: `Did you mean ${closest}?` }),
   });
 }

@@ -145,7 +145,9 @@ test("the hint says nothing of defining what cannot be an alias", () => {
 test("without a close alias, the hint says how to define one", () => {
   expect(() => resolve("opus")).toThrow(
     expect.objectContaining({
-      hint: expect.stringContaining("jp config set providers.llm.aliases.opus provider/name"),
+      commandHint: expect.stringContaining(
+        "jp config set providers.llm.aliases.opus provider/name",
+      ),
     }),
   );
 });

@@ -51,7 +51,8 @@ type Aliases = Readonly<Record<string, ModelId>>;
 export function resolveModelId(id: ModelId | undefined, aliases: Aliases): ResolvedModelId {
   if (id === undefined) {
     throw new JpError("no_model", "No model configured.", {
-      hint: "Set one with `jp config set assistant.model.id provider/name`, or name it with -m.",
+      commandHint:
+        "Set one with `jp config set assistant.model.id provider/name`, or name it with -m.",
     });
   }
   const followed: string[] = [];
@@ -82,7 +83,9 @@ function unknownAliasError(followed: readonly string[], known: readonly string[]
   const define = /^[\w-]+$/.test(alias)
     ? `, or define it with \`jp config set providers.llm.aliases.${alias} provider/name\``
     : "";
+  const hint = closest === undefined ? "Write provider/name." : `Did you mean ${closest}?`;
   return new JpError("unknown_model_alias", `Unknown model alias \`${alias}\`${from}.`, {
-    hint: closest === undefined ? `Write provider/name${define}.` : `Did you mean ${closest}?`,
+    hint,
+    ...(closest === undefined && { commandHint: `Write provider/name${define}.` }),
   });
 }

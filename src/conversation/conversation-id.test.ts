@@ -43,7 +43,7 @@ test.each([
 test("invalid ids are rejected with an example of a valid one", () => {
   expect(() => parseConversationId("latest")).toThrow(
     new JpError("invalid_conversation_id", "Invalid conversation id: latest", {
-      hint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
+      commandHint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
     }),
   );
 });

@@ -56,7 +56,7 @@ export function parseConversationId(text: string): ConversationId {
   const id = findConversationId(text);
   if (id !== undefined) return id;
   throw new JpError("invalid_conversation_id", `Invalid conversation id: ${text}`, {
-    hint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
+    commandHint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
   });
 }
 

@@ -82,6 +82,6 @@ function unknownBuiltinError(name: string, wanted: string): JpError {
   return new JpError(
     "unknown_builtin",
     `The tool ${name} uses the builtin ${wanted}, which does not exist.`,
-    { hint: "List the available tools: jp tool ls" },
+    { commandHint: "List the available tools: jp tool ls" },
   );
 }

@@ -4,7 +4,7 @@
  */
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, type JpErrorOptions, type Json, type JsonObject } from "../util/index.ts";
 import type { CachePolicy, ModelParameters, SchemaChange } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
 
@@ -64,7 +64,7 @@ export interface TemplateRules {
  */
 export type CallHistory = "as_made" | "one_by_one" | "as_text";
 
-interface ErrorHint {
+interface ErrorHint extends Pick<JpErrorOptions, "commandHint"> {
   /** Matches the server's own words. */
   readonly pattern: RegExp;
   readonly hint: string;

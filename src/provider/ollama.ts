@@ -115,6 +115,9 @@ export function ollamaDialect(modelName: string): Dialect {
       {
         pattern: CONTEXT_TOO_LONG,
         hint:
+          "Ollama runs the model with a small context window unless told otherwise. Ask for a larger one with the " +
+          "parameter num_ctx.",
+        commandHint:
           "Ollama runs the model with a small context window unless told otherwise. Ask for a larger one, " +
           "for example `jp config set assistant.model.parameters.num_ctx 32768`, or start a new " +
           "conversation with -n.",

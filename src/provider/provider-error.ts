@@ -1,5 +1,5 @@
 /** Why a model did not answer, in a form that does not depend on the provider, and when to retry. */
-import { JpError } from "../util/index.ts";
+import { JpError, type JpErrorOptions } from "../util/index.ts";
 
 /** The kind of failure, whoever the provider is. */
 export type ProviderErrorKind =
@@ -24,9 +24,7 @@ export type ProviderErrorKind =
   | "other";
 
 /** Details of a `ProviderError`. */
-export interface ProviderErrorOptions {
-  readonly hint?: string;
-  readonly cause?: unknown;
+export interface ProviderErrorOptions extends JpErrorOptions {
   /** Whether the same request may succeed later. */
   readonly isRetryable: boolean;
   /** How long the provider asks us to wait. */

@@ -2,7 +2,7 @@
  * Turns anything thrown by a request to a model into a `ProviderError` that says what happened and what
  * to do. The provider's own words are untrusted: they are cut to one short line, with the key redacted.
  */
-import type { Clock } from "../util/index.ts";
+import type { Clock, JpErrorOptions } from "../util/index.ts";
 import type { Dialect } from "./dialect.ts";
 import { ProviderError, type ProviderErrorKind } from "./provider-error.ts";
 import { type FailureDetails, findRetryAfter, readFailure } from "./read-failure.ts";
@@ -36,7 +36,7 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
   const classification = classify(failure, context);
   const { refusesFiles = false } = classification;
   const own = dialect.hints?.find(({ pattern }) => pattern.test(failure.message));
-  const hint = own?.hint ?? findHint(classification, endpoint);
+  const { hint, commandHint } = own ?? findHints(classification, endpoint);
   const retryAfterMs = findRetryAfter(failure, clock.now());
   return new ProviderError(
     classification.kind,
@@ -44,6 +44,7 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
     {
       isRetryable: classification.isRetryable,
       ...(hint !== undefined && { hint }),
+      ...(commandHint !== undefined && { commandHint }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
       // An HTTP error carries the whole request and adds nothing. Anything else may be a bug of ours.
       ...(classification.kind === "other" && failure.status === undefined && { cause: error }),
@@ -201,6 +202,37 @@ function toOneLine(text: string): string {
   return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
 }
 
+type Hints = Pick<JpErrorOptions, "hint" | "commandHint">;
+
+function findHints(classification: Classification, endpoint: Endpoint): Hints {
+  const hint = findHint(classification, endpoint);
+  const commandHint = findCommandHint(classification, endpoint);
+  return { ...(hint !== undefined && { hint }), ...(commandHint !== undefined && { commandHint }) };
+}
+
+/** Where a command helps. */
+function findCommandHint(
+  { kind, refusesFiles }: Classification,
+  { id }: Endpoint,
+): string | undefined {
+  if (refusesFiles === true) {
+    return "Use a model that accepts such files, or detach them with `jp attachment rm`.";
+  }
+  switch (kind) {
+    case "unknown_model":
+      return `Run \`jp model ls ${id.split("/", 1)[0] ?? id}\` to list the available models.`;
+    case "context_too_long":
+      return (
+        "Shorten the message, compact the conversation with `jp conversation compact --summarize`, or use a model " +
+        "with a larger context window."
+      );
+    case "template_refused":
+      return "Start a new conversation with -n, or use another model or chat template.";
+    default:
+      return undefined;
+  }
+}
+
 function findHint(
   { kind, isOutOfCredit, refusesFiles }: Classification,
   endpoint: Endpoint,
@@ -209,7 +241,7 @@ function findHint(
   const provider = id.split("/", 1)[0] ?? id;
   if (isOutOfCredit === true) return "Add credit to the account, or use another model.";
   if (refusesFiles === true) {
-    return "Use a model that accepts such files, or detach them with `jp attachment rm`.";
+    return "Use a model that accepts such files, or leave them out.";
   }
   switch (kind) {
     case "authentication":
@@ -217,12 +249,9 @@ function findHint(
         ? "Check the API key and its permissions."
         : `Check the API key in ${apiKeyVariable} and its permissions.`;
     case "unknown_model":
-      return `Run \`jp model ls ${provider}\` to list the available models.`;
+      return "Check the name of the model.";
     case "context_too_long":
-      return (
-        "Shorten the message, compact the conversation with `jp conversation compact --summarize`, or use a model " +
-        "with a larger context window."
-      );
+      return "Shorten the message, compact the conversation, or use a model with a larger context window.";
     case "rate_limited":
     case "overloaded":
       return "Wait a moment and try again, or use another model.";
@@ -231,7 +260,7 @@ function findHint(
     case "invalid_request":
       return "Check `assistant.model.parameters` and the schemas of your tools.";
     case "template_refused":
-      return "Start a new conversation with -n, or use another model or chat template.";
+      return "Start a new conversation, or use another model or chat template.";
     case "starting":
       return "Wait until the server has loaded its model, and try again.";
     case "network":

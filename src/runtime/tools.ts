@@ -240,11 +240,13 @@ export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: stri
 export function unknownTool(
   names: readonly string[],
   name: string,
-  { where = name, hint = "`jp tool ls` lists the tools." } = {},
+  { where = name, hint }: { readonly where?: string; readonly hint?: string } = {},
 ): JpError {
   const close = findClosest(name, names);
+  const otherwise =
+    hint === undefined ? { commandHint: "`jp tool ls` lists the tools." } : { hint };
   return new JpError("unknown_tool", `Unknown tool: ${where}`, {
-    hint: close === undefined ? hint : `Did you mean ${close}?`,
+    ...(close === undefined ? otherwise : { hint: `Did you mean ${close}?` }),
   });
 }
 

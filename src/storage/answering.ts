@@ -91,7 +91,7 @@ function canDeliver(target: AnswerTarget): target is Required<AnswerTarget> {
 
 const NOT_ASKED = {
   type: "refused",
-  reason: "the secret is not being asked for right now; continue the turn on a terminal",
+  reason: "the secret is not being asked for right now; continue the turn and answer it there",
 } as const;
 
 /** Never waits for a writer: one that does not ask for the secret now would have nowhere to keep it. */

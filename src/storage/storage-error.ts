@@ -49,14 +49,15 @@ export class UnsafePathError extends Error {
 /** Thrown by a store for an unknown id. */
 export function conversationNotFoundError(id: ConversationId): StorageError {
   return new StorageError("conversation_not_found", `Conversation ${id} not found.`, {
-    hint: "`jp conversation ls` lists them; add --archived for archived ones.",
+    commandHint: "`jp conversation ls` lists them; add --archived for archived ones.",
   });
 }
 
 /** Thrown by a store for a write to an archived conversation. */
 export function archivedError(id: ConversationId): StorageError {
   return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
-    hint: `Unarchive it first: jp conversation unarchive ${id}`,
+    hint: "Unarchive it first.",
+    commandHint: `Unarchive it first: jp conversation unarchive ${id}`,
   });
 }
 
@@ -76,7 +77,9 @@ export function recordChangedError(file: string): StorageError {
 
 export function damagedError(problem: RecordProblem): StorageError {
   return new StorageError("record_damaged", `${problem.file} is damaged: ${problem.message}.`, {
-    hint: "jp does not write to damaged files. Run `jp conversation path` to find it, and repair it in an editor.",
+    hint: "jp does not write to damaged files: repair it in an editor.",
+    commandHint:
+      "jp does not write to damaged files. Run `jp conversation path` to find it, and repair it in an editor.",
   });
 }
 
@@ -90,9 +93,9 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
   EROFS: ["the file system is read-only", "Work on a copy, or make it writable."],
   EACCES: ["permission denied", "Check the owner and the permissions of the folder."],
   EPERM: ["not permitted", "Check the owner and the permissions of the folder."],
-  ENOENT: ["it does not exist", "Run `jp conversation path` to see where it should be."],
-  ENOTDIR: ["it does not exist", "Run `jp conversation path` to see where it should be."],
-  EISDIR: ["it is a folder", "Run `jp conversation path` to see where it is."],
+  ENOENT: ["it does not exist", "It may have been moved or deleted."],
+  ENOTDIR: ["it does not exist", "It may have been moved or deleted."],
+  EISDIR: ["it is a folder", "Replace it with a file."],
   EIO: ["the disk reported an error", "Check the disk before you continue."],
 };
 

@@ -3,7 +3,7 @@
  * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
  */
 import { type ContextStyle, neutralize } from "../render/index.ts";
-import { isJpError } from "../util/index.ts";
+import { adviceOf, isJpError } from "../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
 import type { InputEnding, InputOptions, InputState } from "./input-state.ts";
 import type { Key } from "./key.ts";
@@ -221,8 +221,11 @@ export async function editInEditor(
     return { text: text.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "") };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const hint = isJpError(error) && error.hint !== undefined ? `\n${error.hint}` : "";
-    return { text, problem: neutralize(message + hint) };
+    const advice = isJpError(error) ? adviceOf(error) : undefined;
+    return {
+      text,
+      problem: neutralize(advice === undefined ? message : `${message}\n${advice}`),
+    };
   }
 }
 

@@ -8,8 +8,10 @@ const marker = Symbol.for("jp-ts.error");
 /** Optional details of a `JpError`. */
 export interface JpErrorOptions {
   readonly cause?: unknown;
-  /** How to fix it, in one sentence. */
+  /** How to fix it, in one sentence, for any program. */
   readonly hint?: string;
+  /** The same for someone at the command line, where commands, flags and terminals can be named. */
+  readonly commandHint?: string;
 }
 
 /** An error with a stable `code`. The first line of its message makes sense on its own. */
@@ -17,17 +19,26 @@ export class JpError<Code extends string = string> extends Error {
   readonly code: Code;
   /** Not an own property if there is none, so that an uncaught error does not print it. */
   declare readonly hint: string | undefined;
+  /** Only the command line shows it. Programs print `hint`, or words of their own for the `code`. */
+  declare readonly commandHint: string | undefined;
 
   constructor(code: Code, message: string, options: JpErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "JpError";
     this.code = code;
     if (options.hint !== undefined) this.hint = options.hint;
+    // Not among what Node prints of an uncaught error.
+    Object.defineProperty(this, "commandHint", { value: options.commandHint });
   }
 
   get [marker](): true {
     return true;
   }
+}
+
+/** What to tell someone at the command line. */
+export function adviceOf({ hint, commandHint = hint }: JpError): string | undefined {
+  return commandHint;
 }
 
 /** True for a `JpError`, even one from another copy of the library. */

@@ -51,14 +51,14 @@ function cannotListen(
   const code = systemErrorCode(error);
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     return new JpError("address_unavailable", `${host} is not an address of this machine.`, {
-      hint: "Choose another one with --host, or omit it to serve only this machine.",
+      commandHint: "Choose another one with --host, or omit it to serve only this machine.",
       cause: error,
     });
   }
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
   const why = code === "EACCES" ? "is not allowed" : "is in use";
   return new JpError("port_in_use", `Port ${port} of ${host} ${why}.`, {
-    hint: "Choose another port with --port, or omit it to use any free port.",
+    commandHint: "Choose another port with --port, or omit it to use any free port.",
     cause: error,
   });
 }

@@ -5,6 +5,7 @@ export {
   assertNever,
   JpError,
   type JpErrorOptions,
+  adviceOf,
   isJpError,
   messageOf,
   systemErrorCode,

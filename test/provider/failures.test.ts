@@ -97,11 +97,11 @@ describe.each(
     const [message, type] = TOO_LONG[provider];
     const chunks = [errorBody(provider, message, type)];
     const error = await failureOf(provider, { status: 400, headers: json, chunks }, used);
-    expect({ ...summarize(error), hint: error.hint }).toEqual({
+    expect({ ...summarize(error), commandHint: error.commandHint }).toEqual({
       kind: "context_too_long",
       isRetryable: false,
       retryAfterMs: undefined,
-      hint: provider === "ollama" ? TOO_LONG_FOR_OLLAMA : TOO_LONG_HINT,
+      commandHint: provider === "ollama" ? TOO_LONG_FOR_OLLAMA : TOO_LONG_HINT,
     });
   });
 
@@ -130,7 +130,7 @@ describe.each(
       message: expect.stringContaining(
         ": the model does not accept shot.png (HTTP 400): This model",
       ),
-      hint: expect.stringContaining("jp attachment rm"),
+      commandHint: expect.stringContaining("jp attachment rm"),
     });
   });
 
@@ -148,11 +148,11 @@ describe.each(
   test("reports an unknown model", async () => {
     const chunks = [errorBody(provider, "model not found", "not_found_error")];
     const error = await failureOf(provider, { status: 404, headers: json, chunks }, used);
-    expect({ ...summarize(error), hint: error.hint }).toEqual({
+    expect({ ...summarize(error), commandHint: error.commandHint }).toEqual({
       kind: "unknown_model",
       isRetryable: false,
       retryAfterMs: undefined,
-      hint: `Run \`jp model ls ${provider}\` to list the available models.`,
+      commandHint: `Run \`jp model ls ${provider}\` to list the available models.`,
     });
   });
 

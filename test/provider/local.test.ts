@@ -651,7 +651,7 @@ describe("Ollama", () => {
     expect(error).toMatchObject({
       kind: "context_too_long",
       message: `ollama/qwen3: the conversation is too long for the model (HTTP 400): ${said}`,
-      hint: expect.stringContaining("jp config set assistant.model.parameters.num_ctx"),
+      commandHint: expect.stringContaining("jp config set assistant.model.parameters.num_ctx"),
     });
   });
 

@@ -17,7 +17,7 @@ import { PROVIDER_NAMES, type ProviderName } from "../../provider/index.ts";
 import { neutralize, wrapProse } from "../../render/index.ts";
 import { createWorkspaceFolder, findWorkspaceRoot } from "../../storage/index.ts";
 import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../tool/index.ts";
-import { JpError, isJpError, type Json } from "../../util/index.ts";
+import { adviceOf, JpError, isJpError, type Json } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";
@@ -238,7 +238,7 @@ function explainMistake(model: string, config: PartialConfig): string | undefine
     if (resolved.model.name !== "" && isProvider(resolved.model.provider)) return undefined;
     return `"${model}" is not a model. Write provider/name. Providers: ${PROVIDER_NAMES.join(", ")}.`;
   } catch (error) {
-    if (isJpError(error)) return `${error.message} ${error.hint ?? ""}`;
+    if (isJpError(error)) return `${error.message} ${adviceOf(error) ?? ""}`;
     throw error;
   }
 }

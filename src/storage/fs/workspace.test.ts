@@ -35,7 +35,7 @@ test("without a workspace, the error says so and suggests a fix", () => {
     expect.objectContaining({
       code: "no_workspace",
       message: `No jp workspace found in ${folder} or its parent folders.`,
-      hint: "Create one with `jp init`, or select one with --workspace.",
+      commandHint: "Create one with `jp init`, or select one with --workspace.",
     }),
   );
 });

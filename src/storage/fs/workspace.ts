@@ -149,7 +149,7 @@ function movedError(root: string, former: string): StorageError {
   return new StorageError(
     "workspace_moved",
     `${root} has the id of a workspace that was at ${former}, whose sessions and local conversations are not used here.`,
-    { hint: "Run `jp trust` on a terminal to say whether it was moved." },
+    { commandHint: "Run `jp trust` on a terminal to say whether it was moved." },
   );
 }
 
@@ -167,7 +167,7 @@ export function findWorkspaceRoot(from: string): string {
     "no_workspace",
     `No jp workspace found in ${from} or its parent folders.`,
     {
-      hint: "Create one with `jp init`, or select one with --workspace.",
+      commandHint: "Create one with `jp init`, or select one with --workspace.",
     },
   );
 }

@@ -1,7 +1,7 @@
 /** The result of one check of `jp doctor`, and how it is printed. */
 import { jsonLine, oneLine, type StyleName, wrapWords } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
-import { isJpError } from "../../../util/index.ts";
+import { adviceOf, isJpError } from "../../../util/index.ts";
 
 export interface Finding {
   /** The name of the check. */
@@ -19,7 +19,7 @@ export function findingFromError(
   state: Finding["state"] = "problem",
 ): Finding {
   if (!(error instanceof Error)) return { check, state, message: String(error) };
-  const { hint } = isJpError(error) ? error : {};
+  const hint = isJpError(error) ? adviceOf(error) : undefined;
   return { check, state, message: error.message, ...(hint !== undefined && { hint }) };
 }
 

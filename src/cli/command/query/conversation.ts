@@ -23,7 +23,7 @@ import {
   type WorkspaceCreateOptions,
 } from "../../../storage/index.ts";
 import { resolveTrustedConfig, type TrustedConfig } from "../../../trust/index.ts";
-import { isJpError } from "../../../util/index.ts";
+import { adviceOf, isJpError } from "../../../util/index.ts";
 import { type CommandContext, warnAboutProblems, warnOnce } from "../../context.ts";
 import { keepTurns, resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
@@ -180,7 +180,7 @@ export async function activate(context: CommandContext, id: ConversationId): Pro
     if (error.code === "no_session") return;
     if (error.code !== "workspace_moved") throw error;
     // Nor has it one in a workspace that may be someone else's copy.
-    warnOnce(`${error.message} ${error.hint ?? ""}`, context);
+    warnOnce(`${error.message} ${adviceOf(error) ?? ""}`, context);
   }
 }
 

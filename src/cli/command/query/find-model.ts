@@ -7,7 +7,7 @@ import {
   ProviderError,
   type Providers,
 } from "../../../provider/index.ts";
-import { findClosest } from "../../../util/index.ts";
+import { adviceOf, findClosest } from "../../../util/index.ts";
 
 type ModelName = AssistantSettings["model"];
 
@@ -23,7 +23,7 @@ export async function findModel(
     if (!isRemembered || !(error instanceof ProviderError)) throw error;
     const { kind, message, isRetryable } = error;
     const hint =
-      `${error.hint ?? ""} This conversation uses ${provider}/${name}. ` +
+      `${adviceOf(error) ?? ""} This conversation uses ${provider}/${name}. ` +
       "Choose another model with -m, or start a new conversation with -n.";
     throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
   }

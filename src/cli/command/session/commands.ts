@@ -6,7 +6,7 @@ import { isLocalProvider } from "../../../provider/index.ts";
 import { openProviders } from "../../../runtime/index.ts";
 import type { Candidate } from "../../../terminal/index.ts";
 import { booleanQuestion } from "../../../tool/index.ts";
-import { messageOf } from "../../../util/index.ts";
+import { adviceOf, messageOf } from "../../../util/index.ts";
 import { nameAttachments } from "../../attachments.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
@@ -198,7 +198,7 @@ async function changeModel(argument: string, session: OpenSession): Promise<void
   if (checked.type === "unlisted") {
     const { error, isMistyped } = checked;
     if (isMistyped && isLocalProvider(provider)) throw error; // As `jp query -m` does.
-    output.notice(oneLine(`${error.message} ${error.hint ?? ""}`));
+    output.notice(oneLine(`${error.message} ${adviceOf(error) ?? ""}`));
     if (!(await confirm("Use it anyway?", session))) return;
   }
   session.model = argument;
