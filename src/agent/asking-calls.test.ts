@@ -61,7 +61,7 @@ describe("the answers of an attempt", () => {
     const answers = ["1", "2", "3"].map((answer) => ({ answer }));
     const turn = await ToolTurn.start({ tools: [{ name: "x", executor }], script: { answers } });
     await turn.call("x", { path: "a/b" });
-    expect(requests.map((request) => JSON.stringify(request))).toEqual(
+    expect(requests.map(({ idempotencyKey: _key, ...request }) => JSON.stringify(request))).toEqual(
       [
         attempt({ answers: {}, secretAnswers: [] }),
         attempt({ answers: { a: "1" }, secretAnswers: [] }),

@@ -26,13 +26,14 @@ import type { Question } from "../tool/index.ts";
 import type { AskedQuestion, OpenCall, Replaced } from "./asked.ts";
 import { CallBudget } from "./budget.ts";
 import type { TurnContext } from "./context.ts";
-import { changesSince, type PENDING, voidEvent } from "./decide.ts";
+import { changesSince, type PENDING, startOf, voidEvent } from "./decide.ts";
 import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
 import { lastTurn } from "./journal.ts";
 import { isAutomatic } from "./memory.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import type { Journal } from "./ports.ts";
+import type { CallSteps } from "./steps.ts";
 import { describeCall } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
@@ -63,10 +64,11 @@ export type AttemptsResult =
 export async function attemptCall(
   context: TurnContext,
   call: PermittedCall,
+  steps: CallSteps,
 ): Promise<AttemptsResult> {
   const { progress, tool, signal } = call;
   const token = {};
-  const attempt = await resumeAttempt(context, call);
+  const attempt = await resumeAttempt(context, call, steps);
   if ("type" in attempt) return attempt;
   const { given, budget } = attempt;
   let { isStarted, state, events } = attempt;
@@ -77,6 +79,7 @@ export async function attemptCall(
       if (end?.isStarted !== true) await recordStart(context, call, events);
     }
     events = [];
+    const { runStep, end: endSteps } = steps.begin(budget, signal);
     const result = await tool.executor.attempt({
       call: token,
       toolCallId: progress.request.id,
@@ -84,6 +87,8 @@ export async function attemptCall(
       ...given.toRequest(),
       ...(state !== undefined && { state }),
       signal,
+      idempotencyKey: steps.idempotencyKey,
+      runStep,
       onProgress: (message) => {
         const { name } = tool.settings;
         const { id: toolCallId } = progress.request;
@@ -91,6 +96,7 @@ export async function attemptCall(
         context.observer?.observe({ ...update, message });
       },
     });
+    await endSteps();
     state = undefined;
     if (result.type === "cancelled") return result;
     if (result.type !== "needs_input") {
@@ -108,15 +114,13 @@ export async function attemptCall(
   }
 }
 
-/** Before a tool runs, its start is on record: a call that was never started can be run without a doubt. */
+/** Before a tool runs, its start is on record. */
 async function recordStart(
   { journal, clock }: TurnContext,
-  { progress }: PermittedCall,
+  call: PermittedCall,
   events: readonly ConversationEvent[],
 ): Promise<void> {
-  const timestamp = timestampFromDate(clock.now());
-  const toolCallId = progress.request.id;
-  await journal.record(...events, { type: "attempt_start", timestamp, toolCallId });
+  await journal.record(...events, startOf(call, timestampFromDate(clock.now())));
 }
 
 /** The answers that a call has so far, and what they have used up. */
@@ -137,10 +141,12 @@ interface ResumedAttempt extends Attempt {
 async function resumeAttempt(
   context: TurnContext,
   call: PermittedCall,
+  steps: CallSteps,
 ): Promise<ResumedAttempt | AttemptsResult> {
   const { progress, events } = call;
   const given = new GivenAnswers();
   const budget = new CallBudget(context, progress.voids.length);
+  budget.restore(steps.bytes, false);
   if (progress.attempts === 0) return { given, budget, isStarted: false, events };
   const refused = neededBy(progress).find(({ response }) => response?.outcome === "cancelled");
   if (refused?.response?.outcome === "cancelled") {
@@ -384,7 +390,7 @@ async function answerAttempt(
     return failUnstable(context, call, rebound);
   }
   const questions = asked.map(({ question }) => question);
-  const exceeded = budget.countQuestions(bytesOf(questions, needs.state));
+  const exceeded = budget.countBytes(bytesOf(questions, needs.state));
   let result: QuestionsResult;
   if (exceeded !== undefined) result = exhausted(questionsTooLarge(name, exceeded));
   else if (needs.refusal === undefined) {

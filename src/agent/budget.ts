@@ -57,8 +57,8 @@ export class CallBudget {
     return this.#voids < MAX_VOIDS;
   }
 
-  /** Counts questions, and what is recorded with them, before they are. Returns the limit that forbids it. */
-  countQuestions(bytes: number): LimitKey | undefined {
+  /** Counts what the call is about to add to the record. Returns the limit that forbids it. */
+  countBytes(bytes: number): LimitKey | undefined {
     if (this.#bytes + bytes > this.#limits.recordBytesPerCall) {
       return "conversation.limits.record_bytes_per_call";
     }

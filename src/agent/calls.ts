@@ -20,6 +20,7 @@ import {
   timestampFromDate,
   type ToolCallResponse,
   type ToolResult,
+  wasPermitted,
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
@@ -47,6 +48,7 @@ import {
 } from "./model-texts.ts";
 import type { CallableTool } from "./ports.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+import { CallSteps } from "./steps.ts";
 import { describeDecision } from "./subject.ts";
 
 /** The end of a call: a result to record, or nothing yet. */
@@ -85,7 +87,7 @@ export class ToolCycle {
    * responses in the order of the calls; a call that stays open has none. Throws `write_failed` once every call has ended.
    */
   async run(): Promise<readonly ToolCallResponse[]> {
-    const calls = this.#calls.map(async (progress) => {
+    const calls = this.#numbered().map(async (progress) => {
       try {
         return await this.#process(progress);
       } catch (error) {
@@ -114,6 +116,22 @@ export class ToolCycle {
     const previous = this.#round;
     this.#round = new AbortController();
     abortBy("user", previous);
+  }
+
+  /** Calls may share an id. Those that have just been made are the last of the turn. */
+  #numbered(): readonly CallProgress[] {
+    if (this.#calls.every(({ callIndex }) => callIndex !== undefined)) return this.#calls;
+    const left = new Map<string, number>();
+    for (const event of lastTurn(this.#context.journal)) {
+      if (event.type === "tool_call_request") left.set(event.id, (left.get(event.id) ?? 0) + 1);
+    }
+    const numbered = this.#calls.toReversed().map((call) => {
+      const { id } = call.request;
+      const callIndex = call.callIndex ?? Math.max(0, (left.get(id) ?? 0) - 1);
+      left.set(id, callIndex);
+      return { ...call, callIndex };
+    });
+    return numbered.toReversed();
   }
 
   async #process(progress: CallProgress): Promise<ToolCallResponse | undefined> {
@@ -180,7 +198,7 @@ export class ToolCycle {
   #readAgain(progress: CallProgress): CallProgress {
     const { calls } = readTurnProgress(lastTurn(this.#context.journal));
     const same = calls.filter(({ request: { id } }) => id === progress.request.id);
-    return same.find(({ request }) => request === progress.request) ?? same[0] ?? progress;
+    return same.find(({ callIndex }) => callIndex === progress.callIndex) ?? progress;
   }
 
   /** Their connection is gone, and with it whoever waited for the answer. */
@@ -258,13 +276,15 @@ export class ToolCycle {
   /** Restarts as often as the user wants. Undefined if stopped before it could start. */
   async #attempt(call: PermittedCall): Promise<AttemptsResult | undefined> {
     const { signal: stopped } = this.#stop;
+    using steps = new CallSteps(this.#context, call.progress);
     let attempt = call;
     while (!stopped.aborted) {
       const signal = AbortSignal.any([stopped, this.#round.signal]);
-      const end = await attemptCall(this.#context, { ...attempt, signal });
+      const end = await attemptCall(this.#context, { ...attempt, signal }, steps);
       const isOver = end.type !== "cancelled" && end.type !== "unanswered";
       if (isOver || stopped.aborted || !signal.aborted) return end;
-      // Started again from the beginning, with nothing answered. What the user restarts, the user wants to run.
+      // Started again from the beginning, with nothing answered. What the user restarts, the user wants to run. It is
+      // the same call, so that its finished steps still count.
       const progress = newCall(call.progress.request);
       attempt = { ...attempt, progress, permission: undefined, events: [] };
     }
@@ -386,9 +406,9 @@ function granted(
 /** Whether an earlier process was allowed to run the call. What the config allowed, it must still allow. */
 function isStillPermitted({ progress, tool }: OpenCall): boolean {
   const { decision } = progress.permissions.run ?? {};
-  if (decision === undefined || decision.decision === "denied") return false;
+  if (decision === undefined || !wasPermitted(decision)) return false;
   const { decidedBy } = decision;
-  if (decidedBy.kind !== "policy") return decidedBy.kind !== "unknown";
+  if (decidedBy.kind !== "policy") return true;
   const { name, run, detached } = tool.settings;
   const wasDetached = decidedBy.key === `conversation.tools.${name}.detached.run`;
   return run === "unattended" || (wasDetached && detached.run === "auto");

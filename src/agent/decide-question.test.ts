@@ -399,19 +399,8 @@ test.each([
     script: { answers: () => ({ answer: "typed" }) },
     answers: { "call_1.q.1": true },
   });
-  const { journal } = turn.parts;
   let reads = 0;
-  turn.parts = {
-    ...turn.parts,
-    journal: {
-      conversation: journal.conversation,
-      get stream() {
-        reads += 1;
-        return journal.stream;
-      },
-      record: (...events) => journal.record(...events),
-    },
-  };
+  turn.parts = { ...turn.parts, view: (stream) => ((reads += 1), stream) };
   const response = await turn.call("x");
   expect({ reads, isError: response?.isError }).toEqual({ reads: expected, isError: false });
 });

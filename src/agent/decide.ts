@@ -191,6 +191,15 @@ export function voidEvent(
   return { type: "decision_void", timestamp, id, changed };
 }
 
+/** A call that was never started can be run without a doubt, and one that is safe to run twice needs no question. */
+export function startOf(
+  { toolCallId, tool }: Pick<AskedQuestion, "toolCallId" | "tool">,
+  timestamp: Timestamp,
+): AttemptStart {
+  const isIdempotent = tool.isIdempotent === true && { isIdempotent: true };
+  return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent };
+}
+
 /** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */
 function toRequest(
   { clock }: TurnContext,
@@ -772,7 +781,7 @@ export class Decision implements Disposable {
     round.answered.push({ request, response: event });
     if (round.open > 0 || !(await round.isCurrent(round.answered))) return [];
     round.isStarted = true;
-    return [{ type: "attempt_start", timestamp: this.#now(), toolCallId: asked.toolCallId }];
+    return [startOf(asked, this.#now())];
   }
 
   #remember(event: AnswerEvent): void {

@@ -10,11 +10,13 @@ import {
   type InquiryRequest,
   isAnswer,
   isMadeIn,
+  lastTurnIndex,
   type PermissionAction,
   permissionId,
   type PermissionRequestEvent,
 } from "../conversation/index.ts";
 import type { Json } from "../util/index.ts";
+import type { Journal } from "./ports.ts";
 import { WaitingList } from "./waiting.ts";
 
 /** An answer that a person gave for the whole turn: to a question, or whether a tool may run. */
@@ -46,6 +48,7 @@ export class TurnState {
   readonly #denials = new Map<string, DetachedDenial>();
   readonly waiting = new WaitingList();
   #automaticAnswers = 0;
+  #turnIndex: number | undefined;
 
   /** Takes the events of one turn, in order. What was answered in the conversation that this is a copy of does not count. */
   static fromEvents(events: Iterable<ConversationEvent>, conversation?: ConversationId): TurnState {
@@ -109,6 +112,12 @@ export class TurnState {
     } else if (event.outcome === "answered") {
       this.#answers.set(key, { answer: event.answer, from, ...named });
     }
+  }
+
+  /** The position of the turn in the record. Read once: that takes longer, the longer the record is. */
+  turnIndex({ stream }: Pick<Journal, "stream">): number {
+    this.#turnIndex ??= lastTurnIndex(stream.entries);
+    return this.#turnIndex;
   }
 
   /** Counts an answer without a person, before it is given. Returns false if `max` is reached. */

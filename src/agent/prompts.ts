@@ -85,7 +85,7 @@ export function promptRequest(
 ): DecisionRequest {
   const base = baseOf(context, asked, decision);
   if (asked.kind === "question") return questionRequest(base, asked, decision);
-  const question = questionAbout(asked.kind, base.tool);
+  const question = questionAbout(asked.kind, base.tool, asked.progress.steps);
   switch (asked.kind) {
     case "in_doubt":
       return { ...base, kind: asked.kind, question, canRemember: false };

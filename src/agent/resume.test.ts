@@ -1,7 +1,12 @@
 /** A turn whose process died, at each point where that can happen, and the one that continues it. */
 import { describe, expect, test } from "vitest";
 import { DEFAULT_LIMITS } from "../config/index.ts";
-import type { ConversationEvent, PermissionDecision } from "../conversation/index.ts";
+import {
+  type ConversationEvent,
+  pendingOf,
+  type PermissionDecision,
+  readTurnProgress,
+} from "../conversation/index.ts";
 import { problemsOf } from "../conversation/record-rules.fixture.ts";
 import {
   FakeClock,
@@ -365,6 +370,54 @@ describe("a call that may have run when its process died", () => {
       ["a starts", "a gives: done by x", "message: Fine"],
       [],
     ]);
+  });
+
+  test("records with its start that its tool is idempotent, and waits for no one if it is", async () => {
+    const worker = new Worker("x");
+    const config = { x: { idempotent: true } };
+    const events = await dieAfter(at("attempt_start"), { tools: [worker], config });
+    expect([events.at(-1), pendingOf(readTurnProgress(events))]).toMatchObject([
+      { type: "attempt_start", isIdempotent: true },
+      [],
+    ]);
+    const { added } = await resume(events, { tools: [worker], config });
+    expect(added).toEqual(["a starts", "a gives: done by x", "message: Fine"]);
+  });
+
+  test("records the same with a start that an answer allows", async () => {
+    const options = { tools: [new Worker("x", SURE)], config: { x: { idempotent: true } } };
+    const events = await dieAfter(at("tool_call_response"), options);
+    const starts = events.filter(({ type }) => type === "attempt_start");
+    expect(starts).toMatchObject([{ isIdempotent: true }, { isIdempotent: true }]);
+  });
+
+  test("is asked about after all if the config no longer says that it is idempotent", async () => {
+    const worker = new Worker("x");
+    const config = { x: { idempotent: true } };
+    const events = await dieAfter(at("attempt_start"), { tools: [worker], config });
+    const { added } = await resume(events, { tools: [worker], script: answering("skip") });
+    expect(added[0]).toBe("a waits for permission (rerun)");
+  });
+
+  test("waits, and is not run again and again, if its connection's question is left for later", async () => {
+    let attempts = 0;
+    const bound: NamedExecutor = {
+      name: "x",
+      executor: {
+        attempt: async () => {
+          attempts += 1;
+          const source = { source: "tool" as const, name: "x" };
+          return { type: "needs_input", question: SURE, source, isBound: true };
+        },
+      },
+    };
+    const turn = await ModelTurn.create({
+      tools: [bound],
+      config: { x: { idempotent: true, detached: "defer" } },
+      replies: REPLIES,
+      isInteractive: false,
+    });
+    expect([await turn.run(), attempts]).toEqual([{ type: "waiting" }, 1]);
   });
 
   test("is not run again without a person: the model learns that the outcome is unknown", async () => {

@@ -9,11 +9,11 @@
 import type { CallLimits } from "../config/index.ts";
 import {
   type Attachment,
+  canGoOn,
   type ConversationEvent,
   lastTurnOf,
   type MessageFile,
   newCall,
-  pendingOf,
   readTurnProgress,
   recordFiles,
   timestampFromDate,
@@ -303,7 +303,7 @@ export class Turn {
       progress = this.#readProgress(context);
       if (progress.next !== "calls") continue;
       // What others answered meanwhile can go on. The rest has been asked, and waits.
-      const answered = progress.calls.filter((call) => pendingOf({ calls: [call] }).length === 0);
+      const answered = progress.calls.filter(canGoOn);
       if (answered.length === 0) return { type: "waiting" };
       progress = { ...progress, calls: answered };
     }

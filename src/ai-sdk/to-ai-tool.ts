@@ -3,7 +3,7 @@
  * answer comes from a function, from the AI SDK's approval of the call, or from a client.
  */
 import { type AttemptResult, checkArguments, createBuiltinExecutor } from "../executor/index.ts";
-import { explainMisfit, type Question, type Tool } from "../tool/index.ts";
+import { explainMisfit, type Question, randomKey, type Tool } from "../tool/index.ts";
 import { abortable, isJsonObject, JpError, type Json, type JsonObject } from "../util/index.ts";
 
 /** Asks a person in this process. If it rejects, the call ends, and the model gets the error's message. */
@@ -86,6 +86,8 @@ export interface ClientToolCall {
   readonly bindings?: Readonly<Record<string, string>>;
   readonly toolCallId?: string;
   readonly signal?: AbortSignal;
+  /** The same in every step of the call. Without it, the tool gets another one in each step. */
+  readonly idempotencyKey?: string;
 }
 
 /** The tool asks, or it is done. The questions are to be answered together. */
@@ -169,12 +171,13 @@ export function toClientTool(tool: Tool): ClientAiTool {
  */
 export async function continueToolCall(
   tool: Tool,
-  { input, answers = {}, bindings = {}, signal, toolCallId }: ClientToolCall,
+  { input, answers = {}, bindings = {}, signal, toolCallId, idempotencyKey }: ClientToolCall,
 ): Promise<ToolCallStep> {
   const parsed = await parseInput(tool, input);
   if (parsed.issues !== undefined) return { type: "error", message: describeIssues(parsed.issues) };
   const call = toCall(tool, parsed.value, { toolCallId, abortSignal: signal });
-  const result = await attempt({ ...call, answers, bindings });
+  const key = idempotencyKey !== undefined && { idempotencyKey };
+  const result = await attempt({ ...call, answers, bindings, ...key });
   switch (result.type) {
     case "needs_input":
       return { type: "question", questions: questionsOf(result) };
@@ -196,8 +199,10 @@ interface Call {
   readonly bindings: Readonly<Record<string, string>>;
   readonly toolCallId?: string;
   readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
 }
 
+/** The call has one key over all its attempts here. The AI SDK's id of the call may not be unique. */
 function toCall(
   tool: Tool,
   input: JsonObject,
@@ -214,6 +219,7 @@ function toCall(
     bindings: {},
     ...(toolCallId !== undefined && { toolCallId }),
     signal: abortSignal,
+    idempotencyKey: randomKey(),
   };
 }
 

@@ -21,6 +21,7 @@ import type {
   PermissionAction,
   PermissionDecision,
   ToolResult,
+  ToolStep,
 } from "./event.ts";
 import type { Timestamp } from "./timestamp.ts";
 
@@ -92,8 +93,12 @@ export type AnswerEvent = InquiryResponse | PermissionDecision;
 /** The options for a call in doubt. Any other text is the result. */
 export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
 
-/** A decision about a call, put as a question. */
-export function questionAbout(kind: CallDecisionKind, tool: string): Question {
+/** A decision about a call, put as a question. `steps` are those that a call in doubt has finished. */
+export function questionAbout(
+  kind: CallDecisionKind,
+  tool: string,
+  steps: readonly Pick<ToolStep, "name">[] = [],
+): Question {
   const base = { exclusive: true, persistence: "none", acts: kind !== "delivery" } as const;
   if (kind === "in_doubt") {
     const text = `${tool} was cut off while it was running, and may or may not have finished. What now?`;
@@ -103,11 +108,18 @@ export function questionAbout(kind: CallDecisionKind, tool: string): Question {
         { value: RERUN_ANSWERS.skip, description: "continue without it" },
       ],
       allowsOther: true,
+      ...(steps.length > 0 && { context: finishedSteps(steps) }),
       ...base,
     });
   }
   const text = kind === "delivery" ? `Show the model the result of ${tool}?` : `Run ${tool}?`;
   return { id: ACTIONS[kind], text, answerType: { type: "boolean" }, ...base };
+}
+
+/** A name may be any text, so it is quoted. */
+function finishedSteps(steps: readonly Pick<ToolStep, "name">[]): string {
+  const names = steps.map(({ name }) => JSON.stringify(name));
+  return `Finished before, and not run again: ${names.join(", ")}`;
 }
 
 /** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */

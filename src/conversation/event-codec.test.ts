@@ -18,6 +18,7 @@ import {
   subjectOf,
   toolCall,
   toolResult,
+  toolStep,
   turnEnd,
   turnStart,
 } from "./events.fixture.ts";
@@ -214,6 +215,37 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       "the start of an attempt",
       attemptStart("call_1"),
       `{${head("attempt_start")},"tool_call_id":"call_1"}`,
+    ],
+    [
+      "the start of an attempt that is safe to repeat",
+      { ...attemptStart("call_1"), isIdempotent: true },
+      `{${head("attempt_start")},"tool_call_id":"call_1","is_idempotent":true}`,
+    ],
+    [
+      "a finished step, and its result as it is",
+      toolStep("call_1", "pay", { receipt: "aGFwcHk=" }),
+      `{${head("tool_step")},"tool_call_id":"call_1","name":"pay","result":{"receipt":"aGFwcHk="}}`,
+    ],
+    [
+      "a finished step whose result is null",
+      toolStep("call_1", "pay", null),
+      `{${head("tool_step")},"tool_call_id":"call_1","name":"pay","result":null}`,
+    ],
+    [
+      "a finished step without a result, of the second call with this id",
+      { type: "tool_step", timestamp: at(0), toolCallId: "call_1", callIndex: 1, name: "pay" },
+      `{${head("tool_step")},"tool_call_id":"call_1","call_index":1,"name":"pay"}`,
+    ],
+    [
+      "a step whose result is lost",
+      {
+        type: "tool_step",
+        timestamp: at(0),
+        toolCallId: "call_1",
+        name: "pay",
+        failure: "not_json",
+      },
+      `{${head("tool_step")},"tool_call_id":"call_1","name":"pay","failure":"not_json"}`,
     ],
     ["the end of a turn", turnEnd("stopped"), `{${head("turn_end")},"reason":"stopped"}`],
     [

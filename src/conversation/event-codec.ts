@@ -5,6 +5,7 @@
 import {
   arrayField,
   findJson,
+  integerField,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -37,6 +38,7 @@ import {
   type EventType,
   type InquiryId,
   isEventType,
+  type ToolStep,
   type TurnEndEvent,
 } from "./event.ts";
 import {
@@ -287,9 +289,27 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: ({ id, changed }) => ({ id, changed }),
   },
   attempt_start: {
-    keys: knownKeys("tool_call_id"),
-    parse: (shape) => ({ type: "attempt_start", toolCallId: stringField(shape, "tool_call_id") }),
-    toJson: ({ toolCallId }) => ({ tool_call_id: toolCallId }),
+    keys: knownKeys("tool_call_id", "is_idempotent"),
+    parse: (shape) => ({
+      type: "attempt_start",
+      toolCallId: stringField(shape, "tool_call_id"),
+      ...(optionalBoolean(shape, "is_idempotent") === true && { isIdempotent: true }),
+    }),
+    toJson: ({ toolCallId, isIdempotent }) => ({
+      tool_call_id: toolCallId,
+      ...(isIdempotent === true && { is_idempotent: true }),
+    }),
+  },
+  tool_step: {
+    keys: knownKeys("tool_call_id", "call_index", "name", "result", "failure"),
+    parse: parseToolStep,
+    toJson: ({ toolCallId, callIndex = 0, name, result, failure }) => ({
+      tool_call_id: toolCallId,
+      ...(callIndex > 0 && { call_index: callIndex }),
+      name,
+      ...(result !== undefined && { result }),
+      ...(failure !== undefined && { failure }),
+    }),
   },
   turn_resume: { keys: knownKeys(), parse: () => ({ type: "turn_resume" }), toJson: () => ({}) },
   turn_end: {
@@ -355,6 +375,20 @@ function marksToJson({ isChecked, correction, replacesTurn }: ChatRequest): Json
     ...(isChecked === true && { checked: true }),
     ...(correction !== undefined && { correction }),
     ...(replacesTurn === true && { replaces: true }),
+  };
+}
+
+function parseToolStep(shape: Shape): Omit<ToolStep, "timestamp"> {
+  const callIndex = shape.value["call_index"] == null ? 0 : integerField(shape, "call_index");
+  const { result } = shape.value;
+  const failure = optionalString(shape, "failure");
+  return {
+    type: "tool_step",
+    toolCallId: stringField(shape, "tool_call_id"),
+    ...(callIndex > 0 && { callIndex }),
+    name: stringField(shape, "name"),
+    ...(result !== undefined && { result }),
+    ...(failure !== undefined && { failure }),
   };
 }
 

@@ -26,6 +26,7 @@ test("only four kinds of events may reach a provider", () => {
     permission_decision: false,
     decision_void: false,
     attempt_start: false,
+    tool_step: false,
     turn_resume: false,
     turn_end: false,
     token_usage: false,

@@ -22,6 +22,7 @@ export type ConversationEvent =
   | PermissionDecision
   | DecisionVoid
   | AttemptStart
+  | ToolStep
   | TurnResume
   | TurnEndEvent
   | TokenUsage;
@@ -212,6 +213,22 @@ export interface PermissionRequestEvent extends EventBase, DecisionSubject {
 export interface AttemptStart extends EventBase {
   readonly type: "attempt_start";
   readonly toolCallId: string;
+  /** The tool was declared safe to run twice. */
+  readonly isIdempotent?: boolean;
+}
+
+/** A tool has finished a step that must not run twice. Written before the tool gets the step's result. */
+export interface ToolStep extends EventBase {
+  readonly type: "tool_step";
+  readonly toolCallId: string;
+  /** Which of the turn's calls with this id, counted from 0. Absent if it is the first. */
+  readonly callIndex?: number;
+  /** Unique within the call. */
+  readonly name: string;
+  /** Absent if the step returned nothing. */
+  readonly result?: Json;
+  /** The step has run, but its result could not be recorded: a code such as `not_json` or `too_large`. */
+  readonly failure?: string;
 }
 
 /** Another process goes on with the turn. What is open on record, the one before has left. */
@@ -349,6 +366,7 @@ const PROVIDER_VISIBLE = {
   permission_decision: false,
   decision_void: false,
   attempt_start: false,
+  tool_step: false,
   turn_resume: false,
   turn_end: false,
   token_usage: false,

@@ -27,6 +27,7 @@ import {
   type TokenUsage,
   type ToolCallRequest,
   type ToolCallResponse,
+  type ToolStep,
   type TurnEndEvent,
   type TurnStart,
   type Usage,
@@ -121,6 +122,10 @@ export function subjectOf(text: string, parts: SubjectDigest["parts"] = {}): Sub
 
 export function attemptStart(toolCallId: string): AttemptStart {
   return { type: "attempt_start", timestamp: at(0), toolCallId };
+}
+
+export function toolStep(toolCallId: string, step: string, result: Json = null): ToolStep {
+  return { type: "tool_step", timestamp: at(0), toolCallId, name: step, result };
 }
 
 export function turnEnd(reason: TurnEndEvent["reason"] = "done"): TurnEndEvent {
@@ -389,7 +394,14 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       .map(([about, decided]) => ({ ...about, ...decided })),
   ),
   eventOf("decision_void", objects({ id: name, changed: fc.array(name, { maxLength: 3 }) })),
-  eventOf("attempt_start", objects({ toolCallId: name })),
+  eventOf("attempt_start", objects({ toolCallId: name }, { isIdempotent: fc.constant(true) })),
+  eventOf(
+    "tool_step",
+    objects(
+      { toolCallId: name, name: anyText },
+      { callIndex: fc.integer({ min: 1, max: 9 }), result: anyJson, failure: name },
+    ),
+  ),
   eventOf("turn_resume", objects({})),
   eventOf(
     "turn_end",
@@ -428,6 +440,7 @@ export const anyDamagedStream: fc.Arbitrary<ConversationStream> = fc
         permissionRequest,
         (id) => decisionVoid(id, "arguments"),
         attemptStart,
+        (id) => toolStep(id, "pay"),
         () => turnEnd(),
         { type: "config_delta", delta: {} },
         { type: "from_the_future" },

@@ -47,6 +47,7 @@ export {
   type ToolCallRequest,
   type ToolCallResponse,
   type ToolResult,
+  type ToolStep,
   type TurnEndEvent,
   type TurnResume,
   type TurnStart,
@@ -117,6 +118,7 @@ export {
 } from "./answers.ts";
 export {
   type CallProgress,
+  canGoOn,
   changedSince,
   describeOpenTurn,
   newCall,
@@ -127,11 +129,13 @@ export {
   type PermissionProgress,
   readTurnProgress,
   type TurnProgress,
+  wasPermitted,
 } from "./turn-progress.ts";
 export {
   findRequest,
   type InquiryPair,
   isReplaced,
+  lastTurnIndex,
   lastTurnOf,
   type Pair,
   type Pairing,

@@ -62,6 +62,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "permission_request":
       case "permission_decision":
       case "attempt_start":
+      case "tool_step":
       case "turn_resume":
       case "turn_end":
       case "token_usage":

@@ -41,6 +41,7 @@ export function findSearchableText(event: ConversationEvent): SearchableText | u
     case "permission_decision":
     case "decision_void":
     case "attempt_start":
+    case "tool_step":
     case "turn_resume":
     case "turn_end":
     case "token_usage":

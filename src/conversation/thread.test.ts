@@ -18,6 +18,7 @@ import {
   toolCall,
   toolResult,
   tokenUsage,
+  toolStep,
   turnEnd,
   turnStart,
 } from "./events.fixture.ts";
@@ -52,6 +53,7 @@ const everyKind: readonly ConversationEvent[] = [
   permission("c"),
   decisionVoid("c:run:1", "arguments"),
   attemptStart("c"),
+  toolStep("c", "pay"),
   inquiry("c.ok.1"),
   { ...cancelled("c.ok.1", "backend_error"), type: "inquiry_escalation" },
   answered("c.ok.1"),

@@ -38,6 +38,8 @@ function lineOf(event: ConversationEvent): string {
       return `${event.id} no longer counts: ${event.changed.join(", ")}`;
     case "attempt_start":
       return `${event.toolCallId} starts`;
+    case "tool_step":
+      return `${event.toolCallId} has finished ${event.name}: ${JSON.stringify(event.result ?? event.failure)}`;
     case "turn_resume":
       return "resumed";
     case "turn_end":

@@ -23,10 +23,11 @@ import {
   subjectOf,
   toolCall,
   toolResult,
+  toolStep,
   turnEnd,
   turnStart,
 } from "./events.fixture.ts";
-import { pendingOf, readTurnProgress } from "./turn-progress.ts";
+import { canGoOn, describeOpenTurn, pendingOf, readTurnProgress } from "./turn-progress.ts";
 
 const CHECKED = { ...chatRequest("Hi", {}), isChecked: true };
 const CORRECTION = { ...chatRequest("Again"), correction: "not JSON" };
@@ -288,6 +289,72 @@ describe("something that waits", () => {
         },
       ],
       [],
+    ]);
+  });
+});
+
+describe("a call that its tool declared safe to run twice", () => {
+  const start = { ...attemptStart("a"), isIdempotent: true };
+  const ran = [permission("a"), start];
+
+  test.each<[string, readonly ConversationEvent[], readonly unknown[]]>([
+    ["runs again unasked", ran, []],
+    ["runs again unasked, whatever it had finished", [...ran, toolStep("a", "pay")], []],
+    [
+      "waits once someone has been asked",
+      [...ran, permissionRequest("a", "rerun")],
+      [["in_doubt", "a:rerun:1"]],
+    ],
+    ["waits if no one had permitted it", [start], [["in_doubt", "a:rerun:1"]]],
+    [
+      "waits if its permission no longer counts",
+      [
+        { ...permission("a"), id: permissionRequest("a").id },
+        start,
+        decisionVoid("a:run:1", "file"),
+      ],
+      [["in_doubt", "a:rerun:1"]],
+    ],
+    [
+      "waits if another version had permitted it, by means that are not known",
+      [{ ...permission("a"), decidedBy: { kind: "unknown", raw: {} } }, start],
+      [["in_doubt", "a:rerun:1"]],
+    ],
+    [
+      "waits if it was not when it last started",
+      [...ran, asks("a.q.1"), answered("a.q.1"), attemptStart("a")],
+      [["in_doubt", "a:rerun:1"]],
+    ],
+  ])("is in doubt, and %s", (_, events, pending) => {
+    const call = progressOf(...events);
+    expect([call.isInDoubt, pendingAfter(...events)]).toEqual([true, pending]);
+    expect(canGoOn(call)).toBe(false);
+  });
+
+  test("leaves its turn with open calls, not waiting for input", () => {
+    const turn = [turnStart(), chatRequest("Hi"), toolCall("a"), ...ran];
+    expect(describeOpenTurn(turn, false)).toEqual({ type: "pending_calls" });
+  });
+});
+
+describe("the finished steps of a call", () => {
+  test("are kept over its attempts, and leave it in doubt", () => {
+    const [pay, mail] = [toolStep("a", "pay"), toolStep("a", "mail")];
+    const asked = [attemptStart("a"), pay, asks("a.q.1"), answered("a.q.1")];
+    const inDoubt = progressOf(...asked, attemptStart("a"), mail);
+    expect([progressOf(...asked), inDoubt]).toMatchObject([
+      { isInDoubt: false, steps: [pay] },
+      { isInDoubt: true, steps: [pay, mail] },
+    ]);
+  });
+
+  test("belong to one of several calls with the same id, even after another one has ended", () => {
+    const [first, second] = [toolStep("a", "pay"), { ...toolStep("a", "pay"), callIndex: 1 }];
+    const calls = [toolCall("a"), toolCall("a"), toolCall("b")];
+    const events = [turnStart(), ...calls, attemptStart("a"), first, second, toolResult("a")];
+    expect(readTurnProgress(events).calls).toMatchObject([
+      { callIndex: 1, steps: [second] },
+      { callIndex: 0, steps: [] },
     ]);
   });
 });

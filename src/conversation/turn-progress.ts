@@ -17,6 +17,7 @@ import type {
   PermissionDecision,
   PermissionRequestEvent,
   ToolCallRequest,
+  ToolStep,
 } from "./event.ts";
 import { deadlineOf, withEscalation } from "./open-question.ts";
 import { type InquiryPair, pairInquiries } from "./turns.ts";
@@ -38,6 +39,8 @@ export interface TurnProgress {
 /** How far a call without a response has come. */
 export interface CallProgress {
   readonly request: ToolCallRequest;
+  /** Which of the turn's calls with the same id, counted from 0. Absent for a call that has just been made. */
+  readonly callIndex?: number;
   /** The latest question to a person about each action, with the decision. Neither if the decision was made void. */
   readonly permissions: Readonly<Partial<Record<PermissionAction, PermissionProgress>>>;
   /** Every question of the call, with its end, except those that were asked again because their answer was made void. */
@@ -50,12 +53,19 @@ export interface CallProgress {
   readonly attempts: number;
   /** The tool was started, and nothing came of it: it may have done its work or not. */
   readonly isInDoubt: boolean;
+  /**
+   * It is in doubt, and runs again without a question when the turn is continued, unless the config has changed: the tool
+   * was declared safe to run twice, and permitted.
+   */
+  readonly isRerunUnasked: boolean;
   /** How many decisions there were whether it may run again, made or still open. */
   readonly doubts: number;
   /** The decision that let the last attempt run. */
   readonly permitted?: PermissionDecision;
   /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
+  /** The steps that it has finished, in whatever attempt. They are not run again. */
+  readonly steps: readonly ToolStep[];
 }
 
 /** A request to a person about a call, and the decision. */
@@ -72,8 +82,9 @@ export interface PermissionProgress {
 
 /** A call that has just been made. */
 export function newCall(request: ToolCallRequest): CallProgress {
-  const nothing = { permissions: {}, questions: [], asked: [], attempts: 0, doubts: 0, voids: [] };
-  return { request, ...nothing, isInDoubt: false };
+  const nothing = { permissions: {}, questions: [], asked: [], voids: [], steps: [] };
+  const state = { attempts: 0, doubts: 0, isInDoubt: false, isRerunUnasked: false };
+  return { request, ...nothing, ...state };
 }
 
 /** Something that waits for a person. */
@@ -128,7 +139,8 @@ export function describeOpenTurn(
 
 /**
  * Lists what an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
- * alive, nothing is in doubt that it has not asked about, and questions of its connections can be answered.
+ * alive, nothing is in doubt that it has not asked about, and questions of its connections can be answered. A call in doubt
+ * that runs again unasked waits for no one.
  */
 export function pendingOf(
   { calls }: Pick<TurnProgress, "calls">,
@@ -139,7 +151,7 @@ export function pendingOf(
     const of = { tool: request.name, toolCallId: request.id };
     const { request: doubt, decision } = permissions.rerun ?? {};
     if (isInDoubt && decision === undefined && (!isLive || doubt !== undefined)) {
-      return pendingDoubt(call);
+      return call.isRerunUnasked ? [] : pendingDoubt(call);
     }
     const questions = asked.flatMap((pair): PendingItem[] => {
       if (pair.response !== undefined || pair.madeVoid !== undefined) return [];
@@ -168,6 +180,11 @@ export function pendingOf(
       ...pendingPermission("delivery", call, permissions.deliver),
     ];
   });
+}
+
+/** Whether a call that its own process has left open can go on, because someone has decided meanwhile. */
+export function canGoOn(call: CallProgress): boolean {
+  return !call.isRerunUnasked && pendingOf({ calls: [call] }).length === 0;
 }
 
 /** Undefined if it is asked for the first time. */
@@ -248,8 +265,17 @@ type CallEvent =
   | DecisionVoid
   | AttemptStart;
 
+interface OpenCall {
+  readonly request: ToolCallRequest;
+  readonly callIndex: number;
+  readonly events: CallEvent[];
+  readonly steps: ToolStep[];
+}
+
 class ProgressReader {
-  readonly #open: { readonly request: ToolCallRequest; readonly events: CallEvent[] }[] = [];
+  readonly #open: OpenCall[] = [];
+  /** How many calls have each id. */
+  readonly #count = new Map<string, number>();
   /** The call that each request is about. */
   readonly #askedBy = new Map<string, CallEvent[]>();
   /** The latest of: something the model has to answer, and its answer. */
@@ -261,10 +287,13 @@ class ProgressReader {
 
   read(event: ConversationEvent): void {
     switch (event.type) {
-      case "tool_call_request":
+      case "tool_call_request": {
         this.#hasCalls = true;
-        this.#open.push({ request: event, events: [] });
+        const callIndex = this.#count.get(event.id) ?? 0;
+        this.#count.set(event.id, callIndex + 1);
+        this.#open.push({ request: event, callIndex, events: [], steps: [] });
         break;
+      }
       case "tool_call_response": {
         const index = this.#open.findIndex(({ request }) => request.id === event.id);
         if (index !== -1) this.#open.splice(index, 1);
@@ -294,6 +323,11 @@ class ProgressReader {
           if (request.id === event.toolCallId) events.push(event);
         }
         break;
+      case "tool_step":
+        this.#open
+          .find(({ request, callIndex }) => isStepOf(event, request, callIndex))
+          ?.steps.push(event);
+        break;
       case "inquiry_request":
       case "permission_request":
       case "permission_decision":
@@ -309,7 +343,10 @@ class ProgressReader {
   }
 
   result(): TurnProgress {
-    const calls = this.#open.map(({ request, events }) => toCallProgress(request, events));
+    const calls = this.#open.map(({ events, ...call }) => ({
+      ...call,
+      ...toCallProgress(call.request, events),
+    }));
     const hasCalls = this.#hasCalls;
     if (this.#hasEnded) return { next: "done", calls: [], hasCalls };
     if (calls.length > 0) return { next: "calls", calls, hasCalls };
@@ -328,7 +365,14 @@ class ProgressReader {
   }
 }
 
-function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]): CallProgress {
+/** Unlike a start, a step says which call it belongs to if several have the same id. */
+function isStepOf(step: ToolStep, { id }: ToolCallRequest, callIndex: number): boolean {
+  return step.toolCallId === id && (step.callIndex ?? 0) === callIndex;
+}
+
+type ReadProgress = Omit<CallProgress, "callIndex" | "steps">;
+
+function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]): ReadProgress {
   const lastAttempt = events.findLastIndex(({ type }) => type === "attempt_start");
   if (lastAttempt === -1 && hasStartedUnrecorded(events)) return ofOlderRecord(request, events);
   const since = events.slice(lastAttempt + 1);
@@ -346,9 +390,13 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
     since.some(
       (event, index) => event.type === "inquiry_request" && event.id === id && index > doubt,
     );
+  const permissions = permissionsOf(events, since);
+  const start = events[lastAttempt];
+  const isIdempotent = start?.type === "attempt_start" && start.isIdempotent === true;
+  const isInDoubt = lastAttempt !== -1 && !isAnsweredFor;
   return {
     request,
-    permissions: permissionsOf(events, since),
+    permissions,
     questions,
     asked:
       lastAttempt === -1
@@ -357,7 +405,12 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
             (pair) => isRecent(pair) || (doubt === -1 && pair.madeVoid !== undefined),
           ),
     attempts: events.filter(({ type }) => type === "attempt_start").length,
-    isInDoubt: lastAttempt !== -1 && !isAnsweredFor,
+    isInDoubt,
+    isRerunUnasked:
+      isInDoubt &&
+      isIdempotent &&
+      permissions.rerun === undefined &&
+      wasPermitted(permissions.run?.decision),
     doubts: countDoubts(events),
     ...findPermitted(events.slice(0, lastAttempt + 1)),
     voids: events.filter((event) => event.type === "decision_void"),
@@ -405,7 +458,16 @@ function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
   return hasAsked || (isPermitted && request === undefined);
 }
 
-function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): CallProgress {
+/** Whether a decision let a call run. What another version has decided is not known well enough. */
+export function wasPermitted(decision: PermissionDecision | undefined): boolean {
+  return (
+    decision !== undefined &&
+    decision.decision !== "denied" &&
+    decision.decidedBy.kind !== "unknown"
+  );
+}
+
+function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): ReadProgress {
   const questions = questionsOf(events);
   return {
     request,
@@ -414,6 +476,7 @@ function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): 
     asked: questions,
     attempts: 1,
     isInDoubt: questions.every(({ response }) => response !== undefined),
+    isRerunUnasked: false,
     doubts: countDoubts(events),
     ...findPermitted(events),
     voids: events.filter((event) => event.type === "decision_void"),

@@ -103,6 +103,14 @@ export class TurnCounter {
   }
 }
 
+/** The index of the turn that the entries end with. */
+export function lastTurnIndex(entries: Iterable<StreamEntry>): number {
+  const counter = new TurnCounter();
+  let index = 0;
+  for (const { eventType } of entries) if (eventType !== undefined) index = counter.next(eventType);
+  return index;
+}
+
 interface Identified {
   readonly id: string;
 }

@@ -8,6 +8,7 @@ import type {
   InquirySource,
   ModelPrompt,
   Question,
+  RunStep,
   ToolSource,
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
@@ -41,6 +42,10 @@ export interface AttemptRequest {
   readonly signal: AbortSignal;
   /** Reports progress, one line at a time; not part of the result. Must not throw. */
   readonly onProgress?: (message: string) => void;
+  /** Unique per call and the same in every attempt, so that a service can ignore a repeated request. */
+  readonly idempotencyKey?: string;
+  /** Runs a step of a tool in this process, unless an earlier attempt has finished it. */
+  readonly runStep?: RunStep;
 }
 
 /** The result of an attempt. */

@@ -41,7 +41,11 @@ export interface ConnectionOptions {
 export interface ToolRequest extends OutgoingRequest {
   readonly tool: RemoteTool;
   readonly arguments: JsonObject;
+  readonly idempotencyKey?: string;
 }
+
+/** The key of `_meta` under which a server gets the idempotency key of a call. */
+const IDEMPOTENCY_KEY = "jp-ts/idempotency-key";
 
 /** How an HTTP server says that the session is unknown or has expired. */
 const SESSION_GONE: ReadonlySet<number> = new Set([400, 404]);
@@ -138,7 +142,9 @@ export class Connection {
     await this.#calls.enter(request);
     try {
       request.onSend();
-      const params = { name: tool.name, arguments: request.arguments, ...request.retry };
+      const { idempotencyKey: key, arguments: args, retry } = request;
+      const meta = key !== undefined && { _meta: { [IDEMPOTENCY_KEY]: key } };
+      const params = { name: tool.name, arguments: args, ...meta, ...retry };
       return this.#toEnd(await this.#client.callTool(params, options));
     } catch (error) {
       signal.throwIfAborted();

@@ -67,6 +67,8 @@ export interface CallRequest {
   readonly caller?: object;
   /** No limit if absent or zero. Time spent on questions does not count. */
   readonly timeoutMs?: number;
+  /** The same whenever the call is made again. */
+  readonly idempotencyKey?: string;
 }
 
 /** How many of the server's last lines a model is shown. */
@@ -156,14 +158,15 @@ export class McpServer {
 
   /** Sends nothing before its first step. */
   call(request: CallRequest): ServerCall {
-    const { tool, name, arguments: given, timeoutMs } = request;
+    const { tool, name, arguments: given, timeoutMs, idempotencyKey: key } = request;
+    const keyed = key !== undefined && { idempotencyKey: key };
     this.#unscopedQuestions = 0;
     return new ServerCall({
       failure: this.#notRun(tool),
       limitKey: `conversation.tools.${name}.timeout_secs`,
       clock: this.#context.clock ?? systemClock,
       ...(timeoutMs !== undefined && { timeoutMs }),
-      send: (outgoing) => this.#send({ tool, arguments: given, ...outgoing }),
+      send: (outgoing) => this.#send({ tool, arguments: given, ...keyed, ...outgoing }),
       onUnscoped: (question) => this.#reportUnscoped(question, request),
     });
   }

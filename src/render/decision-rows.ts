@@ -296,7 +296,7 @@ const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as
 
 /** Describes open calls from the record: their arguments, decisions and answers. */
 export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
-  return calls.flatMap(({ request, permissions, questions }) => {
+  return calls.flatMap(({ request, permissions, questions, steps }) => {
     const args = permissions.run?.decision?.arguments ?? request.arguments;
     const decided = (["run", "rerun", "deliver"] as const).flatMap((action) => {
       const decision = permissions[action]?.decision;
@@ -307,8 +307,11 @@ export function describeCalls(calls: readonly CallProgress[]): readonly string[]
         ? []
         : [`  ${JSON.stringify(oneLine(question.text))}: ${oneLine(describeAnswer(response))}`],
     );
+    const finished = steps.map(
+      ({ name, result = null }) => `  finished ${jsonLine(name)}: ${jsonLine(result)}`,
+    );
     const call = `${oneLine(request.name)} ${jsonLine(args)}`;
-    return [[call, ...decided].join(", "), ...answered];
+    return [[call, ...decided].join(", "), ...answered, ...finished];
   });
 }
 
@@ -340,10 +343,10 @@ export function describeIncomplete(progress: TurnProgress): readonly string[] {
     return [hasCalls ? "the model has not seen the results" : "the model has not replied"];
   }
   const pending = pendingOf(progress);
-  return calls.flatMap(({ request }) => {
+  return calls.flatMap(({ request, isRerunUnasked }) => {
     const item = pending.find(({ toolCallId }) => toolCallId === request.id);
-    return item === undefined
-      ? [`${oneLine(request.name)} has not run`]
-      : describeWaiting(item, calls);
+    if (item !== undefined) return describeWaiting(item, calls);
+    const name = oneLine(request.name);
+    return [isRerunUnasked ? `${name} was cut off, and will run again` : `${name} has not run`];
   });
 }

@@ -7,6 +7,7 @@ import {
   type PermissionDecision,
   type RecordedTurn,
   spokenText,
+  type ToolStep,
 } from "../conversation/index.ts";
 import { codeFence } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
@@ -75,6 +76,8 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [`## Inquiry Response on ${time}`, oneLine(describeOutcome(event))];
     case "decision_void":
       return [`## Decision Void on ${time}`, oneLine(describeVoid(event))];
+    case "tool_step":
+      return [`## Tool Step on ${time}`, fence(stepText(event), "json")];
     case "permission_request":
     case "attempt_start":
     case "turn_resume":
@@ -113,6 +116,10 @@ function renderResponse(content: ChatResponse["content"], time: string): string[
 function describePermission({ tool, decision, decidedBy, reason }: PermissionDecision): string {
   const because = reason === undefined ? "" : `: ${reason}`;
   return oneLine(`${tool} ${decision} by ${describeDecider(decidedBy)}${because}`);
+}
+
+function stepText({ name, result, failure }: ToolStep): string {
+  return JSON.stringify({ name, result, failure }, null, 2);
 }
 
 /** The arguments the call ran with, if the user edited them. */

@@ -103,6 +103,7 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Bloc
     case "turn_start":
     case "permission_request":
     case "attempt_start":
+    case "tool_step":
     case "turn_resume":
     case "turn_end":
     case "token_usage":

@@ -15,8 +15,8 @@ export interface ComparableOptions {
 }
 
 /**
- * The event as on record, without the time, who exactly the person was, what a tool or server keeps for itself, and what a
- * decision was about.
+ * The event as on record, without the time, who exactly the person was, what a tool or server keeps for itself or says of
+ * itself, and what a decision was about.
  */
 export function comparableEvent(
   event: ConversationEvent,
@@ -60,7 +60,7 @@ const DECISIONS: ReadonlySet<EventType> = new Set([
 ]);
 
 function isCompared({ type }: ConversationEvent, key: string): boolean {
-  if (key === "timestamp" || key === "added") return false;
+  if (key === "timestamp" || key === "added" || key === "is_idempotent") return false;
   return !DECISIONS.has(type) || !NOT_COMPARED.has(key);
 }
 

@@ -6,6 +6,7 @@ import { closeTurn, lastTurn, type Toolbox, type Turn, type TurnMessage } from "
 import {
   type AnswerEvent,
   type CallProgress,
+  canGoOn,
   type ChatRequest,
   type ConversationEvent,
   conversationIdFromNumber,
@@ -353,7 +354,7 @@ function callFinder({ conversation }: Pick<Parts, "conversation">) {
     const timesFound = (call: CallProgress) => found.get(call.request.id) ?? 0;
     const [next] = calls
       .filter((call) => call.request.name === name)
-      .filter((call) => timesFound(call) === 0 || pendingOf({ calls: [call] }).length === 0)
+      .filter((call) => timesFound(call) === 0 || canGoOn(call))
       .toSorted((left, right) => timesFound(left) - timesFound(right));
     if (next !== undefined) found.set(next.request.id, timesFound(next) + 1);
     return next;

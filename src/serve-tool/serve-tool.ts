@@ -1,13 +1,15 @@
 /**
  * Runs a tool as a program: reads one call from standard input, writes its outcome to standard
- * output. A tool written with `defineTool` becomes a local tool: `command = "node my-tool.ts"`.
+ * output. A tool written with `defineTool` becomes a local tool: `command = "node my-tool.ts"`. Its process has no record,
+ * so that `once` is not available; `idempotencyKey` is that of jp's call.
  */
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
-import { type Tool, type Outcome, outcomeToWire } from "../tool/index.ts";
+import { type Tool, type ToolCall, type Outcome, outcomeToWire } from "../tool/index.ts";
 import {
   messageOf,
   objectField,
+  optionalString,
   parseJson,
   type Shape,
   shapeOf,
@@ -25,13 +27,15 @@ export async function serveTool(tool: Tool): Promise<void> {
 /** Runs the call that a document describes. Never throws. */
 export async function runCall(tool: Tool, document: string, signal: AbortSignal): Promise<Outcome> {
   try {
-    const call = objectField(shapeOf(parseJson(document)), "tool");
+    const shape = shapeOf(parseJson(document));
+    const call = objectField(shape, "tool");
     stringField(call, "name");
     return await tool.execute({
       arguments: objectField(call, "arguments").value,
       answers: objectField(call, "answers").value,
       notes: readTexts(call, "notes"),
       bindings: readTexts(call, "bindings"),
+      ...readKey(shape),
       signal,
       onProgress: (message) => stderr.write(`${message}\n`),
     });
@@ -40,6 +44,13 @@ export async function runCall(tool: Tool, document: string, signal: AbortSignal)
     const message = `This program is a jp tool and expects a call on standard input (${reason}).`;
     return { type: "error", message, trace: [], transient: false };
   }
+}
+
+/** Not every program that calls tools has one. */
+function readKey(shape: Shape): Pick<ToolCall, "idempotencyKey"> {
+  if (shape.value["context"] == null) return {};
+  const idempotencyKey = optionalString(objectField(shape, "context"), "idempotency_key");
+  return idempotencyKey === undefined ? {} : { idempotencyKey };
 }
 
 /** By question id. Absent if there are none. */

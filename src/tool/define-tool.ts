@@ -6,6 +6,7 @@
 import {
   isJsonArray,
   isJsonObject,
+  JpError,
   type Json,
   type JsonObject,
   messageOf,
@@ -56,7 +57,14 @@ export interface ToolCall {
   readonly bindings?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly onProgress?: (message: string) => void;
+  /** Unique per call and the same in every attempt. Absent if the caller has none. */
+  readonly idempotencyKey?: string;
+  /** Runs a step of the call, unless an earlier attempt has finished it. Absent where nothing is recorded. */
+  readonly runStep?: RunStep;
 }
+
+/** Returns the result of the step as JSON, undefined if there is none. */
+export type RunStep = (name: string, step: () => unknown) => Promise<Json | undefined>;
 
 /** The second argument of `run`. */
 export interface ToolContext {
@@ -66,6 +74,13 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   readonly ask: Ask;
   readonly askAll: AskAll;
+  readonly once: Once;
+  /**
+   * Unique per call, and the same in every attempt of the call: after each answer, after a crash in another process, and
+   * when a person lets a call in doubt run again. Send it to services that ignore repeated requests. 32 hexadecimal
+   * digits. Outside of a conversation it is what the caller has sent, or random in each attempt.
+   */
+  readonly idempotencyKey: string;
   /** Notes the user added to answers, by question id. Only questions with `allowsNote` have any. */
   readonly notes: Readonly<Record<string, string>>;
   /** Shown while the tool runs; never part of its result. */
@@ -83,6 +98,24 @@ export type Ask = <Asked extends Question>(question: Asked) => Promise<AnswerTo<
 export type AskAll = <Questions extends Readonly<Record<string, Question>>>(
   questions: Questions,
 ) => Promise<{ readonly [Key in keyof Questions]: AnswerTo<Questions[Key]> }>;
+
+/**
+ * Runs a step that must not run twice, such as a payment, and returns its result. Once the step is finished, its result
+ * is on record, and later attempts of the same call return it without running the step. If the process ends during the
+ * step, whether the step has happened is not known: jp asks a person before the call, and with it the step, runs again.
+ * Pass `idempotencyKey` to the service, so that even then it happens once.
+ *
+ * - The result is part of the record, so it must never contain a secret. It has to be JSON, or nothing.
+ * - If the step throws, nothing is recorded, and `once` throws the same. The step may then run again.
+ * - A result that is not JSON (`step_not_json`) or too large for the limit of the call (`step_too_large`) is an error in
+ *   this attempt and all later ones. The step does not run again.
+ * - A name can be used for one step only: a second use in the same attempt throws `step_repeated`.
+ * - Throws `once_unavailable` outside of a conversation: see `serveTool` and `toAiTool`.
+ */
+export type Once = <Result extends Json | undefined | void>(
+  name: string,
+  step: () => Promise<Result> | Result,
+) => Promise<Result>;
 
 /** The argument of `defineTool`. */
 export interface ToolDefinition<Arguments> {
@@ -189,9 +222,10 @@ async function parseArguments<Arguments>(
 }
 
 function createContext(
-  { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress }: ToolCall,
+  { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress, ...call }: ToolCall,
   onAsked: (questions: readonly Question[]) => void,
 ): ToolContext {
+  let { idempotencyKey } = call;
   const askAll = async (questions: Readonly<Record<string, Question>>) => {
     const asked = Object.values(questions);
     const duplicate = findDuplicate(asked.map(({ id }) => id));
@@ -210,11 +244,32 @@ function createContext(
     signal,
     notes,
     progress: (message) => onProgress?.(message),
+    get idempotencyKey() {
+      idempotencyKey ??= randomKey();
+      return idempotencyKey;
+    },
+    once: ((name, step) => handled((call.runStep ?? refuseStep)(name, step))) as Once,
     // `isAnswered` has checked the types of the answers.
     askAll: ((questions) => handled(askAll(questions))) as AskAll,
     ask: ((question: Question) =>
       handled(askAll({ question }).then((given) => given["question"]))) as Ask,
   };
+}
+
+/** As long as the key of a call in a conversation. */
+export function randomKey(): string {
+  return crypto.randomUUID().replaceAll("-", "");
+}
+
+async function refuseStep(name: string): Promise<never> {
+  throw new JpError(
+    "once_unavailable",
+    `The step ${JSON.stringify(name)} was not run: this call is not part of a conversation, so there is no record ` +
+      "that could keep the step from running twice.",
+    {
+      hint: "Run the tool in a conversation of jp, or pass `idempotencyKey` to the service and do not use `once`.",
+    },
+  );
 }
 
 /** A tool may ask twice before it waits for the first answer. Node would end the program for the second rejection. */

@@ -265,6 +265,8 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
       return { ...event, changed: [text] };
     case "attempt_start":
       return { ...event, toolCallId: text };
+    case "tool_step":
+      return { ...event, toolCallId: text, name: text, result: { [text]: [text] }, failure: text };
     case "inquiry_escalation":
     case "inquiry_response":
       return event.outcome === "cancelled" ? { ...event, problem: text } : event;

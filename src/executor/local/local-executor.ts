@@ -114,7 +114,7 @@ function templateContext(
 /** The JSON document that the tool reads from standard input. */
 function toolDocument(
   { name, source, options }: LocalToolSettings,
-  { arguments: args, answers, notes, bindings = {} }: AttemptRequest,
+  { arguments: args, answers, notes, bindings = {}, idempotencyKey }: AttemptRequest,
   place: ToolPlace,
 ): JsonObject {
   // With the source `local.<name>`, the process sees that name.
@@ -133,6 +133,7 @@ function toolDocument(
       root: place.workspaceRoot,
       workspace_id: place.workspaceId,
       conversation_id: place.conversationId,
+      ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
     },
   };
 }

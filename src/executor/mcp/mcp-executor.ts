@@ -62,13 +62,15 @@ const abandoned = new FinalizationRegistry<ServerCall>((call) => call.cancel("ca
 export function createMcpExecutor(options: McpExecutorOptions): Executor {
   const { server, tool, name, timeoutMs, caller } = options;
   const states = new WeakMap<object, CallState>();
-  const begin = ({ call: token, arguments: given }: AttemptRequest): CallState => {
+  const begin = ({ call: token, arguments: given, ...request }: AttemptRequest): CallState => {
+    const { idempotencyKey } = request;
     const call = server.call({
       tool,
       name,
       arguments: given,
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(caller !== undefined && { caller }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
     const state: CallState = { call };
     states.set(token, state);

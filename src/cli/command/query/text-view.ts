@@ -227,6 +227,7 @@ export class TextView implements TurnView {
       case "inquiry_escalation":
       case "decision_void":
       case "attempt_start":
+      case "tool_step":
       case "turn_resume":
       case "turn_end":
       case "token_usage":
