@@ -366,19 +366,19 @@ class MemoryOffer implements Offer {
     this.#changed = Promise.withResolvers();
   }
 
-  findRefusal(): string | undefined {
+  async findRefusal(): Promise<string | undefined> {
     return this.#refusal;
   }
 
-  withdraw(): boolean {
+  async withdraw(): Promise<boolean> {
     return !this.#isClaimed && this.#record.offers.delete(this);
   }
 
-  discard(): void {
+  async discard(): Promise<void> {
     this.#record.offers.delete(this);
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#record.offers.delete(this);
   }
 }

@@ -58,7 +58,8 @@ export interface ConversationStore {
    * Calls the listener after a conversation was created, changed, archived or removed, or opened or released by a
    * writer, in this process or any other of this user. Costs the same however many conversations there are. Several
    * changes of one conversation may be reported once, and it may be reported though nothing has changed. Changes are
-   * reported within a fraction of a second, but a system may lose some: read again now and then what matters.
+   * reported within a fraction of a second, but a system may lose some: read again now and then what matters. A store
+   * that takes a moment to listen reports, once it does, that any conversation may have changed.
    * Does not keep the process running.
    */
   watch(listener: ChangeListener): Disposable;
