@@ -2,9 +2,7 @@
 import { findSeconds } from "../config/index.ts";
 import {
   compareTimestamps,
-  conversationCreatedAt,
   type ConversationId,
-  findConversationId,
   type StreamEntry,
   type Timestamp,
   timestampToMilliseconds,
@@ -13,6 +11,8 @@ import {
 import { oneLine } from "../render/index.ts";
 import {
   conversationNotFoundError,
+  fileIdCreatedAt,
+  findFileId,
   type WorkspaceSummary,
   type Workspace,
 } from "../storage/index.ts";
@@ -28,7 +28,7 @@ export async function resolveTarget(
   word = "active",
 ): Promise<WorkspaceSummary> {
   const { conversations } = context.workspace;
-  const id = findConversationId(word);
+  const id = findFileId(word);
   const named = id && (await conversations.find(id));
   if (named !== undefined) return named;
   // Digits alone may also be part of a title.
@@ -98,8 +98,7 @@ const KEYWORDS: Readonly<Record<TargetKeyword, Keyword>> = {
     missing: "No conversations yet.",
   },
   newest: {
-    find: ({ conversations }) =>
-      latest(conversations.list(), ({ id }) => conversationCreatedAt(id)),
+    find: ({ conversations }) => latest(conversations.list(), ({ createdAt }) => createdAt),
     missing: "No conversations yet.",
   },
   pinned: {
@@ -110,7 +109,7 @@ const KEYWORDS: Readonly<Record<TargetKeyword, Keyword>> = {
     find: ({ conversations }) =>
       latest(
         conversations.list({ which: "archived" }),
-        ({ id, metadata }) => metadata?.archivedAt ?? conversationCreatedAt(id),
+        ({ createdAt, metadata }) => metadata?.archivedAt ?? createdAt,
       ),
     missing: "No conversation is archived.",
   },
@@ -166,9 +165,9 @@ function findByTitle(summaries: readonly WorkspaceSummary[], word: string): Work
 }
 
 /** The last event or the last use, whichever is later; for an empty conversation, its start. */
-export function lastActivity({ id, lastEventAt, metadata }: WorkspaceSummary): Timestamp {
+export function lastActivity({ createdAt, lastEventAt, metadata }: WorkspaceSummary): Timestamp {
   const used = metadata?.lastActivatedAt;
-  if (lastEventAt === undefined) return used ?? conversationCreatedAt(id);
+  if (lastEventAt === undefined) return used ?? createdAt;
   return used !== undefined && compareTimestamps(used, lastEventAt) > 0 ? used : lastEventAt;
 }
 
@@ -259,9 +258,9 @@ export function selectionOf(
   const now = clock.now();
   const start = from === undefined ? Number.NEGATIVE_INFINITY : parseTime(from, now).getTime();
   const end = until === undefined ? Number.POSITIVE_INFINITY : parseTime(until, now).getTime();
-  return ({ id, metadata }) => {
-    const createdAt = timestampToMilliseconds(conversationCreatedAt(id));
-    return start <= createdAt && createdAt < end && hasLabels(metadata, label);
+  return ({ createdAt, metadata }) => {
+    const time = timestampToMilliseconds(createdAt);
+    return start <= time && time < end && hasLabels(metadata, label);
   };
 }
 
@@ -276,8 +275,8 @@ export function parseTime(text: string, now: Date): Date {
   const [, day = "", time = "00:00"] = DATE.exec(text) ?? [];
   const date = new Date(`${day}T${time}`);
   if (!Number.isNaN(date.getTime())) return date;
-  const id = text.startsWith("jp-c") ? findConversationId(text) : undefined;
-  if (id !== undefined) return new Date(timestampToMilliseconds(conversationCreatedAt(id)));
+  const id = text.startsWith("jp-c") ? findFileId(text) : undefined;
+  if (id !== undefined) return new Date(timestampToMilliseconds(fileIdCreatedAt(id)));
   throw usageError(
     `Not a time: ${oneLine(text)}`,
     "Write today, how long ago (2h, 3d, 1w), a date (2026-01-31, 2026-01-31T09:00) or a conversation's ID.",

@@ -1,42 +1,40 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { JpError } from "../util/index.ts";
 import {
-  conversationCreatedAt,
-  conversationIdFromDate,
-  conversationIdFromNumber,
-  conversationIdToNumber,
+  type ConversationCreation,
   findConversationId,
-  findIdInFolderName,
-  folderName,
+  newestOf,
   parseConversationId,
 } from "./conversation-id.ts";
+import { parseTimestamp } from "./timestamp.ts";
 
-const id = conversationIdFromNumber(17457886043);
-
-test("an id is the creation time in tenths of a second, rounded down", () => {
-  const made = conversationIdFromDate(new Date("2025-04-27T21:16:44.399Z"));
-  expect([made, conversationIdToNumber(made), conversationCreatedAt(made)]).toEqual([
-    "jp-c17457886043",
-    17457886043,
-    "2025-04-27 21:16:44.3",
-  ]);
-});
-
-test.each(["jp-c17457886043", "jp-c17457886043-ot3fb", "17457886043"])("%s is an id", (text) => {
-  expect([findConversationId(text), parseConversationId(text)]).toEqual([id, id]);
+test.each([
+  "jp-c17457886043",
+  "jp-c0",
+  "jp-c17457886043-ot3fb",
+  "jp-c0190a7c1-7d2e-7000-8000-0123456789ab",
+  `jp-c${"z".repeat(64)}`,
+])("an id is taken as it is: %s", (text) => {
+  expect([findConversationId(text), parseConversationId(text)]).toEqual([text, text]);
 });
 
 test.each([
   "",
   "jp-c",
+  "17457886043",
   "jp-w17457886043",
-  "c17457886043",
-  "jp-c17457886043-",
-  "jp-c17457886043-Two Words",
   "jp-c-17457886043",
-  "jp-c1745788604300000",
+  "jp-c17457886043-",
+  "jp-c1--2",
+  "jp-cABC",
+  "jp-c1.2",
+  "jp-c../secret",
+  "jp-c1/2",
+  "jp-c1\\2",
+  "jp-c1\n",
   " jp-c17457886043",
-])('"%s" is not an id', (text) => {
+  `jp-c${"z".repeat(65)}`,
+])("%j is not an id", (text) => {
   expect(findConversationId(text)).toBeUndefined();
 });
 
@@ -48,68 +46,19 @@ test("invalid ids are rejected with an example of a valid one", () => {
   );
 });
 
-test("the id precedes the first dash of a folder name", () => {
-  const names = ["17457886043", "17457886043-fix-it", "17457886043-2", "17457886043-"];
-  expect(names.map(findIdInFolderName)).toEqual([id, id, id, id]);
-});
-
-test.each(["", "archive", ".trash", "17457886043x", "jp-c17457886043", "-17457886043", "old-17"])(
-  'the folder "%s" is not a conversation',
-  (name) => {
-    expect(findIdInFolderName(name)).toBeUndefined();
-  },
-);
-
-describe("a folder name", () => {
-  test("is only the number if the title is missing or has no letters or digits", () => {
-    const names = [undefined, "", "   ", "?!", "🦀"].map((title) => folderName(id, title));
-    expect(names).toEqual(Array.from({ length: 5 }, () => "17457886043"));
+test("conversations are in the order of their creation, and of their ids if that is the same", () => {
+  const created = (name: string, second: number): ConversationCreation => ({
+    id: parseConversationId(`jp-c${name}`),
+    createdAt: parseTimestamp(`2026-01-02 03:04:0${second}.0`),
   });
-
-  test.each([
-    ["is in lower case, words separated by dashes", "Fix the Bug", "fix-the-bug"],
-    ["has no space around it", "  fix it \n", "fix-it"],
-    ["keeps runs of dashes", "a -- b", "a----b"],
-    ["keeps dashes at the front", "(draft) one", "-draft--one"],
-    ["loses dashes at the end", "what now?!", "what-now"],
-    ["has a dash for an underscore", "snake_case", "snake-case"],
-    ["keeps letters and digits of every script", "Größe ÉTÉ 日本語 ②", "größe-été-日本語-②"],
-    ["has one dash for a character beyond the basic plane", "a🦀b", "a-b"],
-    ["keeps a word of sixty bytes", "a".repeat(60), "a".repeat(60)],
-    [
-      "keeps sixty bytes of several words",
-      `${"a".repeat(29)} ${"b".repeat(30)}`,
-      `${"a".repeat(29)}-${"b".repeat(30)}`,
-    ],
-  ])("%s", (_, title, slug) => {
-    expect(folderName(id, title)).toBe(`17457886043-${slug}`);
-  });
-
-  test("loses its last word when the title has more than sixty bytes", () => {
-    const title = "one two three four five six seven eight nine ten eleven twelve";
-    expect([title.length, folderName(id, title)]).toEqual([
-      62,
-      "17457886043-one-two-three-four-five-six-seven-eight-nine-ten-eleven",
-    ]);
-  });
-
-  test("loses its last word even if exactly sixty characters would fit", () => {
-    const title = `${"a".repeat(29)} ${"b".repeat(30)} c`;
-    expect(folderName(id, title)).toBe(`17457886043-${"a".repeat(29)}`);
-  });
-
-  test("has no slug if the title is a single word of more than sixty bytes", () => {
-    const names = ["a".repeat(61), "é".repeat(31)].map((title) => folderName(id, title));
-    expect(names).toEqual(["17457886043", "17457886043"]);
-  });
-
-  test("counts surrounding whitespace in the bytes of the title", () => {
-    const title = `fix it${" ".repeat(60)}`;
-    expect(folderName(id, title)).toBe("17457886043-fix");
-  });
-
-  test("has up to sixty characters, however many bytes each of them takes", () => {
-    const word = "𝐀".repeat(30);
-    expect(folderName(id, `x ${word} y z`)).toBe(`17457886043-x-${word}-y`);
-  });
+  const [b, z, a, y] = [created("b", 2), created("z", 1), created("a", 2), created("y", 1)];
+  const list = (options: Parameters<typeof newestOf>[2]) =>
+    newestOf([b, z, a, y], (each) => each, options).map(({ id }) => id.slice("jp-c".length));
+  expect([
+    list({}),
+    list({ limit: 3 }),
+    list({ before: a }),
+    list({ before: b, limit: 2 }),
+    list({ before: created("m", 2), limit: 1 }),
+  ]).toEqual([["b", "z", "a", "y"], ["b", "a", "z"], ["z", "y"], ["a", "z"], ["b"]]);
 });

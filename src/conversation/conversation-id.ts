@@ -1,90 +1,67 @@
 /**
- * Conversation ids and folder names. An id is the time of creation in tenths of a second since the
- * epoch. In a folder name a slug follows it, for readability only.
+ * The ids of conversations, and the order of their creation. An id is text that its store has minted, and means nothing
+ * to anyone else: the ids of a store in files, which are times, are in `storage/fs/file-id.ts`.
  */
 import { JpError } from "../util/index.ts";
-import { type Timestamp, timestampFromDate } from "./timestamp.ts";
+import { compareTimestamps, type Timestamp } from "./timestamp.ts";
 
 declare const brand: unique symbol;
 
-/** `jp-c17457886043`. */
+/** `jp-c17457886043`. Only the store that has minted it knows what it means. */
 export type ConversationId = string & { readonly [brand]: "ConversationId" };
 
-const MAX_SLUG_LENGTH = 60;
+/** A store may use all of it. No id can lead to another folder, or needs quotes. */
+const SYNTAX = /^jp-c(?=[0-9a-z-]{1,64}$)[0-9a-z]+(?:-[0-9a-z]+)*$/;
 
-/** The id of a conversation created at this time. */
-export function conversationIdFromDate(date: Date): ConversationId {
-  return conversationIdFromNumber(Math.floor(date.getTime() / 100));
+/** Accepts `jp-c`, and up to 64 lower-case letters, digits, and single dashes between them. */
+export function findConversationId(text: string): ConversationId | undefined {
+  return SYNTAX.test(text) ? (text as ConversationId) : undefined; // Checked here.
 }
 
-/** From the bare number, as session files store it. */
-export function conversationIdFromNumber(deciseconds: number): ConversationId {
-  return `jp-c${deciseconds}` as ConversationId;
+/** Accepts the same as `findConversationId`. Throws `invalid_conversation_id`. */
+export function parseConversationId(text: string): ConversationId {
+  const id = findConversationId(text);
+  if (id === undefined) throw invalidIdError(text);
+  return id;
 }
 
-/** The bare number, in tenths of a second since the epoch. */
-export function conversationIdToNumber(id: ConversationId): number {
-  return Number(id.slice("jp-c".length));
+/** Also thrown by a store for an id that it cannot have minted. */
+export function invalidIdError(text: string): JpError {
+  return new JpError("invalid_conversation_id", `Invalid conversation id: ${text}`, {
+    commandHint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
+  });
 }
 
-/** When the conversation was created. */
-export function conversationCreatedAt(id: ConversationId): Timestamp {
-  return timestampFromDate(new Date(conversationIdToNumber(id) * 100));
+/** Where a conversation is in the order of creation: by time, and then by id. */
+export interface ConversationCreation {
+  readonly id: ConversationId;
+  readonly createdAt: Timestamp;
+}
+
+/** Negative if `left` was created before `right`. */
+export function compareCreation(left: ConversationCreation, right: ConversationCreation): number {
+  const order = compareTimestamps(left.createdAt, right.createdAt);
+  if (order !== 0 || left.id === right.id) return order;
+  return left.id < right.id ? -1 : 1;
 }
 
 /** Those that are older than `before`, if given; with a limit only the newest of them, the newest first. */
 export function newestOf<Item>(
   items: readonly Item[],
-  idOf: (item: Item) => ConversationId,
-  { before, limit }: { readonly before?: ConversationId; readonly limit?: number },
+  creationOf: (item: Item) => ConversationCreation,
+  { before, limit }: { readonly before?: ConversationCreation; readonly limit?: number },
 ): readonly Item[] {
-  const numberOf = (item: Item) => conversationIdToNumber(idOf(item));
-  const end = before === undefined ? Number.POSITIVE_INFINITY : conversationIdToNumber(before);
-  const older = before === undefined ? items : items.filter((item) => numberOf(item) < end);
-  if (limit === undefined) return older;
-  return older.toSorted((left, right) => numberOf(right) - numberOf(left)).slice(0, limit);
-}
-
-/** Accepts `jp-c17457886043`, the same followed by `-<workspace>`, or the bare digits. */
-export function findConversationId(text: string): ConversationId | undefined {
-  const digits = /^(?:jp-c)?(\d{1,15})(?:-[0-9a-z]+)?$/.exec(text)?.[1];
-  return digits === undefined ? undefined : conversationIdFromNumber(Number(digits));
-}
-
-/** Accepts the same forms as `findConversationId`. Throws `invalid_conversation_id`. */
-export function parseConversationId(text: string): ConversationId {
-  const id = findConversationId(text);
-  if (id !== undefined) return id;
-  throw new JpError("invalid_conversation_id", `Invalid conversation id: ${text}`, {
-    commandHint: "Ids look like jp-c17457886043. Run `jp conversation ls` to list them.",
-  });
-}
-
-/** The id in a folder's name; undefined if the folder is not a conversation. */
-export function findIdInFolderName(name: string): ConversationId | undefined {
-  const digits = /^(\d{1,15})(?:-|$)/.exec(name)?.[1];
-  return digits === undefined ? undefined : conversationIdFromNumber(Number(digits));
-}
-
-/**
- * The folder name the Rust original uses for a conversation with this title. We follow its rules
- * exactly: the first sixty characters, with a dash for everything except letters and digits. If the
- * title has more than sixty bytes, the part after the last dash is dropped, which may be all of it.
- */
-export function folderName(id: ConversationId, title?: string): string {
-  const digits = String(conversationIdToNumber(id));
-  if (title === undefined) return digits;
-  const slug = Array.from(title.trim())
-    .slice(0, MAX_SLUG_LENGTH)
-    .map((character) => (/[\p{Alphabetic}\p{N}]/u.test(character) ? character : "-"))
-    .join("")
-    .replace(/-+$/, "")
-    .toLowerCase();
-  if (slug === "") return digits;
-  const name = `${digits}-${slug}`;
-  return byteLength(title) > MAX_SLUG_LENGTH ? name.slice(0, name.lastIndexOf("-")) : name;
-}
-
-function byteLength(text: string): number {
-  return new TextEncoder().encode(text).length;
+  if (before === undefined && limit === undefined) return items;
+  const placed = items.map((item) => ({ item, creation: creationOf(item) }));
+  const older =
+    before === undefined
+      ? placed
+      : placed.filter(({ creation }) => compareCreation(creation, before) < 0);
+  const newest =
+    limit === undefined
+      ? older
+      : older
+          .toSorted((left, right) => compareCreation(right.creation, left.creation))
+          .slice(0, limit);
+  return newest.map(({ item }) => item);
 }

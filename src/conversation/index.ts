@@ -5,14 +5,11 @@ export {
   type ToolCallCompaction,
 } from "./entry.ts";
 export {
-  conversationCreatedAt,
+  compareCreation,
+  type ConversationCreation,
   type ConversationId,
-  conversationIdFromDate,
-  conversationIdFromNumber,
-  conversationIdToNumber,
   findConversationId,
-  findIdInFolderName,
-  folderName,
+  invalidIdError,
   newestOf,
   parseConversationId,
 } from "./conversation-id.ts";

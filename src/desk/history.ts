@@ -1,11 +1,12 @@
 /** Reads conversations and the decisions in them, newest first and page by page. No record is held in memory as a whole. */
 import {
+  compareCreation,
+  type ConversationCreation,
   type ConversationId,
-  conversationIdFromNumber,
-  conversationIdToNumber,
   eventToPlainJson,
   findConversationId,
   findSearchableText,
+  findTimestamp,
   inquiriesIn,
   type LoggedInquiry,
   TurnCounter,
@@ -65,7 +66,7 @@ export async function listConversations(
     }
     read += 1;
     const { summary, workspace } = each;
-    position = { id: summary.id, root: workspace.root, rest: 0 };
+    position = positionOf(each, 0);
     const isWanted = text === undefined || (await hasText(each, text, context));
     if (isWanted) items.push(conversationToJson(workspace.root, summary));
   }
@@ -96,10 +97,10 @@ export async function listInquiries(
       const isWanted = decision !== undefined && matches(decision, query);
       const json = decision && loggedToJson(decision, { workspace: root, conversation: id });
       if (json === undefined || !isWanted || !hasWords(json, query)) continue;
-      if (items.length >= limit) return { items, next: cursorTo({ id, root, rest: index }) };
+      if (items.length >= limit) return { items, next: cursorTo(positionOf(found, index)) };
       items.push(json);
     }
-    position = { id, root, rest: 0 };
+    position = positionOf(found, 0);
   }
   return { items };
 }
@@ -255,21 +256,29 @@ interface Found {
 }
 
 /** Where the next page starts: after this conversation, or with the first `rest` decisions of it. */
-interface Position {
-  readonly id: ConversationId;
+interface Position extends ConversationCreation {
   readonly root: string;
   readonly rest: number;
 }
 
-function cursorTo({ id, root, rest }: Position): string {
-  return `${id}.${rest}.${root}`;
+function positionOf({ workspace, summary }: Found, rest: number): Position {
+  const { id, createdAt } = summary;
+  return { id, createdAt, root: workspace.root, rest };
+}
+
+function cursorTo({ id, createdAt, root, rest }: Position): string {
+  return `${id}/${createdAt}/${rest}/${root}`;
 }
 
 function parseCursor(cursor: string): Position {
-  const [, name = "", rest, root = ""] = /^(jp-c\d+)\.(\d{1,9})\.(.*)$/s.exec(cursor) ?? [];
+  const [, name = "", time, rest, root = ""] =
+    /^([^/]*)\/([^/]*)\/(\d{1,9})\/(.*)$/s.exec(cursor) ?? [];
   const id = findConversationId(name);
-  if (id === undefined) throw new JpError("invalid_cursor", "The cursor is invalid.");
-  return { id, root, rest: Number(rest) };
+  const createdAt = findTimestamp(time);
+  if (id === undefined || createdAt === undefined) {
+    throw new JpError("invalid_cursor", "The cursor is invalid.");
+  }
+  return { id, createdAt, root, rest: Number(rest) };
 }
 
 interface NewestOptions {
@@ -292,9 +301,7 @@ async function* newestFirst(
   const heads = await Promise.all(lists.map((list) => list.next()));
   for (;;) {
     let newest = -1;
-    for (const [index, head] of heads.entries()) {
-      if (head.done !== true && numberAt(heads[newest]) < numberAt(head)) newest = index;
-    }
+    for (const [index, head] of heads.entries()) if (isNewer(head, heads[newest])) newest = index;
     const head = heads[newest];
     const list = lists[newest];
     if (head === undefined || head.done === true || list === undefined) return;
@@ -303,9 +310,13 @@ async function* newestFirst(
   }
 }
 
-function numberAt(head: IteratorResult<Found, unknown> | undefined): number {
-  if (head === undefined || head.done === true) return -1;
-  return conversationIdToNumber(head.value.summary.id);
+type Head = IteratorResult<Found, undefined>;
+
+/** Of those of the same moment, the first is the newest. */
+function isNewer(head: Head, other: Head | undefined): boolean {
+  if (head.done === true) return false;
+  if (other === undefined || other.done === true) return true;
+  return compareCreation(head.value.summary, other.value.summary) > 0;
 }
 
 /** Those of one workspace. `isGiven` says that the conversation of the position was on an earlier page. */
@@ -314,23 +325,27 @@ async function* listFrom(
   { which, position, only }: NewestOptions,
   isGiven: boolean,
 ): AsyncGenerator<Found, undefined> {
-  const end = position && conversationIdToNumber(position.id) + (isGiven ? 0 : 1);
-  let before = end === undefined ? undefined : conversationIdFromNumber(end);
+  const { conversations } = workspace;
   if (only !== undefined) {
     const id = findConversationId(only);
-    const summary = id && (await workspace.conversations.find(id));
-    const isOlder = end === undefined || (id && conversationIdToNumber(id) < end);
-    if (summary && isOlder) yield { workspace, summary };
+    const summary = id && (await conversations.find(id));
+    const order = summary && position && compareCreation(summary, position);
+    const isLeft = order === undefined || order < 0 || (order === 0 && !isGiven);
+    if (summary && isLeft) yield { workspace, summary };
     return undefined;
+  }
+  let before: ConversationCreation | undefined = position;
+  if (position !== undefined && !isGiven) {
+    const summary = await conversations.find(position.id);
+    const isListed = summary !== undefined && (which === "all" || !summary.isArchived);
+    if (isListed && compareCreation(summary, position) === 0) yield { workspace, summary };
   }
   for (;;) {
     const older = before === undefined ? {} : { before };
-    const listed = await workspace.conversations.list({ which, limit: LISTED_AT_ONCE, ...older });
-    const sorted = listed.toSorted(
-      (left, right) => conversationIdToNumber(right.id) - conversationIdToNumber(left.id),
-    );
+    const listed = await conversations.list({ which, limit: LISTED_AT_ONCE, ...older });
+    const sorted = listed.toSorted((left, right) => compareCreation(right, left));
     for (const summary of sorted) yield { workspace, summary };
-    before = sorted.at(-1)?.id;
+    before = sorted.at(-1);
     if (sorted.length < LISTED_AT_ONCE || before === undefined) return undefined;
   }
 }

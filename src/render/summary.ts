@@ -1,7 +1,6 @@
 /** A conversation in a list, in words and as JSON. */
 import {
-  conversationCreatedAt,
-  type ConversationId,
+  type ConversationCreation,
   type ConversationMetadata,
   type OpenTurnState,
   type Timestamp,
@@ -9,8 +8,7 @@ import {
 import type { JsonObject } from "../util/index.ts";
 
 /** A conversation as lists show it. */
-export interface ListedConversation {
-  readonly id: ConversationId;
+export interface ListedConversation extends ConversationCreation {
   readonly metadata?: ConversationMetadata;
   readonly isArchived: boolean;
   /** Only in a workspace. */
@@ -36,11 +34,11 @@ export function describeState(state: OpenTurnState): string {
 
 /** One object for each conversation: one line of `jp conversation ls`. */
 export function summaryToJson(summary: ListedConversation): JsonObject {
-  const { id, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
+  const { id, createdAt, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
   return {
     id,
     ...(metadata?.title !== undefined && { title: metadata.title }),
-    created_at: conversationCreatedAt(id),
+    created_at: createdAt,
     ...(metadata !== undefined && { last_activated_at: metadata.lastActivatedAt }),
     ...(lastEventAt !== undefined && { last_event_at: lastEventAt }),
     ...(metadata?.pinnedAt !== undefined && { pinned_at: metadata.pinnedAt }),

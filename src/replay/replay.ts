@@ -9,11 +9,11 @@ import {
   canGoOn,
   type ChatRequest,
   type ConversationEvent,
-  conversationIdFromNumber,
   type ConversationStream,
   digestCall,
   findAnswerTo,
   isAnswer,
+  parseConversationId,
   pendingOf,
   readTurnProgress,
   SecretAnswer,
@@ -292,7 +292,7 @@ function createReplay(parts: Parts): Turn {
 }
 
 /** The same for every process: what was decided in one still counts in the next. */
-const REPLAY_ID = conversationIdFromNumber(0);
+const REPLAY_ID = parseConversationId("jp-c0");
 
 /** Compares everything that is to be recorded with the record. */
 function comparingWriter({ conversation, script, runsTools = false }: Parts): ConversationWriter {

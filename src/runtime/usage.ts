@@ -2,7 +2,7 @@
 import type { Prices, TokenPrice } from "../config/index.ts";
 import {
   addUsage,
-  conversationCreatedAt,
+  type ConversationCreation,
   type ConversationId,
   type StreamEntry,
   timestampToMilliseconds,
@@ -55,7 +55,7 @@ export async function readUsage(
   for (const summary of await store.list({ which: "all" })) {
     if (!mayBeWithin(summary, options)) continue;
     try {
-      for await (const { entries } of store.scan(summary.id)) totals.add(summary.id, entries);
+      for await (const { entries } of store.scan(summary.id)) totals.add(summary, entries);
     } catch {
       continue; // Another one may be readable. `jp conversation ls` reports it.
     }
@@ -69,7 +69,7 @@ export interface UsageSource extends Pick<ConversationStore, "scan"> {
   list(options: ListOptions): Promise<readonly ConversationSummary[]>;
 }
 
-/** The id of a conversation may be a moment after its creation, if others were created at the same time. */
+/** In a store in files, `createdAt` may be a moment too late, if others were created at the same time. */
 const SLACK_MS = 1000;
 
 /** Adds up entries as they are read. */
@@ -82,8 +82,8 @@ export class UsageTotals {
   }
 
   /** Decodes nothing but usage. What a fork has copied was spent in the original conversation, and does not count. */
-  add(id: ConversationId, entries: readonly StreamEntry[]): void {
-    const created = timestampToMilliseconds(conversationCreatedAt(id)) - SLACK_MS;
+  add({ id, createdAt }: ConversationCreation, entries: readonly StreamEntry[]): void {
+    const created = timestampToMilliseconds(createdAt) - SLACK_MS;
     for (const event of usageIn(entries)) {
       if (timestampToMilliseconds(event.timestamp) < created) continue;
       if (!isWithin(event, this.#options)) continue;
@@ -121,10 +121,13 @@ export function sumTotals(totals: readonly UsageTotal[]): UsageTotal {
 }
 
 /** No event is older than its conversation, or newer than the last one. */
-function mayBeWithin({ id, lastEventAt }: ConversationSummary, { since, until }: UsagePeriod) {
+function mayBeWithin(
+  { createdAt, lastEventAt }: ConversationSummary,
+  { since, until }: UsagePeriod,
+): boolean {
   const last = lastEventAt && timestampToMilliseconds(lastEventAt);
   if (since !== undefined && last !== undefined && last < since.getTime()) return false;
-  const first = timestampToMilliseconds(conversationCreatedAt(id));
+  const first = timestampToMilliseconds(createdAt);
   return until === undefined || first < until.getTime();
 }
 

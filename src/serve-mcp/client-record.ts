@@ -4,11 +4,7 @@
  * the questions and answers, the result. Overlapping calls share a turn, like the calls of one reply.
  */
 import { createJournal, type Journal, PromptQueue, TurnState } from "../agent/index.ts";
-import {
-  type ConversationId,
-  conversationIdToNumber,
-  timestampFromDate,
-} from "../conversation/index.ts";
+import { type ConversationId, timestampFromDate } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import { isJpError } from "../util/index.ts";
 import type { ServeSetup } from "./setup.ts";
@@ -52,7 +48,7 @@ export class ClientRecord {
       this.#turn ??= this.#startTurn(client);
       const { conversation, journal, state } = await this.#turn;
       this.#calls += 1;
-      const id = `call_${conversationIdToNumber(conversation.id)}_${this.#calls}`;
+      const id = `call_${conversation.id.slice("jp-c".length)}_${this.#calls}`;
       return await work({ id, journal, state });
     } finally {
       this.#openCalls -= 1;

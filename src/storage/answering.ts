@@ -14,18 +14,21 @@ import { abortable } from "../util/index.ts";
 import type { AnswerOptions, AnswerResult, ConversationStore, ConversationWriter } from "./port.ts";
 import { LockedError } from "./storage-error.ts";
 
-/** An answer that waits for the process that has the conversation open. */
-export interface Offer {
-  /** Resolves when the offer may have been decided, or the lock may be free. */
+/**
+ * An answer that waits for the process that has the conversation open. Only a writer that holds the lock claims it, and
+ * decides about it then. Claiming and withdrawing are atomic: exactly one of both succeeds.
+ */
+export interface Offer extends AsyncDisposable {
+  /** Resolves when the offer may have been decided, or the lock may be free, since this was called last. */
   changed(): Promise<void>;
   /** Why it was refused, if it was: in words, or as a code. */
-  findRefusal(): string | AnswerProblem | undefined;
-  /** Returns false if the other process is deciding about it already. */
-  withdraw(): boolean;
-  /** Once the lock is held here. */
-  discard(): void;
-  /** Stops waiting. */
-  [Symbol.dispose](): void;
+  findRefusal(): Promise<string | AnswerProblem | undefined>;
+  /** Returns false if the other process has claimed it, and is deciding about it or has done so. */
+  withdraw(): Promise<boolean>;
+  /** Removes what is left of it, once the lock is held here or its refusal is read. No one can claim it, or give it back, afterwards. */
+  discard(): Promise<void>;
+  /** Stops waiting, and withdraws it if it is still there. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** The store's side. Its `open` has to throw a `LockedError` if the conversation is open elsewhere. */
@@ -70,18 +73,23 @@ export async function answerPending(
   const { holder } = free;
   const judged = await judgeLive(target, id, offered);
   if (judged.type !== "fits") return judged;
-  using offer = await target.offer(id, offered);
-  onWait?.({ type: "offered", holder });
-  let isTooLate = false;
-  for (;;) {
-    const result = await settle(target, id, { offer, offered, keepsOpen });
-    if (result !== undefined) return result;
-    if (signal?.aborted === true) {
-      if (offer.withdraw()) signal.throwIfAborted();
-      if (!isTooLate) onWait?.({ type: "claimed", holder });
-      isTooLate = true;
+  const offer = await target.offer(id, offered);
+  try {
+    onWait?.({ type: "offered", holder });
+    let isTooLate = false;
+    for (;;) {
+      const result = await settle(target, id, { offer, offered, keepsOpen });
+      if (result !== undefined) return result;
+      if (signal?.aborted === true) {
+        if (await offer.withdraw()) signal.throwIfAborted();
+        if (!isTooLate) onWait?.({ type: "claimed", holder });
+        isTooLate = true;
+      }
+      await waitForChange(offer, signal);
     }
-    await waitForChange(offer, signal);
+  } finally {
+    // Its failure must not hide that the answer is recorded, or lose the writer that is kept open.
+    await offer[Symbol.asyncDispose]().catch(() => undefined);
   }
 }
 
@@ -131,20 +139,37 @@ async function settle(
   { offer, ...answering }: Offering,
 ): Promise<AnswerResult | undefined> {
   const { offered } = answering;
-  const refusal = offer.findRefusal();
+  const refusal = await offer.findRefusal();
   if (refusal !== undefined) {
-    offer.discard();
+    await offer.discard();
     return typeof refusal === "string" ? { type: "refused", reason: refusal } : refusal;
   }
   const writer = await openUnlessLocked(target, id);
   if (!(writer instanceof LockedError)) {
-    const wasClaimed = !offer.withdraw();
-    offer.discard();
+    // The lock is held here, so no one else can claim the offer any more. Whoever has claimed it before has recorded the
+    // answer by now, or never will.
+    const wasClaimed = await releaseOnError(writer, async () => {
+      const isWithdrawn = await offer.withdraw();
+      await offer.discard();
+      return !isWithdrawn;
+    });
     return record(writer, answering, wasClaimed);
   }
   const judged = await judgeLive(target, id, offered);
   if (judged.type === "fits" || judged.type === "refused") return undefined;
-  return toResult(judged, offered, !offer.withdraw());
+  return toResult(judged, offered, !(await offer.withdraw()));
+}
+
+async function releaseOnError<Value>(
+  writer: ConversationWriter,
+  action: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await action();
+  } catch (error) {
+    await writer.release();
+    throw error;
+  }
 }
 
 async function judgeLive(

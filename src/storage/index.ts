@@ -6,6 +6,7 @@ export {
   type SecretOffer,
 } from "./answering.ts";
 export { makeFolder, writeDurably } from "./fs/durable.ts";
+export { fileIdCreatedAt, findFileId } from "./fs/file-id.ts";
 export { preloadSecrets } from "./fs/load-secret-sockets.ts";
 export { assertCanLock } from "./fs/lock.ts";
 export { openStore, type OpenStoreOptions } from "./fs/open-store.ts";
@@ -63,12 +64,10 @@ export type {
 /** The parts of a conversation that a store keeps, and needs to know about. */
 export {
   type AnswerEvent,
-  conversationCreatedAt,
+  compareCreation,
+  type ConversationCreation,
   type ConversationEvent,
   type ConversationId,
-  conversationIdFromDate,
-  conversationIdFromNumber,
-  conversationIdToNumber,
   type ConversationMetadata,
   type ConversationStream,
   createStream,
@@ -76,6 +75,7 @@ export {
   eventToJson,
   findTimestamp,
   hasAllLabels,
+  invalidIdError,
   lastTurnOf,
   metadataToJson,
   newestOf,

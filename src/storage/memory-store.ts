@@ -1,12 +1,8 @@
 /** Stores conversations in memory, for tests and for programs that do not keep them. */
 import {
   type AnswerEvent,
-  conversationCreatedAt,
   type ConversationEvent,
   type ConversationId,
-  conversationIdFromDate,
-  conversationIdFromNumber,
-  conversationIdToNumber,
   type ConversationMetadata,
   type ConversationStream,
   createStream,
@@ -17,6 +13,7 @@ import {
   metadataToJson,
   newestOf,
   type OfferedAnswer,
+  parseConversationId,
   parseMetadata,
   StreamEntry,
   type Timestamp,
@@ -55,6 +52,7 @@ import {
 /** Takes the place of a conversation's files. */
 interface MemoryRecord {
   readonly id: ConversationId;
+  readonly createdAt: Timestamp;
   metadata: ConversationMetadata;
   readonly baseConfig: JsonObject;
   readonly entries: StreamEntry[];
@@ -75,6 +73,7 @@ export class MemoryConversationStore implements ConversationStore {
   readonly #clock: Clock;
   readonly #records = new Map<ConversationId, MemoryRecord>();
   readonly #listeners = new Set<ChangeListener>();
+  #created = 0;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -84,7 +83,7 @@ export class MemoryConversationStore implements ConversationStore {
     const wanted = [...this.#records.values()].filter(
       ({ isArchived }) => which === "all" || isArchived === (which === "archived"),
     );
-    return newestOf(wanted, ({ id }) => id, newest).map(summaryOf);
+    return newestOf(wanted, (record) => record, newest).map(summaryOf);
   }
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
@@ -193,11 +192,12 @@ export class MemoryConversationStore implements ConversationStore {
   #add(
     parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "isOwnTurn">,
   ): MemoryRecord {
-    let moment = conversationIdToNumber(conversationIdFromDate(this.#clock.now()));
-    while (this.#records.has(conversationIdFromNumber(moment))) moment += 1;
-    const id = conversationIdFromNumber(moment);
+    const now = this.#clock.now();
+    this.#created += 1;
+    const id = mintId(now, this.#created);
     const record: MemoryRecord = {
       id,
+      createdAt: timestampFromDate(now),
       ...parts,
       isArchived: false,
       isLocked: false,
@@ -366,19 +366,19 @@ class MemoryOffer implements Offer {
     this.#changed = Promise.withResolvers();
   }
 
-  findRefusal(): string | undefined {
+  async findRefusal(): Promise<string | undefined> {
     return this.#refusal;
   }
 
-  withdraw(): boolean {
+  async withdraw(): Promise<boolean> {
     return !this.#isClaimed && this.#record.offers.delete(this);
   }
 
-  discard(): void {
+  async discard(): Promise<void> {
     this.#record.offers.delete(this);
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#record.offers.delete(this);
   }
 }
@@ -392,12 +392,19 @@ async function deliver(
   return result ?? { type: "undecided", wasSent: false };
 }
 
-function streamOf({ id, baseConfig, entries }: MemoryRecord): ConversationStream {
-  return createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
+/** Unique in this store, and in the order of creation. Starts with a letter, unlike the ids of files. */
+function mintId(now: Date, created: number): ConversationId {
+  const time = now.getTime().toString(36).padStart(9, "0");
+  return parseConversationId(`jp-cm${time}-${created.toString(36).padStart(6, "0")}`);
+}
+
+function streamOf({ createdAt, baseConfig, entries }: MemoryRecord): ConversationStream {
+  return createStream({ createdAt, baseConfig, entries });
 }
 
 function summaryOf({
   id,
+  createdAt,
   metadata,
   entries,
   isArchived,
@@ -407,6 +414,7 @@ function summaryOf({
   const openTurn = describeOpenTurn(lastTurnOf(entries), isLocked);
   return {
     id,
+    createdAt,
     metadata,
     isArchived,
     ...(lastEventAt !== undefined && { lastEventAt }),

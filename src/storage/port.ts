@@ -11,11 +11,14 @@
  *   reader sees half of one.
  * - **Unchanged entries.** Entries come back as they were appended (`StreamEntry.raw`), also those of kinds that this
  *   version does not know. A database stores their JSON, not columns of it.
- * - **Ids are times.** The id of a conversation is the tenth of a second in which it was created, or the next free one.
+ * - **Opaque ids.** A store mints ids as it likes, in the syntax of `parseConversationId`. No one reads anything from
+ *   one: when a conversation was created is `createdAt`. A store that could not have minted an id may throw
+ *   `invalid_conversation_id` wherever it throws `conversation_not_found`.
  */
 import type {
   AnswerEvent,
   AnswerProblem,
+  ConversationCreation,
   ConversationEvent,
   ConversationId,
   ConversationMetadata,
@@ -33,6 +36,7 @@ export interface ConversationStore {
   /** In no particular order. Does not read whole records. A broken one is listed with its problem. */
   list(options?: ListOptions): Promise<ConversationSummary[]>;
 
+  /** Undefined if it does not exist, whatever the id. */
   find(id: ConversationId): Promise<ConversationSummary | undefined>;
 
   /** Reads the whole record into memory: everything that was appended before. Throws `conversation_not_found`. */
@@ -58,7 +62,8 @@ export interface ConversationStore {
    * Calls the listener after a conversation was created, changed, archived or removed, or opened or released by a
    * writer, in this process or any other of this user. Costs the same however many conversations there are. Several
    * changes of one conversation may be reported once, and it may be reported though nothing has changed. Changes are
-   * reported within a fraction of a second, but a system may lose some: read again now and then what matters.
+   * reported within a fraction of a second, but a system may lose some: read again now and then what matters. A store
+   * that takes a moment to listen reports, once it does, that any conversation may have changed.
    * Does not keep the process running.
    */
   watch(listener: ChangeListener): Disposable;
@@ -252,13 +257,15 @@ export interface ListOptions {
   readonly which?: "live" | "archived" | "all";
   /** Only the newest ones, at most so many. */
   readonly limit?: number;
-  /** Only those that are older than this one. */
-  readonly before?: ConversationId;
+  /**
+   * Only those that come before this in the order of creation: by time, and then by id as text (see `compareCreation`).
+   * It need not exist: it may have been removed since, or be of another store.
+   */
+  readonly before?: ConversationCreation;
 }
 
 /** One conversation in a list. */
-export interface ConversationSummary {
-  readonly id: ConversationId;
+export interface ConversationSummary extends ConversationCreation {
   /** Absent if it cannot be read; see `problem`. */
   readonly metadata?: ConversationMetadata;
   readonly isArchived: boolean;

@@ -4,7 +4,8 @@ import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { configProblems } from "../../src/config/original-config.fixture.ts";
-import { conversationIdFromNumber, StreamEntry } from "../../src/conversation/index.ts";
+import { StreamEntry } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import { EventFile } from "../../src/storage/fs/event-file.ts";
 import {
   anyElement,
@@ -24,7 +25,7 @@ import {
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 
-const ID = conversationIdFromNumber(17_000_000_000);
+const ID = fileIdFromNumber(17_000_000_000);
 
 /** Formatted by hand or another program: parsing and printing would not give these bytes. */
 const TOKENS = [

@@ -2,7 +2,7 @@
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import {
   laidOut,
   METADATA_TEXT,
@@ -17,7 +17,7 @@ import {
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 
-const ID = conversationIdFromNumber(17_000_000_000);
+const ID = fileIdFromNumber(17_000_000_000);
 
 /** The tokens of a record, which opening and appending must not change. */
 const TOKENS =

@@ -3,7 +3,7 @@ import { createHook } from "node:async_hooks";
 import { mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import { acquireLock } from "../../src/storage/fs/lock.ts";
 import { WAITING } from "../../src/storage/open-question.fixture.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "../../src/storage/temporary-workspace.fixture.ts";
 
 const EVENTS = laidOut(numberedElements(1));
-const ID = conversationIdFromNumber(17_000_000_000);
+const ID = fileIdFromNumber(17_000_000_000);
 const OWNER = { pid: process.pid, acquiredAt: "2026-01-02T03:04:05.000Z" };
 
 test("a conversation appears as a whole or not at all", async () => {

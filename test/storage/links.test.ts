@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import { openWorkspace, type Workspace, writeDurably } from "../../src/storage/index.ts";
 import { counters } from "../security/threats.ts";
 import {
@@ -27,8 +27,8 @@ import {
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 
-const ID = conversationIdFromNumber(17_000_000_000);
-const OTHER = conversationIdFromNumber(17_000_000_001);
+const ID = fileIdFromNumber(17_000_000_000);
+const OTHER = fileIdFromNumber(17_000_000_001);
 const FILES = ["metadata.json", "base_config.json", "events.json"] as const;
 const PRIVATE = "a private key";
 /** Possible private files that would be valid records. */

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { conversationIdFromNumber, conversationIdToNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber, fileIdToNumber } from "../../src/storage/fs/file-id.ts";
 import { acquireLock } from "../../src/storage/fs/lock.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import { codeOf, failureOf, numbered } from "../../src/storage/record-elements.fixture.ts";
@@ -53,8 +53,8 @@ test("creating a conversation fails if the next hundred ids are locked", async (
   // By another path, this process does not know the locks for its own.
   const others = `${locks}-of-others`;
   symlinkSync(locks, others);
-  for (let next = conversationIdToNumber(id); next <= conversationIdToNumber(id) + 100; next += 1) {
-    const lock = await acquireLock(others, conversationIdFromNumber(next), owner);
+  for (let next = fileIdToNumber(id); next <= fileIdToNumber(id) + 100; next += 1) {
+    const lock = await acquireLock(others, fileIdFromNumber(next), owner);
     onTestFinished(() => lock.release());
   }
   expect(await failureOf(conversations.create({}))).toEqual({

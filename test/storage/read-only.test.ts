@@ -2,7 +2,7 @@
 import { lchownSync, chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import {
   laidOut,
   METADATA_TEXT,
@@ -15,7 +15,7 @@ import {
 } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ChildProgram } from "../support/child-program.ts";
 
-const ID = conversationIdFromNumber(17_000_000_000);
+const ID = fileIdFromNumber(17_000_000_000);
 const hasUsers = process.platform !== "win32";
 
 test.runIf(hasUsers)("a read-only workspace can be read and is not changed", async () => {

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
 import {
   codeOf,
@@ -23,7 +23,7 @@ import {
 } from "../../src/storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 
-const ID = conversationIdFromNumber(17_000_000_000);
+const ID = fileIdFromNumber(17_000_000_000);
 const DELTA = { type: "config_delta", timestamp: time(0), delta: { key: "base" } };
 const LATER_DELTA = { type: "config_delta", timestamp: time(1), delta: { key: "later" } };
 
@@ -105,8 +105,8 @@ test("folders with and without a slug are found, and others ignored", async () =
   const ids = async (which: "live" | "archived") =>
     (await conversations.list({ which })).map(({ id }) => id).toSorted();
   expect({ live: await ids("live"), archived: await ids("archived") }).toEqual({
-    live: [1, 2, 3, 9].map((number) => conversationIdFromNumber(17_000_000_000 + number)),
-    archived: [conversationIdFromNumber(17_000_000_008)],
+    live: [1, 2, 3, 9].map((number) => fileIdFromNumber(17_000_000_000 + number)),
+    archived: [fileIdFromNumber(17_000_000_008)],
   });
 });
 
@@ -119,20 +119,24 @@ test("a broken conversation is listed with its problem", async () => {
   placeConversation(path.join(live, "4"), { metadata: METADATA_TEXT });
   placeConversation(path.join(live, "5"), {});
   const listed = await conversations.list();
-  const common = { isArchived: false, place: "workspace" } as const;
+  const common = (tenth: number) => ({
+    id: `jp-c${tenth}`,
+    createdAt: `1970-01-01 00:00:00.${tenth}`,
+    isArchived: false,
+    place: "workspace",
+  });
   const metadata = { lastActivatedAt: "2026-01-02 03:04:05.0" };
   expect(listed.toSorted((left, right) => (left.id < right.id ? -1 : 1))).toEqual([
-    { id: "jp-c1", ...common, lastEventAt: time(0), problem: broken("metadata.json") },
+    { ...common(1), lastEventAt: time(0), problem: broken("metadata.json") },
     {
-      id: "jp-c2",
-      ...common,
+      ...common(2),
       lastEventAt: time(0),
       problem:
         'metadata.json: last_activated_at: expected a time like "2026-01-02 03:04:05.678", got nothing',
     },
-    { id: "jp-c3", ...common, lastEventAt: time(0), problem: broken("metadata.json") },
-    { id: "jp-c4", ...common, metadata, problem: broken("events.json") },
-    { id: "jp-c5", ...common, problem: broken("metadata.json") },
+    { ...common(3), lastEventAt: time(0), problem: broken("metadata.json") },
+    { ...common(4), metadata, problem: broken("events.json") },
+    { ...common(5), problem: broken("metadata.json") },
   ]);
 });
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import type { RecordFile } from "../../src/storage/index.ts";
 import {
   codeOf,
@@ -20,7 +20,7 @@ import {
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 
-const ID = conversationIdFromNumber(17_000_000_000);
+const ID = fileIdFromNumber(17_000_000_000);
 const EVENTS = laidOut(numberedElements(1));
 
 test("the paths are those of the files that jp reads", () => {

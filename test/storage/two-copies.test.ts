@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { conversationIdFromNumber } from "../../src/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
 import {
   laidOut,
   numbered,
@@ -17,7 +17,7 @@ import {
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 
-const ID = conversationIdFromNumber(17_000_000_000);
+const ID = fileIdFromNumber(17_000_000_000);
 
 /** When the files of a copy changed, in seconds. */
 interface Ages {

@@ -1,13 +1,13 @@
 /** Checks the record after a torn turn, its continuation and a complete one. */
 import { isDeepStrictEqual } from "node:util";
 import {
-  conversationCreatedAt,
   createStream,
   eventsOf,
   parseConversationId,
   sanitize,
   StreamEntry,
 } from "../../src/conversation/index.ts";
+import { fileIdCreatedAt } from "../../src/storage/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
 
@@ -60,7 +60,7 @@ export function parseRecord(text: string): readonly JsonObject[] | undefined {
 function unpaired(conversation: string, elements: readonly JsonObject[]): readonly string[] {
   const view = sanitize(
     createStream({
-      createdAt: conversationCreatedAt(parseConversationId(conversation)),
+      createdAt: fileIdCreatedAt(parseConversationId(conversation)),
       baseConfig: {},
       entries: elements.map((element) => StreamEntry.fromJson(element)),
     }),

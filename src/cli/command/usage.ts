@@ -1,7 +1,7 @@
 /** `jp usage`: what requests to models have cost. */
 import { type PartialConfig, resolvePrices } from "../../config/index.ts";
-import { type ConversationId, type StreamEntry, usageToJson } from "../../conversation/index.ts";
-import { describeUsage, jsonLine, oneLine, renderUsage } from "../../render/index.ts";
+import { type ConversationId, usageToJson } from "../../conversation/index.ts";
+import { jsonLine, oneLine, renderUsage } from "../../render/index.ts";
 import {
   readUsage,
   sumTotals,
@@ -9,7 +9,11 @@ import {
   type UsageTotal,
   UsageTotals,
 } from "../../runtime/index.ts";
-import type { ListOptions, Workspace } from "../../storage/index.ts";
+import {
+  conversationNotFoundError,
+  type ListOptions,
+  type Workspace,
+} from "../../storage/index.ts";
 import { messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
@@ -69,9 +73,11 @@ export async function showConversationUsage(
   config: PartialConfig,
   context: CommandContext,
 ): Promise<void> {
+  const summary = await context.workspace.conversations.find(id);
+  if (summary === undefined) throw conversationNotFoundError(id);
   const prices = resolvePrices(config);
   const totals = new UsageTotals({ prices });
-  for await (const entries of readEntries(id, context)) totals.add(id, entries);
+  for await (const entries of readEntries(id, context)) totals.add(summary, entries);
   const currency = oneLine(prices.currency);
   print(totals.result(), { options: {}, context, titles: new Map(), currency });
 }
@@ -124,22 +130,4 @@ function totalToJson(total: UsageTotal, by: UsageGroup, currency: string) {
 /** Sums of fractions end in noise such as 0.17219999999999983. */
 function roundCost(cost: number): number {
   return Number(cost.toFixed(9));
-}
-
-/** Describes the cost of one conversation in one line; empty if nothing is recorded. */
-export function describeConversationUsage(
-  id: ConversationId,
-  entries: readonly StreamEntry[],
-  config: PartialConfig,
-): string {
-  const prices = resolvePrices(config);
-  const totals = new UsageTotals({ prices });
-  totals.add(id, entries);
-  return describeTotals(totals, oneLine(prices.currency));
-}
-
-/** The sum of totals, in one line; empty if there are none. */
-export function describeTotals(totals: UsageTotals, currency: string): string {
-  const sum = sumTotals(totals.result());
-  return describeUsage(sum.usage, sum, currency);
 }

@@ -6,7 +6,6 @@ import path from "node:path";
 import {
   type ConversationId,
   type ConversationMetadata,
-  findIdInFolderName,
   metadataToJson,
   parseMetadata,
   StreamEntry,
@@ -44,6 +43,7 @@ import {
 } from "./durable.ts";
 import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
+import { findIdInFolderName } from "./file-id.ts";
 
 export interface ConversationFiles {
   readonly metadata: ConversationMetadata;

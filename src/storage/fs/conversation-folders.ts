@@ -5,12 +5,12 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import {
+  type ConversationCreation,
   type ConversationId,
-  conversationIdToNumber,
-  findIdInFolderName,
   newestOf,
 } from "../../conversation/index.ts";
 import { readError } from "../storage-error.ts";
+import { fileIdCreation, fileIdToNumber, findIdInFolderName, isOlderThan } from "./file-id.ts";
 import { assertNotLink } from "./safe-open.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
@@ -52,15 +52,14 @@ export function listCopies(
 export function listNewestCopies(
   roots: ConversationRoots,
   which: "live" | "all",
-  { limit, before }: { readonly limit: number; readonly before?: ConversationId },
+  { limit, before }: { readonly limit: number; readonly before?: ConversationCreation },
 ): readonly (readonly [ConversationId, readonly ConversationCopy[]])[] {
-  const end = before === undefined ? Number.POSITIVE_INFINITY : conversationIdToNumber(before);
   const folders = places(roots, which).map((place) => {
     const parent = parentFolder(roots, place.root, place.isArchived);
     return { ...place, parent, listing: roots.names.listing(parent) };
   });
-  const ids = new Set(folders.flatMap(({ listing }) => listing.newest(limit, end)));
-  return newestOf([...ids], (id) => id, { limit }).map((id) => {
+  const ids = new Set(folders.flatMap(({ listing }) => listing.newest(limit, before)));
+  return newestOf([...ids], fileIdCreation, { limit }).map((id) => {
     const copies = folders.flatMap(({ root, isArchived, parent, listing }) =>
       listing.of(id).map((name) => ({ root, isArchived, folder: path.join(parent, name) })),
     );
@@ -171,10 +170,10 @@ class Listing {
     return this.#namesById().get(id) ?? [];
   }
 
-  /** The newest ids before this number, at most so many. */
-  newest(limit: number, end: number): readonly ConversationId[] {
-    this.#newest ??= newestOf([...this.#namesById().keys()], (id) => id, { limit: Infinity });
-    const start = this.#newest.findIndex((id) => conversationIdToNumber(id) < end);
+  /** The newest ids, or those before this, at most so many. */
+  newest(limit: number, before?: ConversationCreation): readonly ConversationId[] {
+    this.#newest ??= newestOf([...this.#namesById().keys()], fileIdCreation, { limit: Infinity });
+    const start = before === undefined ? 0 : this.#newest.findIndex(isOlderThan(before));
     return start === -1 ? [] : this.#newest.slice(start, start + limit);
   }
 
@@ -235,7 +234,7 @@ function listFolders(folder: string, only?: ConversationId): readonly string[] {
   try {
     if (only !== undefined) {
       // Names alone are several times faster to read, and few of them start with its digits.
-      const digits = String(conversationIdToNumber(only));
+      const digits = String(fileIdToNumber(only));
       return readdirSync(folder).filter(
         (name) =>
           name.includes(digits) &&

@@ -1,14 +1,7 @@
 /** Locates the copies of a conversation, and takes locks, for all operations of the store. */
 import { realpathSync } from "node:fs";
 import path from "node:path";
-import {
-  type ConversationId,
-  conversationIdFromDate,
-  conversationIdFromNumber,
-  conversationIdToNumber,
-  findConversationId,
-  findIdInFolderName,
-} from "../../conversation/index.ts";
+import { type ConversationId } from "../../conversation/index.ts";
 import { type Clock, isJpError } from "../../util/index.ts";
 import { archivedError, noFreeIdError, conversationNotFoundError } from "../storage-error.ts";
 import { removeLeftovers } from "./conversation-files.ts";
@@ -21,6 +14,14 @@ import {
   listCopies,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
+import {
+  assertFileId,
+  fileIdFromDate,
+  fileIdFromNumber,
+  fileIdToNumber,
+  findFileId,
+  findIdInFolderName,
+} from "./file-id.ts";
 import {
   acquireLock,
   type ConversationLock,
@@ -104,6 +105,7 @@ export class FsContext {
 
   /** Undefined if the private folder does not exist. */
   findPlace(id: ConversationId): PrivatePlace | undefined {
+    assertFileId(id);
     const privateFolder = this.findPrivateFolder();
     return privateFolder === undefined
       ? undefined
@@ -112,6 +114,7 @@ export class FsContext {
 
   /** The same, created if missing. Only for writing. */
   async ensurePlace(id: ConversationId): Promise<PrivatePlace> {
+    assertFileId(id);
     return { privateFolder: await this.ensurePrivateFolder(), id, workspace: this.workspace };
   }
 
@@ -148,7 +151,7 @@ export class FsContext {
     return [
       ...conversations,
       { folder: locksIn(privateFolder), idOf: findIdOfLock },
-      { folder: markersIn(privateFolder), idOf: findConversationId },
+      { folder: markersIn(privateFolder), idOf: findFileId },
     ];
   }
 
@@ -157,8 +160,9 @@ export class FsContext {
     return currentCopies(this.copies(id));
   }
 
-  /** Throws `conversation_not_found`. */
+  /** Throws `conversation_not_found`, `invalid_conversation_id`. */
   copies(id: ConversationId): readonly ConversationCopy[] {
+    assertFileId(id);
     const copies = copiesOf(this.roots(), id);
     if (copies.length === 0) throw conversationNotFoundError(id);
     return copies;
@@ -210,9 +214,9 @@ export class FsContext {
     const known = listCopies(this.roots(), "all");
     await this.#removeAbandoned(known);
     const locks = locksIn(await this.ensurePrivateFolder());
-    let moment = conversationIdToNumber(conversationIdFromDate(this.options.clock.now()));
+    let moment = fileIdToNumber(fileIdFromDate(this.options.clock.now()));
     for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {
-      const id = conversationIdFromNumber(moment);
+      const id = fileIdFromNumber(moment);
       if (known.has(id) || isHeldHere(locks, id)) continue;
       const lock = await this.#tryLock(id);
       if (lock === undefined) {

@@ -5,11 +5,9 @@
 import path from "node:path";
 import {
   type AnswerEvent,
-  conversationCreatedAt,
   type ConversationId,
   createStream,
   describeOpenTurn,
-  folderName,
   lastTurnOf,
   newestOf,
   type OfferedAnswer,
@@ -61,6 +59,7 @@ import { jsonText, makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { fingerprintOf, type LoadedEvents, readEvents } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
+import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
 import { findLastTurns } from "./last-turns.ts";
@@ -125,11 +124,11 @@ export class FsConversationStore implements ConversationStore {
     const wanted = [...listCopies(roots, which === "live" ? "live" : "all")].filter(
       ([, copies]) => which !== "archived" || copies.every((copy) => copy.isArchived),
     );
-    return newestOf(wanted, ([id]) => id, options);
+    return newestOf(wanted, ([id]) => fileIdCreation(id), options);
   }
 
   protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {
-    const copies = copiesOf(this.context.roots(), id);
+    const copies = isFileId(id) ? copiesOf(this.context.roots(), id) : [];
     if (copies.length === 0) return undefined;
     const privateFolder = this.context.findPrivateFolder();
     const isMarked = privateFolder !== undefined && hasMarker(privateFolder, id);
@@ -144,7 +143,7 @@ export class FsConversationStore implements ConversationStore {
     const read = withCopy(await readEvents(file), this.context.findPlace(id));
     const { entries, problems, isInLayout } = read;
     const baseConfig = readBaseConfig(folder);
-    const stream = createStream({ createdAt: conversationCreatedAt(id), baseConfig, entries });
+    const stream = createStream({ createdAt: fileIdCreatedAt(id), baseConfig, entries });
     const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
     const conversation = { id, stream, isOwnTurn, problems };
     if (isInLayout) this.#loaded.set(conversation, { file, fingerprint: before, entries });
@@ -323,7 +322,7 @@ export class FsConversationStore implements ConversationStore {
         ...parts,
         ...(await this.context.ensurePlace(parts.id)),
         metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
-        base: { createdAt: conversationCreatedAt(parts.id), baseConfig },
+        base: { createdAt: fileIdCreatedAt(parts.id), baseConfig },
         ...(openFile !== undefined && { openFile }),
       },
       loaded,

@@ -1,6 +1,6 @@
 /** The store of a workspace: conversations in two places, and their files, for users who edit them. */
 import path from "node:path";
-import { type ConversationId, folderName } from "../../conversation/index.ts";
+import type { ConversationId } from "../../conversation/index.ts";
 import type { ListOptions } from "../port.ts";
 import { recordChangedError } from "../storage-error.ts";
 import type {
@@ -28,6 +28,7 @@ import {
   parentFolder,
 } from "./conversation-folders.ts";
 import { renameFolder, writeDurably } from "./durable.ts";
+import { folderName } from "./file-id.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import type { FsConversationWriter } from "./fs-writer.ts";
 import { folderOfLatest, summarize } from "./summary.ts";

@@ -6,7 +6,6 @@ import {
   type ConversationMetadata,
   type ConversationStream,
   createStream,
-  folderName,
   metadataToJson,
   StreamEntry,
 } from "../../conversation/index.ts";
@@ -22,6 +21,7 @@ import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
 import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
 import type { PrivatePlace } from "./user-data.ts";
+import { folderName } from "./file-id.ts";
 
 export interface FsWriterParts extends PrivatePlace {
   /** The copy to write to. */

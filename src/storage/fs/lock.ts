@@ -17,14 +17,11 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { getSystemErrorName } from "node:util";
-import {
-  type ConversationId,
-  conversationIdFromNumber,
-  conversationIdToNumber,
-} from "../../conversation/index.ts";
+import { type ConversationId } from "../../conversation/index.ts";
 import { isJsonObject, systemErrorCode } from "../../util/index.ts";
 import { LockedError, StorageError, THIS_PROCESS, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
+import { fileIdFromNumber, fileIdToNumber } from "./file-id.ts";
 
 export interface ConversationLock {
   /** Safe to call twice. */
@@ -166,7 +163,7 @@ function lockedError(id: ConversationId, file: string): LockedError {
 }
 
 function lockFile(folder: string, id: ConversationId): string {
-  return path.join(folder, `jp-c${conversationIdToNumber(id)}.lock`);
+  return path.join(folder, `jp-c${fileIdToNumber(id)}.lock`);
 }
 
 /** Whether this process holds the lock. */
@@ -209,7 +206,7 @@ export function listLockFiles(folder: string): ConversationId[] {
 /** The conversation that a lock file of this name belongs to. */
 export function findIdOfLock(name: string): ConversationId | undefined {
   const digits = /^jp-c(\d{1,15})\.lock$/.exec(name)?.[1];
-  return digits === undefined ? undefined : conversationIdFromNumber(Number(digits));
+  return digits === undefined ? undefined : fileIdFromNumber(Number(digits));
 }
 
 /**

@@ -131,20 +131,22 @@ class WatchedOffer implements Offer {
     this.#changed = Promise.withResolvers();
   }
 
-  findRefusal(): string | AnswerProblem | undefined {
+  async findRefusal(): Promise<string | AnswerProblem | undefined> {
     return this.#offer.findRefusal();
   }
 
-  withdraw(): boolean {
+  async withdraw(): Promise<boolean> {
     return remove(this.#offer.file("offered"));
   }
 
-  discard(): void {
-    for (const state of ["offered", "claimed", "refused"] as const) remove(this.#offer.file(state));
+  async discard(): Promise<void> {
+    // In this order, or it could be given back in between.
+    for (const state of ["claimed", "offered", "refused"] as const) remove(this.#offer.file(state));
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#watching[Symbol.dispose]();
+    remove(this.#offer.file("offered"));
   }
 }
 

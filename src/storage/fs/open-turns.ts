@@ -35,7 +35,6 @@ import {
 import path from "node:path";
 import {
   type ConversationId,
-  findConversationId,
   lastTurnOf,
   readTurnProgress,
   type StreamEntry,
@@ -45,6 +44,7 @@ import { readError, writeError } from "../storage-error.ts";
 import { withoutLoneSurrogates } from "./durable.ts";
 import { lineOf, type TurnCopy } from "./restore-turn.ts";
 import type { PrivatePlace } from "./user-data.ts";
+import { findFileId } from "./file-id.ts";
 
 const FOLDER = "open-turns";
 
@@ -81,7 +81,7 @@ export function markersIn(privateFolder: string): string {
 
 function idsIn(folder: string): readonly ConversationId[] {
   try {
-    return readdirSync(folder).flatMap((name) => findConversationId(name) ?? []);
+    return readdirSync(folder).flatMap((name) => findFileId(name) ?? []);
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return [];
     throw readError(folder, error);

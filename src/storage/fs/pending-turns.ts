@@ -2,7 +2,6 @@
 import path from "node:path";
 import {
   type ConversationMetadata,
-  findIdInFolderName,
   hasAllLabels,
   type StreamEntry,
   titleAndLabels,
@@ -20,6 +19,7 @@ import {
   METADATA,
 } from "./conversation-folders.ts";
 import { fingerprintOf, readEvents } from "./event-file.ts";
+import { findIdInFolderName, isFileId } from "./file-id.ts";
 import type { FsContext } from "./fs-context.ts";
 import { findLastTurn } from "./last-turns.ts";
 import { findCopy, hasOpenTurn, listMarkers, type Marker } from "./open-turns.ts";
@@ -33,6 +33,7 @@ export async function listPendingTurns(
   options: ListPendingTurnsOptions,
 ): Promise<readonly PendingTurn[]> {
   const turns: PendingTurn[] = [];
+  if (options.id !== undefined && !isFileId(options.id)) return turns;
   const roots = context.roots();
   const { labels = {}, hasMetadata = false } = options;
   const isNeeded = hasMetadata || Object.keys(labels).length > 0;

@@ -5,13 +5,13 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { codeOf, failureOf } from "../record-elements.fixture.ts";
 import { START, temporaryFolder, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
-import { conversationIdFromNumber } from "../../conversation/index.ts";
+import { fileIdFromNumber } from "./file-id.ts";
 import { FakeClock } from "../../testing/index.ts";
 import { findSessionId, FsSessionStore, sessionKey } from "./sessions.ts";
 
-const FIRST = conversationIdFromNumber(17_000_000_001);
-const SECOND = conversationIdFromNumber(17_000_000_002);
-const THIRD = conversationIdFromNumber(17_000_000_003);
+const FIRST = fileIdFromNumber(17_000_000_001);
+const SECOND = fileIdFromNumber(17_000_000_002);
+const THIRD = fileIdFromNumber(17_000_000_003);
 
 test("a session is stored in one file that other programs can read", async () => {
   const { session, userFolder, clock } = temporaryWorkspace();

@@ -1,15 +1,12 @@
 /** Terminal sessions: which one this process belongs to, and the conversations used in it. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import {
-  type ConversationId,
-  conversationIdFromNumber,
-  conversationIdToNumber,
-} from "../../conversation/index.ts";
+import { type ConversationId } from "../../conversation/index.ts";
 import { type Clock, isJsonArray, isJsonObject, type Json } from "../../util/index.ts";
 import type { SessionStore } from "../workspace-port.ts";
 import { StorageError } from "../storage-error.ts";
 import { makeFolder, writeJson } from "./durable.ts";
+import { fileIdFromNumber, fileIdToNumber } from "./file-id.ts";
 
 export interface FsSessionOptions {
   readonly session: SessionId | undefined;
@@ -47,7 +44,7 @@ export class FsSessionStore implements SessionStore {
     const visits = [{ id, activatedAt: clock.now().toISOString() }, ...earlier];
     await writeJson(file, {
       history: visits.map((visit) => ({
-        id: conversationIdToNumber(visit.id),
+        id: fileIdToNumber(visit.id),
         activated_at: visit.activatedAt,
       })),
       id: session.id,
@@ -74,7 +71,7 @@ function readVisits(file: string): readonly Visit[] {
 function parseVisit(value: Json): readonly Visit[] {
   if (!isJsonObject(value) || typeof value["id"] !== "number") return [];
   const activatedAt = value["activated_at"];
-  const id = conversationIdFromNumber(value["id"]);
+  const id = fileIdFromNumber(value["id"]);
   return [{ id, activatedAt: typeof activatedAt === "string" ? activatedAt : "" }];
 }
 

@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { laidOut, METADATA_TEXT, time } from "../record-elements.fixture.ts";
 import { placeConversation, temporaryFolder } from "../temporary-workspace.fixture.ts";
-import { conversationIdFromNumber } from "../../conversation/index.ts";
+import { fileIdFromNumber } from "./file-id.ts";
 import { summarize } from "./summary.ts";
 
 const EARLIER = { timestamp: time(1), type: "turn_start" };
@@ -59,5 +59,5 @@ function lastEventIn(events: string): string | undefined {
   placeConversation(folder, { metadata: METADATA_TEXT });
   writeFileSync(path.join(folder, "events.json"), events);
   const copy = { root: "main", folder, isArchived: false } as const;
-  return summarize(conversationIdFromNumber(1), [copy]).lastEventAt;
+  return summarize(fileIdFromNumber(1), [copy]).lastEventAt;
 }

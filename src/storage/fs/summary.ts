@@ -21,6 +21,7 @@ import {
 } from "./conversation-folders.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readEntries } from "./event-reader.ts";
+import { fileIdCreation } from "./file-id.ts";
 import { type OpenedFile, openerOf } from "./safe-open.ts";
 
 const TAIL_BYTES = 4096;
@@ -43,7 +44,7 @@ export function summarize(
   );
   const problem = metadata.problem ?? lastEventAt.problem;
   return {
-    id,
+    ...fileIdCreation(id),
     isArchived: current.every((copy) => copy.isArchived),
     ...(metadata.value !== undefined && { metadata: metadata.value }),
     ...(lastEventAt.value !== undefined && { lastEventAt: lastEventAt.value }),

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { findIdInFolderName } from "../../conversation/index.ts";
+import { findIdInFolderName } from "./file-id.ts";
 import { WAITING } from "../open-question.fixture.ts";
 import type { ConversationChange, ConversationStore } from "../port.ts";
 import { temporaryFolder, temporaryWorkspace } from "../temporary-workspace.fixture.ts";

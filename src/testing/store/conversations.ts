@@ -1,16 +1,17 @@
 /** Operations on whole conversations. */
 import assert from "node:assert/strict";
 import {
-  conversationIdFromNumber,
-  conversationIdToNumber,
+  compareCreation,
+  type ConversationCreation,
+  type ConversationId,
+  parseConversationId,
   StreamEntry,
 } from "../../conversation/index.ts";
-import type { ListOptions } from "../../storage/index.ts";
+import type { ConversationStore, ListOptions } from "../../storage/index.ts";
 import {
   codeOf,
   CREATED_AT,
   elementsIn,
-  FIRST_ID,
   numbered,
   numberedElements,
   plain,
@@ -26,18 +27,20 @@ export const CONVERSATIONS: StoreCases = {
     const labels = { kind: "test" };
     await using writer = await store.create({ title: "A title", baseConfig, labels });
     const metadata = { title: "A title", lastActivatedAt: CREATED_AT, labels };
-    const { stream } = await other.load(FIRST_ID);
-    assert.deepEqual([writer.id, writer.metadata], [FIRST_ID, metadata]);
+    const { id } = writer;
+    const { stream } = await other.load(id);
+    assert.deepEqual(writer.metadata, metadata);
     for (const { createdAt, baseConfig: found, entries } of [writer.stream, stream]) {
       assert.deepEqual([createdAt, found, plain(entries)], [CREATED_AT, baseConfig, []]);
     }
     const listed = await other.list();
     assert.equal(listed.length, 1);
-    for (const found of [await other.find(FIRST_ID), ...listed]) {
+    for (const found of [await other.find(id), ...listed]) {
       assert.deepEqual(
-        [found?.id, found?.metadata, found?.isArchived, found?.lastEventAt, found?.problem],
-        [FIRST_ID, metadata, false, undefined, undefined],
+        [found?.id, found?.createdAt, found?.metadata, found?.isArchived],
+        [id, CREATED_AT, metadata, false],
       );
+      assert.deepEqual([found?.lastEventAt, found?.problem], [undefined, undefined]);
     }
   },
 
@@ -90,11 +93,13 @@ export const CONVERSATIONS: StoreCases = {
 
   "an unknown conversation is not found": async ({ store }) => {
     await record(store);
-    const id = conversationIdFromNumber(1);
+    const id = await record(store);
+    await store.remove(id);
     const scan = async () => {
       for await (const { entries } of store.scan(id)) assert.deepEqual(entries, []);
     };
     assert.equal(await store.find(id), undefined);
+    assert.deepEqual(await store.listPending({ id }), []);
     for (const attempt of [
       () => store.load(id),
       scan,
@@ -121,11 +126,22 @@ export const CONVERSATIONS: StoreCases = {
     const writers = await Promise.all([store, other, store, other].map((each) => each.create({})));
     const forks = await Promise.all([store.fork(first), other.fork(first)]);
     await Promise.all(writers.map((writer) => writer.release()));
-    const start = conversationIdToNumber(FIRST_ID);
-    assert.deepEqual(
-      [first, ...writers.map(({ id }) => id), ...forks].toSorted(),
-      upTo(7).map((index) => conversationIdFromNumber(start + index)),
-    );
+    const ids = [first, ...writers.map(({ id }) => id), ...forks];
+    assert.equal(new Set(ids).size, 7);
+    assert.deepEqual(ids.map(parseConversationId), ids);
+  },
+
+  "the id of another store is of no conversation, and leads nowhere": async ({ store }) => {
+    await record(store);
+    const other = parseConversationId("jp-canother-store");
+    assert.equal(await store.find(other), undefined);
+    assert.deepEqual(await store.listPending({ id: other }), []);
+    for (const id of [other, "jp-c../../etc" as ConversationId /* It was not parsed. */]) {
+      for (const attempt of [() => store.load(id), () => store.open(id), () => store.remove(id)]) {
+        const code = (await codeOf(attempt())) ?? "";
+        assert.ok(["conversation_not_found", "invalid_conversation_id"].includes(code), code);
+      }
+    }
   },
 
   "a removed conversation is gone": async ({ store, other }) => {
@@ -172,14 +188,49 @@ export const CONVERSATIONS: StoreCases = {
     assert.deepEqual(plain(writer.stream.entries), numberedElements(0, 1));
   },
 
-  "the newest conversations can be listed alone, page by page": async ({ store, other }) => {
-    const first = await record(store);
-    const second = await record(store);
-    const third = await record(store);
-    const list = async (options: ListOptions) =>
-      (await other.list(options)).map(({ id }) => id).toSorted();
-    assert.deepEqual(await list({ limit: 2 }), [second, third]);
-    assert.deepEqual(await list({ limit: 2, before: second }), [first]);
-    assert.deepEqual(await list({ before: third }), [first, second]);
+  "the newest conversations can be listed alone, page by page": async (opened) => {
+    const { store, other, clock } = opened;
+    const create = async () => {
+      clock.advance(1000);
+      return getCreation(other, await record(store));
+    };
+    const [first, second, third] = [await create(), await create(), await create()];
+    const list = async (options: ListOptions) => idsOf(await other.list(options)).toSorted();
+    assert.deepEqual(await list({ limit: 2 }), idsOf([second, third]).toSorted());
+    assert.deepEqual(await list({ limit: 2, before: second }), [first.id]);
+    assert.deepEqual(await list({ before: third }), idsOf([first, second]).toSorted());
+    await store.remove(second.id);
+    assert.deepEqual(await list({ limit: 2, before: second }), [first.id]);
+    const elsewhere = { id: parseConversationId("jp-canother-store"), createdAt: time(0) };
+    assert.deepEqual(await list({ before: elsewhere }), idsOf([first, third]).toSorted());
+  },
+
+  "conversations of one moment are listed page by page, each of them once": async (opened) => {
+    const { store, other } = opened;
+    const all: ConversationCreation[] = [];
+    for (const _ of upTo(5)) all.push(await getCreation(other, await record(store)));
+    const listed: ConversationId[] = [];
+    let before: ConversationCreation | undefined;
+    do {
+      const page = await other.list({ limit: 2, ...(before && { before }) });
+      const sorted = page.toSorted((left, right) => compareCreation(right, left));
+      listed.push(...idsOf(sorted));
+      before = sorted.at(-1);
+    } while (before !== undefined && listed.length <= all.length);
+    const expected = all.toSorted((left, right) => compareCreation(right, left));
+    assert.deepEqual(listed, idsOf(expected));
   },
 };
+
+function idsOf(created: readonly ConversationCreation[]): readonly ConversationId[] {
+  return created.map(({ id }) => id);
+}
+
+async function getCreation(
+  store: ConversationStore,
+  id: ConversationId,
+): Promise<ConversationCreation> {
+  const summary = await store.find(id);
+  assert.ok(summary);
+  return summary;
+}

@@ -8,7 +8,7 @@ import type {
   StreamEntry,
   Timestamp,
 } from "../../conversation/index.ts";
-import { conversationIdFromDate, eventsOf } from "../../conversation/index.ts";
+import { eventsOf } from "../../conversation/index.ts";
 import type { ConversationStore, CreateOptions } from "../../storage/index.ts";
 import { isJpError, type JsonObject } from "../../util/index.ts";
 import type { FakeClock } from "../fake-clock.ts";
@@ -25,7 +25,6 @@ export type StoreCases = Readonly<Record<string, (opened: OpenedStores) => Promi
 
 /** The time that all clocks of these tests start from. */
 export const START = new Date("2026-01-02T03:04:05.000Z");
-export const FIRST_ID = conversationIdFromDate(START);
 /** The same moment in a record. */
 export const CREATED_AT = "2026-01-02 03:04:05.0" as Timestamp; // A constant of the right format.
 

@@ -2,11 +2,7 @@
  * `jp conversation ls`. Reads only the metadata and the last event of each conversation, and the last turn of
  * those that may not be complete.
  */
-import {
-  type ConversationId,
-  conversationIdToNumber,
-  timestampToMilliseconds,
-} from "../../../conversation/index.ts";
+import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
 import {
   type Cell,
   describeState,
@@ -124,7 +120,7 @@ function titleCell({ metadata, problem }: WorkspaceSummary): Cell {
 
 const SORT_KEYS = {
   activity: ({ activity }: Listed) => activity,
-  created: ({ summary }: Listed) => conversationIdToNumber(summary.id),
+  created: ({ summary }: Listed) => timestampToMilliseconds(summary.createdAt),
   title: ({ summary }: Listed) => summary.metadata?.title?.toLowerCase() ?? "",
 };
 

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { type Prices, resolvePrices } from "../../../config/index.ts";
 import {
   type Compaction,
-  conversationCreatedAt,
   describeCompaction,
   describeTurns,
   InquiryLog,
@@ -77,7 +76,7 @@ interface Counts {
 
 /** Reads the record once, without keeping it in memory. */
 async function countEvents(
-  { id }: WorkspaceSummary,
+  summary: WorkspaceSummary,
   prices: Prices,
   { workspace, output }: CommandContext,
 ): Promise<Counts> {
@@ -96,8 +95,8 @@ async function countEvents(
     }
   };
   let [turns, events, calls] = [0, 0, 0];
-  for await (const entries of readEntries(id, { workspace, output })) {
-    totals.add(id, entries);
+  for await (const entries of readEntries(summary.id, { workspace, output })) {
+    totals.add(summary, entries);
     for (const entry of entries) {
       const { eventType } = entry;
       if (eventType === undefined) {
@@ -143,7 +142,7 @@ function describeExtras({ compactions, usage }: Counts, { currency }: Prices) {
 }
 
 function describeSummary(summary: WorkspaceSummary, { clock, workspace }: CommandContext) {
-  const { id, metadata, isArchived, place, problem } = summary;
+  const { id, createdAt, metadata, isArchived, place, problem } = summary;
   const ago = (time: Timestamp | undefined) =>
     time && `${time} UTC (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;
   const labels = Object.entries(metadata?.labels ?? {})
@@ -153,7 +152,7 @@ function describeSummary(summary: WorkspaceSummary, { clock, workspace }: Comman
     ID: id,
     Title: metadata?.title,
     Problem: problem,
-    Started: ago(conversationCreatedAt(id)),
+    Started: ago(createdAt),
     "Last event": ago(lastActivity(summary)),
     "Last used": ago(metadata?.lastActivatedAt),
     Pinned: ago(metadata?.pinnedAt),

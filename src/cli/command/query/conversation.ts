@@ -9,7 +9,6 @@ import {
 } from "../../../config/index.ts";
 import {
   type ConversationId,
-  findConversationId,
   isReplaced,
   lastTurnOf,
   turnsOf,
@@ -19,6 +18,7 @@ import { oneLine, wrapProse } from "../../../render/index.ts";
 import {
   type Conversation,
   type ConversationWriter,
+  findFileId,
   MemoryConversationStore,
   type WorkspaceCreateOptions,
 } from "../../../storage/index.ts";
@@ -65,7 +65,7 @@ export async function findConversation(
   target?: string,
 ): Promise<ConversationId | undefined> {
   if (target !== undefined) {
-    const id = isWholeId(target) ? findConversationId(target) : undefined;
+    const id = isWholeId(target) ? findFileId(target) : undefined;
     return id ?? (await resolveTarget(context, target)).id;
   }
   const [active] = await context.workspace.session.history();
