@@ -14,6 +14,7 @@ import {
   lastTurnOf,
   type MessageFile,
   newCall,
+  pendingOf,
   readTurnProgress,
   recordFiles,
   timestampFromDate,

@@ -279,7 +279,7 @@ describe("a secret from elsewhere", () => {
   const REDACTED = closed("a.key.1", { outcome: "redacted", answeredBy: ANA });
   const NOT_ASKED = {
     type: "refused",
-    reason: "the secret is not being asked for right now; continue the turn on a terminal",
+    reason: "the secret is not being asked for right now; continue the turn and answer it there",
   };
 
   test("reaches the tool that waits for it, closes the prompt, and is recorded as redacted", async () => {

@@ -340,7 +340,8 @@ describe("an answer", () => {
       { type: "refused", message: expect.stringContaining("") as string },
       {
         type: "refused",
-        message: "the secret is not being asked for right now; continue the turn on a terminal",
+        message:
+          "the secret is not being asked for right now; continue the turn and answer it there",
       },
     ]);
     expect(await desk.listPending()).toHaveLength(2);

@@ -246,7 +246,8 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
       { type: "refused", reason: "expected true or false, got string" },
       {
         type: "refused",
-        reason: "the secret is not being asked for right now; continue the turn on a terminal",
+        reason:
+          "the secret is not being asked for right now; continue the turn and answer it there",
       },
       { type: "overdue", deadline: at(0) },
       3,

@@ -142,7 +142,7 @@ export async function recover<Data = Json>(
   const { labels, concurrency = CONCURRENCY, ...others } = options;
   const { clock = systemClock, signal } = options;
   const turns = await store.listPending(labels === undefined ? {} : { labels });
-  const left = turns.filter((turn) => !turn.isLive && canGoOn(turn, clock.now()));
+  const left = turns.filter((turn) => !turn.isLive && isReady(turn, clock.now()));
   const results: RecoveredTurn<Data>[] = [];
   const work = async () => {
     for (let turn = left.shift(); turn !== undefined; turn = left.shift()) {
@@ -156,7 +156,7 @@ export async function recover<Data = Json>(
 }
 
 /** Something of it is neither done nor waits for a person, or has waited too long. */
-function canGoOn({ entries, problem }: PendingTurn, now: Date): boolean {
+function isReady({ entries, problem }: PendingTurn, now: Date): boolean {
   if (problem !== undefined) return true; // Opening it may restore it.
   const { next, calls } = readTurnProgress(eventsOf(entries));
   if (next !== "calls") return true;

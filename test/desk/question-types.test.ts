@@ -204,7 +204,7 @@ test("a secret that no process waits for is refused, on the page and by the serv
   const { error } = (await response.json()) as { error: { message: string } };
   expect([response.status, error.message]).toEqual([
     422,
-    expect.stringContaining("continue the turn on a terminal"),
+    expect.stringContaining("continue the turn and answer it there"),
   ]);
   expect(leaksIn(project)).toEqual([]);
 });

@@ -32,7 +32,7 @@ const REDACTED = closed("a.q.1", { outcome: "redacted", answeredBy: ANSWERED_BY 
 const RECORDED = { type: "recorded" } as const;
 const NOT_ASKED = {
   type: "refused",
-  reason: "the secret is not being asked for right now; continue the turn on a terminal",
+  reason: "the secret is not being asked for right now; continue the turn and answer it there",
 };
 
 /** A conversation that waits for a secret, and everything that was offered to it. */
