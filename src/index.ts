@@ -63,6 +63,7 @@ export {
   type Compaction,
   type CompactionRule,
   type ConversationEvent,
+  type ConversationCreation,
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,

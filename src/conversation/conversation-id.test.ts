@@ -46,11 +46,12 @@ test("invalid ids are rejected with an example of a valid one", () => {
   );
 });
 
+function created(name: string, second: number): ConversationCreation {
+  const createdAt = parseTimestamp(`2026-01-02 03:04:0${second}.0`);
+  return { id: parseConversationId(`jp-c${name}`), createdAt };
+}
+
 test("conversations are in the order of their creation, and of their ids if that is the same", () => {
-  const created = (name: string, second: number): ConversationCreation => ({
-    id: parseConversationId(`jp-c${name}`),
-    createdAt: parseTimestamp(`2026-01-02 03:04:0${second}.0`),
-  });
   const [b, z, a, y] = [created("b", 2), created("z", 1), created("a", 2), created("y", 1)];
   const list = (options: Parameters<typeof newestOf>[2]) =>
     newestOf([b, z, a, y], (each) => each, options).map(({ id }) => id.slice("jp-c".length));

@@ -268,6 +268,17 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     });
   });
 
+  test("continues a list after a conversation that was removed meanwhile", async () => {
+    const { store, clock } = await create();
+    const created = [];
+    for (let count = 0; count < 4; count += 1) created.push(await place(store, turnStart()));
+    const desk = await open(store, { clock });
+    const page = await desk.listConversations({ limit: 2 });
+    await store.remove(created[2] ?? UNKNOWN);
+    const next = await desk.listConversations({ limit: 2, cursor: page.next ?? "" });
+    expect([...idsOf(page), ...idsOf(next)]).toEqual(created.toReversed());
+  });
+
   test("lists conversations page by page, newest first, and searches in them", async () => {
     const { store, clock } = await create();
     const first = await place(store, turnStart(), chatRequest("About foxes."));

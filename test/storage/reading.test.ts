@@ -110,6 +110,12 @@ test("folders with and without a slug are found, and others ignored", async () =
   });
 });
 
+/** Created in this tenth of the first second. */
+function summaryOf(tenth: number) {
+  const createdAt = `1970-01-01 00:00:00.${tenth}`;
+  return { id: `jp-c${tenth}`, createdAt, isArchived: false, place: "workspace" };
+}
+
 test("a broken conversation is listed with its problem", async () => {
   const { conversations, live } = temporaryWorkspace();
   const events = laidOut(numberedElements(1));
@@ -119,24 +125,18 @@ test("a broken conversation is listed with its problem", async () => {
   placeConversation(path.join(live, "4"), { metadata: METADATA_TEXT });
   placeConversation(path.join(live, "5"), {});
   const listed = await conversations.list();
-  const common = (tenth: number) => ({
-    id: `jp-c${tenth}`,
-    createdAt: `1970-01-01 00:00:00.${tenth}`,
-    isArchived: false,
-    place: "workspace",
-  });
   const metadata = { lastActivatedAt: "2026-01-02 03:04:05.0" };
   expect(listed.toSorted((left, right) => (left.id < right.id ? -1 : 1))).toEqual([
-    { ...common(1), lastEventAt: time(0), problem: broken("metadata.json") },
+    { ...summaryOf(1), lastEventAt: time(0), problem: broken("metadata.json") },
     {
-      ...common(2),
+      ...summaryOf(2),
       lastEventAt: time(0),
       problem:
         'metadata.json: last_activated_at: expected a time like "2026-01-02 03:04:05.678", got nothing',
     },
-    { ...common(3), lastEventAt: time(0), problem: broken("metadata.json") },
-    { ...common(4), metadata, problem: broken("events.json") },
-    { ...common(5), problem: broken("metadata.json") },
+    { ...summaryOf(3), lastEventAt: time(0), problem: broken("metadata.json") },
+    { ...summaryOf(4), metadata, problem: broken("events.json") },
+    { ...summaryOf(5), problem: broken("metadata.json") },
   ]);
 });
 
