@@ -10,7 +10,7 @@ import {
 } from "../config/index.ts";
 import { hasTemplate, preloadDiff, preloadTemplates, preloadValidator } from "../executor/index.ts";
 import type { Providers } from "../provider/index.ts";
-import { preloadLocks, preloadSecrets } from "../storage/index.ts";
+import { assertCanLock, preloadSecrets } from "../storage/index.ts";
 
 /**
  * For a turn. To be called once a request has left, so that the start is not slower for it. An upgrade may replace jp's files
@@ -29,7 +29,7 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
 
 /** For whoever records an answer after a wait. Never throws. */
 export async function loadRecordingParts(): Promise<void> {
-  await Promise.allSettled([preloadLocks(), preloadSecrets()]);
+  await Promise.allSettled([assertCanLock(), preloadSecrets()]);
 }
 
 type ModelSettings = AssistantSettings["model"];

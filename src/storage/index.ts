@@ -7,7 +7,7 @@ export {
 } from "./answering.ts";
 export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { preloadSecrets } from "./fs/load-secret-sockets.ts";
-export { preloadLocks } from "./fs/lock.ts";
+export { assertCanLock } from "./fs/lock.ts";
 export { openStore, type OpenStoreOptions } from "./fs/open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";

@@ -222,10 +222,10 @@ const LOCK_EX = 2;
 const LOCK_NB = 4;
 
 /**
- * Loads what locks, so that a command which waits for a person can lock afterwards. Throws `write_failed` where jp cannot
- * lock, and so cannot write conversations.
+ * Throws `write_failed` where jp cannot lock, and so cannot write conversations. Loads what locks: a command that waits for a
+ * person first can lock afterwards.
  */
-export async function preloadLocks(): Promise<void> {
+export async function assertCanLock(): Promise<void> {
   await loadFlock();
 }
 

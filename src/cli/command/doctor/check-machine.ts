@@ -4,7 +4,7 @@ import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
 import type { StreamEntry } from "../../../conversation/index.ts";
 import {
-  preloadLocks,
+  assertCanLock,
   type RecordProblem,
   userDataFolder,
   type Workspace,
@@ -186,7 +186,7 @@ function toFinding(check: string, id: string, { type, file, message }: RecordPro
 /** Without the native module, jp reads conversations but cannot write them. Nothing to say if it is there. */
 export async function checkLocking(): Promise<readonly Finding[]> {
   try {
-    await preloadLocks();
+    await assertCanLock();
     return [];
   } catch (error) {
     return [findingFromError("locks", error)];
