@@ -131,6 +131,18 @@ const LIBRARY = [
   "runtime",
 ];
 
+/**
+ * An `import()` of something else than Node itself, which is not replaced while it runs. `command` and `loadDefinition` pass
+ * what they are given to `loadModule`.
+ */
+const BARE_IMPORT =
+  /(?<!loadModule\(\(\) => |command\( ?async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
+/** Files that load parts without `loadModule`, and why they may. */
+const BARE_IMPORTS: Readonly<Record<string, string>> = {
+  "src/cli/main.ts": "It stays tiny, and nothing has begun yet.",
+  "src/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
+};
+
 /** On the way of a question from a local tool to a person and back. */
 const MAX_FILES_FOR_A_QUESTION = 21;
 /** On the way of a message from the command line to a provider. */
@@ -215,6 +227,14 @@ describe("imports", () => {
     const folders = new Set(sources.map(({ folder }) => folder).filter((folder) => folder !== ""));
     expect([...folders].filter((folder) => ALLOWED_IMPORTS[folder] === undefined)).toEqual([]);
   });
+});
+
+test("parts of jp are loaded by loadModule, which tells a part that is gone from everything else that fails", () => {
+  const loadedBare = sources
+    .filter(({ name }) => !posix(name).startsWith("src/desk/page/")) // In a browser, the server answers.
+    .filter(({ text }) => BARE_IMPORT.test(text.replaceAll(/\s+/g, " ")))
+    .map(({ name }) => posix(name));
+  expect(loadedBare.toSorted()).toEqual(Object.keys(BARE_IMPORTS));
 });
 
 describe("files", () => {

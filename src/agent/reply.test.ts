@@ -124,6 +124,17 @@ describe("a request that fails", () => {
     });
   });
 
+  test("because the connection is lost too often leaves the turn open, to be continued", async () => {
+    const failed = await ModelTurn.create({ replies: [[CUT], [CUT], [CUT]] });
+    await expect(failed.run()).rejects.toMatchObject({ kind: "network" });
+    const { conversation } = failed;
+    const turn = await ModelTurn.create({ conversation, replies: ["Hi."] });
+    expect({ end: await turn.resume(), record: turn.record }).toEqual({
+      end: { type: "done", reason: "stop" },
+      record: ["turn", "person: Hello", "resumed", "message: Hi."],
+    });
+  });
+
   test("has one set of retries, however far it has come", async () => {
     const busy: ScriptedReply = [{ type: "error", error: overloaded }];
     const turn = await ModelTurn.create({

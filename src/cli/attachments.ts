@@ -12,12 +12,13 @@ import type { McpServers } from "../mcp/index.ts";
 import type { Model } from "../provider/index.ts";
 import { createStatusLine } from "../terminal/index.ts";
 import type { TrustedConfig } from "../trust/index.ts";
+import { loadModule } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
 import { machineOf } from "./load-config.ts";
 import { wantsPlainText } from "./host.ts";
 
-/** Loaded when something is attached: most commands attach nothing. */
-export const attachmentCode = () => import("../attachment/index.ts");
+/** Loaded when something is attached: most commands attach nothing. Throws `module_not_loaded`. */
+export const attachmentCode = () => loadModule(() => import("../attachment/index.ts"));
 
 /** The attachments of a message. */
 export interface NamedAttachments {

@@ -1,6 +1,7 @@
 /** Shared by command definitions: loading and running a command, and common options. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { ToolDirective } from "../config/index.ts";
+import { loadModule } from "../util/index.ts";
 import type { CommandContext, GlobalOptions } from "./context.ts";
 import type { Host } from "./host.ts";
 
@@ -19,11 +20,11 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
   return async (...received: unknown[]): Promise<void> => {
     const self = received.at(-1);
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
-    const { createContext } = await import("./context.ts");
+    const { createContext } = await loadModule(() => import("./context.ts"));
     const { workspace, width } = self.optsWithGlobals<GlobalOptions>();
     const context = createContext(getHost(self), { workspace, width });
     try {
-      const run = await load();
+      const run = await loadModule(load);
       const directives = toolDirectives.get(self) ?? [];
       const options = { ...self.optsWithGlobals(), directives } as Options;
       await run({ args: self.args, options, context });

@@ -2,6 +2,7 @@
 import { Command, Help, InvalidArgumentError, type Option } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
 import { columnsOf } from "../terminal/index.ts";
+import { loadModule } from "../util/index.ts";
 import { command, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
 import type { Host } from "./host.ts";
@@ -159,7 +160,8 @@ export async function createProgram(
   for (const { name, alias, description, loadDefinition } of COMMANDS) {
     const listed = program.command(name).description(description);
     if (alias !== undefined) listed.alias(alias);
-    if (isNamed(name) || (alias !== undefined && isNamed(alias))) (await loadDefinition())(listed);
+    if (isNamed(name) || (alias !== undefined && isNamed(alias)))
+      (await loadModule(loadDefinition))(listed);
   }
   program
     .command("demo")
@@ -168,9 +170,10 @@ export async function createProgram(
   // Called by the scripts of `jp completion`, not by people.
   program
     .command("complete [words...]", { hidden: true })
-    .action(async (typed: readonly string[]) =>
-      (await import("./command/completion/complete.ts")).complete(program, typed, host),
-    );
+    .action(async (typed: readonly string[]) => {
+      const { complete } = await loadModule(() => import("./command/completion/complete.ts"));
+      return complete(program, typed, host);
+    });
   nameHelp(program, "jp");
   return program;
 }

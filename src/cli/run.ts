@@ -4,7 +4,7 @@ import path from "node:path";
 import type { CommanderError } from "commander";
 import { shellWord } from "../render/index.ts";
 import { controllingTerminal } from "../terminal/index.ts";
-import { JpError } from "../util/index.ts";
+import { JpError, loadModule } from "../util/index.ts";
 import type { GlobalOptions } from "./context.ts";
 import {
   canOpenSession,
@@ -38,7 +38,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
 }
 
 async function runCommandLine(args: readonly string[], host: Host): Promise<void> {
-  const { createProgram } = await import("./program.ts");
+  const { createProgram } = await loadModule(() => import("./program.ts"));
   const program = await createProgram(host, (word) => args.includes(word));
   const { operands, unknown } = program.parseOptions([...args]);
   const isBare = operands.length === 0 && unknown.length === 0;
@@ -54,7 +54,7 @@ async function runCommandLine(args: readonly string[], host: Host): Promise<void
 }
 
 async function openSession(host: Host, options: GlobalOptions): Promise<void> {
-  const { session } = await import("./command/session/session.ts");
+  const { session } = await loadModule(() => import("./command/session/session.ts"));
   await session(host, options);
 }
 

@@ -1,7 +1,13 @@
 /** Reads a config file of any format, without interpreting it. */
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { isJsonObject, parseJson, systemErrorCode } from "../util/index.ts";
+import {
+  isJsonObject,
+  isNotLoaded,
+  loadModule,
+  parseJson,
+  systemErrorCode,
+} from "../util/index.ts";
 import { ConfigError, describeSyntaxError, syntaxError } from "./config-error.ts";
 import { type FindLine, keysInJson, keysInToml, lineFinder } from "./key-lines.ts";
 
@@ -28,6 +34,7 @@ export async function readConfigFile(file: string, kind = "Config file"): Promis
     const { value, findLine } = await parseText(path.extname(file), text);
     return { file, value: withoutSchemaAddress(toJsonValue(value)), findLine };
   } catch (error) {
+    if (isNotLoaded(error)) throw error;
     // No cause: it would quote the file.
     throw new ConfigError("config_unreadable", `${file}: ${describeSyntaxError(error)}`);
   }
@@ -40,7 +47,7 @@ export function isFile(file: string): boolean {
 
 /** Throws a `SyntaxError` that is safe to show. */
 export async function parseToml(text: string): Promise<Record<string, unknown>> {
-  const { parse, TomlError } = await import("smol-toml"); // Loaded when needed: most commands read no TOML.
+  const { parse, TomlError } = await loadModule(() => import("smol-toml")); // Most commands read no TOML.
   try {
     return parse(text);
   } catch (error) {
@@ -61,7 +68,7 @@ async function parseText(
       return { value: parseJson(text), findLine: lineFinder(() => keysInJson(text)) };
     case ".yaml":
     case ".yml": {
-      const { parseYaml } = await import("./yaml.ts"); // Its parser is loaded for YAML files only.
+      const { parseYaml } = await loadModule(() => import("./yaml.ts")); // For YAML files only.
       const { value, keys } = parseYaml(text);
       return { value, findLine: lineFinder(keys) };
     }

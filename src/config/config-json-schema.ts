@@ -1,5 +1,5 @@
 /** The JSON Schema of a config file, with the default of each key. */
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, type Json, type JsonObject, loadModule } from "../util/index.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { toJson } from "./schema-node.ts";
 import { configSchema } from "./schema/config-schema.ts";
@@ -9,7 +9,7 @@ import { configSchema } from "./schema/config-schema.ts";
  * warnings, so the schema allows them.
  */
 export async function configJsonSchema(): Promise<JsonObject> {
-  const { toJsonSchema } = await import("@valibot/to-json-schema");
+  const { toJsonSchema } = await loadModule(() => import("@valibot/to-json-schema"));
   const schema = toJsonSchema(configSchema, {
     errorMode: "ignore",
     typeMode: "input",

@@ -1,7 +1,13 @@
 /** Changes one key of a config file and keeps the rest as written. */
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type JsonObject, parseJson } from "../util/index.ts";
+import {
+  isJsonObject,
+  isNotLoaded,
+  type JsonObject,
+  loadModule,
+  parseJson,
+} from "../util/index.ts";
 import { ConfigError, describeSyntaxError } from "./config-error.ts";
 import { parseToml } from "./config-file.ts";
 import { type Change, omitPaths, valueAt, withValue } from "./layers.ts";
@@ -47,6 +53,7 @@ async function setInToml(file: string, text: string, change: Edit): Promise<stri
   try {
     wanted = toPlainJson(applyEdit(toPlainJson(await parseToml(text)), change));
   } catch (error) {
+    if (isNotLoaded(error)) throw error;
     throw unreadable(file, error);
   }
   // A table reads better below a header of its own than inside of another one.
@@ -55,7 +62,8 @@ async function setInToml(file: string, text: string, change: Edit): Promise<stri
     try {
       const edited = await edit(text, change);
       if (isDeepStrictEqual(toPlainJson(await parseToml(edited)), wanted)) return edited;
-    } catch {
+    } catch (error) {
+      if (isNotLoaded(error)) throw error;
       // Try the next way.
     }
   }
@@ -67,7 +75,7 @@ async function setInToml(file: string, text: string, change: Edit): Promise<stri
 }
 
 async function patchToml(text: string, change: Edit): Promise<string> {
-  const toml = await import("@decimalturn/toml-patch");
+  const toml = await loadModule(() => import("@decimalturn/toml-patch"));
   const current: unknown = toml.parse(text);
   // A list may end with a comma, an inline table may not.
   const format = toml.TomlFormat.autoDetectFormat(text);
@@ -80,7 +88,7 @@ async function patchToml(text: string, change: Edit): Promise<string> {
 /** Adds a table at the end of the file. */
 async function appendToml(text: string, change: Edit): Promise<string> {
   if (change.value === undefined) throw new TypeError("nothing to append");
-  const { stringify } = await import("smol-toml");
+  const { stringify } = await loadModule(() => import("smol-toml"));
   const added = stringify(withValue({}, change)).trim();
   const before = text.trimEnd();
   return before === "" ? `${added}\n` : `${before}\n\n${added}\n`;

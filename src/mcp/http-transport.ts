@@ -4,7 +4,7 @@ import type {
   ProtocolError,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { settlesWithin } from "../util/index.ts";
+import { settlesWithin, withinOrigin } from "../util/index.ts";
 import { McpError } from "./mcp-error.ts";
 import type { ServerLink, Variables } from "./port.ts";
 import {
@@ -48,8 +48,11 @@ export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">):
       const timer = setTimeout(retry, retryDelay(delayMs)).unref(); // jp may exit meanwhile.
       return () => clearTimeout(timer);
     },
-    fetch: async (url, init) =>
-      limitMessages(await fetch(url, init), ({ message }) => fail(message)),
+    fetch: async (url, init) => {
+      const response = await withinOrigin(fetch)(url, init);
+      await assertNotRedirected(url, response);
+      return limitMessages(response, ({ message }) => fail(message));
+    },
   });
   endStreams(transport);
   return {
@@ -80,6 +83,21 @@ function parseUrl({ name, url }: HttpSettings): URL {
   throw new McpError("mcp_invalid_address", `providers.mcp.${name}.url is not a valid URL.`, {
     hint: "It must start with https:// or http:// and have no user name or password; use headers.",
   });
+}
+
+/** Throws a reason without its end for a redirect that was not followed. Of its address, only the origin is quoted. */
+async function assertNotRedirected(from: string | URL, response: Response): Promise<void> {
+  const { status } = response;
+  const location = response.headers.get("location");
+  if (status < 300 || status > 399 || location === null) return;
+  await response.body?.cancel();
+  const { origin } = new URL(from);
+  const target = URL.parse(location, from)?.origin;
+  throw new Error(
+    target === undefined || target === origin
+      ? `it redirects with HTTP ${status}, which jp does not follow`
+      : `it redirects to ${target}, and jp sends headers and messages only to the configured origin`,
+  );
 }
 
 /** With `$NAME` and `${NAME}` from the environment. Errors never contain the value of a variable. */

@@ -1,7 +1,7 @@
 /** A set of servers. Each starts when it is needed; all are closed together. */
 import { isDeepStrictEqual } from "node:util";
 import type { McpServerSettings } from "../config/index.ts";
-import { settlesWithin } from "../util/index.ts";
+import { isNotLoaded, settlesWithin } from "../util/index.ts";
 import type { RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
 import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
@@ -79,8 +79,8 @@ export class McpServers implements AsyncDisposable {
 
   /**
    * Waits until the server is ready and has listed its tools; starts it if necessary. Throws
-   * `mcp_unknown_server`, and other errors if the server is required: by default, unless it is optional. Abort ends the
-   * waiting, not the start.
+   * `mcp_unknown_server`, what jp says of a part of itself that it cannot load, and other errors if the server is
+   * required: by default, unless it is optional. Abort ends the waiting, not the start.
    */
   async get(
     name: string,
@@ -92,7 +92,7 @@ export class McpServers implements AsyncDisposable {
     try {
       return { type: "ready", server, tools: await server.tools(signal) };
     } catch (error) {
-      const isWarning = !isRequired && error instanceof McpError;
+      const isWarning = !isRequired && error instanceof McpError && !isNotLoaded(error);
       if (!isWarning) throw error;
       return { type: "absent", warning: error };
     }

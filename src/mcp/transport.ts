@@ -3,13 +3,14 @@ import type * as client from "@modelcontextprotocol/client";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../config/index.ts";
 import { lineEnds } from "../process/index.ts";
+import { loadModule } from "../util/index.ts";
 import type { ConnectionContext } from "./port.ts";
 
 export type Sdk = typeof client;
 
-/** The official client, loaded when the first server is started: it takes a tenth of a second. */
+/** The official client, loaded when the first server is started: it takes a tenth of a second. Throws `module_not_loaded`. */
 export function loadSdk(): Promise<Sdk> {
-  return import("@modelcontextprotocol/client");
+  return loadModule(() => import("@modelcontextprotocol/client"));
 }
 
 export type SettingsOf<Type extends McpServerSettings["type"]> = Extract<

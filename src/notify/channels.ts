@@ -19,6 +19,8 @@ import type { Notification } from "./message.ts";
 /** One way to send notifications. */
 export interface Channel {
   readonly name: ChannelSettings["type"];
+  /** Loads what it sends with, if that is not loaded by itself. Throws `module_not_loaded`. */
+  readonly load?: () => Promise<unknown>;
   /** Throws what went wrong: a `PermanentError` if trying again is pointless, and the signal's reason. */
   readonly send: (message: Notification, signal: AbortSignal) => Promise<void>;
 }
@@ -34,7 +36,7 @@ export interface ChannelMachine {
 /** Would fail again in the same way. */
 export class PermanentError extends Error {}
 
-/** Opens no connection, and loads neither mailer nor signer, before one of them sends. */
+/** Opens no connection, and loads neither mailer nor signer, before one of them loads or sends. */
 export function openChannels(
   settings: readonly ChannelSettings[],
   machine: ChannelMachine,
@@ -111,7 +113,7 @@ function openWebhook({ url, secretVariable }: WebhookChannel, machine: ChannelMa
   const send: Channel["send"] = async (message, signal) => {
     const key = webhookKey(readSecret(secretVariable, machine), secretVariable);
     const body = JSON.stringify(message.json);
-    const { Webhook } = await loadModule(() => import("standardwebhooks"));
+    const { Webhook } = await loadSigner();
     const now = new Date(); // The receiver compares it with its own clock.
     const response = await fetch(url, {
       method: "POST",
@@ -134,7 +136,11 @@ function openWebhook({ url, secretVariable }: WebhookChannel, machine: ChannelMa
     await response.body?.cancel();
     if (!response.ok) throw new Error(`${host} answered with status ${response.status}.`);
   };
-  return { name: "webhook", send };
+  return { name: "webhook", load: loadSigner, send };
+}
+
+function loadSigner() {
+  return loadModule(() => import("standardwebhooks"));
 }
 
 /** The length that the specification recommends. */
@@ -159,7 +165,7 @@ function openEmail(settings: EmailChannel, machine: ChannelMachine): Channel {
   const { from, to, server, port, user, passwordVariable } = settings;
   const send: Channel["send"] = async (message, signal) => {
     const pass = user === undefined ? undefined : readSecret(passwordVariable, machine);
-    const { createTransport } = await loadModule(() => import("nodemailer"));
+    const { createTransport } = await loadMailer();
     const transport = createTransport({
       host: server,
       port,
@@ -188,7 +194,11 @@ function openEmail(settings: EmailChannel, machine: ChannelMachine): Channel {
     // The others have it: sending again would send it to them twice.
     if (rejected.length > 0) throw new PermanentError(`${server} refused ${rejected.join(", ")}.`);
   };
-  return { name: "email", send };
+  return { name: "email", load: loadMailer, send };
+}
+
+function loadMailer() {
+  return loadModule(() => import("nodemailer"));
 }
 
 /** The domain of `Ada <ada@example.org>` or `ada@example.org`. */

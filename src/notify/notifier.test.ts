@@ -56,6 +56,17 @@ function started(...channels: readonly Channel[]) {
 }
 
 describe("a notifier", () => {
+  test("has its channels load what they send with before there is anything to send", async () => {
+    const loaded: string[] = [];
+    const load = async () => void loaded.push("loaded");
+    const { problems, pass } = started(
+      Object.assign(new KeepingChannel(), { load }),
+      Object.assign(new KeepingChannel(), { load: () => Promise.reject(new Error("gone")) }),
+    );
+    await pass(0);
+    expect([loaded, problems]).toEqual([["loaded"], []]);
+  });
+
   test("collects the questions of a few seconds in one notification", async () => {
     const channel = new KeepingChannel();
     const { notifier, pass } = started(channel);

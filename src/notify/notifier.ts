@@ -41,9 +41,10 @@ const BACKOFF_MS = [15_000, 60_000, 180_000, 360_000];
 const MAX_ATTEMPTS = BACKOFF_MS.length + 1;
 const TIMEOUT_MS = 30_000;
 
-/** Sends nothing by itself, only what `notify` is given. */
+/** Sends nothing by itself, only what `notify` is given, which may come after an upgrade: its channels load at once. */
 export function createNotifier(settings: NotifySettings, options: NotifierOptions): Notifier {
   const { channels = openChannels(settings.channels, options) } = options;
+  for (const { load } of channels) load?.().catch(() => undefined); // Sending says so.
   const closing = new AbortController();
   const outboxes = channels.map(
     (channel) => new Outbox(channel, settings, { ...options, signal: closing.signal }),

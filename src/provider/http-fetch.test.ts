@@ -4,7 +4,8 @@ import type { AddressInfo, Socket } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { createHttpFetch, withinOrigin } from "./http-fetch.ts";
+import { withinOrigin } from "../util/index.ts";
+import { createHttpFetch } from "./http-fetch.ts";
 import { HttpHeaders } from "./http-headers.ts";
 
 const httpFetch = createHttpFetch();

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { Readable } from "node:stream";
+import { withinOrigin } from "../util/index.ts";
 import type { Fetch } from "./definition.ts";
 import { HttpHeaders } from "./http-headers.ts";
 
@@ -30,41 +31,6 @@ export function createHttpFetch({ onSent }: HttpFetchOptions = {}): Fetch {
     });
     return await toResponse(response, signal ?? undefined);
   });
-}
-
-const MAX_REDIRECTS = 5;
-
-/**
- * A `fetch` that follows redirects only on the same host and port, and only if the request stays as it is: it carries a key
- * and a prompt. The response to another redirect is returned, and is not `ok`.
- */
-export function withinOrigin(fetch: Fetch): Fetch {
-  return async (input, init = {}) => {
-    let target = input;
-    for (let redirects = 0; ; redirects += 1) {
-      const response = await fetch(target, { ...init, redirect: "manual" });
-      const next = findRedirect(target, init.method ?? "GET", response);
-      if (next === undefined || redirects === MAX_REDIRECTS) return response;
-      await response.body?.cancel();
-      target = next;
-    }
-  };
-}
-
-/** Undefined if it is not followed. */
-function findRedirect(
-  from: Parameters<Fetch>[0],
-  method: string,
-  { status, headers }: Pick<Response, "status" | "headers">,
-): URL | undefined {
-  const location = headers.get("location");
-  const keepsRequest =
-    status === 307 || status === 308 || (method === "GET" && (status === 301 || status === 302));
-  if (!keepsRequest || location === null || (typeof from === "object" && !(from instanceof URL))) {
-    return undefined;
-  }
-  const url = URL.parse(location, from);
-  return url?.origin === new URL(from).origin ? url : undefined;
 }
 
 interface HttpRequest {

@@ -1,5 +1,11 @@
 /** The table of the six providers. A vendor's package is loaded with the first request to one of its models. */
-import { type Clock, isJsonObject, type JsonObject, systemClock } from "../util/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  systemClock,
+  withinOrigin,
+} from "../util/index.ts";
 import { anthropic } from "./anthropic.ts";
 import type {
   Fetch,
@@ -10,7 +16,7 @@ import type {
 } from "./definition.ts";
 import type { Dialect } from "./dialect.ts";
 import { google } from "./google.ts";
-import { withActivity, withinOrigin } from "./http-fetch.ts";
+import { withActivity } from "./http-fetch.ts";
 import { llamacpp } from "./llamacpp.ts";
 import { createLocalModel } from "./local-model.ts";
 import { ollama } from "./ollama.ts";

@@ -49,7 +49,7 @@ export {
   type SurroundingsOptions,
   type SurroundingsPart,
 } from "./surroundings.ts";
-export { loadTurnParts } from "./load-parts.ts";
+export { loadRecordingParts, loadTurnParts } from "./load-parts.ts";
 export { switchServerTools } from "./server-tools.ts";
 export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";

@@ -1,18 +1,62 @@
-/** Loads the parts of jp that a turn may need after it has waited for the model, a person or a tool. */
-import type { PartialConfig } from "../config/index.ts";
+/** Loads the parts of jp that are needed after a wait for the model, a person or a tool, before it. */
+import {
+  type AssistantSettings,
+  mergeConfig,
+  type PartialConfig,
+  resolveAssistant,
+  resolveCompaction,
+  resolveInquiryAssistant,
+  resolveTools,
+} from "../config/index.ts";
 import { hasTemplate, preloadDiff, preloadTemplates, preloadValidator } from "../executor/index.ts";
-import { preloadSecrets } from "../storage/index.ts";
+import type { Providers } from "../provider/index.ts";
+import { assertCanLock, preloadSecrets } from "../storage/index.ts";
 
 /**
- * To be called once a request has left, so that the start is not slower for it. An upgrade may replace jp's files while a
- * turn waits; what is loaded by then still works. Never throws: whatever needs a part that is missing says so.
+ * For a turn. To be called once a request has left, so that the start is not slower for it. An upgrade may replace jp's files
+ * while a turn waits; what is loaded by then still works. Never throws: whatever needs a part that is missing says so.
  */
-export async function loadTurnParts({ conversation }: PartialConfig): Promise<void> {
-  const isTemplated = hasTemplate(JSON.stringify(conversation?.tools ?? {}));
+export async function loadTurnParts(config: PartialConfig, providers: Providers): Promise<void> {
+  const isTemplated = hasTemplate(JSON.stringify(config.conversation?.tools ?? {}));
   await Promise.allSettled([
+    ...modelsOf(config).map(({ provider, name }) => providers.warmUp(provider, name)),
     preloadValidator(),
     preloadDiff(),
-    preloadSecrets(),
+    loadRecordingParts(),
     ...(isTemplated ? [preloadTemplates()] : []),
   ]);
+}
+
+/** For whoever records an answer after a wait. Never throws. */
+export async function loadRecordingParts(): Promise<void> {
+  await Promise.allSettled([assertCanLock(), preloadSecrets()]);
+}
+
+type ModelSettings = AssistantSettings["model"];
+
+/** One model of each provider that a turn may ask: for replies, for answers to questions, for summaries. */
+function modelsOf(config: PartialConfig): readonly ModelSettings[] {
+  const questions = [...resolveTools(config).values()].flatMap((tool) => [
+    ...tool.questions.values(),
+  ]);
+  const targets = questions.flatMap(({ target }) => (target.type === "assistant" ? [target] : []));
+  const { isAutomatic, rule } = resolveCompaction(config);
+  const summarizer = isAutomatic ? rule.summary?.model : undefined;
+  const models = [
+    () => resolveAssistant(config),
+    ...targets.map((target) => () => resolveInquiryAssistant(config, target)),
+    ...(summarizer === undefined
+      ? []
+      : [() => resolveAssistant(mergeConfig(config, { assistant: { model: summarizer } }))]),
+  ].flatMap(findModel);
+  return [...new Map(models.map((model) => [model.provider, model])).values()];
+}
+
+/** Nothing for settings that do not resolve: whoever asks the model says so. */
+function findModel(resolve: () => AssistantSettings): readonly ModelSettings[] {
+  try {
+    return [resolve().model];
+  } catch {
+    return [];
+  }
 }

@@ -2,7 +2,7 @@
 import type * as server from "@modelcontextprotocol/server";
 import type { Prompter, Toolbox } from "../agent/index.ts";
 import type { ConversationStore, WorkspaceCreateOptions } from "../storage/index.ts";
-import type { Clock, JsonObject } from "../util/index.ts";
+import { type Clock, type JsonObject, loadModule } from "../util/index.ts";
 
 /** The only tool that is offered, besides the list of inquiries. */
 export const ASK_USER = "ask_user";
@@ -37,5 +37,5 @@ export interface InquiryFilter {
 export type Sdk = typeof server;
 
 export function loadSdk(): Promise<Sdk> {
-  return import("@modelcontextprotocol/server");
+  return loadModule(() => import("@modelcontextprotocol/server"));
 }

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { ClientRecord } from "./client-record.ts";
 import { ClientQuestions } from "./client-questions.ts";
 import { createServer } from "./server.ts";
+import { loadModule } from "../util/index.ts";
 import { loadSdk, type ServeSetup } from "./setup.ts";
 
 export interface ClientStreams {
@@ -16,7 +17,10 @@ export async function serveStdio(
   { input, output }: ClientStreams,
   signal: AbortSignal,
 ): Promise<void> {
-  const [sdk, stdio] = await Promise.all([loadSdk(), import("@modelcontextprotocol/server/stdio")]);
+  const [sdk, stdio] = await Promise.all([
+    loadSdk(),
+    loadModule(() => import("@modelcontextprotocol/server/stdio")),
+  ]);
   const questions = new ClientQuestions(sdk, setup);
   const record = new ClientRecord(setup);
   const transport = new stdio.StdioServerTransport(input, output);

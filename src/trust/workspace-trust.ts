@@ -11,7 +11,7 @@ import {
 } from "../config/index.ts";
 import { isListedFolder } from "../storage/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
-import { JpError } from "../util/index.ts";
+import { JpError, loadModule } from "../util/index.ts";
 import {
   type Claim,
   findClaims,
@@ -200,7 +200,7 @@ async function findChanges(
   after: string,
 ): Promise<readonly string[] | undefined> {
   if (before === undefined || before === after) return undefined;
-  const { structuredPatch } = await import("diff");
+  const { structuredPatch } = await loadModule(() => import("diff"));
   const options = { context: 3, maxEditLength: MAX_EDITS };
   const [old, now] = [before, after].map((text) => `${text}\n`);
   const patch = structuredPatch("", "", old ?? "", now ?? "", undefined, undefined, options);

@@ -38,6 +38,7 @@ export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";
 export { findClosest } from "./find-closest.ts";
 export { isNotLoaded, loadModule } from "./load-module.ts";
 export { randomName } from "./random-name.ts";
+export { withinOrigin } from "./redirects.ts";
 export {
   arrayField,
   booleanField,

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import { runCommand } from "../support/command-host.ts";
 import { ModelServer } from "./model-server.ts";
 import { kindsOf, query, queryProject, recordOf } from "./query-project.ts";
 import { answer, message, question, request, time, turnStart } from "./records.ts";
@@ -109,6 +110,10 @@ function zero(file: string): void {
   writeFileSync(file, Buffer.alloc(readFileSync(file).length));
 }
 
+function emptyList(file: string): void {
+  writeFileSync(file, "[]\n");
+}
+
 /** Damages the message of the open turn. */
 function damage(file: string): void {
   writeFileSync(file, readFileSync(file, "utf8").replace('"content": "x"', '"content": "x'));
@@ -133,6 +138,7 @@ describe("a record that has lost its open turn", () => {
     ["emptied", empty],
     ["zeroed", zero],
     ["damaged", damage],
+    ["an empty list", emptyList],
   ])("is named when pending questions are listed, with status 1: %s", async (_name, lose) => {
     await using server = await ModelServer.start([CALLING]);
     const { project, file } = await lost(server, lose);
@@ -149,6 +155,7 @@ describe("a record that has lost its open turn", () => {
     ["emptied", empty],
     ["zeroed", zero],
     ["damaged", damage],
+    ["an empty list", emptyList],
   ])("is continued with the copy in the user's folder: %s", async (_name, lose) => {
     await using server = await ModelServer.start([CALLING, "Done."]);
     const { project, file } = await lost(server, lose);
@@ -164,6 +171,66 @@ describe("a record that has lost its open turn", () => {
       isDone: stdout.includes("Done."),
       last: kindsOf(recordOf(project)).findLast((kind) => kind !== "token_usage"),
     }).toEqual({ answered: 0, isNamed: true, status: 0, isDone: true, last: "chat_response" });
+  });
+
+  test("is named by commands that read records: an empty list", async () => {
+    await using server = await ModelServer.start([CALLING]);
+    const { project, file } = await lost(server, emptyList);
+    const results = await Promise.all([
+      project.jp("conversation", "print"),
+      project.jp("conversation", "print", "--last", "1"),
+      project.jp("inquiry", "ls"),
+      project.jp("doctor"),
+    ]);
+    expect({
+      areNamed: results.map(({ stdout, stderr }) => `${stdout}${stderr}`.includes(`${file}: `)),
+      events: readFileSync(file, "utf8"),
+    }).toEqual({ areNamed: results.map(() => true), events: "[]\n" });
+  });
+
+  test("is restored after its bytes were set aside: an empty list", async () => {
+    await using server = await ModelServer.start([CALLING, "Done."]);
+    const { project, file } = await lost(server, emptyList);
+    const { stderr } = await query(project, ["--discard-turn"]);
+    expect({
+      isNamed: stderr.includes("restored the open turn from the copy in your own folder"),
+      aside: readFileSync(file.replace(/\.json$/, ".torn"), "utf8"),
+    }).toEqual({ isNamed: true, aside: "[]\n" });
+  });
+
+  test("is complete if the user has removed all events with jp", async () => {
+    await using server = await ModelServer.start([CALLING]);
+    const { project, file } = await lost(server, () => undefined);
+    const variables = { ...project.variables, EDITOR: "sh -c 'echo [] > \"$0\"'" };
+    const words = ["conversation", "edit", "--events"];
+    const edited = await runCommand(words, { cwd: project.root, variables });
+    const { status, stderr } = await project.jp("inquiry", "ls", "--pending");
+    expect({
+      edited: edited.status,
+      events: readFileSync(file, "utf8"),
+      status,
+      stderr,
+    }).toEqual({ edited: 0, events: "[]\n", status: 0, stderr: "Nothing is waiting.\n" });
+  });
+
+  test("is not restored where another version of it was checked out", async () => {
+    await using server = await ModelServer.start(["First.", CALLING]);
+    const project = queryProject({ server, tools: [ASKER] });
+    await query(project, ["Hi."]);
+    const file = path.join(recordOf(project).folder, "events.json");
+    const earlier = readFileSync(file);
+    expect((await query(project, ["x", "--defer"])).status).toBe(4);
+    const later = readFileSync(file);
+    writeFileSync(file, earlier);
+    const without = await project.jp("inquiry", "ls", "--pending");
+    writeFileSync(file, later);
+    const again = await project.jp("inquiry", "ls", "--pending");
+    expect(
+      [without, again].map(({ status, stdout }) => [status, stdout.includes("Go on?")]),
+    ).toEqual([
+      [0, false],
+      [0, true],
+    ]);
   });
 
   test.each(["--continue-turn", "--discard-turn"])(

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/util/index.ts";
 import { isAlive } from "../../src/util/is-alive.fixture.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
@@ -493,6 +494,30 @@ describe("while a question is open", () => {
         entriesOf(record, type).filter((entry) => JSON.stringify(entry).includes('"user"')),
       );
       expect(named).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["a question", ASKER, /^\? Go on\?/m, "inquiry_request"],
+    ["a permission", { ...ECHO, settings: 'run = "ask"' }, /^\? Run /m, "permission_request"],
+  ] as const)(
+    "a window that closes leaves an open prompt waiting under the id on record: %s",
+    async (_, tool, shown, type) => {
+      await using server = await ModelServer.start([{ calls: [{ name: tool.name }] }]);
+      const project = queryProject({ server, tools: [tool] });
+      const screen = new ScreenProcess(project, ["q", "x"]);
+      await shows(screen, shown);
+      screen.hangUp();
+      await until(() => !isAlive(screen.pid));
+      const asked = entriesOf(recordOf(project), type).map((entry) => entry["id"]);
+      const { stdout } = await project.jp("inquiry", "ls", "--pending", "--format", "json");
+      const pending = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => {
+          return (JSON.parse(line) as JsonObject)["id"]; // One object per line.
+        });
+      expect([asked.length, pending]).toEqual([1, asked]);
     },
   );
 

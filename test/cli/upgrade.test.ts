@@ -1,13 +1,13 @@
 /** The files of a running command are gone, as after an upgrade: what it has begun, it ends. */
-import { cpSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { ModelServer } from "./model-server.ts";
-import { entriesOf, queryProject, recordOf, type ScriptedTool } from "./query-project.ts";
+import { entriesOf, query, queryProject, recordOf, type ScriptedTool } from "./query-project.ts";
 import { shows } from "./screen.ts";
-import { JP } from "./support.ts";
+import { JP, type Project } from "./support.ts";
 
 const ASKER: ScriptedTool = {
   name: "asker",
@@ -26,10 +26,7 @@ test("questions and permissions are asked and answered after all files of the co
   ]);
   const project = queryProject({ server, tools: [ASKER, PUSH] });
   const installed = copyOfCommand();
-  const screen = new PseudoTerminal(process.execPath, [installed.program, "query", "x"], {
-    folder: project.root,
-    variables: project.variables,
-  });
+  const screen = terminalOf(project, installed.program, ["query", "x"]);
   await shows(screen, "Go on?");
   rmSync(installed.folder, { recursive: true });
   screen.type("y");
@@ -55,6 +52,72 @@ test("questions and permissions are asked and answered after all files of the co
     results: ['{"one":true,"two":"this one"}', "pushed"],
   });
 });
+
+test("a continued turn reaches its model after all files of the command are gone at its first question", async () => {
+  await using server = await ModelServer.start([{ text: "", calls: [{ name: "asker" }] }, "Done."]);
+  const project = queryProject({ server, tools: [ASKER] });
+  expect((await query(project, ["x", "--defer"])).status).toBe(4);
+  const installed = copyOfCommand();
+  const screen = terminalOf(project, installed.program, ["query", "--continue-turn"]);
+  await shows(screen, "Go on?");
+  rmSync(installed.folder, { recursive: true });
+  screen.type("y");
+  await shows(screen, "Which?");
+  screen.type("this one\r");
+  const { status } = await screen.end();
+  const results = entriesOf(recordOf(project), "tool_call_response").map(({ content }) => content);
+  expect({ status, results, replies: server.requests.length }).toEqual({
+    status: 0,
+    results: ['{"one":true,"two":"this one"}'],
+    replies: 2,
+  });
+});
+
+test("an answer is recorded after all files of the command are gone at its prompt", async () => {
+  await using server = await ModelServer.start([{ text: "", calls: [{ name: "asker" }] }]);
+  const project = queryProject({ server, tools: [ASKER] });
+  expect((await query(project, ["x", "--defer"])).status).toBe(4);
+  const installed = copyOfCommand();
+  const [asked] = entriesOf(recordOf(project), "inquiry_request");
+  const id = asked?.["id"] as string; // Ids are strings.
+  const screen = terminalOf(project, installed.program, ["inquiry", "answer", id]);
+  await shows(screen, "Go on?");
+  rmSync(installed.folder, { recursive: true });
+  screen.type("y");
+  const { status } = await screen.end();
+  const answers = entriesOf(recordOf(project), "inquiry_response").map(({ answer }) => answer);
+  expect({ status, answers }).toEqual({ status: 0, answers: [true] });
+});
+
+test("a message written in the editor is recorded after all files of the command are gone meanwhile", async () => {
+  await using server = await ModelServer.start(["Done."]);
+  const project = queryProject({ server, files: { "note.txt": "It rains." } });
+  const installed = copyOfCommand();
+  const editor = path.join(project.root, "editor.cjs");
+  writeFileSync(
+    editor,
+    `const { rmSync, writeFileSync } = require("node:fs");
+rmSync(${JSON.stringify(installed.folder)}, { recursive: true });
+writeFileSync(process.argv[2], "What is in @note.txt?");`,
+  );
+  const variables = { EDITOR: `${process.execPath} ${editor}` };
+  const screen = terminalOf(project, installed.program, ["query", "-n", "-e"], variables);
+  await screen.end();
+  const said = entriesOf(recordOf(project), "chat_request").map(({ content }) => content);
+  expect(said).toEqual(["What is in @note.txt?"]);
+});
+
+function terminalOf(
+  project: Project,
+  program: string,
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): PseudoTerminal {
+  return new PseudoTerminal(process.execPath, [program, ...words], {
+    folder: project.root,
+    variables: { ...project.variables, ...variables },
+  });
+}
 
 /** The built command in a folder of its own. Native parts are found as before. */
 function copyOfCommand() {

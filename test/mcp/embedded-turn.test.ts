@@ -461,6 +461,16 @@ describe("a set of servers that turns share", () => {
     expect(offered((await land({ mcpServers })).model, "echo")).toEqual(["echo"]);
   });
 
+  test("has an error as the result of a call during which its server ends, and the turn goes on", async () => {
+    await using mcpServers = openMcpServers(program().mcpServers, { variables: process.env });
+    const toolConfig = { "*": { run: "unattended" } };
+    const { lines } = await land({ mcpServers, toolConfig, replies: replies(["crash"]) });
+    expect(lines.slice(-2)).toEqual([
+      expect.stringMatching(/^call_1 fails: The MCP server "moon" exited while it ran "crash": /),
+      "message: Done.",
+    ]);
+  });
+
   test("restarts in the next turn a server that has crashed too often", async () => {
     await using mcpServers = openMcpServers(program().mcpServers, { variables: process.env });
     const options = { mcpServers, toolConfig: { "*": { run: "unattended" } } };

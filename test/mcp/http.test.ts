@@ -1,4 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import { freePort, type HttpProgram, startEverything, startTestServer } from "./http-programs.ts";
 import { call, errorOf, getServer, httpSettings, never, serversOf, until } from "./support.ts";
 import { serveHttp } from "./test-server-http.ts";
@@ -46,6 +50,38 @@ describe("a server over HTTP", () => {
       type: "absent",
       warning: { code: "mcp_start_failed" },
     });
+  });
+
+  test("is an error if it redirects to another origin, where nothing is sent", async () => {
+    counters("T-SEC-12");
+    const other = await listening();
+    const url = await redirecting(307, other.url);
+    const settings = httpSettings("web", url, { Authorization: "Bearer full-moon" });
+    const error = await errorOf(serversOf([settings]).get("web", never));
+    expect({ code: error.code, message: error.message, sent: other.log }).toEqual({
+      code: "mcp_start_failed",
+      message:
+        `The MCP server "web" cannot be reached: it redirects to ${new URL(other.url).origin}, ` +
+        "and jp sends headers and messages only to the configured origin.",
+      sent: [],
+    });
+  });
+
+  test("is used where it redirects to within its origin, with the headers", async () => {
+    const { url, log } = await listening("full-moon");
+    const moved = new URL("/moved", url).href;
+    const settings = httpSettings("web", moved, { Authorization: "Bearer full-moon" });
+    const server = await getServer(serversOf([settings]), "web");
+    expect((await call(server, "generation")).content).toBe("newer");
+    expect(log).toContain("moved");
+  });
+
+  test("is an error if it redirects a message as another request", async () => {
+    const url = await redirecting(303, "/elsewhere");
+    const error = await errorOf(serversOf([httpSettings("web", url)]).get("web", never));
+    expect(error.message).toBe(
+      'The MCP server "web" cannot be reached: it redirects with HTTP 303, which jp does not follow.',
+    );
   });
 
   test("is notified of an abort", async () => {
@@ -105,6 +141,17 @@ async function running(started: Promise<HttpProgram>): Promise<HttpProgram> {
   const program = await started;
   onTestFinished(() => program.stop());
   return program;
+}
+
+/** The URL of a server that redirects every request. */
+async function redirecting(status: number, location: string): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.writeHead(status, { location }).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo; // It listens on a port.
+  return `http://127.0.0.1:${port}/mcp`;
 }
 
 /** The test server in this process, and the lines that it logs. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { isNotLoaded, JpError } from "../../src/util/index.ts";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import {
   call,
@@ -90,6 +91,16 @@ describe("a server that cannot be started", () => {
       message: 'The MCP server "moon" did not start: program "no-such-program" not found.',
       hint: "Install it, or correct providers.mcp.moon.command.",
     });
+  });
+
+  test("is an error, even if it is optional, if jp cannot load a part of itself", async () => {
+    const gone = new JpError("module_not_loaded", "jp cannot load a part of itself: it is gone.");
+    const createLink = () => {
+      throw gone;
+    };
+    const settings = { ...programSettings("test", []), isOptional: true };
+    const error = await errorOf(serversOf([settings], { createLink }).get("test", never));
+    expect(isNotLoaded(error)).toBe(true);
   });
 
   test("is a warning if it is optional, the same for every caller", async () => {

@@ -1,4 +1,4 @@
-/** The test server over HTTP: both generations of the protocol, without sessions. */
+/** The test server over HTTP: both generations of the protocol, without sessions. `/moved` redirects to it. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -27,6 +27,11 @@ export async function serveHttp({
 }: HttpOptions = {}): Promise<HttpTestServer> {
   const handler = createMcpHandler(() => createTestServer({ log }));
   const server = createServer((request, response) => {
+    if (request.url === "/moved") {
+      log("moved");
+      response.writeHead(307, { location: "/mcp" }).end();
+      return;
+    }
     const { authorization } = request.headers;
     log(`${request.method} ${authorization ?? "without authorization"}`);
     if (token === undefined || authorization === `Bearer ${token}`)

@@ -373,9 +373,9 @@ const secrets: Area = {
     {
       id: "T-SEC-12",
       threat:
-        "The server of a provider redirects a request, with its key and prompt, to another host.",
+        "The server of a provider, or an MCP server, redirects a request, with its key and its content, to another host.",
       defence:
-        "Requests to providers are redirected only within their origin, and only as they are.",
+        "Requests to providers and MCP servers are redirected only within their origin, and only as they are.",
     },
   ],
 };

@@ -1,6 +1,7 @@
 /**
  * Rounds of damaged files: a record with an open turn is zeroed, cut off at any byte, gets a wrong byte, or one that is
- * not UTF-8. No list may say that nothing waits, no reader may change anything, and a writer restores the turn or refuses.
+ * not UTF-8, or becomes an empty list. No list may say that nothing waits, no reader may change anything, and a writer
+ * restores the turn or refuses.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -57,6 +58,7 @@ function roundsOfOne(random: Random): DamageRound[] {
       name: `bit ${bit} flipped ${at}`,
       damage: (whole) => withByte(whole, share, (byte) => byte ^ bit),
     },
+    { name: "an empty list", damage: () => Buffer.from("[]\n") },
     { name: `not UTF-8 ${at}`, damage: (whole) => withByte(whole, share, () => 0xff) },
   ];
 }
@@ -118,7 +120,8 @@ async function problemsAfter(
   const isListed = pending.some(({ id }) => id === QUESTION);
   // The last write may not have been acknowledged: without it, the call is in doubt.
   const isTornEnd = pending.length > 0;
-  const isOther = isValid(damaged); // Another program may have written it.
+  // Another program may have written it.
+  const isOther = isValid(damaged) && damaged.length > "[]\n".length;
   if (!isListed && !isTornEnd && !isOther && named.length === 0) {
     problems.push("it says that nothing waits");
   }

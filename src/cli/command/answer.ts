@@ -25,6 +25,7 @@ import {
   answerInquiry,
   findPending,
   listPending,
+  loadRecordingParts,
   type PendingDecision,
   untilAnswered,
 } from "../../runtime/index.ts";
@@ -82,6 +83,7 @@ export async function answerFromCommandLine({
     requireTerminal(prompter, row);
     return continueTurn(context, { id, ...asked });
   }
+  await loadRecordingParts();
   const reply = await findReply(row, { ...options, words, prompter }, context);
   if (reply === undefined) {
     context.output.notice(`${oneLine(row.id)} is still waiting.`);

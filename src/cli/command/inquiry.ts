@@ -35,7 +35,7 @@ import {
 import { listPending } from "../../runtime/index.ts";
 import type { Output } from "../../terminal/index.ts";
 import type { InquirySource, SelectOption } from "../../tool/index.ts";
-import { JpError } from "../../util/index.ts";
+import { JpError, loadModule } from "../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../context.ts";
 import { readEntries, resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
@@ -51,7 +51,8 @@ export interface ListInquiryFlags extends InquiryFlags {
 
 export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void> {
   const { options, context } = call;
-  if (options.pending === true) return (await import("./pending.ts")).printPending(call);
+  if (options.pending === true)
+    return (await loadModule(() => import("./pending.ts"))).printPending(call);
   if (options.all === true) throw usageError("--all requires --pending.");
   const { output } = context;
   let count = 0;

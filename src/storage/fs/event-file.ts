@@ -22,10 +22,12 @@ import {
 import { readEntries } from "./event-reader.ts";
 import {
   findDoubt,
+  isWhole,
   type PlacedProblem,
   planRestore,
   type ReadRecord,
   type TurnCopy,
+  withLoss,
 } from "./restore-turn.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
@@ -245,9 +247,11 @@ async function readForWriting(
   file: string,
   findCopy: EventFileListener["findCopy"],
 ): Promise<OpenedEvents> {
-  const read = await readEvents(file);
-  const { entries, problems, isInLayout } = read;
-  const copy = problems.length === 0 ? undefined : findCopy();
+  const whole = await readEvents(file);
+  const { entries, isInLayout } = whole;
+  const copy = isWhole(whole) ? undefined : findCopy();
+  const read = withLoss(file, whole, copy);
+  const { problems } = read;
   const restored = planRestore(read, copy);
   if (restored !== undefined) {
     const repaired = await restoreTurn(file, restored, problems);

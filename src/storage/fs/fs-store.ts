@@ -57,7 +57,7 @@ import {
 } from "./conversation-folders.ts";
 import { jsonText, makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
-import { fingerprintOf, type LoadedEvents, readEvents } from "./event-file.ts";
+import { fingerprintOf, type LoadedEvents } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
@@ -74,7 +74,7 @@ import {
   type OwnTurn,
   unmark,
 } from "./open-turns.ts";
-import { describeProblem, listPendingTurns, readLastTurn, withCopy } from "./pending-turns.ts";
+import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import { isWorkspace } from "./user-data.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
@@ -140,27 +140,34 @@ export class FsConversationStore implements ConversationStore {
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const file = path.join(folder, EVENTS);
     const before = fingerprintOf(file);
-    const read = withCopy(await readEvents(file), this.context.findPlace(id));
+    const read = await readWithCopy(file, this.context.findPlace(id));
     const { entries, problems, isInLayout } = read;
     const baseConfig = readBaseConfig(folder);
     const stream = createStream({ createdAt: fileIdCreatedAt(id), baseConfig, entries });
     const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
     const conversation = { id, stream, isOwnTurn, problems };
-    if (isInLayout) this.#loaded.set(conversation, { file, fingerprint: before, entries });
+    if (isInLayout && problems.length === 0)
+      this.#loaded.set(conversation, { file, fingerprint: before, entries });
     return conversation;
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
     const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
-    for (const { entries, problems } of readEntries(path.join(folder, EVENTS))) {
+    const file = path.join(folder, EVENTS);
+    let isEmpty = true;
+    for (const { entries, problems } of readEntries(file)) {
       yield { entries, problems };
+      isEmpty &&= entries.length === 0 && problems.length === 0;
       if (shouldYield()) await yieldToEventLoop();
     }
+    // It may have lost all of its events.
+    if (isEmpty) yield { ...(await readWithCopy(file, this.context.findPlace(id))), entries: [] };
   }
 
   async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
     const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
-    return findLastTurns(path.join(folder, EVENTS), count);
+    const found = await findLastTurns(path.join(folder, EVENTS), count);
+    return found?.entries.length === 0 ? undefined : found; // It may have lost all of them.
   }
 
   listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {

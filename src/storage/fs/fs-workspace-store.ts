@@ -1,6 +1,7 @@
 /** The store of a workspace: conversations in two places, and their files, for users who edit them. */
 import path from "node:path";
 import type { ConversationId } from "../../conversation/index.ts";
+import { findJson } from "../../util/index.ts";
 import type { ListOptions } from "../port.ts";
 import { recordChangedError } from "../storage-error.ts";
 import type {
@@ -31,6 +32,7 @@ import { renameFolder, writeDurably } from "./durable.ts";
 import { folderName } from "./file-id.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import type { FsConversationWriter } from "./fs-writer.ts";
+import { findCopy, unmark } from "./open-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 
 export class FsWorkspaceStore extends FsConversationStore implements WorkspaceStore, RecordFiles {
@@ -86,8 +88,17 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
       const target = this.paths(id)[file];
       if (this.read(id, file) !== edit.before) throw recordChangedError(target);
       await writeDurably(target, Buffer.from(edit.after));
+      if (file === "events") this.#unmarkEmptied(id, edit.after);
       if (file === "metadata") await this.#renameFolders(id);
     });
+  }
+
+  /** The user has removed the open turn too. With its marker, the record would seem to have lost it. */
+  #unmarkEmptied(id: ConversationId, events: string): void {
+    const list = findJson(events);
+    const place = this.context.findPlace(id);
+    const isEmptied = Array.isArray(list) && list.length === 0;
+    if (isEmptied && place && findCopy(place) !== undefined) unmark(place.privateFolder, id);
   }
 
   /** Folder names contain the title. */

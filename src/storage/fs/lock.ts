@@ -17,8 +17,8 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { getSystemErrorName } from "node:util";
-import { type ConversationId } from "../../conversation/index.ts";
-import { isJsonObject, systemErrorCode } from "../../util/index.ts";
+import type { ConversationId } from "../../conversation/index.ts";
+import { isJsonObject, loadModule, systemErrorCode } from "../../util/index.ts";
 import { LockedError, StorageError, THIS_PROCESS, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 import { fileIdFromNumber, fileIdToNumber } from "./file-id.ts";
@@ -218,14 +218,17 @@ type TryLock = (fd: number) => boolean;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
-/** Throws `write_failed` where jp cannot lock, and so cannot write conversations. */
+/**
+ * Throws `write_failed` where jp cannot lock, and so cannot write conversations. Loads what locks: a command that waits for a
+ * person first can lock afterwards.
+ */
 export async function assertCanLock(): Promise<void> {
   await loadFlock();
 }
 
-/** Loaded when a lock is taken: most commands only read. Throws `write_failed`. */
+/** Loaded when a lock is taken: most commands only read. Throws `write_failed`, with `module_not_loaded` as its cause. */
 async function loadFlock(): Promise<TryLock> {
-  const { default: koffi } = await import("koffi").catch((cause: unknown) => {
+  const { default: koffi } = await loadModule(() => import("koffi")).catch((cause: unknown) => {
     throw new StorageError(
       "write_failed",
       "The native module that locks conversations is missing.",

@@ -23,7 +23,14 @@ import { findIdInFolderName, isFileId } from "./file-id.ts";
 import type { FsContext } from "./fs-context.ts";
 import { findLastTurn } from "./last-turns.ts";
 import { findCopy, hasOpenTurn, listMarkers, type Marker } from "./open-turns.ts";
-import { findDoubt, planRestore, type ReadRecord } from "./restore-turn.ts";
+import {
+  findDoubt,
+  isWhole,
+  planRestore,
+  type ReadRecord,
+  type TurnCopy,
+  withLoss,
+} from "./restore-turn.ts";
 import { folderOfLatest, readMetadata } from "./summary.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
@@ -87,16 +94,27 @@ export async function readLastTurn(
 ): Promise<LastTurnRead> {
   const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
   const entries = await findLastTurn(file);
-  return entries === undefined ? withCopy(await readEvents(file), place) : { entries };
+  return entries === undefined || entries.length === 0 ? readWithCopy(file, place) : { entries };
 }
 
-/** With what the copy in the user's own folder has of the open turn, if the record has lost it. Throws `read_failed`. */
-export function withCopy<Read extends ReadRecord>(
+/**
+ * Reads a record, with what the copy in the user's own folder has of the open turn, if the record has lost it. Throws
+ * `read_failed`.
+ */
+export async function readWithCopy(file: string, place: PrivatePlace | undefined) {
+  const read = await readEvents(file);
+  if (isWhole(read)) return read;
+  const copy = findCopy(place);
+  if (read.placed.length > 0) return withCopy(read, copy);
+  // Its first turn may have been written since. By now, the record has what was acknowledged before the copy was read.
+  return withCopy(withLoss(file, await readEvents(file), copy), copy);
+}
+
+function withCopy<Read extends ReadRecord>(
   read: Read,
-  place: PrivatePlace | undefined,
+  copy: TurnCopy | undefined,
 ): Read & LastTurnRead {
   if (read.placed.length === 0) return read;
-  const copy = findCopy(place);
   const restored = planRestore(read, copy);
   if (restored === undefined) return { ...read, problem: findDoubt(read, copy !== undefined) };
   return { ...read, entries: restored.entries, problem: read.placed[0]?.problem };

@@ -39,6 +39,29 @@ export function lineOf(entry: StreamEntry): string {
   return withoutLoneSurrogates(entry.toText());
 }
 
+/** Nothing in it says that it may have lost something. */
+export function isWhole({ entries, placed }: ReadRecord): boolean {
+  return placed.length === 0 && entries.length > 0;
+}
+
+/**
+ * With the problem of a list without events, if the copy has writes that were acknowledged. A list of other events may be
+ * another version of the record, which a program like git has put there: the turn is not lost then, only not in this one.
+ */
+export function withLoss<Read extends ReadRecord>(
+  file: string,
+  read: Read,
+  copy: TurnCopy | undefined,
+): Read & { readonly problems: readonly RecordProblem[] } {
+  const { entries, placed } = read;
+  const isLost =
+    entries.length === 0 && placed.length === 0 && copy && copy.lines.length > copy.lastWrite;
+  if (isLost !== true) return { ...read, problems: placed.map(({ problem }) => problem) };
+  const message = "it has no events, although a turn is open";
+  const problem: RecordProblem = { type: "damaged", file, offset: 0, length: 0, message };
+  return { ...read, placed: [{ problem, after: 0 }], problems: [problem] };
+}
+
 /**
  * Undefined if the record has lost nothing that the copy has, except perhaps for the write that was under way; or if it is
  * unclear where the turn belongs.

@@ -4,6 +4,7 @@
  */
 import type { Command } from "commander";
 import { oneLine, truncate } from "../../../render/index.ts";
+import { loadModule } from "../../../util/index.ts";
 import type { Host } from "../../host.ts";
 import { findPosition, type Position } from "./position.ts";
 import type { Candidate } from "./values.ts";
@@ -49,7 +50,7 @@ async function findCandidates(position: Position, host: Host): Promise<readonly 
     }));
   }
   if (value === undefined) return [];
-  const { findValues } = await import("./values.ts");
+  const { findValues } = await loadModule(() => import("./values.ts"));
   return findValues(position, host);
 }
 

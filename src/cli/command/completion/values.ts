@@ -12,7 +12,13 @@ import {
   valueAt,
 } from "../../../config/index.ts";
 import { compareTimestamps } from "../../../conversation/index.ts";
-import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  loadModule,
+} from "../../../util/index.ts";
 import { type CommandContext, createContext } from "../../context.ts";
 import { lastActivity } from "../../conversations.ts";
 import { TARGET_KEYWORDS } from "../../define.ts";
@@ -134,7 +140,7 @@ async function findSettings({ word }: Position, context: CommandContext) {
 }
 
 async function findPeople(_position: Position, context: CommandContext) {
-  const { peopleOf } = await import("../serve/people.ts");
+  const { peopleOf } = await loadModule(() => import("../serve/people.ts"));
   const people = await peopleOf(context).list();
   return people.map(({ name, rights }) => ({ value: name, description: rights.join(", ") }));
 }

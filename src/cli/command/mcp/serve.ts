@@ -1,7 +1,7 @@
 /** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
 import { inquiryToJson, matchesInquiryFilter } from "../../../render/index.ts";
-import { openTools } from "../../../runtime/index.ts";
+import { loadRecordingParts, openTools } from "../../../runtime/index.ts";
 import {
   type InquiryFilter,
   serveHttp,
@@ -49,6 +49,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     onProblem: (message) => warn(message, context.output),
   };
   using stop = untilSignal(context.host);
+  void loadRecordingParts(); // A client may take days to ask.
   await (http
     ? listen(setup, { options, context }, stop.signal)
     : talk(setup, context, stop.signal));

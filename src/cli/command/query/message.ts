@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import type { PartialConfig } from "../../../config/index.ts";
+import { loadRecordingParts } from "../../../runtime/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { JpError, systemErrorCode } from "../../../util/index.ts";
 import { attachmentCode, namingPlace } from "../../attachments.ts";
@@ -156,11 +157,17 @@ interface Editing extends InteractionFlags {
   readonly config: PartialConfig;
 }
 
+/** Loads what a message needs once it is written, so that an upgrade meanwhile does not lose it. Never throws. */
+export async function loadMessageParts(): Promise<void> {
+  await Promise.allSettled([attachmentCode(), loadRecordingParts()]);
+}
+
 /** In the user's editor; without one, at a prompt. */
 async function editMessage(
   given: GivenText,
   { context, config, nonInteractive }: Editing,
 ): Promise<QueryMessage> {
+  await loadMessageParts();
   const prompter = findQuietPrompter(context, config, { nonInteractive });
   const { editor } = config;
   const hasEditor = findEditor(context.environment.variables, editor) !== undefined;

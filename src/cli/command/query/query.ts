@@ -2,6 +2,7 @@
 import type { DetachedDenial, Turn, TurnEnd } from "../../../agent/index.ts";
 import { findSchema } from "../../../conversation/index.ts";
 import { createConfiguredTurn, loadTurnParts } from "../../../runtime/index.ts";
+import { loadModule } from "../../../util/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -54,7 +55,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const loaded = await loadTurn(context, request);
   const { config } = loaded.trusted;
   if (options.showPrompt === true) {
-    const { showPrompt } = await import("./show-prompt.ts");
+    const { showPrompt } = await loadModule(() => import("./show-prompt.ts"));
     return showPrompt(context, { request, loaded, words });
   }
   await using prepared = await prepareTurn(context, request, loaded);
@@ -195,14 +196,12 @@ export async function send(context: CommandContext, turn: ReadyTurn): Promise<vo
 /** Writes what only the next command needs. What takes time waits until the model has the request. */
 async function saveForNextCommand(
   context: CommandContext,
-  { prepared: { request, loaded, reached }, trusted, conversation }: ReadyTurn,
+  { prepared: { request }, trusted, conversation }: ReadyTurn,
   modelIsThinking: Promise<unknown>,
 ): Promise<void> {
   const { persist = true } = request.conversation;
   if (persist) await activate(context, conversation.id);
   await modelIsThinking;
-  const { provider, name } = loaded.assistant.model;
-  await reached.providers.warmUp(provider, name);
   if (persist) await trustRecord(context, trusted, conversation);
 }
 
@@ -214,7 +213,7 @@ interface EndedTurn {
 async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn> {
   const { prepared, trusted, tools, conversation, message } = ready;
   const { request, loaded, reached } = prepared;
-  const { model, requestSent } = reached;
+  const { model } = reached;
   const { config } = trusted;
   const view = createView(context, request.view ?? {}, {
     config,
@@ -222,7 +221,6 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
     model,
     tools,
     isStructured: schemaOf(ready) !== undefined,
-    requestSent,
   });
   const turn = await assembleTurn(context, ready, view);
   const signals = watchSignals(turn, view, context);
@@ -250,13 +248,16 @@ async function assembleTurn(
   const { nonInteractive, answers, defer = false, onlyCall } = request;
   const { model, providers, requestSent } = reached;
   const person = findPrompter(context, config, { nonInteractive });
+  // Whatever needs a part that is missing says so.
+  const load = () =>
+    Promise.allSettled([
+      view.load(),
+      loadTurnParts(config, providers),
+      ...(person?.canAsk() === true ? [person.load()] : []),
+    ]);
   // A turn that is continued may wait for a person before it sends anything.
-  const load = async () => {
-    if (message !== undefined) await requestSent;
-    await loadTurnParts(config);
-    if (person?.canAsk() === true) await person.load().catch(() => undefined); // The prompt says so.
-  };
-  void load();
+  if (message === undefined) await load();
+  else void requestSent.then(load);
   return createConfiguredTurn(config, {
     conversation,
     model,

@@ -27,8 +27,6 @@ export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly status: StatusLine;
   readonly clock: Clock;
   readonly model: string;
-  /** From then on there is time to load code: jp waits for the model. */
-  readonly requestSent?: Promise<void>;
   /** Settings of the status line: `style` in the config. */
   readonly progress: ProgressSettings;
   /** Prints token usage at the end. */
@@ -55,7 +53,10 @@ export class TextView implements TurnView {
     this.#options = options;
     this.#reply = new ReplyView(options);
     this.#calls = new CallView(options);
-    void options.requestSent?.then(() => this.#reply.load());
+  }
+
+  load(): Promise<void> {
+    return this.#reply.load();
   }
 
   observe(update: TurnUpdate): void {

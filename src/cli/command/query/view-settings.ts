@@ -25,13 +25,12 @@ interface ShownTurn {
   readonly model: Model;
   readonly tools: Tools;
   readonly isStructured: boolean;
-  readonly requestSent: Promise<void>;
 }
 
 export function createView(
   context: CommandContext,
   { format, hideReasoning = false, verbose: isVerbose = false, undo }: ViewFlags,
-  { config, assistant, model, tools, isStructured, requestSent }: ShownTurn,
+  { config, assistant, model, tools, isStructured }: ShownTurn,
 ): TurnView {
   const { output, clock, host, environment } = context;
   if (format === "json") return createJsonView(output);
@@ -47,7 +46,6 @@ export function createView(
     hasHyperlinks: showsHyperlinks(environment.variables),
     clock,
     model: assistantName(assistant, model),
-    requestSent,
     tools: { get: (name) => tools.settings.get(name) },
     ...viewSettings(config.style ?? {}, { hideReasoning: isExcluded || hideReasoning }),
     isStructured,

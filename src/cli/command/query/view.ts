@@ -15,6 +15,8 @@ import { jsonLine } from "../../../render/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 
 export interface TurnView extends Observer {
+  /** Loads what shows replies. Otherwise the first one waits for it. Throws `module_not_loaded`. */
+  load(): Promise<void>;
   /** The calls that an incomplete turn continues with. */
   resume(calls: readonly CallProgress[]): void;
   /** Leaves the screen to a prompt while the action runs. */
@@ -35,6 +37,7 @@ export function createJsonView(output: Output): TurnView {
     observe: (update) => {
       if (update.type === "event") output.write(`${jsonLine(eventToPlainJson(update.event))}\n`);
     },
+    load: async () => {},
     resume: () => {},
     aside: (action) => action(),
     showCall: () => {},

@@ -21,6 +21,7 @@ import {
 } from "../../../desk/index.ts";
 import { createNotifier, type NotifierOptions } from "../../../notify/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
+import { loadRecordingParts } from "../../../runtime/index.ts";
 import { makeFolder, userDataFolder, type Workspace } from "../../../storage/index.ts";
 import { abortable, isLoopback, JpError, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
@@ -81,6 +82,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     settings: resolveNotify(trusted.config),
     machine: { clock, onProblem, origin: service.url, cwd: context.cwd, ...context.environment },
   });
+  void loadRecordingParts(); // An answer may take days to come.
   const stopped = AbortSignal.any([stop.signal, outputGone.signal]);
   printLinks(service, { options, context }, { workspaces, stopped });
   await abortable(new Promise(() => undefined), stopped).catch(() => undefined);

@@ -23,7 +23,7 @@ import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.
 import { findQuietPrompter } from "../../prompter.ts";
 import { reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
-import { type QueryMessage, withMentions } from "../query/message.ts";
+import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
 import {
   loadTurn,
   openTurn,
@@ -174,6 +174,7 @@ class Session implements OpenSession, AsyncDisposable {
     const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
     session.#print(lines);
     session.findNames(config);
+    void loadMessageParts();
     return session;
   }
 

@@ -4,6 +4,7 @@
  */
 import type { ConversationId } from "../../../conversation/index.ts";
 import { type OpenMessage, TerminalPrompter } from "../../../terminal/index.ts";
+import { loadModule } from "../../../util/index.ts";
 import type { GlobalOptions } from "../../context.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import type { SessionInput } from "./loop.ts";
@@ -25,8 +26,10 @@ export async function session(
   const prompter = new TerminalPrompter({
     device: host.terminal,
     isPlain: wantsPlainText(host, {}),
-    editText: async (...edited) =>
-      (await import("../../prompter.ts")).editWith(host, input.editor)(...edited),
+    editText: async (...edited) => {
+      const { editWith } = await loadModule(() => import("../../prompter.ts"));
+      return await editWith(host, input.editor)(...edited);
+    },
   });
   const entered = prompter.enterMessage({
     isFirst: true,
@@ -40,7 +43,7 @@ export async function session(
   entered.catch(() => {}); // Thrown again to whoever waits for it.
   try {
     const open = await Promise.race([isOpen, entered.then(() => undefined)]);
-    const { runSession } = await import("./loop.ts");
+    const { runSession } = await loadModule(() => import("./loop.ts"));
     const first = { entered, open, close: () => prompt.abort() };
     const id = conversationId !== undefined && { conversationId };
     await runSession({ host, options, input, signal: stop.signal, first, ...id });
