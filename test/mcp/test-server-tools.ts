@@ -57,6 +57,7 @@ const TOOLS: Readonly<Record<string, Run>> = {
     context.mcpReq.signal.addEventListener("abort", () => log("cancelled"));
     return new Promise(() => undefined);
   },
+  meta: ({ context }) => text(JSON.stringify(context.mcpReq._meta ?? {})),
   progress: async ({ context }) => {
     const { _meta: meta } = context.mcpReq;
     const progressToken = meta?.progressToken ?? 0;
