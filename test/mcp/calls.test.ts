@@ -132,7 +132,8 @@ describe.each(GENERATIONS)("a call (%s protocol)", (mode) => {
   });
 
   test("sends its idempotency key beside what the protocol itself sends", async () => {
-    const onProgress = () => undefined;
+    const messages: string[] = [];
+    const onProgress = (message: string) => messages.push(message);
     const { content } = await call(server, "meta", { idempotencyKey: "4f1b", onProgress });
     expect(JSON.parse(content)).toMatchObject({
       "jp-ts/idempotency-key": "4f1b",
