@@ -66,6 +66,16 @@ describe("the examples", () => {
     );
   });
 
+  test("include a tool that pays once, though its call runs twice", async () => {
+    const printedLines = lines(
+      "Paid 12, with a key of 32 characters",
+      "Attempt",
+      "Attempt",
+      "Ordered Emma as a gift, receipt r-1",
+    );
+    expect(await run("once-tool.ts")).toEqual(printed(printedLines));
+  });
+
   test("include a tool that asks again if the file has changed since", async () => {
     const folder = temporaryFolder();
     const file = path.join(folder, "tmp.log");

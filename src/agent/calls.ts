@@ -276,7 +276,8 @@ export class ToolCycle {
   /** Restarts as often as the user wants. Undefined if stopped before it could start. */
   async #attempt(call: PermittedCall): Promise<AttemptsResult | undefined> {
     const { signal: stopped } = this.#stop;
-    using steps = new CallSteps(this.#context, call.progress);
+    const { request, callIndex = 0, steps: finished } = call.progress;
+    using steps = new CallSteps(this.#context, { request, callIndex, steps: finished });
     let attempt = call;
     while (!stopped.aborted) {
       const signal = AbortSignal.any([stopped, this.#round.signal]);
@@ -285,7 +286,7 @@ export class ToolCycle {
       if (isOver || stopped.aborted || !signal.aborted) return end;
       // Started again from the beginning, with nothing answered. What the user restarts, the user wants to run. It is
       // the same call, so that its finished steps still count.
-      const progress = newCall(call.progress.request);
+      const progress = newCall(request);
       attempt = { ...attempt, progress, permission: undefined, events: [] };
     }
     return undefined;

@@ -197,6 +197,23 @@ describe("a step that runs once", () => {
     expect([payments, turn.record.at(-2)]).toEqual([2, "a gives: 2"]);
   });
 
+  test("is not repeated in a fork, whose calls have other keys", async () => {
+    const keys: string[] = [];
+    let payments = 0;
+    const pay = toolThat(async ({ once, idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      return once("pay", () => (payments += 1));
+    });
+    const events = await dieAfter(isStep("pay"), pay);
+    const store = new MemoryConversationStore(new FakeClock());
+    await store.create({});
+    const fork = await store.create({});
+    await fork.append(...events);
+    const usual = { tools: [pay], replies: ["Fine"], script: EAGER };
+    await (await ModelTurn.create({ ...usual, conversation: fork })).resume();
+    expect([payments, new Set(keys).size]).toEqual([1, 2]);
+  });
+
   test("returns nothing again if it returned nothing", async () => {
     const results: unknown[] = [];
     const quiet = toolThat(async ({ once, ask }) => {

@@ -28,8 +28,10 @@ export class CallSteps implements Disposable {
   #isClosed = false;
   #writeFailure: { readonly error: unknown } | undefined;
 
-  constructor(context: Pick<TurnContext, "journal" | "clock" | "state">, progress: CallProgress) {
-    const { request, callIndex = 0, steps } = progress;
+  constructor(
+    context: Pick<TurnContext, "journal" | "clock" | "state">,
+    { request, callIndex = 0, steps }: Pick<CallProgress, "request" | "callIndex" | "steps">,
+  ) {
     this.#context = context;
     this.#call = { toolCallId: request.id, ...(callIndex > 0 && { callIndex }) };
     for (const step of steps)

@@ -88,6 +88,26 @@ describe("a tool in the AI SDK's loop", () => {
     expect(steps[0]?.toolResults).toMatchObject([{ output: "1.4 is live" }]);
   });
 
+  test("has one idempotency key over all its attempts, and cannot run a step once", async () => {
+    const keys: string[] = [];
+    const keyed = createTool(async (_args, { ask, once, idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      await ask(booleanQuestion("sure", "Deploy now?"));
+      return once("pay", () => "paid");
+    });
+    const { execute } = toAiTool(keyed, { ask: async () => true });
+    const run = () => execute({ version: "1.4" }, { toolCallId: "1", messages: [] });
+    await expect(run()).rejects.toThrow("not part of a conversation");
+    await expect(run()).rejects.toThrow("not part of a conversation");
+    expect([keys.length, new Set(keys).size]).toEqual([4, 2]);
+  });
+
+  test("gets the idempotency key that a client sends with each step", async () => {
+    const keyed = createTool(async (_args, { idempotencyKey }) => idempotencyKey);
+    const call = { input: { version: "1.4" }, idempotencyKey: "4f1b" };
+    expect(await continueToolCall(keyed, call)).toEqual({ type: "result", output: "4f1b" });
+  });
+
   test("runs if it asks nothing", async () => {
     const { deploy, log } = createDeploy();
     const tools: ToolSet = { deploy: toAiTool(deploy) };

@@ -3,8 +3,15 @@
  * answer comes from a function, from the AI SDK's approval of the call, or from a client.
  */
 import { type AttemptResult, checkArguments, createBuiltinExecutor } from "../executor/index.ts";
-import { explainMisfit, type Question, randomKey, type Tool } from "../tool/index.ts";
-import { abortable, isJsonObject, JpError, type Json, type JsonObject } from "../util/index.ts";
+import { explainMisfit, type Question, type Tool } from "../tool/index.ts";
+import {
+  abortable,
+  isJsonObject,
+  JpError,
+  type Json,
+  type JsonObject,
+  randomKey,
+} from "../util/index.ts";
 
 /** Asks a person in this process. If it rejects, the call ends, and the model gets the error's message. */
 export type AskPerson = (question: Question, call: AskingCall) => Promise<Json>;

@@ -9,6 +9,7 @@ import {
   reasoning,
   toolCall,
   toolResult,
+  toolStep,
   turnStart,
 } from "./events.fixture.ts";
 import type { ConversationEvent } from "./event.ts";
@@ -48,12 +49,13 @@ test.each<[string, ConversationEvent, string, string]>([
   expect(findSearchableText(event)).toStrictEqual({ scope, text });
 });
 
-test("answers, permissions and turn starts are not searched", () => {
+test("answers, permissions, steps and turn starts are not searched", () => {
   const events = [
     answered("c.ok.1", "an answer"),
     closed("c.ok.1", { outcome: "redacted" }),
     { ...permission("c"), reason: "a reason" },
+    toolStep("c", "pay", "a receipt"),
     turnStart(),
   ];
-  expect(events.map(findSearchableText)).toEqual([undefined, undefined, undefined, undefined]);
+  expect(events.flatMap((event) => findSearchableText(event) ?? [])).toEqual([]);
 });

@@ -3,12 +3,14 @@ import { verifies } from "../../test/conformance/manifest.ts";
 import {
   answered,
   at,
+  attemptStart,
   cancelled,
   closed,
   entriesOf,
   inquiry,
   permission,
   toolCall,
+  toolStep,
   toolResult,
   turnStart,
 } from "../conversation/events.fixture.ts";
@@ -29,6 +31,7 @@ import {
 import type { JsonObject } from "../util/index.ts";
 import {
   describeEnd,
+  describeCalls,
   describeIncomplete,
   describeSubject,
   type InquiryFilter,
@@ -445,6 +448,24 @@ describe("what waits", () => {
       '    Folder: "tools"',
     ]);
   });
+});
+
+test("a call that was cut off and runs again unasked is described as such", () => {
+  const start = { ...attemptStart("call_1"), isIdempotent: true };
+  const events = [toolCall("call_1", "fetch"), permission("call_1"), start];
+  expect(describeIncomplete(readTurnProgress(events))).toEqual([
+    "fetch was cut off, and will run again",
+  ]);
+});
+
+test("an open call is described with the steps that it has finished", () => {
+  const steps = [toolStep("call_1", "pay\n", { receipt: 7 }), toolStep("call_1", "mail")];
+  const { calls } = readTurnProgress([toolCall("call_1", "buy"), attemptStart("call_1"), ...steps]);
+  expect(describeCalls(calls)).toEqual([
+    "buy {}",
+    '  finished "pay\\n": {"receipt":7}',
+    '  finished "mail": null',
+  ]);
 });
 
 test.each<[Parameters<typeof describeSubject>[0], readonly string[]]>([

@@ -14,6 +14,7 @@ import {
   REASONS,
   toolCall,
   toolResult,
+  toolStep,
   turnStart,
 } from "../conversation/events.fixture.ts";
 import type { ConversationEvent } from "../conversation/index.ts";
@@ -38,6 +39,15 @@ describe("a conversation as Markdown", () => {
     const files = [{ mediaType: "image/png", data: "iVBORw==", filename: "\u001b[31mcat.png" }];
     expect(markdown({ ...chatRequest("What is it?"), files })).toBe(
       section("You", "[image: ␛[31mcat.png, image/png, 4 B]\n\nWhat is it?"),
+    );
+  });
+
+  test("shows the finished steps of a tool, with their results", () => {
+    expect(markdown(toolStep("call_1", "pay\u001b", { receipt: "```" }))).toBe(
+      section(
+        "Tool Step",
+        '````json\n{\n  "name": "pay\\u001b",\n  "result": {\n    "receipt": "```"\n  }\n}\n````',
+      ),
     );
   });
 

@@ -335,6 +335,33 @@ describe("a replay", () => {
     expect(runs).toBe(2);
   });
 
+  test("of a call with steps that run once compares none of them, whether or not the tool runs", async () => {
+    let steps = 0;
+    const stepwise: Attempt = async (request) => {
+      await request.runStep?.("count", () => (steps += 1));
+      return deploy(WHERE, request);
+    };
+    const { stream } = await recordDeploy(WHERE, stepwise);
+    const toolbox = deployToolbox(stepwise);
+    const results = [
+      await replayConversation({ stream, toolbox }),
+      await replayConversation({ stream, toolbox, runsTools: true }),
+      await replayConversation({ stream, toolbox: deployToolbox(), runsTools: true }),
+    ];
+    const recorded = [...eventsOf(stream.entries)].filter(({ type }) => type === "tool_step");
+    expect([results, recorded.length, steps]).toEqual([
+      [{ turns: 1 }, { turns: 1 }, { turns: 1 }],
+      1,
+      2, // When it was recorded, and in the replay that ran it.
+    ]);
+  });
+
+  test("does not compare whether a tool was declared idempotent", async () => {
+    const { stream } = await recordDeploy();
+    const toolbox = deployToolbox(undefined, { run: "ask", idempotent: true });
+    expect(await replayConversation({ stream, toolbox })).toEqual({ turns: 1 });
+  });
+
   test("goes on with the same calls of a live model, whatever its words and ids", async () => {
     const { stream } = await recordDeploy();
     const model = new ScriptedModel({ replies: deployReplies("toolu_9", "All right then.") });
@@ -447,12 +474,15 @@ function deployReplies(id: string, words: string): readonly ScriptedReply[] {
 }
 
 /** One turn, with a permission and a question. */
-async function recordDeploy(question: Question = WHERE): Promise<ConversationWriter> {
+async function recordDeploy(
+  question: Question = WHERE,
+  attempt: Attempt = (request) => deploy(question, request),
+): Promise<ConversationWriter> {
   const conversation = await new MemoryConversationStore(CLOCK).create({});
   await createTurn({
     conversation,
     model: new ScriptedModel({ replies: deployReplies("call_1", "Done.") }),
-    toolbox: deployToolbox((request) => deploy(question, request)),
+    toolbox: deployToolbox(attempt),
     prompter: new ScriptedPrompter({
       answers: [{ answer: "here" }],
       permissions: [{ type: "run", isRemembered: false }],

@@ -104,7 +104,7 @@ export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
     const question =
       request?.type === "inquiry_request"
         ? request.question
-        : questionAbout(kind === "question" ? "permission" : kind, tool);
+        : questionAbout(kind === "question" ? "permission" : kind, tool, call?.steps);
     return {
       ...item,
       conversation: id,

@@ -6,7 +6,7 @@ import {
   parseOutcome,
   textQuestion,
 } from "../tool/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import { isJpError, type Json, type JsonObject } from "../util/index.ts";
 import { runCall } from "./serve-tool.ts";
 
 const title = textQuestion("title", "Title?", { allowsNote: true });
@@ -65,6 +65,52 @@ describe("a tool that is served as a program", () => {
     expect([await answered({ sure: "new" }), await answered({ sure: "old" })]).toMatchObject([
       { type: "success", content: "true" },
       { type: "needs_input", question: { id: "sure", binding: "new" } },
+    ]);
+  });
+
+  test("gets the idempotency key of its caller, and else a random one", async () => {
+    const keyed = defineTool({
+      name: "keyed",
+      description: "",
+      parameters: {},
+      run: (_args, context) => [context.idempotencyKey, context.idempotencyKey],
+    });
+    const { signal } = new AbortController();
+    const tool = { name: "keyed", arguments: {}, answers: {} };
+    const keysOf = async (context: Json) => {
+      const outcome = await runCall(keyed, JSON.stringify({ tool, context }), signal);
+      if (outcome.type !== "success") throw new Error("It failed.");
+      return JSON.parse(outcome.content) as readonly string[];
+    };
+    const [given, ...random] = [
+      await keysOf({ action: "run", idempotency_key: "4f1b" }),
+      await keysOf({ action: "run" }),
+      await keysOf(null),
+    ];
+    expect(given).toEqual(["4f1b", "4f1b"]);
+    expect(random.map((keys) => new Set(keys).size)).toEqual([1, 1]);
+    expect(new Set(random.flat().filter((key) => /^[0-9a-f]{32}$/.test(key))).size).toBe(2);
+  });
+
+  test("cannot run a step once, and says why", async () => {
+    let runs = 0;
+    const paying = defineTool({
+      name: "pay",
+      description: "",
+      parameters: {},
+      run: async (_args, { once }) => {
+        try {
+          return await once("pay", () => (runs += 1));
+        } catch (error) {
+          return isJpError(error) ? error.code : "unknown";
+        }
+      },
+    });
+    const { signal } = new AbortController();
+    const document = JSON.stringify({ tool: { name: "pay", arguments: {}, answers: {} } });
+    expect([await runCall(paying, document, signal), runs]).toEqual([
+      { type: "success", content: "once_unavailable" },
+      0,
     ]);
   });
 

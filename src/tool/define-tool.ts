@@ -10,6 +10,7 @@ import {
   type Json,
   type JsonObject,
   messageOf,
+  randomKey,
   shapeOf,
   stringField,
 } from "../util/index.ts";
@@ -254,11 +255,6 @@ function createContext(
     ask: ((question: Question) =>
       handled(askAll({ question }).then((given) => given["question"]))) as Ask,
   };
-}
-
-/** As long as the key of a call in a conversation. */
-export function randomKey(): string {
-  return crypto.randomUUID().replaceAll("-", "");
 }
 
 async function refuseStep(name: string): Promise<never> {

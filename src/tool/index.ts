@@ -15,7 +15,6 @@ export {
   defineTool,
   type Once,
   type QuestionBlock,
-  randomKey,
   type RunStep,
   type ToolCall,
   type ToolContent,

@@ -7,3 +7,8 @@ export function randomName(): string {
     .toString(16)
     .padStart(8, "0");
 }
+
+/** 32 hexadecimal digits that no one can guess. */
+export function randomKey(): string {
+  return crypto.randomUUID().replaceAll("-", "");
+}

@@ -131,6 +131,16 @@ describe.each(GENERATIONS)("a call (%s protocol)", (mode) => {
     expect(messages).toEqual(["1 of 3", "halfway", "done"]);
   });
 
+  test("sends its idempotency key beside what the protocol itself sends", async () => {
+    const messages: string[] = [];
+    const onProgress = (message: string) => messages.push(message);
+    const { content } = await call(server, "meta", { idempotencyKey: "4f1b", onProgress });
+    expect(JSON.parse(content)).toMatchObject({
+      "jp-ts/idempotency-key": "4f1b",
+      progressToken: expect.any(Number),
+    });
+  });
+
   test("is cancelled by abort, and the server keeps running", async () => {
     const [waiting, cancelled] = [count("waiting"), count("cancelled")];
     const controller = new AbortController();

@@ -193,6 +193,7 @@ export async function getServer(servers: McpServers, name: string): Promise<McpS
 export interface CallOptions {
   readonly arguments?: JsonObject;
   readonly timeoutMs?: number;
+  readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (message: string) => void;
 }
@@ -201,11 +202,17 @@ export interface CallOptions {
 export async function call(
   server: McpServer,
   name: string,
-  { arguments: given = {}, timeoutMs = 0, ...step }: CallOptions = {},
+  { arguments: given = {}, timeoutMs = 0, idempotencyKey, ...step }: CallOptions = {},
 ): Promise<CallResult> {
   const tool = { name, inputSchema: { type: "object" } };
   const { type, ...end } = await server
-    .call({ tool, name, arguments: given, timeoutMs })
+    .call({
+      tool,
+      name,
+      arguments: given,
+      timeoutMs,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    })
     .next({ signal: never, ...step });
   if (type === "asks" || !("content" in end)) throw new Error(`${name} asks`);
   return { type, content: end.content };

@@ -57,6 +57,10 @@ const TOOLS: Readonly<Record<string, Run>> = {
     context.mcpReq.signal.addEventListener("abort", () => log("cancelled"));
     return new Promise(() => undefined);
   },
+  meta: ({ context: { mcpReq } }) => {
+    const { _meta: meta } = mcpReq;
+    return text(JSON.stringify(meta));
+  },
   progress: async ({ context }) => {
     const { _meta: meta } = context.mcpReq;
     const progressToken = meta?.progressToken ?? 0;

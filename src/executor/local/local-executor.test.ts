@@ -105,6 +105,23 @@ describe("the document on standard input", () => {
     expect(JSON.parse(`[${templates.replace("} {", "},{")}]`)).toEqual([tool, context]);
   });
 
+  test("has the idempotency key of the call, also for templates", async () => {
+    const result = await attempt(
+      {
+        program: "sh",
+        args: ["-c", 'cat; echo "$1"', "sh", "{{context.idempotency_key}}"],
+        shell: false,
+      },
+      { request: { idempotencyKey: "4f1b" } },
+    );
+    const [document = "", template = ""] =
+      result.type === "success" ? result.content.split("\n") : [];
+    expect([JSON.parse(document), template]).toMatchObject([
+      { context: { idempotency_key: "4f1b" } },
+      "4f1b",
+    ]);
+  });
+
   test("has the bindings of the questions that were answered", async () => {
     const request = { answers: { ok: true }, bindings: { ok: "sha256:1" } };
     expect(await attempt(script("console.log(tool.bindings.ok)"), { request })).toEqual({

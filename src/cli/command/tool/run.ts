@@ -21,6 +21,7 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  randomName,
 } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -70,7 +71,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
   await using conversation = await new MemoryConversationStore(context.clock).create({});
   const journal = createJournal(conversation);
   const response = await runToolCall({
-    id: "call",
+    id: `call_${randomName()}`, // Two runs at the same time must not have the same idempotency key.
     tool: name,
     arguments: given,
     tools: {
