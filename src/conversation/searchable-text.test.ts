@@ -12,7 +12,7 @@ import {
   turnStart,
 } from "./events.fixture.ts";
 import type { ConversationEvent } from "./event.ts";
-import { findSearchableText } from "./searchable-text.ts";
+import { createTextFinder } from "./searchable-text.ts";
 
 test.each<[string, ConversationEvent, string, string]>([
   ["a request", chatRequest("Hi", { title: "not this" }), "user", "Hi"],
@@ -45,7 +45,7 @@ test.each<[string, ConversationEvent, string, string]>([
     "diff\nGo on?",
   ],
 ])("the text of %s is searched", (_, event, scope, text) => {
-  expect(findSearchableText(event)).toStrictEqual({ scope, text });
+  expect(createTextFinder()(event)).toStrictEqual({ scope, text });
 });
 
 test("answers, permissions and turn starts are not searched", () => {
@@ -55,5 +55,31 @@ test("answers, permissions and turn starts are not searched", () => {
     { ...permission("c"), reason: "a reason" },
     turnStart(),
   ];
-  expect(events.map(findSearchableText)).toEqual([undefined, undefined, undefined, undefined]);
+  const find = createTextFinder();
+  expect(events.map((event) => find(event))).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test("results that repeat the user's answers are not searched, whatever the tool is called", () => {
+  const asked = inquiry("b.answer.1", { text: "Go on?" });
+  const events: readonly ConversationEvent[] = [
+    toolCall("a", "ask_user", { question: "Where?" }),
+    toolCall("b", "check_with_me", { question: "Go on?" }),
+    { ...asked, source: { source: "assistant" }, toolCallId: "b" },
+    toolResult("a", "an answer"),
+    toolResult("b", "another answer"),
+    turnStart(),
+    toolCall("a", "fs_read", { path: "x" }),
+    toolResult("a", "a line"),
+  ];
+  const find = createTextFinder();
+  expect(events.map((event) => find(event)?.text)).toEqual([
+    "ask_user\nWhere?",
+    "check_with_me\nGo on?",
+    "Go on?",
+    undefined,
+    undefined,
+    undefined,
+    "fs_read\nx",
+    "a line",
+  ]);
 });

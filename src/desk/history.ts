@@ -3,9 +3,9 @@ import {
   type ConversationId,
   conversationIdFromNumber,
   conversationIdToNumber,
+  createTextFinder,
   eventToPlainJson,
   findConversationId,
-  findSearchableText,
   inquiriesIn,
   type LoggedInquiry,
   TurnCounter,
@@ -197,10 +197,11 @@ async function hasText(
   { onProblem }: HistoryContext,
 ): Promise<boolean> {
   const isIn = searchFor(text);
+  const find = createTextFinder();
   if (isIn(summary.metadata?.title)) return true;
   try {
     for await (const { entries } of workspace.conversations.scan(summary.id)) {
-      const isFound = entries.some(({ event }) => isIn(event && findSearchableText(event)?.text));
+      const isFound = entries.some(({ event }) => isIn(event && find(event)?.text));
       if (isFound) return true;
     }
   } catch (error) {
