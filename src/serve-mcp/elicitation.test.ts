@@ -215,7 +215,11 @@ describe("a client's user", () => {
       isEditing: false,
     } as const;
     expect(await decide(request, { action: "decline" })).toMatchObject({
-      result: { type: "cancelled", inquiryId: "call_1:deliver:1" },
+      result: {
+        type: "unanswered",
+        reason: "declined_by_client",
+        inquiryId: "call_1:deliver:1",
+      },
       message: "Show the model the result of deploy?\n\nIt is ␛live.",
     });
   });

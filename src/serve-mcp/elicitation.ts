@@ -48,9 +48,11 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
       const fields = request.kind === "form" ? request.fields : [toField(request)];
       const form = toForm(fields, parts.notation, describeRequest(request));
       const content = await fillIn(parts.elicit, form, signal);
-      // By the user, unless everything was ended.
       if (content === undefined) {
-        return { type: signal.aborted ? "interrupted" : "cancelled", inquiryId };
+        // The protocol does not tell whether a person declined, or a program that has no one to ask.
+        return signal.aborted
+          ? { type: "interrupted", inquiryId }
+          : { type: "unanswered", reason: "declined_by_client", inquiryId };
       }
       const results = readForm(fields, content);
       if (request.kind === "form") return { type: "form", inquiryId, results };
@@ -93,7 +95,7 @@ function valueText(value: Json): string {
   return verbatim(JSON.stringify(value));
 }
 
-/** Undefined if the user did not want to, or does not have to any more. */
+/** Undefined if the client declined, or the user does not have to answer any more. */
 async function fillIn(
   elicit: Elicit,
   form: Form,

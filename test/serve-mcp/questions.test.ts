@@ -16,6 +16,11 @@ const NOBODY_THERE =
   "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
   "in this turn; continue without user input or explain what information is missing.";
 
+const DECLINED =
+  "The tool 'ask_user' needed an answer, and the client that should have asked the user declined. Whether " +
+  "the user did is not known. Do not retry this call in this turn; continue without the answer or explain " +
+  "what is missing.";
+
 describe.each(ERAS)("a client %s", (_, era) => {
   test("shows a question to its user, and the record says through which channel", async () => {
     const served = await Served.start();
@@ -138,16 +143,43 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test.each(["decline", "cancel"] as const)("may %s for its user", async (action) => {
-    const served = await Served.start();
-    const client = await served.connect({ era, elicit: () => ({ action }) });
-    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(4)]).toEqual([
-      { text: "Tool input cancelled by user." },
-      [
-        "call_1.answer.1 asks: Sure?",
-        'call_1.answer.1 cancelled: "user"',
-        "call_1 gives: Tool input cancelled by user.",
-      ],
+  test.each(["decline", "cancel"] as const)(
+    "that does not show a form is not recorded as its user: %s",
+    async (action) => {
+      const served = await Served.start();
+      const client = await served.connect({ era, elicit: () => ({ action }) });
+      const more = [{ question: "Name?" }];
+      const [told, form] = [await ask(client, SURE), await ask(client, { ...SURE, more })];
+      const lines = Object.values(await served.record())[0] ?? [];
+      expect([told, form, lines.filter((line) => line.includes("cancelled"))]).toEqual([
+        { text: DECLINED, isError: true },
+        { text: DECLINED, isError: true },
+        ["call_1.answer.1", "call_2.answer.1", "call_2.answer_2.1"].map(
+          (id) => `${id} cancelled: "declined_by_client"`,
+        ),
+      ]);
+    },
+  );
+
+  test("that declines to ask for permission is not recorded as its user", async () => {
+    const served = await Served.start({}, { run: "ask" });
+    const client = await served.connect({ era, elicit: () => ({ action: "decline" }) });
+    const told = await ask(client, SURE);
+    const [[, events] = ["", []]] = await served.events();
+    expect([told, events.at(-2)]).toMatchObject([
+      {
+        text:
+          "Tool 'ask_user' needs the user's permission to run, and the client that should have asked " +
+          "declined. Whether the user did is not known. Do not retry this call in this turn; continue " +
+          "without it or explain what is missing.",
+        isError: true,
+      },
+      {
+        type: "permission_decision",
+        decision: "denied",
+        decidedBy: { kind: "policy", key: "conversation.tools.ask_user.run" },
+        cause: "declined_by_client",
+      },
     ]);
   });
 
