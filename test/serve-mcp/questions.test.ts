@@ -27,10 +27,10 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const client = await served.connect({
       era,
       name: "editor",
-      elicit: () => ({ action: "accept", content: { answer: true, answer_note: " soon " } }),
+      elicit: () => ({ action: "accept", content: { answer: true } }),
     });
     const told = await ask(client, SURE);
-    const text = '{"answer_type":"boolean","answer":true,"note":"soon"}';
+    const text = '{"answer_type":"boolean","answer":true}';
     const timestamp = "2026-01-02 03:04:05.678";
     const callId = "call_17673230456_1";
     const id = `${callId}.answer.1`;
@@ -79,7 +79,6 @@ describe.each(ERAS)("a client %s", (_, era) => {
               id,
               outcome: "answered",
               answer: true,
-              note: "soon",
               answeredBy: { kind: "user", channel: "mcp:editor" },
             },
             { type: "attempt_start", timestamp, toolCallId: callId },
@@ -96,14 +95,15 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("shows several questions as one form, and each is a separate inquiry", async () => {
+  test("shows several questions as one form, one's own words in another, and each is a separate inquiry", async () => {
     const served = await Served.start();
     const forms: FormRequest[] = [];
     const client = await served.connect({
       era,
       elicit: (form) => {
         forms.push(form);
-        const content = { answer: "dev", answer_2: "x", answer_3_other: "none of these" };
+        const chosen = { answer: "dev", answer_2: "x", answer_3: "Other" };
+        const content = forms.length === 1 ? chosen : { answer_3_other: "none of these" };
         return { action: "accept", content };
       },
     });
@@ -123,7 +123,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
           ],
         }),
       },
-      1,
+      2,
       [
         [
           "turn",
@@ -187,17 +187,11 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ["of another type", SURE, { answer: "yes" }, "`answer`: expected true or false, got string"],
     [
       "that is not one of the options",
-      WHICH,
+      { ...WHICH, strict: true },
       { answer: "c" },
       '`answer`: expected one of "dev", "prod"',
     ],
-    ["that is missing", WHICH, { answer_note: "later" }, "`answer` has no answer"],
-    [
-      "with a note that is not text",
-      SURE,
-      { answer: true, answer_note: 3 },
-      "`answer_note` is not text",
-    ],
+    ["that is missing", WHICH, { answer_other: "c" }, "`answer` has no answer"],
   ])("cannot give an answer %s", async (_kind, question, content, problem) => {
     const served = await Served.start();
     const client = await served.connect({ era, elicit: () => ({ action: "accept", content }) });
