@@ -1,6 +1,7 @@
 /** Handles calls of `ask_user` from all clients, and chooses how each reaches a person. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type {
   CallToolResult,
   InputRequiredResult,
@@ -26,6 +27,8 @@ export interface AskedCall {
   readonly record: ClientRecord;
   readonly arguments: JsonObject;
   readonly context: ServerContext;
+  /** Aborted when the client's connection is closed. Absent if the server ends with it. */
+  readonly connection?: AbortSignal | undefined;
 }
 
 /** Held by the client between two requests. Signed, so a client can neither invent nor change it. */
@@ -84,27 +87,40 @@ export class ClientQuestions {
   }
 
   async #askByResult(asked: AskedCall): Promise<CallToolResult | InputRequiredResult> {
-    const { context } = asked;
-    const paused = this.#findPaused(context);
-    const reply = this.#sdk.inputResponse(context.mcpReq.inputResponses, INPUT);
-    // A request without an answer gets the question again. An answer that no call waits for is ignored.
-    if (reply.kind === "elicit") paused?.answer(reply);
-    const call = paused ?? this.#startRoundTrip(asked);
+    const { context, connection } = asked;
+    const state = context.mcpReq.requestState<RequestState>();
+    const call =
+      state === undefined ? this.#startRoundTrip(asked) : await this.#resume(asked, state.call);
     const step = await call.next(signalOf(context));
     if (step.type === "ended") return toResult(step.response);
-    const requestState = await this.#states.mint({ call: this.#paused.pause(call) }, context);
+    const key = this.#paused.pause(call, step.form, connection);
+    const requestState = await this.#states.mint({ call: key }, context);
     const inputRequests = { [INPUT]: this.#sdk.inputRequired.elicit(step.form) };
     return this.#sdk.inputRequired({ inputRequests, requestState });
   }
 
-  /** Undefined for a request that starts a call. Throws if it continues one that is not waiting. */
-  #findPaused({ mcpReq }: ServerContext): RoundTripCall | undefined {
-    const state = mcpReq.requestState<RequestState>();
-    if (state === undefined) return undefined;
-    const call = this.#paused.take(state.call);
-    if (call !== undefined) return call;
-    const { ProtocolError, ProtocolErrorCode } = this.#sdk;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState");
+  /**
+   * A request without an answer gets the question again. After the client was away for too long, its call starts anew, and
+   * the answer counts if it asks the same. Throws if nothing waits for this key.
+   */
+  async #resume(asked: AskedCall, key: string): Promise<RoundTripCall> {
+    const { mcpReq } = asked.context;
+    const reply = this.#sdk.inputResponse(mcpReq.inputResponses, INPUT);
+    const paused = this.#paused.take(key);
+    const left = paused === undefined ? this.#paused.takeLeft(key) : undefined;
+    if (paused === undefined && left === undefined) {
+      const { ProtocolError, ProtocolErrorCode } = this.#sdk;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState");
+    }
+    const call = paused ?? this.#startRoundTrip(asked);
+    const isSame = left === undefined || (await this.#asks(call, left, signalOf(asked.context)));
+    if (isSame && reply.kind === "elicit") call.answer(reply);
+    return call;
+  }
+
+  async #asks(call: RoundTripCall, form: Form, signal: AbortSignal): Promise<boolean> {
+    const step = await call.next(signal);
+    return step.type === "asks" && isDeepStrictEqual(step.form, form);
   }
 
   #startRoundTrip(asked: AskedCall): RoundTripCall {
@@ -242,8 +258,17 @@ class RoundTripCall {
   }
 }
 
-/** Clients disconnect without notice. A paused call ends after this time. */
+/** A paused call ends after this time: its client may have left without notice. */
 export const PAUSE_TIMEOUT_MS = 60 * 60 * 1000;
+
+/**
+ * It ends after this time without a connection. A client that has ended has none; others may close one that is idle, and
+ * open another when their user has answered.
+ */
+export const AWAY_MS = 30_000;
+
+/** How many calls that have ended like this can be started anew. */
+const MAX_LEFT = 100;
 
 interface PausedCall {
   readonly call: RoundTripCall;
@@ -253,20 +278,25 @@ interface PausedCall {
 class PausedCalls {
   readonly #clock: Clock;
   readonly #paused = new Map<string, PausedCall>();
+  /** The forms that clients have not answered before they left. */
+  readonly #left = new Map<string, Form>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Returns the key to resume it with. A call that is being ended is not kept. */
-  pause(call: RoundTripCall): string {
+  pause(call: RoundTripCall, form: Form, connection?: AbortSignal): string {
     const key = randomUUID();
     if (call.signal.aborted) return key;
     const resumed = new AbortController();
     this.#paused.set(key, { call, resumed });
     const waiting = AbortSignal.any([resumed.signal, call.signal]);
-    void this.#clock.sleep(PAUSE_TIMEOUT_MS, waiting).then(
-      () => call.stop(),
+    void this.#untilGone(waiting, connection).then(
+      (why) => {
+        if (why === "away") this.#leave(key, form);
+        call.stop();
+      },
       () => undefined, // It was resumed, or has ended.
     );
     call.signal.addEventListener("abort", () => this.#paused.delete(key), { once: true });
@@ -280,4 +310,39 @@ class PausedCalls {
     resumed?.abort();
     return call;
   }
+
+  /** The form that was open when the client left. Undefined if it was already taken up. */
+  takeLeft(key: string): Form | undefined {
+    const form = this.#left.get(key);
+    this.#left.delete(key);
+    return form;
+  }
+
+  #leave(key: string, form: Form): void {
+    this.#left.set(key, form);
+    const [oldest] = this.#left.keys();
+    if (this.#left.size > MAX_LEFT && oldest !== undefined) this.#left.delete(oldest);
+  }
+
+  /** Rejects if `waiting` is aborted first. */
+  #untilGone(
+    waiting: AbortSignal,
+    connection: AbortSignal | undefined,
+  ): Promise<"away" | "expired"> {
+    const after = async (milliseconds: number) => this.#clock.sleep(milliseconds, waiting);
+    const expired = after(PAUSE_TIMEOUT_MS).then(() => "expired" as const);
+    if (connection === undefined) return expired;
+    const away = untilAborted(connection, waiting)
+      .then(() => after(AWAY_MS))
+      .then(() => "away" as const);
+    return Promise.race([expired, away]);
+  }
+}
+
+/** Never resolves if `waiting` is aborted first. */
+function untilAborted(signal: AbortSignal, waiting: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true, signal: waiting });
+  if (signal.aborted) resolve();
+  return promise;
 }

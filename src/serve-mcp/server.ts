@@ -20,6 +20,8 @@ export interface ServerParts extends Omit<Connection, "server"> {
   readonly questions: ClientQuestions;
   /** Where a client's questions are recorded. */
   readonly recordOf: (client: Client) => ClientRecord;
+  /** Aborted when the connection of a request is closed. Absent if the server ends with its only one. */
+  readonly connectionOf?: (request: Request | undefined) => AbortSignal | undefined;
 }
 
 export function createServer(parts: ServerParts): Server {
@@ -70,7 +72,13 @@ async function callTool(
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
   }
   const client = clientOf(called, context);
-  return questions.ask({ client, record: called.recordOf(client), arguments: args, context });
+  return questions.ask({
+    client,
+    record: called.recordOf(client),
+    arguments: args,
+    context,
+    connection: called.connectionOf?.(context.http?.req),
+  });
 }
 
 const MAX_LIMIT = 1000;
