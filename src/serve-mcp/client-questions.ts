@@ -8,7 +8,13 @@ import type {
   RequestStateCodec,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import { defaultLabel, type Prompter, PromptQueue, type RequestBase } from "../agent/index.ts";
+import {
+  defaultLabel,
+  type Prompter,
+  PromptQueue,
+  type RequestBase,
+  type Toolbox,
+} from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
 import { runToolCall } from "../runtime/index.ts";
 import { abortable, type Clock, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
@@ -133,7 +139,8 @@ export class ClientQuestions {
 
   async #run(asked: AskedCall, route: PromptRoute): Promise<ToolCallResponse> {
     const { client, record, arguments: args } = asked;
-    const { tools, clock } = this.#setup;
+    const { clock } = this.#setup;
+    const tools = withoutDetails(this.#setup.tools);
     const signal = AbortSignal.any([route.signal, this.#stop.signal]);
     const running = record.during(client.name, (open) =>
       runToolCall({ ...route, ...open, tool: ASK_USER, arguments: args, tools, clock, signal }),
@@ -153,6 +160,17 @@ export class ClientQuestions {
       notation: knowsEnumNamesOnly ? "enumNames" : "titles",
     });
   }
+}
+
+/** Clients do not have `describe_tools`, so no error may point to it. */
+function withoutDetails(tools: Toolbox): Toolbox {
+  return {
+    ...tools,
+    find: async (name, signal) => {
+      const tool = await tools.find(name, signal);
+      return tool && { ...tool, description: { ...tool.description, hasDetails: false } };
+    },
+  };
 }
 
 /** How a call reaches a person. */

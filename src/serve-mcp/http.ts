@@ -252,7 +252,9 @@ function toWebRequest(request: IncomingMessage, response: ServerResponse): Reque
 
 /** Never rejects: the client may have disconnected. */
 async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
-  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  // With it, Node would not say how long it keeps the connection, and clients would close theirs after a few seconds.
+  const { connection: _connection, ...headers } = Object.fromEntries(answer.headers);
+  response.writeHead(answer.status, headers);
   if (answer.body === null) {
     response.end();
     return;

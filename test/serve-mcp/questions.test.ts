@@ -231,7 +231,38 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const served = await Served.start();
     const client = await served.connect({ era });
     const told = await ask(client, { question: 3 });
-    expect([told["isError"], Object.values(await served.record())[0]?.length]).toEqual([true, 3]);
+    expect([told, Object.values(await served.record())[0]?.length]).toEqual([
+      {
+        text: "Invalid arguments for tool 'ask_user'. It was not run.\n- `question`: expected string, got 3",
+        isError: true,
+      },
+      3,
+    ]);
+  });
+
+  test("learns what the server is for, and that its tools change nothing", async () => {
+    const served = await Served.start({}, { summary: "Ask.", description: "Ask, and wait." });
+    const client = await served.connect({ era });
+    const { tools } = await client.listTools();
+    expect([
+      client.getInstructions(),
+      tools.map(({ inputSchema: _, ...tool }) => tool),
+    ]).toMatchObject([
+      expect.stringMatching(/^Asks the user typed questions, and records /),
+      [
+        {
+          name: "ask_user",
+          title: "Ask the user",
+          description: "Ask, and wait.",
+          annotations: { readOnlyHint: true, openWorldHint: false },
+        },
+        {
+          name: "list_inquiries",
+          title: "List questions and decisions",
+          annotations: { readOnlyHint: true, openWorldHint: false },
+        },
+      ],
+    ]);
   });
 
   test("does not see a disabled tool", async () => {

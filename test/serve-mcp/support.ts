@@ -170,9 +170,8 @@ async function findAskUser(own: JsonObject) {
   const { signal } = new AbortController();
   return async (name: string) => {
     if (settings?.name !== name || !settings.isEnabled) return undefined;
-    return {
-      ...(await createTool(settings, { shipped: [shipped], local, servers, signal })),
-      settings,
-    };
+    const tool = await createTool(settings, { shipped: [shipped], local, servers, signal });
+    // As if `describe_tools` were enabled, which it is by default.
+    return { ...tool, description: { ...tool.description, hasDetails: true }, settings };
   };
 }
