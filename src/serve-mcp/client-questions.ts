@@ -310,13 +310,12 @@ class PausedCalls {
     const resumed = new AbortController();
     this.#paused.set(key, { call, resumed });
     const waiting = AbortSignal.any([resumed.signal, call.signal]);
-    void this.#untilGone(waiting, connection).then(
-      (why) => {
-        if (why === "away") this.#leave(key, form);
-        call.stop();
-      },
-      () => undefined, // It was resumed, or has ended.
-    );
+    const stop = (isAway: boolean) => {
+      if (waiting.aborted) return;
+      if (isAway) this.#leave(key, form);
+      call.stop();
+    };
+    this.#untilGone(waiting, connection).then(stop, () => undefined); // Rejects if it was resumed, or has ended.
     call.signal.addEventListener("abort", () => this.#paused.delete(key), { once: true });
     return key;
   }
@@ -342,17 +341,13 @@ class PausedCalls {
     if (this.#left.size > MAX_LEFT && oldest !== undefined) this.#left.delete(oldest);
   }
 
-  /** Rejects if `waiting` is aborted first. */
-  #untilGone(
-    waiting: AbortSignal,
-    connection: AbortSignal | undefined,
-  ): Promise<"away" | "expired"> {
-    const after = async (milliseconds: number) => this.#clock.sleep(milliseconds, waiting);
-    const expired = after(PAUSE_TIMEOUT_MS).then(() => "expired" as const);
+  /** True if it has been without a connection, false if it is overdue. Rejects if `waiting` is aborted first. */
+  #untilGone(waiting: AbortSignal, connection: AbortSignal | undefined): Promise<boolean> {
+    const expired = this.#clock.sleep(PAUSE_TIMEOUT_MS, waiting).then(() => false);
     if (connection === undefined) return expired;
     const away = untilAborted(connection, waiting)
-      .then(() => after(AWAY_MS))
-      .then(() => "away" as const);
+      .then(() => this.#clock.sleep(AWAY_MS, waiting))
+      .then(() => true);
     return Promise.race([expired, away]);
   }
 }

@@ -104,8 +104,7 @@ describe("an open question", () => {
 async function leaveOpen(served: Served) {
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
-  const elicit = () => ({ action: "cancel" }) as const;
-  const client = await served.connect({ era: MODERN, elicit, agent });
+  const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }), agent });
   const { requestState } = await begin(client);
   expect(served.clock.sleepers).toBe(1);
   agent.destroy();

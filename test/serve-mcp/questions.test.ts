@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { ScriptedPrompter } from "../../src/testing/index.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+import { counters } from "../security/threats.ts";
 import { ask, ERAS, type FormRequest, LEGACY, Served } from "./support.ts";
 
 const SURE = { question: "Sure?", answer_type: "boolean" };
@@ -146,6 +147,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
   test.each(["decline", "cancel"] as const)(
     "that does not show a form is not recorded as its user: %s",
     async (action) => {
+      counters("T-PROV-8");
       const served = await Served.start();
       const client = await served.connect({ era, elicit: () => ({ action }) });
       const more = [{ question: "Name?" }];
@@ -244,10 +246,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const served = await Served.start({}, { summary: "Ask.", description: "Ask, and wait." });
     const client = await served.connect({ era });
     const { tools } = await client.listTools();
-    expect([
-      client.getInstructions(),
-      tools.map(({ inputSchema: _, ...tool }) => tool),
-    ]).toMatchObject([
+    expect([client.getInstructions(), tools]).toMatchObject([
       expect.stringMatching(/^Asks the user typed questions, and records /),
       [
         {

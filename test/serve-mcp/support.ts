@@ -1,7 +1,6 @@
 /** A server over HTTP in this process, its official client, and its records. */
 import { type Agent, request } from "node:http";
 import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
 import {
   Client,
   type ElicitResult,
@@ -135,8 +134,8 @@ function fetchOver(agent: Agent) {
     sent.once("response", (response) => {
       const { statusCode: status = 0, headersDistinct } = response;
       const own = Object.entries(headersDistinct).map(([key, [value = ""] = []]) => [key, value]);
-      const stream = Readable.toWeb(response) as ReadableStream; // The same type, by two names.
-      resolve(new Response(stream as BodyInit, { status, headers: Object.fromEntries(own) }));
+      const stream = Readable.toWeb(response) as BodyInit; // The same type, by two names.
+      resolve(new Response(stream, { status, headers: Object.fromEntries(own) }));
     });
     sent.end(body);
     return promise;
