@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import type { PermissionRequest, PromptRequest, QuestionRequest } from "../agent/index.ts";
 import { type ConversationId, type InquiryId, questionAbout } from "../conversation/index.ts";
 import {
@@ -297,6 +298,16 @@ describe("a client's user", () => {
       },
       forms: [{ message: "Show the model the result of deploy?\n\nIt is ␛live." }],
     });
+  });
+
+  test("does not count as having declined: the client may not have asked", async () => {
+    counters("T-PROV-8");
+    const replies = [{ action: "decline" }, { action: "cancel" }] as const;
+    const decided = await Promise.all(replies.map((reply) => decide(SURE, reply)));
+    const { inquiryId } = SURE;
+    expect(decided.map(({ result }) => result)).toEqual(
+      replies.map(() => ({ type: "unanswered", reason: "declined_by_client", inquiryId })),
+    );
   });
 
   test("is not asked to edit anything, because clients have no editor", async () => {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import { ScriptedPrompter } from "../../src/testing/index.ts";
 import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
-import { counters } from "../security/threats.ts";
 import { ask, ERAS, type FormRequest, LEGACY, Served } from "./support.ts";
 
 const SURE = { question: "Sure?", answer_type: "boolean" };
@@ -147,7 +146,6 @@ describe.each(ERAS)("a client %s", (_, era) => {
   test.each(["decline", "cancel"] as const)(
     "that does not show a form is not recorded as its user: %s",
     async (action) => {
-      counters("T-PROV-8");
       const served = await Served.start();
       const client = await served.connect({ era, elicit: () => ({ action }) });
       const more = [{ question: "Name?" }];
