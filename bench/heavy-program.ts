@@ -6,8 +6,8 @@ import { DEFAULT_LIMITS } from "../src/config/index.ts";
 import path from "node:path";
 import { parseConfigOrThrow, resolveAssistant } from "../src/config/index.ts";
 import {
+  createTextFinder,
   eventsOf,
-  findSearchableText,
   type InquiryId,
   parseConversationId,
   turnsOf,
@@ -51,9 +51,10 @@ const SCENARIOS = {
     return async () => {
       let found = 0;
       for (const { id } of await conversations.list()) {
+        const find = createTextFinder();
         for await (const { entries } of conversations.scan(id)) {
           for (const each of eventsOf(entries)) {
-            if (JSON.stringify(findSearchableText(each) ?? "").includes("fox 12")) found += 1;
+            if (JSON.stringify(find(each) ?? "").includes("fox 12")) found += 1;
           }
         }
       }

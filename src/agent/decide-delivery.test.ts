@@ -267,6 +267,11 @@ test.each([
     "unavailable",
     () => ({ type: "unanswered", reason: "unavailable" }) as const,
   ],
+  [
+    "the client declined",
+    "declined_by_client",
+    () => ({ type: "unanswered", reason: "declined_by_client" }) as const,
+  ],
   ["the person closed the prompt", "closed", () => ({ type: "cancelled" }) as const],
   ["the person said no", undefined, () => ({ type: "withhold" }) as const],
 ])("the record says by a code why a result was withheld: %s", async (_, cause, deliveries) => {

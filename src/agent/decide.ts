@@ -43,7 +43,7 @@ import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
-import { inquiryFailed, promptFailed, tooManyAnswers } from "./model-texts.ts";
+import { inquiryFailed, promptFailed, questionDeclined, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
   DecisionRequest,
@@ -330,9 +330,11 @@ export class Decision implements Disposable {
     });
   }
 
-  /** No person will answer, so that it takes another route. */
-  giveUp(reason: NoAnswerReason): void {
+  /** No person will answer: it ends if the client declined, and takes another route otherwise. */
+  async giveUp(reason: NoAnswerReason): Promise<Decided | Rerouted> {
+    if (reason === "declined_by_client") return this.#decline(reason);
     this.#noAnswer = reason;
+    return REROUTED;
   }
 
   /** Gets it decided by this route. Whatever asks someone is on record before. */
@@ -425,8 +427,7 @@ export class Decision implements Disposable {
     if (this.#item?.elsewhere !== undefined) return this.#endElsewhere(this.#item);
     if (result.type === "later") return PENDING;
     if (result.type === "unanswered" && !signal.aborted) {
-      this.giveUp(result.reason);
-      return REROUTED;
+      return this.giveUp(result.reason);
     }
     if (result.type === "form") return this.failPrompt("the answer is for a form");
     if (result.type !== "answered") {
@@ -451,6 +452,12 @@ export class Decision implements Disposable {
       cause: "prompt_failed",
       problem: message,
     });
+  }
+
+  #decline(reason: "declined_by_client"): Promise<Decided> {
+    const { kind, tool } = this.#asked;
+    if (kind === "question") return this.refuse(reason, questionDeclined(tool.settings.name));
+    return this.#decideByPolicy({ isApproved: false, key: KINDS[kind].key, cause: reason });
   }
 
   #person(): Decider {

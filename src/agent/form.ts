@@ -269,8 +269,10 @@ async function showForm(
   if (result.type !== "form" && hasChanged(decisions)) return "changed";
   if (result.type === "later") return decisions.map(() => PENDING);
   if (result.type === "unanswered" && !signal.aborted) {
-    for (const decision of decisions) decision.giveUp(result.reason);
-    return "changed";
+    const { reason } = result;
+    const given = await Promise.all(decisions.map((decision) => decision.giveUp(reason)));
+    const ended = given.filter((each) => each.type !== "rerouted");
+    return ended.length === given.length ? ended : "changed";
   }
   if (result.type === "answered") {
     const message = "the form has one answer for all of its questions";

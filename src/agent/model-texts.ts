@@ -34,6 +34,10 @@ const DELIVERY_TIMED_OUT =
   "The tool ran, but you may see its result only with the user's approval, and no one answered in time. The " +
   "user did not reject it.";
 
+const DELIVERY_DECLINED =
+  "The tool ran, but you may see its result only with the user's approval, and the client that should have asked " +
+  "declined. Whether the user did is not known.";
+
 /** An interrupted call says how far it came, and that the user did not decide against it. */
 export const INTERRUPTED_BEFORE_RUN =
   "The call was interrupted before the tool ran. The user did not reject it.";
@@ -98,6 +102,7 @@ const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => s
     if (decidedBy.kind !== "policy") return reason === "" ? SKIPPED : skippedBecause(reason);
     if (cause === "timed_out") return permissionTimedOut(tool);
     if (cause === "unavailable") return noOneToPermit(tool);
+    if (cause === "declined_by_client") return permissionDeclined(tool);
     if (cause === "prompt_failed") return promptFailed("Permission", problem);
     return cause === "subject_unstable" ? keepsChanging(tool) : SKIPPED_BY_CONFIG;
   },
@@ -105,6 +110,7 @@ const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => s
     if (decidedBy.kind !== "policy")
       return cause === "closed" ? DELIVERY_CANCELLED : DELIVERY_SKIPPED;
     if (cause === "timed_out") return DELIVERY_TIMED_OUT;
+    if (cause === "declined_by_client") return DELIVERY_DECLINED;
     return cause === "prompt_failed"
       ? promptFailed("Delivery", problem)
       : DELIVERY_SKIPPED_BY_CONFIG;
@@ -117,9 +123,9 @@ const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => s
 export function cancelledText(tool: string, reason: CancellationReason): ToolResult {
   if (reason === "user") return { content: INPUT_CANCELLED, isError: false };
   if (reason === "interrupted") return { content: INTERRUPTED_AT_QUESTION, isError: true };
-  const content =
-    reason === "timed_out" ? timedOut(tool) : questionCancelled(tool, cancellationTag(reason));
-  return { content, isError: true };
+  if (reason === "timed_out") return { content: timedOut(tool), isError: true };
+  if (reason === "declined_by_client") return { content: questionDeclined(tool), isError: true };
+  return { content: questionCancelled(tool, cancellationTag(reason)), isError: true };
 }
 
 /** For a call about which nothing that was decided counts for long enough. */
@@ -160,6 +166,20 @@ function permissionTimedOut(tool: string): string {
   return (
     `Tool '${tool}' needs the user's permission to run, and no one answered in time. The user did not reject ` +
     "the call. Do not retry it in this turn; continue without it or explain what is missing."
+  );
+}
+
+function permissionDeclined(tool: string): string {
+  return (
+    `Tool '${tool}' needs the user's permission to run, and the client that should have asked declined. Whether ` +
+    "the user did is not known. Do not retry this call in this turn; continue without it or explain what is missing."
+  );
+}
+
+export function questionDeclined(tool: string): string {
+  return (
+    `The tool '${tool}' needed an answer, and the client that should have asked the user declined. Whether the ` +
+    "user did is not known. Do not retry this call in this turn; continue without the answer or explain what is missing."
   );
 }
 

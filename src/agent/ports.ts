@@ -168,7 +168,12 @@ export type NoAnswerReason =
   /** As if the question's deadline had passed: `on_timeout` applies. Permissions and deliveries are denied. */
   | "timed_out"
   /** As if `canAsk` had returned false: `detached` applies. */
-  | "unavailable";
+  | "unavailable"
+  /**
+   * The program that should have asked the person declined, and does not say whether the person did. Questions end without
+   * an answer. Permissions and deliveries are denied.
+   */
+  | "declined_by_client";
 
 /**
  * Answers that were given before the turn: in a file, in an earlier run, or by a program. They come after what

@@ -259,7 +259,7 @@ const TYPES: readonly PromptResult["type"][] = [
   "later",
   "unanswered",
 ];
-const REASONS: readonly NoAnswerReason[] = ["timed_out", "unavailable"];
+const REASONS: readonly NoAnswerReason[] = ["timed_out", "unavailable", "declined_by_client"];
 
 /** Programs without types may return anything, which must not pass for a decision, nor spoil the record. */
 function knownResult(request: PromptRequest, given: unknown): PromptResult {

@@ -178,7 +178,7 @@ export class Turn {
     if (busy.has(conversation)) throw turnRunningError(conversation.id);
     busy.add(conversation);
     const ended = Promise.withResolvers<void>();
-    using _listening = conversation.onRelease?.(() => {
+    const listening = conversation.onRelease?.(() => {
       this.leave();
       return ended.promise;
     });
@@ -186,6 +186,7 @@ export class Turn {
       return await work();
     } finally {
       busy.delete(conversation);
+      listening?.[Symbol.dispose]();
       ended.resolve();
     }
   }

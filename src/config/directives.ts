@@ -70,9 +70,9 @@ function lockedError(name: string, isEnabled: boolean): ConfigError {
 function unknownToolError(name: string, tools: readonly ToolSettings[]): ConfigError {
   const known = [...tools.map((tool) => tool.name), ...tools.flatMap(({ group = [] }) => group)];
   const closest = findClosest(name, known);
-  return new ConfigError("unknown_tool", `Unknown tool or group: ${name}`, {
-    ...(closest === undefined
+  const hints =
+    closest === undefined
       ? { commandHint: "List them with `jp tool ls`." }
-      : { hint: `Did you mean ${closest}?` }),
-  });
+      : { hint: `Did you mean ${closest}?` };
+  return new ConfigError("unknown_tool", `Unknown tool or group: ${name}`, hints);
 }

@@ -157,6 +157,19 @@ describe("what a tool does not set", () => {
     });
   });
 
+  test("is as shipped for an alias of ask_user: neither asking nor the answer needs a permission", () => {
+    const alias = { source: "builtin.ask_user" };
+    const asking = { run: "ask", result: "ask" };
+    const unattended = { run: "unattended", result: "unattended" };
+    expect([
+      resolve(alias),
+      resolve(alias, asking),
+      resolve({ ...alias, ...asking }),
+      resolve({ source: "builtin.fs_delete_file" }),
+      resolve({ source: "local.ask_user" }),
+    ]).toMatchObject([unattended, unattended, asking, { run: "ask" }, { run: "ask" }]);
+  });
+
   test("a call of an MCP tool ends after five minutes, unless config sets another limit or none", () => {
     const mcp = { source: "mcp.web" };
     expect([

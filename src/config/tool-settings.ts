@@ -98,9 +98,14 @@ export function resolveTools(config: PartialConfig): ReadonlyMap<string, ToolSet
   return new Map(settings.map((tool) => [tool.name, tool]));
 }
 
-function resolveTool(name: string, tool: PartialToolConfig, defaults: Defaults): ToolSettings {
+/** As `ask_user` ships, for its aliases: asking for permission to ask would be one prompt too many. */
+const ALIAS_OF_ASK_USER: PartialToolConfig = { run: "unattended", result: "unattended" };
+
+function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): ToolSettings {
+  const source = parseToolSource(own.source ?? "local");
+  const isAlias = source.type === "builtin" && source.tool === "ask_user";
+  const tool = isAlias ? { ...ALIAS_OF_ASK_USER, ...definedOnly(own) } : own;
   const run = tool.run ?? defaults.run ?? TOOL_DEFAULTS.run;
-  const source = parseToolSource(tool.source ?? "local");
   const ownLimit = source.type === "mcp" ? MCP_CALL_SECONDS : 0;
   const timeout = tool.timeout_secs ?? defaults.timeout_secs ?? ownLimit;
   const enable = { ...TOOL_DEFAULTS.enable, ...defaults.enable, ...tool.enable };

@@ -78,6 +78,7 @@ const CAUSES = [
   "closed",
   "prompt_failed",
   "subject_unstable",
+  "declined_by_client",
 ] as const satisfies readonly DenialCause[];
 const EARLIER_TIMEOUT = "No one answered in time.";
 

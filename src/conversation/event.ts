@@ -298,7 +298,9 @@ export type DenialCause =
   /** The prompt could not be shown. */
   | "prompt_failed"
   /** The subject of the decision kept changing. */
-  | "subject_unstable";
+  | "subject_unstable"
+  /** The program that should have asked the person declined. It does not say whether the person did. */
+  | "declined_by_client";
 
 /** A decision no longer counts, because what was decided has changed since. It is asked again under a new id. */
 export interface DecisionVoid extends EventBase {
@@ -344,7 +346,9 @@ export type KnownCancellationReason =
   | "attempts_exhausted"
   | "timed_out"
   /** The subject of the question kept changing. */
-  | "subject_unstable";
+  | "subject_unstable"
+  /** The program that should have asked the person declined. It does not say whether the person did. */
+  | "declined_by_client";
 
 /** A reason of another version is kept as text; no decision may depend on it. */
 export type CancellationReason = KnownCancellationReason | { readonly unknown: string };

@@ -161,6 +161,7 @@ export const REASONS: readonly KnownCancellationReason[] = [
   "attempts_exhausted",
   "timed_out",
   "subject_unstable",
+  "declined_by_client",
 ];
 
 export const CAUSES: readonly DenialCause[] = [
@@ -170,6 +171,7 @@ export const CAUSES: readonly DenialCause[] = [
   "closed",
   "prompt_failed",
   "subject_unstable",
+  "declined_by_client",
 ];
 
 /** Text of the characters that encodings stumble over. */

@@ -158,7 +158,12 @@ export {
 } from "./compaction.ts";
 export { compactionsOf, project, projectRange, projectTurns, trimLastTurn } from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize, type SanitizedPairs } from "./sanitize.ts";
-export { findSearchableText, type SearchableText, type SearchScope } from "./searchable-text.ts";
+export {
+  createTextFinder,
+  type SearchableText,
+  type SearchScope,
+  type TextFinder,
+} from "./searchable-text.ts";
 export {
   type ConversationStream,
   createStream,

@@ -163,6 +163,7 @@ describe("a cancellation reason", () => {
       "attempts_exhausted",
       "timed_out",
       "subject_unstable",
+      "declined_by_client",
     ]);
     expect(written.map(parseEvent)).toStrictEqual(
       REASONS.map((reason) => cancelled("c.ok.1", reason)),

@@ -47,6 +47,7 @@ const KNOWN_REASONS = {
   attempts_exhausted: true,
   timed_out: true,
   subject_unstable: true,
+  declined_by_client: true,
 } as const satisfies Record<KnownCancellationReason, true>;
 
 /** Where the reason was lost, the record must not claim that the user cancelled. */

@@ -13,7 +13,7 @@ import {
   turnStart,
 } from "./events.fixture.ts";
 import type { ConversationEvent } from "./event.ts";
-import { findSearchableText } from "./searchable-text.ts";
+import { createTextFinder } from "./searchable-text.ts";
 
 test.each<[string, ConversationEvent, string, string]>([
   ["a request", chatRequest("Hi", { title: "not this" }), "user", "Hi"],
@@ -46,7 +46,7 @@ test.each<[string, ConversationEvent, string, string]>([
     "diff\nGo on?",
   ],
 ])("the text of %s is searched", (_, event, scope, text) => {
-  expect(findSearchableText(event)).toStrictEqual({ scope, text });
+  expect(createTextFinder()(event)).toStrictEqual({ scope, text });
 });
 
 test("answers, permissions, steps and turn starts are not searched", () => {
@@ -57,5 +57,31 @@ test("answers, permissions, steps and turn starts are not searched", () => {
     toolStep("c", "pay", "a receipt"),
     turnStart(),
   ];
-  expect(events.flatMap((event) => findSearchableText(event) ?? [])).toEqual([]);
+  const find = createTextFinder();
+  expect(events.flatMap((event) => find(event) ?? [])).toEqual([]);
+});
+
+test("results that repeat the user's answers are not searched, whatever the tool is called", () => {
+  const asked = inquiry("b.answer.1", { text: "Go on?" });
+  const events: readonly ConversationEvent[] = [
+    toolCall("a", "ask_user", { question: "Where?" }),
+    toolCall("b", "check_with_me", { question: "Go on?" }),
+    { ...asked, source: { source: "assistant" }, toolCallId: "b" },
+    toolResult("a", "an answer"),
+    toolResult("b", "another answer"),
+    turnStart(),
+    toolCall("a", "fs_read", { path: "x" }),
+    toolResult("a", "a line"),
+  ];
+  const find = createTextFinder();
+  expect(events.map((event) => find(event)?.text)).toEqual([
+    "ask_user\nWhere?",
+    "check_with_me\nGo on?",
+    "Go on?",
+    undefined,
+    undefined,
+    undefined,
+    "fs_read\nx",
+    "a line",
+  ]);
 });

@@ -1,4 +1,7 @@
-/** The text of an event that a search looks at, decoded. Includes questions, but never answers. */
+/**
+ * The text of an event that a search looks at, decoded. Includes questions, but never answers, nor the results that
+ * repeat them.
+ */
 import { assertNever, isJsonArray, isJsonObject, type Json } from "../util/index.ts";
 import { joinTexts, textOfBlocks } from "../tool/index.ts";
 import type { ConversationEvent, ToolCallResponse } from "./event.ts";
@@ -21,7 +24,28 @@ export interface SearchableText {
 }
 
 /** Undefined for events without searchable text. */
-export function findSearchableText(event: ConversationEvent): SearchableText | undefined {
+export type TextFinder = (event: ConversationEvent) => SearchableText | undefined;
+
+/** For the events of one conversation, in order from the first one: only the call says what a result is. */
+export function createTextFinder(): TextFinder {
+  const asking = new Set<string>();
+  return (event) => {
+    if (event.type === "turn_start") asking.clear();
+    const id = askingCall(event);
+    if (id !== undefined) asking.add(id);
+    const isAnswer = event.type === "tool_call_response" && asking.has(event.id);
+    return isAnswer ? undefined : searchableText(event);
+  };
+}
+
+/** The id of a call that asks for the assistant: of `ask_user`, by whatever name. */
+function askingCall(event: ConversationEvent): string | undefined {
+  if (event.type === "tool_call_request") return event.name === "ask_user" ? event.id : undefined;
+  const isAsked = event.type === "inquiry_request" && event.source.source === "assistant";
+  return isAsked ? event.toolCallId : undefined;
+}
+
+function searchableText(event: ConversationEvent): SearchableText | undefined {
   switch (event.type) {
     case "chat_request":
       return event.correction === undefined ? { scope: "user", text: event.content } : undefined;

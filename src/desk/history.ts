@@ -3,9 +3,9 @@ import {
   compareCreation,
   type ConversationCreation,
   type ConversationId,
+  createTextFinder,
   eventToPlainJson,
   findConversationId,
-  findSearchableText,
   findTimestamp,
   inquiriesIn,
   type LoggedInquiry,
@@ -198,10 +198,11 @@ async function hasText(
   { onProblem }: HistoryContext,
 ): Promise<boolean> {
   const isIn = searchFor(text);
+  const find = createTextFinder();
   if (isIn(summary.metadata?.title)) return true;
   try {
     for await (const { entries } of workspace.conversations.scan(summary.id)) {
-      const isFound = entries.some(({ event }) => isIn(event && findSearchableText(event)?.text));
+      const isFound = entries.some(({ event }) => isIn(event && find(event)?.text));
       if (isFound) return true;
     }
   } catch (error) {

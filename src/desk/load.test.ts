@@ -1,7 +1,7 @@
 /** The desk with more clients and requests than it can serve. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { text } from "node:stream/consumers";
+import { text as readText } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { bearer, QUESTION_PATH, READ, ServedDesk } from "./served.fixture.ts";
@@ -46,7 +46,7 @@ describe("connections on which no request comes", () => {
     const sockets: Socket[] = [];
     for (let count = 0; count < 20; count += 1) sockets.push(await openSilent(served));
     for (const socket of sockets) socket.end("GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n");
-    const responses = await Promise.all(sockets.map((socket) => text(socket)));
+    const responses = await Promise.all(sockets.map((socket) => readText(socket)));
     expect(responses.map((response) => response.slice(0, 9))).toEqual(
       sockets.map(() => "HTTP/1.1 "),
     );

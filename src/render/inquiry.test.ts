@@ -100,6 +100,7 @@ test.each<[Parameters<typeof describeAnswer>[0], string]>([
     "<redacted> (config: a.b.answer)",
   ],
   [cancelled("a", "user"), "cancelled (user)"],
+  [cancelled("a", "declined_by_client"), "cancelled (the client declined)"],
 ])("an answer is described for people: %j", (response, words) => {
   expect(describeAnswer(response)).toBe(words);
 });

@@ -75,7 +75,7 @@ function answerDetails({ isOther = false, note, answerReason }: AnsweredOutcome)
   ].join("");
 }
 
-/** For people: `yes (you, via terminal)`, `"next" (assistant, via ollama/qwen3)`, `cancelled (timeout)`. */
+/** For people: `yes (you, via terminal)`, `"next" (assistant, via ollama/qwen3)`, `cancelled (timed_out)`. */
 export function describeAnswer(outcome: InquiryOutcome): string {
   const { answer, by } = answerParts(outcome);
   return answer + by;
@@ -104,6 +104,7 @@ const CAUSES = {
   closed: "the prompt was closed",
   prompt_failed: "the prompt failed",
   subject_unstable: "it kept changing",
+  declined_by_client: "the client declined",
 } as const satisfies Record<DenialCause, string>;
 
 /** Describes a model's outcome for a question that then went to a person. */
@@ -115,7 +116,9 @@ export function describeEscalation(escalation: InquiryEscalation): string {
 /** The answer, and who gave it in parentheses, if that is known. */
 export function answerParts(outcome: InquiryOutcome) {
   if (outcome.outcome === "cancelled") {
-    return { answer: `cancelled (${cancellationTag(outcome.reason)})`, by: "" };
+    const { reason } = outcome;
+    const why = reason === "declined_by_client" ? CAUSES[reason] : cancellationTag(reason);
+    return { answer: `cancelled (${why})`, by: "" };
   }
   const by = outcome.answeredBy === undefined ? "" : ` (${describeAnswerer(outcome.answeredBy)})`;
   if (outcome.outcome === "redacted") return { answer: "<redacted>", by };

@@ -176,15 +176,17 @@ function decisionReply(end: PermissionDecision): Reply {
 /** Why the prompter got no answer. Undefined if its prompt was closed: the tool did not wait for an answer. */
 function findReason(end: AnswerEvent, { deadline }: PendingItem): NoAnswerReason | undefined {
   if (end.type === "permission_decision") {
-    return end.cause === "timed_out" ? "timed_out" : "unavailable";
+    const { cause } = end;
+    return cause === "timed_out" || cause === "declined_by_client" ? cause : "unavailable";
   }
   if (end.outcome !== "cancelled") {
     // Only a question with a deadline has an answer for the case that it passes.
     const isDefault = deciderOf(end)?.kind === "default" && deadline !== undefined;
     return isDefault ? "timed_out" : "unavailable";
   }
-  if (end.reason === "timed_out") return "timed_out";
-  return end.reason === "no_prompt_backend" ? "unavailable" : undefined;
+  const { reason } = end;
+  if (reason === "timed_out" || reason === "declined_by_client") return reason;
+  return reason === "no_prompt_backend" ? "unavailable" : undefined;
 }
 
 /** The request could not be shown, or a model failed that was asked instead. */

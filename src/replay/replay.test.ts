@@ -170,7 +170,7 @@ const anyStory: fc.Arbitrary<Story> = fc.record({
   ),
   reactions: reactionsAmong(
     ...(["yes", "yes", "remember", "no", "close", "later", "change", "wait"] as const),
-    ...(["elsewhere", "timed_out", "unavailable"] as const),
+    ...(["elsewhere", "timed_out", "unavailable", "declined_by_client"] as const),
   ),
 });
 
@@ -247,6 +247,11 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
     "a question is left for later, and the next one cannot be asked",
     ["later", "unavailable"],
     turnOf([[callOf("named", 0, [SURE, KEY])]], ATTENDED),
+  ],
+  [
+    "a client declines to ask for a permission, and then a question",
+    ["declined_by_client", "yes", "declined_by_client"],
+    turnOf([[CAREFUL], [callOf("careful", 0, [SURE])]], ATTENDED),
   ],
   [
     "a secret is asked for again because the next question was left for later and answered elsewhere",
@@ -701,8 +706,10 @@ function createPerson(world: World, isThere: boolean, next: () => Promise<Reacti
   };
 }
 
+const NO_ANSWERS: readonly NoAnswerReason[] = ["timed_out", "unavailable", "declined_by_client"];
+
 function isNoAnswer(reaction: Reaction): reaction is NoAnswerReason {
-  return reaction === "timed_out" || reaction === "unavailable";
+  return NO_ANSWERS.some((reason) => reason === reaction);
 }
 
 function fitting({ answerType }: InquiryQuestion): Json {

@@ -11,6 +11,7 @@ import {
   answerAndResume,
   answerInquiry,
   listPending,
+  type PendingDecision,
   recover,
   type ResumeOptions,
   resumeTurn,
@@ -45,7 +46,7 @@ function loginTool(seen: unknown[], text = "The PIN?"): Tool {
 }
 
 /** Runs a turn that ends at a question of its tool. */
-async function ask(
+async function leaveQuestion(
   { store, clock }: OpenedStore,
   tool = payTool(),
   labels: Readonly<Record<string, string>> = {},
@@ -61,6 +62,12 @@ function goingOn({ clock }: OpenedStore, tool = payTool()): ResumeOptions {
   return { model: new ScriptedModel({ replies: ["Done."] }), tools: [tool], defer: true, clock };
 }
 
+async function firstPending(store: ConversationStore): Promise<PendingDecision> {
+  const [item] = await listPending(store);
+  if (item === undefined) throw new Error("nothing waits");
+  return item;
+}
+
 async function eventsIn(store: ConversationStore, id: Parameters<ConversationStore["load"]>[0]) {
   return [...eventsOf((await store.load(id)).stream.entries)];
 }
@@ -68,7 +75,7 @@ async function eventsIn(store: ConversationStore, id: Parameters<ConversationSto
 describe.each(EVERY_STORE)("in $name, answerAndResume", (each) => {
   test("records the answer and finishes the turn", async () => {
     const opened = await each.create();
-    const id = await ask(opened);
+    const id = await leaveQuestion(opened);
     const seen: unknown[] = [];
     const given = { answer: true, channel: "web", userName: "Ana", clock: opened.clock };
     const result = await answerAndResume(
@@ -85,13 +92,13 @@ describe.each(EVERY_STORE)("in $name, answerAndResume", (each) => {
 
   test("finishes nothing if the answer does not count", async () => {
     const opened = await each.create();
-    const id = await ask(opened);
-    const [item] = await listPending(opened.store);
+    const id = await leaveQuestion(opened);
+    const item = await firstPending(opened.store);
     const { store, clock } = opened;
     const wrong = { answer: true, digest: "0".repeat(64), clock };
     const changed = await answerAndResume(store, "call_1", wrong, goingOn(opened));
     await answerInquiry(store, "call_1", { answer: false, clock });
-    const late = await answerAndResume(store, item!, { answer: true, clock }, goingOn(opened));
+    const late = await answerAndResume(store, item, { answer: true, clock }, goingOn(opened));
     expect([changed.type, late.type]).toEqual(["changed", "taken"]);
     await (await store.open(id)).release();
   });
@@ -99,7 +106,7 @@ describe.each(EVERY_STORE)("in $name, answerAndResume", (each) => {
   test("leaves the turn to the process that has the conversation open", async () => {
     const opened = await each.create();
     const { store, clock } = opened;
-    const id = await ask(opened);
+    const id = await leaveQuestion(opened);
     await using conversation = await store.open(id);
     const asking = Promise.withResolvers<void>();
     const prompter = {
@@ -120,7 +127,7 @@ describe.each(EVERY_STORE)("in $name, answerAndResume", (each) => {
   test("gives a secret to the tool, though no process was waiting for it", async () => {
     const opened = await each.create();
     const { store, clock } = opened;
-    const id = await ask(opened, loginTool([]));
+    const id = await leaveQuestion(opened, loginTool([]));
     const seen: unknown[] = [];
     const given = { answer: "4711", channel: "web", userName: "Ana", clock };
     const result = await answerAndResume(store, "call_1", given, goingOn(opened, loginTool(seen)));
@@ -140,7 +147,7 @@ describe.each(EVERY_STORE)("in $name, answerAndResume", (each) => {
   test("does not give a secret to a question that is not the one that was shown", async () => {
     const opened = await each.create();
     const { store, clock } = opened;
-    await ask(opened, loginTool([]));
+    await leaveQuestion(opened, loginTool([]));
     const seen: unknown[] = [];
     const given = { answer: "4711", digest: "0".repeat(64), clock };
     const tool = loginTool(seen, "The PIN of your other card?");
@@ -153,10 +160,11 @@ describe.each(EVERY_STORE)("in $name, recover", (each) => {
   test("finishes what was answered or interrupted, and leaves alone what waits", async () => {
     const opened = await each.create();
     const { store, clock } = opened;
-    const waiting = await ask(opened);
-    const answered = await ask(opened);
-    const [, item] = await listPending(store);
-    await answerInquiry(store, item!, { answer: true, clock });
+    const waiting = await leaveQuestion(opened);
+    const answered = await leaveQuestion(opened);
+    const item = (await listPending(store)).find(({ conversation }) => conversation === answered);
+    if (item === undefined) throw new Error("nothing waits");
+    await answerInquiry(store, item, { answer: true, clock });
     const unasked = await place(store, turnStart(), chatRequest("Hello."));
     const before = await eventsIn(store, waiting);
     const model = new ScriptedModel({ replies: ["One.", "Two."] });
@@ -179,12 +187,8 @@ describe.each(EVERY_STORE)("in $name, recover", (each) => {
       replies: [[{ type: "error", error: new Error("The model is gone.") }], "Done."],
     });
     const results = await recover(store, { ...goingOn(opened), model, concurrency: 1 });
-    expect(results.map(({ conversation, type }) => [conversation, type]).toSorted()).toEqual(
-      [
-        [first, "failed"],
-        [second, "resumed"],
-      ].toSorted(),
-    );
+    const ends = Object.fromEntries(results.map(({ conversation, type }) => [conversation, type]));
+    expect(ends).toEqual({ [first]: "failed", [second]: "resumed" });
   });
 
   test("settles a question whose time is over", async () => {
@@ -226,8 +230,8 @@ test("listPending says the labels, and can be limited by them or to a conversati
   const clock = new FakeClock();
   const store = new MemoryConversationStore(clock);
   const opened = { store, clock } as unknown as OpenedStore;
-  const id = await ask(opened, payTool(), { tenant: "a", user: "ana" });
-  const other = await ask(opened, payTool(), { tenant: "b" });
+  const id = await leaveQuestion(opened, payTool(), { tenant: "a", user: "ana" });
+  const other = await leaveQuestion(opened, payTool(), { tenant: "b" });
   const all = await listPending(store);
   const one = await listPending(store, { labels: { tenant: "a" } });
   const two = await listPending(store, { conversation: other });
@@ -243,7 +247,7 @@ describe("a turn that still waits", () => {
   test.each(EVERY_STORE)("is resumed without a trace in $name", async (each) => {
     const opened = await each.create();
     const { store } = opened;
-    const id = await ask(opened);
+    const id = await leaveQuestion(opened);
     const before = await eventsIn(store, id);
     await using conversation = await store.open(id);
     const { type } = await resumeTurn(conversation, goingOn(opened));
@@ -253,7 +257,7 @@ describe("a turn that still waits", () => {
   test("is not closed by another message, unless the program says so", async () => {
     const clock = new FakeClock();
     const opened = { store: new MemoryConversationStore(clock), clock } as unknown as OpenedStore;
-    const id = await ask(opened);
+    const id = await leaveQuestion(opened);
     const before = await eventsIn(opened.store, id);
     await using conversation = await opened.store.open(id);
     const options = { ...goingOn(opened), conversation };
@@ -274,17 +278,18 @@ describe("a turn that still waits", () => {
   });
 });
 
+async function runUnattended(toolConfig: Readonly<Record<string, { readonly detached: string }>>) {
+  await using conversation = await new MemoryConversationStore(new FakeClock()).create({});
+  const model = new ScriptedModel({ replies: [[CALL], "Done."] });
+  const inquiryModel = new ScriptedModel({ replies: () => "I may." });
+  const options = { conversation, model, inquiryModel, tools: [payTool()], toolConfig };
+  const { denials } = await runTurn(options, "Pay.");
+  return { denials: denials.length, isAsked: inquiryModel.requests.length > 0 };
+}
+
 test("a tool's question is not answered by the model unless the config says so", async () => {
-  const run = async (toolConfig: Readonly<Record<string, { readonly detached: string }>>) => {
-    const store = new MemoryConversationStore(new FakeClock());
-    await using conversation = await store.create({});
-    const model = new ScriptedModel({ replies: [[CALL], "Done."] });
-    const inquiryModel = new ScriptedModel({ replies: Array.from({ length: 5 }, () => "I may.") });
-    const options = { conversation, model, inquiryModel, tools: [payTool()], toolConfig };
-    const { denials } = await runTurn(options, "Pay.");
-    return { denials: denials.length, isAsked: inquiryModel.requests.length > 0 };
-  };
-  expect([await run({}), await run({ pay: { detached: "auto" } })]).toEqual([
+  const results = [await runUnattended({}), await runUnattended({ pay: { detached: "auto" } })];
+  expect(results).toEqual([
     { denials: 1, isAsked: false },
     { denials: 0, isAsked: true },
   ]);

@@ -39,6 +39,7 @@ export type AnsweredTurn<Data = Json> =
  * is passed on in memory, also if no process was waiting for it. Throws like both; if the turn fails, the answer is on
  * record, and `recover` continues the turn.
  */
+// oxlint-disable-next-line max-params -- the parameters of `answerInquiry`, and those of `resumeTurn`
 export async function answerAndResume<Data = Json>(
   store: Pick<ConversationStore, "listPending" | "answer" | "open">,
   id: string | PendingDecision,
@@ -47,7 +48,7 @@ export async function answerAndResume<Data = Json>(
 ): Promise<AnsweredTurn<Data>> {
   const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
   const isSecret = item.question.answerType.type === "secret" && !("isCancelled" in answer);
-  if (isSecret) return passSecret(store, item, answer, options);
+  if (isSecret) return passSecret(store, { item, answer }, options);
   const result = await answerInquiry(store, item, { ...answer, keepsOpen: true });
   if (result.type !== "recorded") return result;
   const { conversation } = result;
@@ -67,8 +68,7 @@ async function finish<Data>(
 /** Only a turn that runs can use it: the one that has the conversation open, or one that is resumed here. */
 async function passSecret<Data>(
   store: Pick<ConversationStore, "listPending" | "answer" | "open">,
-  item: PendingDecision,
-  answer: DecisionAnswer,
+  { item, answer }: { readonly item: PendingDecision; readonly answer: DecisionAnswer },
   options: ResumeOptions<Data>,
 ): Promise<AnsweredTurn<Data>> {
   const offered = toOffered(item, answer);
@@ -162,10 +162,12 @@ function isReady({ entries, problem }: PendingTurn, now: Date): boolean {
   if (next !== "calls") return true;
   return calls.some((call) => {
     const pending = pendingOf({ calls: [call] });
-    const isOverdue = ({ deadline }: PendingItem) =>
-      deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
-    return pending.length === 0 || pending.some(isOverdue);
+    return pending.length === 0 || pending.some((item) => isOverdue(item, now));
   });
+}
+
+function isOverdue({ deadline }: PendingItem, now: Date): boolean {
+  return deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
 }
 
 /** Undefined if another process has it by now. */

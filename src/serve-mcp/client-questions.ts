@@ -1,13 +1,20 @@
 /** Handles calls of `ask_user` from all clients, and chooses how each reaches a person. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type {
   CallToolResult,
   InputRequiredResult,
   RequestStateCodec,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import { defaultLabel, type Prompter, PromptQueue, type RequestBase } from "../agent/index.ts";
+import {
+  defaultLabel,
+  type Prompter,
+  PromptQueue,
+  type RequestBase,
+  type Toolbox,
+} from "../agent/index.ts";
 import type { ToolCallResponse } from "../conversation/index.ts";
 import { runToolCall } from "../runtime/index.ts";
 import { abortable, type Clock, type JsonObject, MAX_TIMER_MS } from "../util/index.ts";
@@ -26,6 +33,8 @@ export interface AskedCall {
   readonly record: ClientRecord;
   readonly arguments: JsonObject;
   readonly context: ServerContext;
+  /** Aborted when the client's connection is closed. Absent if the server ends with it. */
+  readonly connection?: AbortSignal | undefined;
 }
 
 /** Held by the client between two requests. Signed, so a client can neither invent nor change it. */
@@ -84,27 +93,40 @@ export class ClientQuestions {
   }
 
   async #askByResult(asked: AskedCall): Promise<CallToolResult | InputRequiredResult> {
-    const { context } = asked;
-    const paused = this.#findPaused(context);
-    const reply = this.#sdk.inputResponse(context.mcpReq.inputResponses, INPUT);
-    // A request without an answer gets the question again. An answer that no call waits for is ignored.
-    if (reply.kind === "elicit") paused?.answer(reply);
-    const call = paused ?? this.#startRoundTrip(asked);
+    const { context, connection } = asked;
+    const state = context.mcpReq.requestState<RequestState>();
+    const call =
+      state === undefined ? this.#startRoundTrip(asked) : await this.#resume(asked, state.call);
     const step = await call.next(signalOf(context));
     if (step.type === "ended") return toResult(step.response);
-    const requestState = await this.#states.mint({ call: this.#paused.pause(call) }, context);
+    const key = this.#paused.pause(call, step.form, connection);
+    const requestState = await this.#states.mint({ call: key }, context);
     const inputRequests = { [INPUT]: this.#sdk.inputRequired.elicit(step.form) };
     return this.#sdk.inputRequired({ inputRequests, requestState });
   }
 
-  /** Undefined for a request that starts a call. Throws if it continues one that is not waiting. */
-  #findPaused({ mcpReq }: ServerContext): RoundTripCall | undefined {
-    const state = mcpReq.requestState<RequestState>();
-    if (state === undefined) return undefined;
-    const call = this.#paused.take(state.call);
-    if (call !== undefined) return call;
-    const { ProtocolError, ProtocolErrorCode } = this.#sdk;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState");
+  /**
+   * A request without an answer gets the question again. After the client was away for too long, its call starts anew, and
+   * the answer counts if it asks the same. Throws if nothing waits for this key.
+   */
+  async #resume(asked: AskedCall, key: string): Promise<RoundTripCall> {
+    const { mcpReq } = asked.context;
+    const reply = this.#sdk.inputResponse(mcpReq.inputResponses, INPUT);
+    const paused = this.#paused.take(key);
+    const left = paused === undefined ? this.#paused.takeLeft(key) : undefined;
+    if (paused === undefined && left === undefined) {
+      const { ProtocolError, ProtocolErrorCode } = this.#sdk;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState");
+    }
+    const call = paused ?? this.#startRoundTrip(asked);
+    const isSame = left === undefined || (await this.#asks(call, left, signalOf(asked.context)));
+    if (isSame && reply.kind === "elicit") call.answer(reply);
+    return call;
+  }
+
+  async #asks(call: RoundTripCall, form: Form, signal: AbortSignal): Promise<boolean> {
+    const step = await call.next(signal);
+    return step.type === "asks" && isDeepStrictEqual(step.form, form);
   }
 
   #startRoundTrip(asked: AskedCall): RoundTripCall {
@@ -117,7 +139,8 @@ export class ClientQuestions {
 
   async #run(asked: AskedCall, route: PromptRoute): Promise<ToolCallResponse> {
     const { client, record, arguments: args } = asked;
-    const { tools, clock } = this.#setup;
+    const { clock } = this.#setup;
+    const tools = withoutDetails(this.#setup.tools);
     const signal = AbortSignal.any([route.signal, this.#stop.signal]);
     const running = record.during(client.name, (open) =>
       runToolCall({ ...route, ...open, tool: ASK_USER, arguments: args, tools, clock, signal }),
@@ -137,6 +160,17 @@ export class ClientQuestions {
       notation: knowsEnumNamesOnly ? "enumNames" : "titles",
     });
   }
+}
+
+/** Clients do not have `describe_tools`, so no error may point to it. */
+function withoutDetails(tools: Toolbox): Toolbox {
+  return {
+    ...tools,
+    find: async (name, signal) => {
+      const tool = await tools.find(name, signal);
+      return tool && { ...tool, description: { ...tool.description, hasDetails: false } };
+    },
+  };
 }
 
 /** How a call reaches a person. */
@@ -242,8 +276,17 @@ class RoundTripCall {
   }
 }
 
-/** Clients disconnect without notice. A paused call ends after this time. */
+/** A paused call ends after this time: its client may have left without notice. */
 export const PAUSE_TIMEOUT_MS = 60 * 60 * 1000;
+
+/**
+ * It ends after this time without a connection. A client that has ended has none; others may close one that is idle, and
+ * open another when their user has answered.
+ */
+export const AWAY_MS = 30_000;
+
+/** How many calls that have ended like this can be started anew. */
+const MAX_LEFT = 100;
 
 interface PausedCall {
   readonly call: RoundTripCall;
@@ -253,22 +296,26 @@ interface PausedCall {
 class PausedCalls {
   readonly #clock: Clock;
   readonly #paused = new Map<string, PausedCall>();
+  /** The forms that clients have not answered before they left. */
+  readonly #left = new Map<string, Form>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Returns the key to resume it with. A call that is being ended is not kept. */
-  pause(call: RoundTripCall): string {
+  pause(call: RoundTripCall, form: Form, connection?: AbortSignal): string {
     const key = randomUUID();
     if (call.signal.aborted) return key;
     const resumed = new AbortController();
     this.#paused.set(key, { call, resumed });
     const waiting = AbortSignal.any([resumed.signal, call.signal]);
-    void this.#clock.sleep(PAUSE_TIMEOUT_MS, waiting).then(
-      () => call.stop(),
-      () => undefined, // It was resumed, or has ended.
-    );
+    const stop = (isAway: boolean) => {
+      if (waiting.aborted) return;
+      if (isAway) this.#leave(key, form);
+      call.stop();
+    };
+    this.#untilGone(waiting, connection).then(stop, () => undefined); // Rejects if it was resumed, or has ended.
     call.signal.addEventListener("abort", () => this.#paused.delete(key), { once: true });
     return key;
   }
@@ -280,4 +327,35 @@ class PausedCalls {
     resumed?.abort();
     return call;
   }
+
+  /** The form that was open when the client left. Undefined if it was already taken up. */
+  takeLeft(key: string): Form | undefined {
+    const form = this.#left.get(key);
+    this.#left.delete(key);
+    return form;
+  }
+
+  #leave(key: string, form: Form): void {
+    this.#left.set(key, form);
+    const [oldest] = this.#left.keys();
+    if (this.#left.size > MAX_LEFT && oldest !== undefined) this.#left.delete(oldest);
+  }
+
+  /** True if it has been without a connection, false if it is overdue. Rejects if `waiting` is aborted first. */
+  #untilGone(waiting: AbortSignal, connection: AbortSignal | undefined): Promise<boolean> {
+    const expired = this.#clock.sleep(PAUSE_TIMEOUT_MS, waiting).then(() => false);
+    if (connection === undefined) return expired;
+    const away = untilAborted(connection, waiting)
+      .then(() => this.#clock.sleep(AWAY_MS, waiting))
+      .then(() => true);
+    return Promise.race([expired, away]);
+  }
+}
+
+/** Never resolves if `waiting` is aborted first. */
+function untilAborted(signal: AbortSignal, waiting: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true, signal: waiting });
+  if (signal.aborted) resolve();
+  return promise;
 }

@@ -16,6 +16,7 @@ import {
   verbatimLines,
 } from "../render/index.ts";
 import {
+  type AnswerType,
   explainMisfit,
   type InquiryQuestion,
   type SelectType,
@@ -46,19 +47,71 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
     ask: async (request) => {
       const { inquiryId, signal } = request;
       const fields = request.kind === "form" ? request.fields : [toField(request)];
-      const form = toForm(fields, parts.notation, describeRequest(request));
-      const content = await fillIn(parts.elicit, form, signal);
-      // By the user, unless everything was ended.
-      if (content === undefined) {
-        return { type: signal.aborted ? "interrupted" : "cancelled", inquiryId };
+      const answers = await askFields(parts, {
+        fields: fields.map((field, index) => ({ ...field, key: keyOf(index) })),
+        about: describeRequest(request),
+        signal,
+      });
+      if (answers === undefined) {
+        // The protocol does not tell whether a person declined, or a program that has no one to ask.
+        return signal.aborted
+          ? { type: "interrupted", inquiryId }
+          : { type: "unanswered", reason: "declined_by_client", inquiryId };
       }
-      const results = readForm(fields, content);
+      const results = [...answers].map(([field, answer]): PromptResult => {
+        return { inquiryId: field.inquiryId, type: "answered", answer, isRemembered: false };
+      });
       if (request.kind === "form") return { type: "form", inquiryId, results };
       const [result] = results;
-      if (result === undefined) throw new Error("the client sent a form without answers");
+      if (result === undefined) throw new Error(NO_ANSWERS);
       return result;
     },
   };
+}
+
+const NO_ANSWERS = "the client sent a form without answers";
+
+/** Some programs accept every form, whatever is in it. */
+const MAX_ROUNDS = 3;
+const AGAIN = "An answer was missing or did not fit. Please answer again.";
+const AGAIN_REST = `${AGAIN} The other answers are kept.`;
+
+interface AskedFields {
+  readonly fields: readonly KeyedField[];
+  /** Comes before the questions. */
+  readonly about: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks again only about what has no valid answer. Undefined if the client declined, or the user does not have to answer
+ * any more. Throws if there is no valid answer at all.
+ */
+async function askFields(
+  { elicit, notation }: ElicitationParts,
+  { fields, about, signal }: AskedFields,
+): Promise<ReadonlyMap<KeyedField, Json> | undefined> {
+  const answers = new Map<KeyedField, Json>();
+  let open = fields;
+  let problem = NO_ANSWERS;
+  for (let round = 0; round < MAX_ROUNDS && open.length > 0; round += 1) {
+    const again = answers.size === 0 ? AGAIN : AGAIN_REST;
+    const asked = round === 0 ? about : [again, ...about];
+    const content = await fillIn(elicit, toForm(open, notation, asked), signal);
+    if (content === undefined) return undefined;
+    const read = open.map((field) => [field, readAnswer(field, content)] as const);
+    const owned = read.flatMap(([field, { type }]) => (type === "own" ? [field] : []));
+    const own = owned.length === 0 ? {} : await fillIn(elicit, toOwnForm(owned, about), signal);
+    if (own === undefined) return undefined;
+    for (const [field, given] of read) {
+      const answer = given.type === "own" ? readOwn(field, own) : given;
+      if (answer.type === "answer") answers.set(field, answer.answer);
+      else ({ problem } = answer);
+    }
+    open = fields.filter((field) => !answers.has(field));
+  }
+  if (answers.size === 0) throw new Error(problem);
+  return answers;
 }
 
 /** A result that waits is the context of its question. */
@@ -93,7 +146,7 @@ function valueText(value: Json): string {
   return verbatim(JSON.stringify(value));
 }
 
-/** Undefined if the user did not want to, or does not have to any more. */
+/** Undefined if the client declined, or the user does not have to answer any more. */
 async function fillIn(
   elicit: Elicit,
   form: Form,
@@ -107,11 +160,16 @@ async function fillIn(
     throw error;
   }
   if (reply.action !== "accept") return undefined;
-  if (!isJsonObject(reply.content)) throw new Error("the client sent a form without answers");
-  return reply.content;
+  return isJsonObject(reply.content) ? reply.content : {};
 }
 
-export type Field = Pick<DecisionRequest, "inquiryId" | "question" | "acts">;
+type Field = Pick<DecisionRequest, "inquiryId" | "question" | "acts">;
+
+/** A field with its key in forms, which stays the same when it is asked again. */
+interface KeyedField extends Field {
+  readonly key: string;
+}
+
 export type Form = ElicitRequestFormParams;
 type Properties = Form["requestedSchema"]["properties"];
 type Property = Properties[string];
@@ -119,48 +177,56 @@ type Property = Properties[string];
 /** How a client is told of options that have a description. */
 type OptionNotation = "titles" | "enumNames";
 
-/** `about` comes before the questions. Throws if one cannot be part of a form: a secret, or a choice of several. */
-export function toForm(
-  fields: readonly Field[],
+/**
+ * Every property is required, because some clients cannot leave one empty. Throws if a question cannot be part of a form: a
+ * secret, or a choice of several.
+ */
+function toForm(
+  fields: readonly KeyedField[],
   notation: OptionNotation,
-  about: readonly string[] = [],
+  about: readonly string[],
 ): Form {
   const messages = fields.map((field, index) =>
     fields.length === 1 ? describe(field) : `${index + 1}. ${describe(field)}`,
   );
-  const properties = fields.map((field, index) =>
-    propertiesOf(field, { key: keyOf(index), notation }),
-  );
-  const required = fields.flatMap(({ question }, index) =>
-    hasOther(question) ? [] : [keyOf(index)],
-  );
+  const properties = fields.map((field): [string, Property] => {
+    const property = propertyOf(field.question, notation);
+    return [field.key, { ...property, title: titleOf(field) }];
+  });
+  return formOf([...about, ...messages], properties);
+}
+
+/** Asks for the user's own words, after they chose none of the options. */
+function toOwnForm(fields: readonly KeyedField[], about: readonly string[]): Form {
+  const messages = fields.map((field) => `Your own answer: ${titleOf(field)}`);
+  const properties = fields.map((field): [string, Property] => [
+    ownKeyOf(field),
+    { type: "string", title: titleOf(field), minLength: 1 },
+  ]);
+  return formOf([...about, ...messages], properties);
+}
+
+function formOf(messages: readonly string[], properties: readonly [string, Property][]): Form {
   return {
-    message: [...about, ...messages].join("\n\n"),
+    message: messages.join("\n\n"),
     requestedSchema: {
       type: "object",
-      properties: Object.assign({}, ...properties) as Properties, // Each is a part of it.
-      required,
+      properties: Object.fromEntries(properties),
+      required: properties.map(([key]) => key),
     },
   };
 }
 
-/** Reads a form that a client sent. Errors name the field and never quote the content. */
-export function readForm(fields: readonly Field[], content: JsonObject): readonly PromptResult[] {
-  return fields.map(({ inquiryId, question }, index) => {
-    const key = keyOf(index);
-    const note = question.allowsNote === true ? readText(content, `${key}_note`) : "";
-    return {
-      inquiryId,
-      type: "answered",
-      answer: readAnswer(question, key, content),
-      isRemembered: false,
-      ...(note !== "" && { note }),
-    };
-  });
-}
-
 function keyOf(index: number): string {
   return index === 0 ? "answer" : `answer_${index + 1}`;
+}
+
+function ownKeyOf({ key }: KeyedField): string {
+  return `${key}_other`;
+}
+
+function titleOf({ question, acts }: Field): string {
+  return acts ? verbatim(question.text) : oneLine(question.text);
 }
 
 /** Everything that the user needs to know: some clients show little else of a form. */
@@ -173,32 +239,6 @@ function describe({ question, acts }: Field): string {
   const parts = [text, ...(context === undefined ? [] : [context]), ...previews];
   const described = parts.join("\n\n");
   return acts ? verbatimLines(described).join("\n") : neutralize(described);
-}
-
-interface Placed {
-  readonly key: string;
-  readonly notation: OptionNotation;
-}
-
-function propertiesOf({ question, acts }: Field, { key, notation }: Placed): Properties {
-  const title = acts ? verbatim(question.text) : oneLine(question.text);
-  return {
-    [key]: { ...propertyOf(question, notation), title },
-    ...(hasOther(question) && {
-      [`${key}_other`]: {
-        type: "string",
-        title: "Other",
-        description: `Your own answer, instead of the options: ${title}`,
-      },
-    }),
-    ...(question.allowsNote === true && {
-      [`${key}_note`]: {
-        type: "string",
-        title: "Note",
-        description: `Anything you want to add to your answer: ${title}`,
-      },
-    }),
-  };
 }
 
 function propertyOf(question: InquiryQuestion, notation: OptionNotation): Property {
@@ -224,14 +264,26 @@ function propertyOf(question: InquiryQuestion, notation: OptionNotation): Proper
   }
 }
 
-function optionsOf({ options }: SelectType, notation: OptionNotation) {
+function optionsOf(answerType: SelectType, notation: OptionNotation) {
+  const { options, allowsOther = false } = answerType;
+  const other = otherText(answerType);
   const values = options.map(({ value }) => optionText(value));
-  if (options.every(({ description }) => description === undefined)) return { enum: values };
+  const all = allowsOther ? [...values, other] : values;
+  if (options.every(({ description }) => description === undefined)) return { enum: all };
   const titles = options.map(({ value, description }) =>
     oneLine(description === undefined ? optionText(value) : `${optionText(value)}: ${description}`),
   );
-  if (notation === "enumNames") return { enum: values, enumNames: titles };
-  return { oneOf: values.map((value, index) => ({ const: value, title: titles[index] ?? value })) };
+  const shown = allowsOther ? [...titles, other] : titles;
+  if (notation === "enumNames") return { enum: all, enumNames: shown };
+  return { oneOf: all.map((value, index) => ({ const: value, title: shown[index] ?? value })) };
+}
+
+/** The last option, which asks for the user's own words. Differs from all others. */
+function otherText({ options }: SelectType): string {
+  const taken = new Set(options.map(({ value }) => optionText(value).toLowerCase()));
+  let text = taken.has("other") ? "Other: your own answer" : "Other";
+  while (taken.has(text.toLowerCase())) text += ".";
+  return text;
 }
 
 /** Forms have texts only. */
@@ -239,31 +291,38 @@ function optionText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function readAnswer(question: InquiryQuestion, key: string, content: JsonObject): Json {
-  const { answerType } = question;
-  const own = hasOther(question) ? readText(content, `${key}_other`) : "";
-  // An option may have been chosen in advance, by the form; a text is there only if it was written.
-  if (own !== "") return own;
+type ReadAnswer =
+  | { readonly type: "answer"; readonly answer: Json }
+  /** Names the property, and never quotes the content. */
+  | { readonly type: "problem"; readonly problem: string };
+
+/** `own`: the user wants to answer in their own words. */
+function readAnswer(
+  { key, question: { answerType } }: KeyedField,
+  content: JsonObject,
+): ReadAnswer | { readonly type: "own" } {
   const given = content[key];
-  if (given === undefined) throw new Error(`\`${key}\` has no answer`);
-  if (answerType.type !== "select") return checked(question, key, given);
+  if (given === undefined) return { type: "problem", problem: `\`${key}\` has no answer` };
+  if (answerType.type !== "select") return check(answerType, key, given);
   const option = answerType.options.find(({ value }) => optionText(value) === given);
-  return checked(question, key, option?.value ?? given);
+  if (option !== undefined) return { type: "answer", answer: option.value };
+  const isOwn = answerType.allowsOther === true && typeof given === "string";
+  if (isOwn && given === otherText(answerType)) return { type: "own" };
+  // Some clients let their user type an answer where they show the options.
+  if (isOwn && given.trim() !== "") return { type: "answer", answer: given.trim() };
+  return check(withoutOther(answerType), key, given);
 }
 
-/** An answer in the field of the options must be one of them, even if the form has a field for other answers. */
-function checked({ answerType }: InquiryQuestion, key: string, answer: Json): Json {
-  const misfit = explainMisfit(withoutOther(answerType), answer);
-  if (misfit !== undefined) throw new Error(`\`${key}\`: ${misfit}`);
-  return answer;
+function readOwn(field: KeyedField, content: JsonObject): ReadAnswer {
+  const key = ownKeyOf(field);
+  const given = content[key];
+  const text = typeof given === "string" ? given.trim() : "";
+  if (text !== "") return { type: "answer", answer: text };
+  return { type: "problem", problem: `\`${key}\` has no answer` };
 }
 
-function readText(content: JsonObject, key: string): string {
-  const text = content[key] ?? "";
-  if (typeof text !== "string") throw new Error(`\`${key}\` is not text`);
-  return text.trim();
-}
-
-function hasOther({ answerType }: InquiryQuestion): boolean {
-  return answerType.type === "select" && answerType.allowsOther === true;
+function check(answerType: AnswerType, key: string, answer: Json): ReadAnswer {
+  const misfit = explainMisfit(answerType, answer);
+  if (misfit === undefined) return { type: "answer", answer };
+  return { type: "problem", problem: `\`${key}\`: ${misfit}` };
 }

@@ -10,10 +10,11 @@ import {
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
+import type { Socket } from "node:net";
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { findForeignCaller, isSameSecret, listen, messageOf } from "../util/index.ts";
 import { ClientRecord } from "./client-record.ts";
-import { ClientQuestions } from "./client-questions.ts";
+import { ClientQuestions, PAUSE_TIMEOUT_MS } from "./client-questions.ts";
 import { createServer, type ServerParts } from "./server.ts";
 import { loadSdk, type Sdk, type ServeSetup } from "./setup.ts";
 
@@ -41,7 +42,9 @@ export async function serveHttp(
 ): Promise<HttpService> {
   const sdk = await loadSdk();
   const questions = new ClientQuestions(sdk, setup);
-  const clients = createHandler(sdk, { setup, questions });
+  const connections = new Connections();
+  const connectionOf = (request: Request | undefined) => request && connections.of(request);
+  const clients = createHandler(sdk, { setup, questions, connectionOf });
   const open = new Set<Promise<void>>();
   let port = wanted;
   const http = createHttpServer((request, response) => {
@@ -55,13 +58,17 @@ export async function serveHttp(
   });
   const respond = async (request: IncomingMessage, response: ServerResponse) => {
     try {
-      const answer = await clients.handle(toWebRequest(request, response));
+      const received = toWebRequest(request, response);
+      connections.add(received, request.socket);
+      const answer = await clients.handle(received);
       await sendWebResponse(answer, response);
     } catch (error) {
       setup.onProblem(messageOf(error));
       if (!response.headersSent) refuse(response, 500, "Internal error.");
     }
   };
+  // While a question is open, only a client that has ended should be without a connection.
+  http.keepAliveTimeout = PAUSE_TIMEOUT_MS;
   port = await listen(http, { host: ADDRESS, port: wanted });
   return {
     url: `http://${ADDRESS}:${port}${PATH}`,
@@ -80,13 +87,30 @@ export async function serveHttp(
   };
 }
 
-interface Served {
-  readonly setup: ServeSetup;
-  readonly questions: ClientQuestions;
+/** The connections of requests. */
+class Connections {
+  readonly #closed = new WeakMap<Socket, AbortSignal>();
+  readonly #sockets = new WeakMap<Request, Socket>();
+
+  add(request: Request, socket: Socket): void {
+    this.#sockets.set(request, socket);
+    if (this.#closed.has(socket)) return;
+    const closed = new AbortController();
+    socket.once("close", () => closed.abort());
+    this.#closed.set(socket, closed.signal);
+  }
+
+  /** Aborted when it is closed. */
+  of(request: Request): AbortSignal | undefined {
+    const socket = this.#sockets.get(request);
+    return socket && this.#closed.get(socket);
+  }
 }
 
+type Served = Required<Pick<ServerParts, "setup" | "questions" | "connectionOf">>;
+
 /** Handles clients of both generations, which differ in their requests. */
-function createHandler(sdk: Sdk, { setup, questions }: Served) {
+function createHandler(sdk: Sdk, { setup, questions, connectionOf }: Served) {
   const older = new OlderSessions({ sdk, setup, questions });
   // Newer clients have no sessions: for the record, the same name means the same client.
   const records = new Map<string, ClientRecord>();
@@ -96,7 +120,7 @@ function createHandler(sdk: Sdk, { setup, questions }: Served) {
     return record;
   };
   const newer = sdk.createMcpHandler(
-    ({ era }) => createServer({ sdk, setup, questions, era, recordOf }),
+    ({ era }) => createServer({ sdk, setup, questions, era, recordOf, connectionOf }),
     // A person may take longer than a client waits for the first byte of a response.
     { legacy: "reject", responseMode: "sse" },
   );
@@ -228,7 +252,9 @@ function toWebRequest(request: IncomingMessage, response: ServerResponse): Reque
 
 /** Never rejects: the client may have disconnected. */
 async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
-  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  // With it, Node would not say how long it keeps the connection, and clients would close theirs after a few seconds.
+  const { connection: _connection, ...headers } = Object.fromEntries(answer.headers);
+  response.writeHead(answer.status, headers);
   if (answer.body === null) {
     response.end();
     return;

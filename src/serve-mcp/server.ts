@@ -20,13 +20,28 @@ export interface ServerParts extends Omit<Connection, "server"> {
   readonly questions: ClientQuestions;
   /** Where a client's questions are recorded. */
   readonly recordOf: (client: Client) => ClientRecord;
+  /** Aborted when the connection of a request is closed. Absent if the server ends with its only one. */
+  readonly connectionOf?: (request: Request | undefined) => AbortSignal | undefined;
 }
+
+/** Names no tool: the config may disable one. */
+const INSTRUCTIONS =
+  "Asks the user typed questions, and records each with its answer. Look into the record before you ask: the user may " +
+  "have answered already. Ask only what you cannot find out otherwise, related questions together, and never for " +
+  "secrets. A question that was declined or could not be asked has no answer: do not assume one.";
+
+/** For both tools: some clients let only such tools run without the user's permission. */
+const CHANGES_NOTHING = { readOnlyHint: true, openWorldHint: false };
 
 export function createServer(parts: ServerParts): Server {
   const { sdk, setup, questions } = parts;
   const server = new sdk.Server(
     { name: "jp", version: setup.version },
-    { capabilities: { tools: {} }, requestState: questions.requestState },
+    {
+      capabilities: { tools: {} },
+      instructions: INSTRUCTIONS,
+      requestState: questions.requestState,
+    },
   );
   server.setRequestHandler("tools/list", async (_request, { mcpReq }) => ({
     tools: await listTools(setup, mcpReq.signal),
@@ -47,10 +62,11 @@ export function createServer(parts: ServerParts): Server {
 async function listTools({ tools }: ServeSetup, signal: AbortSignal): Promise<Tool[]> {
   const askUser = await tools.find(ASK_USER, signal);
   if (askUser === undefined) return [LIST_INQUIRIES];
-  const { name, summary, parameters } = askUser.description;
+  const { name, summary, description = summary, parameters } = askUser.description;
   // Parameters always describe an object.
   const inputSchema = parameters as Tool["inputSchema"];
-  return [{ name, description: summary, inputSchema }, LIST_INQUIRIES];
+  const title = "Ask the user";
+  return [{ name, title, description, inputSchema, annotations: CHANGES_NOTHING }, LIST_INQUIRIES];
 }
 
 interface Called extends ServerParts, Connection {
@@ -70,7 +86,13 @@ async function callTool(
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
   }
   const client = clientOf(called, context);
-  return questions.ask({ client, record: called.recordOf(client), arguments: args, context });
+  return questions.ask({
+    client,
+    record: called.recordOf(client),
+    arguments: args,
+    context,
+    connection: called.connectionOf?.(context.http?.req),
+  });
 }
 
 const MAX_LIMIT = 1000;
@@ -99,11 +121,12 @@ const PARAMETERS = {
 
 const LIST_INQUIRIES: Tool = {
   name: "list_inquiries",
+  title: "List questions and decisions",
   description:
     "List the questions asked in this workspace, and the decisions about tool calls: who asked, who answered, and " +
     "how, or why there is no answer. One JSON object per line, in the order asked within each conversation. Secrets and the results of tools are never included.",
   inputSchema: PARAMETERS,
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: CHANGES_NOTHING,
 };
 
 /** Throws what reading throws. */

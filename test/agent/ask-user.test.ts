@@ -387,7 +387,7 @@ describe("ask_user", () => {
 });
 
 describe("ask_user under another name", () => {
-  const alias = { source: "builtin.ask_user", run: "unattended" };
+  const alias = { source: "builtin.ask_user" };
 
   test("works if the source names the builtin", async () => {
     verifies("083/config/lookup-by-config-key");
@@ -401,7 +401,7 @@ describe("ask_user under another name", () => {
 
   test("is unavailable otherwise, and a call says so", async () => {
     verifies("083/config/lookup-by-config-key");
-    const turn = await start({ tools: { ask: { ...alias, source: "builtin" } } });
+    const turn = await start({ tools: { ask: { source: "builtin", run: "unattended" } } });
     const response = await turn.call("ask", { question: "Which?" });
     expect([response?.content, response?.isError]).toEqual([
       "Tool 'ask' is currently unavailable: The tool ask uses the builtin ask, which does not exist.",

@@ -85,6 +85,22 @@ describe("a search", () => {
     ).toEqual([NOTHING_FOUND, NOTHING_FOUND]);
   });
 
+  test("never finds the results of ask_user, which are answers", async () => {
+    const project = new Project();
+    const { id } = project.place({
+      second: 0,
+      config: {},
+      events: [
+        turnStart(0),
+        call(1, "call_1", "ask_user", { question: "Which city?" }),
+        result(2, "call_1", '{"answer_type":"text","answer":"a city that I keep to myself"}'),
+      ],
+    });
+    expect(await project.jp("conversation", "grep", "city")).toEqual(
+      printed(lines(`${id}:1:tool-call:Which city?`)),
+    );
+  });
+
   test("finds a question without finding its answer", async () => {
     const project = new Project();
     const { id } = placeRelease(project);

@@ -428,9 +428,11 @@ describe("an incomplete turn", () => {
     expect([
       entriesOf(record, "chat_request").map(({ content }) => content),
       entriesOf(record, "turn_end"),
+      // A script may pass the flag, so it does not count as the user's.
+      entriesOf(record, "inquiry_response").map(({ reason }) => reason),
       problemsIn(project),
       await pendingIds(project),
-    ]).toEqual([["x", "y"], [{ type: "turn_end", reason: "discarded" }], [], []]);
+    ]).toEqual([["x", "y"], [{ type: "turn_end", reason: "discarded" }], ["interrupted"], [], []]);
   });
 
   test("is not continued without a terminal if someone has put a permission on record", async () => {

@@ -139,8 +139,10 @@ export const rfd082Record: readonly Requirement[] = [
     text: "New reasons can be added beside the existing ones without changing the stored form.",
     state: "met",
     deviation:
-      "Besides the documented reasons there are `interrupted` (the process ended first) and " +
-      "`attempts_exhausted` (the tool kept asking), so that every non-answer has a name.",
+      "Besides the documented reasons there are `interrupted` (the process ended first), " +
+      "`attempts_exhausted` (the tool kept asking), `timed_out` (the deadline passed), `subject_unstable` (what was " +
+      "asked about kept changing) and `declined_by_client` (an MCP client declined, and may not have asked its user), " +
+      "so that every non-answer has a name.",
   },
   {
     id: "082/question/secret-stored-as-its-own-type",

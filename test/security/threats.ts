@@ -102,10 +102,11 @@ const provenance: Area = {
       id: "T-PROV-8",
       threat:
         "jp is ended while it is asking (SIGTERM, SIGHUP, a closed terminal, a client that " +
-        "disconnects, the program around it), and the record says that the user refused.",
+        "disconnects, the program around it), or a client declines without asking, and the record says that the user " +
+        "refused.",
       defence:
-        "The reason is `interrupted`, no decision is recorded, and the model is told how far the " +
-        "call got. Only what a person did at a prompt or in the interrupt menu is recorded as the " +
+        "The reason is `interrupted` or `declined_by_client`, no decision of a person is recorded, and the model is told " +
+        "how far the call got. Only what a person did at a prompt or in the interrupt menu is recorded as the " +
         "user's decision.",
     },
     {

@@ -76,6 +76,20 @@ describe("a request", () => {
     expect(await statusOf(served, headers, { method: "GET" })).toBe(404);
   });
 
+  test("gets a response after which the client may keep its connection, as long as a question may be open", async () => {
+    const served = await Served.start();
+    const clientInfo = { name: "x", version: "1" };
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const accept = "application/json, text/event-stream";
+    const response = await fetch(served.service.url, {
+      method: "POST",
+      headers: { ...AUTHORIZED, accept, "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
+    });
+    await response.text();
+    expect([response.status, response.headers.get("keep-alive")]).toEqual([200, "timeout=3600"]);
+  });
+
   test("gets 413 if it is too large", async () => {
     const served = await Served.start();
     const headers = { ...AUTHORIZED, "content-type": "application/json" };

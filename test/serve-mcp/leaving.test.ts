@@ -1,7 +1,8 @@
 /** Clients that disconnect, servers that close, and answers that do not match an open question. */
+import { Agent } from "node:http";
 import type { Client } from "@modelcontextprotocol/client";
-import { describe, expect, test } from "vitest";
-import { PAUSE_TIMEOUT_MS } from "../../src/serve-mcp/client-questions.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AWAY_MS, PAUSE_TIMEOUT_MS } from "../../src/serve-mcp/client-questions.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { until } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";
@@ -96,6 +97,78 @@ describe("an open question", () => {
     expect(await lines(served)).toEqual(CLOSED);
     await expect(resume(client, requestState)).rejects.toThrow("Invalid or expired requestState");
     expect(served.clock.sleepers).toBe(0);
+  });
+});
+
+/** A client with an open question that has closed its connection, like a process that ended. */
+async function leaveOpen(served: Served) {
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const client = await served.connect({ era: MODERN, elicit: () => ({ action: "cancel" }), agent });
+  const { requestState } = await begin(client);
+  expect(served.clock.sleepers).toBe(1);
+  agent.destroy();
+  await until(() => served.clock.sleepers === 2);
+  return { client, requestState };
+}
+
+describe("the open question of a client that disconnects between two requests", () => {
+  test("is closed soon, and the conversation is free again", async () => {
+    counters("T-PROV-8");
+    const served = await Served.start();
+    await leaveOpen(served);
+    served.clock.advance(AWAY_MS - 1);
+    expect(await lines(served)).toEqual(OPEN);
+    served.clock.advance(1);
+    await untilClosed(served);
+    const [summary] = await served.store.list();
+    if (summary === undefined) throw new Error("There is no conversation.");
+    await (await served.store.open(summary.id)).release();
+    expect([await lines(served), served.clock.sleepers]).toEqual([CLOSED, 0]);
+  });
+
+  test("stays open if the client is back in time", async () => {
+    const served = await Served.start();
+    const { client, requestState } = await leaveOpen(served);
+    served.clock.advance(AWAY_MS - 1);
+    const result = await resume(client, requestState);
+    expect([result["isError"], (await lines(served)).slice(0, 6), served.clock.sleepers]).toEqual([
+      undefined,
+      [...OPEN, "call_1.answer.1 answered: true"],
+      0,
+    ]);
+  });
+
+  test("is asked anew if the client is back later, and its answer counts once", async () => {
+    const served = await Served.start();
+    const { client, requestState } = await leaveOpen(served);
+    served.clock.advance(AWAY_MS);
+    await untilClosed(served);
+    const result = await resume(client, requestState);
+    await expect(resume(client, requestState)).rejects.toThrow("Invalid or expired requestState");
+    const text = '{"answer_type":"boolean","answer":true}';
+    expect([result["content"], (await lines(served)).slice(CLOSED.length)]).toEqual([
+      [{ type: "text", text }],
+      [
+        ...OPEN.map((line) => line.replace("call_1", "call_2")),
+        "call_2.answer.1 answered: true",
+        "call_2 starts",
+        `call_2 gives: ${text}`,
+      ],
+    ]);
+  });
+
+  test("gets no answer that was given to another question", async () => {
+    const served = await Served.start();
+    const { client, requestState } = await leaveOpen(served);
+    served.clock.advance(AWAY_MS);
+    await untilClosed(served);
+    const other = { name: "ask_user", arguments: { ...SURE, question: "Delete it?" } };
+    const result = await send(client, { ...other, requestState, inputResponses: ANSWER });
+    expect([typeof result["requestState"], (await lines(served)).at(-1)]).toEqual([
+      "string",
+      "call_2.answer.1 asks: Delete it?",
+    ]);
   });
 });
 

@@ -16,16 +16,21 @@ const NOBODY_THERE =
   "ask_user cannot run because no interactive terminal is available. Do not retry this tool call " +
   "in this turn; continue without user input or explain what information is missing.";
 
+const DECLINED =
+  "The tool 'ask_user' needed an answer, and the client that should have asked the user declined. Whether " +
+  "the user did is not known. Do not retry this call in this turn; continue without the answer or explain " +
+  "what is missing.";
+
 describe.each(ERAS)("a client %s", (_, era) => {
   test("shows a question to its user, and the record says through which channel", async () => {
     const served = await Served.start();
     const client = await served.connect({
       era,
       name: "editor",
-      elicit: () => ({ action: "accept", content: { answer: true, answer_note: " soon " } }),
+      elicit: () => ({ action: "accept", content: { answer: true } }),
     });
     const told = await ask(client, SURE);
-    const text = '{"answer_type":"boolean","answer":true,"note":"soon"}';
+    const text = '{"answer_type":"boolean","answer":true}';
     const timestamp = "2026-01-02 03:04:05.678";
     const callId = "call_17673230456_1";
     const id = `${callId}.answer.1`;
@@ -74,7 +79,6 @@ describe.each(ERAS)("a client %s", (_, era) => {
               id,
               outcome: "answered",
               answer: true,
-              note: "soon",
               answeredBy: { kind: "user", channel: "mcp:editor" },
             },
             { type: "attempt_start", timestamp, toolCallId: callId },
@@ -91,14 +95,15 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test("shows several questions as one form, and each is a separate inquiry", async () => {
+  test("shows several questions as one form, one's own words in another, and each is a separate inquiry", async () => {
     const served = await Served.start();
     const forms: FormRequest[] = [];
     const client = await served.connect({
       era,
       elicit: (form) => {
         forms.push(form);
-        const content = { answer: "dev", answer_2: "x", answer_3_other: "none of these" };
+        const chosen = { answer: "dev", answer_2: "x", answer_3: "Other" };
+        const content = forms.length === 1 ? chosen : { answer_3_other: "none of these" };
         return { action: "accept", content };
       },
     });
@@ -118,7 +123,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
           ],
         }),
       },
-      1,
+      2,
       [
         [
           "turn",
@@ -138,16 +143,43 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ]);
   });
 
-  test.each(["decline", "cancel"] as const)("may %s for its user", async (action) => {
-    const served = await Served.start();
-    const client = await served.connect({ era, elicit: () => ({ action }) });
-    expect([await ask(client, SURE), Object.values(await served.record())[0]?.slice(4)]).toEqual([
-      { text: "Tool input cancelled by user." },
-      [
-        "call_1.answer.1 asks: Sure?",
-        'call_1.answer.1 cancelled: "user"',
-        "call_1 gives: Tool input cancelled by user.",
-      ],
+  test.each(["decline", "cancel"] as const)(
+    "that does not show a form is not recorded as its user: %s",
+    async (action) => {
+      const served = await Served.start();
+      const client = await served.connect({ era, elicit: () => ({ action }) });
+      const more = [{ question: "Name?" }];
+      const [told, form] = [await ask(client, SURE), await ask(client, { ...SURE, more })];
+      const lines = Object.values(await served.record())[0] ?? [];
+      expect([told, form, lines.filter((line) => line.includes("cancelled"))]).toEqual([
+        { text: DECLINED, isError: true },
+        { text: DECLINED, isError: true },
+        ["call_1.answer.1", "call_2.answer.1", "call_2.answer_2.1"].map(
+          (id) => `${id} cancelled: "declined_by_client"`,
+        ),
+      ]);
+    },
+  );
+
+  test("that declines to ask for permission is not recorded as its user", async () => {
+    const served = await Served.start({}, { run: "ask" });
+    const client = await served.connect({ era, elicit: () => ({ action: "decline" }) });
+    const told = await ask(client, SURE);
+    const [[, events] = ["", []]] = await served.events();
+    expect([told, events.at(-2)]).toMatchObject([
+      {
+        text:
+          "Tool 'ask_user' needs the user's permission to run, and the client that should have asked " +
+          "declined. Whether the user did is not known. Do not retry this call in this turn; continue " +
+          "without it or explain what is missing.",
+        isError: true,
+      },
+      {
+        type: "permission_decision",
+        decision: "denied",
+        decidedBy: { kind: "policy", key: "conversation.tools.ask_user.run" },
+        cause: "declined_by_client",
+      },
     ]);
   });
 
@@ -155,17 +187,11 @@ describe.each(ERAS)("a client %s", (_, era) => {
     ["of another type", SURE, { answer: "yes" }, "`answer`: expected true or false, got string"],
     [
       "that is not one of the options",
-      WHICH,
+      { ...WHICH, strict: true },
       { answer: "c" },
       '`answer`: expected one of "dev", "prod"',
     ],
-    ["that is missing", WHICH, { answer_note: "later" }, "`answer` has no answer"],
-    [
-      "with a note that is not text",
-      SURE,
-      { answer: true, answer_note: 3 },
-      "`answer_note` is not text",
-    ],
+    ["that is missing", WHICH, { answer_other: "c" }, "`answer` has no answer"],
   ])("cannot give an answer %s", async (_kind, question, content, problem) => {
     const served = await Served.start();
     const client = await served.connect({ era, elicit: () => ({ action: "accept", content }) });
@@ -205,7 +231,35 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const served = await Served.start();
     const client = await served.connect({ era });
     const told = await ask(client, { question: 3 });
-    expect([told["isError"], Object.values(await served.record())[0]?.length]).toEqual([true, 3]);
+    expect([told, Object.values(await served.record())[0]?.length]).toEqual([
+      {
+        text: "Invalid arguments for tool 'ask_user'. It was not run.\n- `question`: expected string, got 3",
+        isError: true,
+      },
+      3,
+    ]);
+  });
+
+  test("learns what the server is for, and that its tools change nothing", async () => {
+    const served = await Served.start({}, { summary: "Ask.", description: "Ask, and wait." });
+    const client = await served.connect({ era });
+    const { tools } = await client.listTools();
+    expect([client.getInstructions(), tools]).toMatchObject([
+      expect.stringMatching(/^Asks the user typed questions, and records /),
+      [
+        {
+          name: "ask_user",
+          title: "Ask the user",
+          description: "Ask, and wait.",
+          annotations: { readOnlyHint: true, openWorldHint: false },
+        },
+        {
+          name: "list_inquiries",
+          title: "List questions and decisions",
+          annotations: { readOnlyHint: true, openWorldHint: false },
+        },
+      ],
+    ]);
   });
 
   test("does not see a disabled tool", async () => {

@@ -1,4 +1,6 @@
 /** A server over HTTP in this process, its official client, and its records. */
+import { type Agent, request } from "node:http";
+import { Readable } from "node:stream";
 import {
   Client,
   type ElicitResult,
@@ -38,6 +40,8 @@ export interface ClientOptions {
   /** Without it the client cannot show forms. */
   readonly elicit?: Elicited;
   readonly versions?: string[];
+  /** Has the client's connections, which can be closed like those of a process that ends. */
+  readonly agent?: Agent;
 }
 
 export class Served {
@@ -70,7 +74,7 @@ export class Served {
     return new Served({ store, clock, service });
   }
 
-  async connect({ name = "tester", era = LEGACY, elicit, versions }: ClientOptions = {}) {
+  async connect({ name = "tester", era = LEGACY, elicit, versions, agent }: ClientOptions = {}) {
     const client = new Client(
       { name, version: "1" },
       {
@@ -87,6 +91,7 @@ export class Served {
     const headers = { authorization: `Bearer ${TOKEN}` };
     const transport = new StreamableHTTPClientTransport(new URL(this.service.url), {
       requestInit: { headers },
+      ...(agent !== undefined && { fetch: fetchOver(agent) }),
     });
     await client.connect(transport);
     onTestFinished(() => client.close());
@@ -113,6 +118,28 @@ export class Served {
       }),
     );
   }
+}
+
+/** As `fetch` does, over the connections of an agent. */
+function fetchOver(agent: Agent) {
+  return async (url: string | URL, { method, headers, body, signal }: RequestInit = {}) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const sent = request(url, {
+      agent,
+      method: method ?? "GET",
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(signal && { signal }),
+    });
+    sent.once("error", reject);
+    sent.once("response", (response) => {
+      const { statusCode: status = 0, headersDistinct } = response;
+      const own = Object.entries(headersDistinct).map(([key, [value = ""] = []]) => [key, value]);
+      const stream = Readable.toWeb(response) as BodyInit; // The same type, by two names.
+      resolve(new Response(stream, { status, headers: Object.fromEntries(own) }));
+    });
+    sent.end(body);
+    return promise;
+  };
 }
 
 /** The result that the model behind a client gets. */
@@ -142,9 +169,8 @@ async function findAskUser(own: JsonObject) {
   const { signal } = new AbortController();
   return async (name: string) => {
     if (settings?.name !== name || !settings.isEnabled) return undefined;
-    return {
-      ...(await createTool(settings, { shipped: [shipped], local, servers, signal })),
-      settings,
-    };
+    const tool = await createTool(settings, { shipped: [shipped], local, servers, signal });
+    // As if `describe_tools` were enabled, which it is by default.
+    return { ...tool, description: { ...tool.description, hasDetails: true }, settings };
   };
 }

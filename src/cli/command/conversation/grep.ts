@@ -1,6 +1,6 @@
 /** `jp conversation grep`: searches records in batches, so that their size does not matter. */
 import {
-  findSearchableText,
+  createTextFinder,
   type SearchScope,
   type StreamEntry,
   TurnCounter,
@@ -91,6 +91,7 @@ class Search {
   readonly #options: GrepFlags;
   readonly #scopes: ReadonlySet<string> | undefined;
   readonly #turns = new TurnCounter();
+  readonly #find = createTextFinder();
 
   constructor(pattern: Pattern, options: GrepFlags) {
     this.#pattern = pattern;
@@ -114,7 +115,7 @@ class Search {
       const { eventType } = entry;
       if (eventType === undefined) continue;
       const turn = this.#turns.next(eventType);
-      const found = entry.event && findSearchableText(entry.event);
+      const found = entry.event && this.#find(entry.event);
       // Most texts do not match: testing the whole text first avoids splitting those into lines.
       if (found === undefined || !this.#isWanted(found.scope)) continue;
       if (this.#pattern.test(found.text)) {

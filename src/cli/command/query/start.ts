@@ -135,7 +135,9 @@ async function startAfter(
   if (start.type === "resume") return confirmForeign(left, person);
   if (start.type !== "new") return start;
   const { clock } = person.context;
-  await left.append(...closeTurn(lastTurnOf(left.stream.entries), clock, "user"));
+  // A script may pass the flag. In the menu, a person chooses.
+  const by = discardTurn ? "interrupted" : "user";
+  await left.append(...closeTurn(lastTurnOf(left.stream.entries), clock, by));
   return start;
 }
 
