@@ -114,7 +114,8 @@ describe("a page", () => {
 
   test("is not read over a connection that another page has left open", async () => {
     counters("T-ATT-4");
-    const lookup: Lookup = (_name, done) => done(null, [{ address: "127.0.0.1", family: 4 }]);
+    const address = "127.0.0.1";
+    const lookup: Lookup = (_name, done) => done(null, [{ address, family: 4 }]);
     await using named = await serve((_path, response) => response.end("private"));
     const target = `http://named.example:${named.port}/`;
     await using other = await serve((_path, response) =>

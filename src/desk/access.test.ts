@@ -188,10 +188,16 @@ describe("a proof", () => {
   /** What decides, without a server in between. */
   function accessOf(options: Partial<AccessOptions> = {}): Access {
     const { people, clock } = new ServedDesk();
-    const audit = () => undefined;
-    const sessions = sessionsInMemory();
-    const own = { people, owner: OWNER, sessions, scope: "/", clock, audit };
-    return new Access({ ...own, origins: [ORIGIN], ...options });
+    return new Access({
+      people,
+      owner: OWNER,
+      sessions: sessionsInMemory(),
+      scope: "/",
+      clock,
+      audit: () => undefined,
+      origins: [ORIGIN],
+      ...options,
+    });
   }
 
   /** Proves the key as often as it is called, with the same nonce. */
