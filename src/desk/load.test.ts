@@ -69,14 +69,21 @@ describe("connections on which no request comes", () => {
   });
 
   /** Elsewhere, only one address of this machine is set up. */
-  test.runIf(process.platform === "linux")("of another address stay open", async () => {
-    counters("T-DESK-5");
-    const served = await ServedDesk.start({ limits: { waitingPerAddress: 2 } });
-    const other = await openSilent(served, "", "127.0.0.2");
-    const [first] = [await openSilent(served), await openSilent(served), await openSilent(served)];
-    if (!first.closed) await once(first, "close");
-    expect(other.closed).toBe(false);
-  });
+  test.runIf(process.platform === "linux")(
+    "stay open if they come from another address",
+    async () => {
+      counters("T-DESK-5");
+      const served = await ServedDesk.start({ limits: { waitingPerAddress: 2 } });
+      const other = await openSilent(served, "", "127.0.0.2");
+      const [first] = [
+        await openSilent(served),
+        await openSilent(served),
+        await openSilent(served),
+      ];
+      if (!first.closed) await once(first, "close");
+      expect(other.closed).toBe(false);
+    },
+  );
 });
 
 test("requests beyond what the desk works on at once are told to come back", async () => {
