@@ -112,6 +112,21 @@ describe("a page", () => {
     expect(outcome).toMatch(problem ?? /^there$/);
   });
 
+  test("is not read over a connection that another page has left open", async () => {
+    counters("T-ATT-4");
+    const address = "127.0.0.1";
+    const lookup: Lookup = (_name, done) => done(null, [{ address, family: 4 }]);
+    await using named = await serve((_path, response) => response.end("private"));
+    const target = `http://named.example:${named.port}/`;
+    await using other = await serve((_path, response) =>
+      response.writeHead(307, { location: target }).end(),
+    );
+    const first = await readPage(target, signal, lookup);
+    const second = readPage(`${other.url}/`, signal, lookup);
+    expect(first).toBe("private");
+    await expect(second).rejects.toThrow("private address, named.example");
+  });
+
   test("is named with the reason if it cannot be reached", async () => {
     await using server = await serve(() => undefined);
     await server[Symbol.asyncDispose]();

@@ -1,9 +1,11 @@
 /** Who gets in, and for how long. */
 import { readFileSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { createKey } from "./page/page-key.ts";
+import { Access, type AccessOptions } from "./access.ts";
+import { createKey, publicKeyOf, signText } from "./page/page-key.ts";
 import {
   bearer,
   OWNER,
@@ -13,7 +15,8 @@ import {
   ServedDesk,
   sessionOf,
 } from "./served.fixture.ts";
-import { openSessions } from "./sessions.ts";
+import { openSessions, sessionsInMemory } from "./sessions.ts";
+import { proofText } from "./wire.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -180,6 +183,61 @@ describe("a proof", () => {
     expect(statuses).toContain(200);
   });
 
+  const ORIGIN = "http://desk.localhost";
+
+  /** What decides, without a server in between. */
+  function accessOf(options: Partial<AccessOptions> = {}): Access {
+    const { people, clock } = new ServedDesk();
+    return new Access({
+      people,
+      owner: OWNER,
+      sessions: sessionsInMemory(),
+      scope: "/",
+      clock,
+      audit: () => undefined,
+      origins: [ORIGIN],
+      ...options,
+    });
+  }
+
+  /** Proves the key as often as it is called, with the same nonce. */
+  async function proofOf(access: Access, pair: CryptoKeyPair, origin = ORIGIN) {
+    const nonce = access.createNonce();
+    const signature = await signText(pair, proofText(origin, nonce));
+    const proof = { key: await publicKeyOf(pair), nonce, signature };
+    const request = { headers: { origin }, socket: {} } as IncomingMessage; // All that is read of it.
+    return (login?: string) => access.startSession(proof, login, request);
+  }
+
+  test("counts only once, although its signature is checked several times at once", async () => {
+    counters("T-DESK-6");
+    const access = accessOf();
+    const prove = await proofOf(access, await createKey());
+    const sent = [1, 2, 3].map(() => prove(access.createLogin()));
+    const results = await Promise.allSettled(sent);
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  test("does not count for a page at another origin, even if it says so", async () => {
+    counters("T-DESK-1");
+    const access = accessOf();
+    const prove = await proofOf(access, await createKey(), "http://evil.example");
+    await expect(prove(access.createLogin())).rejects.toMatchObject({ status: 401 });
+  });
+
+  test("does not go on with a session of something else that was served at the same address", async () => {
+    counters("T-DESK-8");
+    const [sessions, pair] = [sessionsInMemory(), await createKey()];
+    const before = accessOf({ sessions });
+    await (
+      await proofOf(before, pair)
+    )(before.createLogin());
+    const again = await proofOf(accessOf({ sessions }), pair);
+    const other = await proofOf(accessOf({ sessions, scope: "all" }), pair);
+    await expect(again()).resolves.toEqual(expect.any(String));
+    await expect(other()).rejects.toMatchObject({ status: 401 });
+  });
+
   test("counts for a minute", async () => {
     const { served, pair } = await loggedIn();
     const [early, late] = [await served.nonce(), await served.nonce()];
@@ -210,6 +268,18 @@ describe("a proof", () => {
       expect((await served.send("/session", { method: "POST", body })).status).toBe(401);
     },
   );
+
+  test("is refused with another spelling of its key", async () => {
+    const { served, pair } = await loggedIn();
+    const key = await publicKeyOf(pair);
+    const other = key.slice(0, -1) + String.fromCharCode(key.charCodeAt(key.length - 1) + 1);
+    const nonce = await served.nonce();
+    const signature = await signText(pair, proofText(served.service.url, nonce));
+    const body = { key: other, nonce, signature, login: served.service.createLogin() };
+    const { status } = await served.send("/session", { method: "POST", body });
+    const isSame = Buffer.from(key, "base64url").equals(Buffer.from(other, "base64url"));
+    expect([isSame, status]).toEqual([true, 401]);
+  });
 });
 
 describe("a session", () => {

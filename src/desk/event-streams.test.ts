@@ -95,6 +95,28 @@ describe("a client", () => {
     expect(client.ids).toEqual([3, 4, 5]);
   });
 
+  test("gets nothing twice that is still to be sent to others when it comes back", async () => {
+    const { served, listen } = await start();
+    const other = await listen();
+    const { people } = served;
+    const find = people.findByHash.bind(people);
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    // The first to be looked up is who gets the first event.
+    people.findByHash = async (hash) => {
+      people.findByHash = find;
+      await isReleased;
+      return find(hash);
+    };
+    served.desk.publish({ n: 1 });
+    served.desk.publish({ n: 2 });
+    const client = await listen({ "last-event-id": "0" });
+    release();
+    await other.until((text) => text.includes("id: 2"));
+    served.desk.publish({ n: 3 });
+    await client.until((text) => text.includes("id: 3"));
+    expect(client.ids).toEqual([1, 2, 3]);
+  });
+
   test("may name the last event of a real desk, whose ids start with the time", async () => {
     const log = new EventLog(systemClock);
     const ids: number[] = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../util/index.ts";
-import { checkArguments, findViolations } from "./check-arguments.ts";
+import { checkArguments, findViolations, matchesSchema } from "./check-arguments.ts";
 import { toParametersSchema } from "../executor/parameters-schema.ts";
 
 const HINT =
@@ -215,6 +215,14 @@ test("arguments that take too long to check are refused", async () => {
       "Tool 'x' was not run: checking these arguments against its parameters takes too long.",
   };
   expect(await Promise.all(checks)).toMatchObject([refused, refused]);
+});
+
+test.each<[JsonObject, string]>([
+  [{ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`],
+  // The time of the validator's expression doubles with every letter.
+  [{ format: "url" }, `http://${"a".repeat(60)} {`],
+])("a value that takes too long to check counts as matched: %j", async (keyword, value) => {
+  expect(await matchesSchema({ type: "string", ...keyword }, value, 20)).toBe(true);
 });
 
 test("a check that took too long only once, because the machine was busy, is repeated", async () => {

@@ -24,6 +24,11 @@ describe("a field", () => {
       { kind: { type: "text" }, schema: { type: "string" } },
     ],
     [
+      "with a format that the protocol does not name has none",
+      { type: "string", format: "url" },
+      { kind: { type: "text" }, schema: { type: "string" } },
+    ],
+    [
       "with invalid limits has none",
       { type: "integer", minimum: "1", maximum: null },
       { kind: { type: "integer" }, schema: { type: "integer" } },

@@ -94,6 +94,21 @@ describe("any model of the AI SDK", () => {
     });
   });
 
+  test.each<["tool-calls" | "other" | "length", "ends" | "breaks off"]>([
+    ["tool-calls", "ends"],
+    ["other", "breaks off"],
+    ["length", "breaks off"],
+  ])("with a call and an end that its package made up, %s, %s", async (unified, outcome) => {
+    const call = { type: "tool-call", toolCallId: "1", toolName: "look", input: "{}" } as const;
+    const end = { type: "finish", finishReason: { unified, raw: undefined }, usage } as const;
+    const reply = read(new FixedModel("acme.chat", call, end));
+    const ended = reply.then(
+      () => "ends",
+      ({ kind }: ProviderError) => (kind === "network" ? "breaks off" : kind),
+    );
+    expect(await ended).toBe(outcome);
+  });
+
   test("throws its error parts", async () => {
     const error = { message: "Overloaded", code: 503 };
     await expect(replyOf({ type: "error", error }, finish)).rejects.toMatchObject({

@@ -93,12 +93,16 @@ test("gives up on redirects in a circle", async () => {
   expect((await httpFetch(url)).status).toBe(308);
 });
 
-test("does not turn a request into another one where it is redirected", async () => {
-  const { url } = await serve((_request, response) => {
-    response.writeHead(303, { location: "/there" }).end();
-  });
-  expect((await httpFetch(url, { method: "POST", body: "{}" })).status).toBe(303);
-});
+test.each([301, 302, 303])(
+  "does not turn a request into another one where it is redirected: %i",
+  async (status) => {
+    const { url } = await serve((request, response) => {
+      if (request.url === "/there") response.end("found");
+      else response.writeHead(status, { location: "/there" }).end();
+    });
+    expect((await httpFetch(url, { method: "POST", body: "{}" })).status).toBe(status);
+  },
+);
 
 test("follows a redirect on the same host", async () => {
   const { url } = await serve((request, response) => {

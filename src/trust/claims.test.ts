@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { DEFAULTS } from "../config/defaults.ts";
 import type { Layer } from "../config/layers.ts";
-import { readConfig } from "../config/any-config.fixture.ts";
+import { ofTool, readConfig } from "../config/any-config.fixture.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { findClaims, withoutClaims } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
@@ -673,6 +673,11 @@ describe("the model and the prompt that may answer for a user's tool", () => {
       true,
     ],
     [
+      "a model may answer what a tool of jp asks a person alone",
+      { conversation: tools({ write: { questions: { sure: { exclusive: false } } } }) },
+      true,
+    ],
+    [
       "the user's server offers its tools",
       { providers: { mcp: { s: { command: "s", all_tools: true } } } },
       true,
@@ -681,6 +686,36 @@ describe("the model and the prompt that may answer for a user's tool", () => {
     counters("T-WORK-20");
     const claims = claimed(user(own), workspace({ assistant: MODEL }));
     expect(claims).toEqual(isClaimed ? ["assistant assistant"] : []);
+  });
+
+  test("need trust if it is the workspace that lets a model answer", () => {
+    counters("T-WORK-20");
+    const own = user({ conversation: tools({ make: { ...LOCAL, detached: "deny" } }) });
+    const said = { assistant: MODEL, conversation: tools({ make: ASKED }) };
+    expect(claimed(own, workspace(said))).toEqual(["tool make", "assistant assistant"]);
+  });
+
+  test("need trust although the workspace replaces the tool by one that no model answers", () => {
+    counters("T-WORK-20");
+    const own = user({ conversation: tools({ make: LOCAL }) });
+    const replaced = { source: "local", command: "other", detached: "deny" };
+    const said = { assistant: MODEL, conversation: tools({ make: replaced }) };
+    expect(claimed(own, workspace(said))).toEqual(["tool make", "assistant assistant"]);
+  });
+
+  test.each<[string, JsonObject]>([
+    ["for the assistant", { assistant: { model: { id: "careful" } } }],
+    ["for questions", { conversation: { inquiry: { assistant: { model: { id: "careful" } } } } }],
+    ["for another short name", { providers: { llm: { aliases: { mine: "careful" } } } }],
+    [
+      "for one question",
+      ofTool({ questions: { sure: { target: { model: { id: "careful" } } } } }, "make"),
+    ],
+  ])("need trust for a short name that the user uses and has not defined: %s", (_name, uses) => {
+    counters("T-WORK-20");
+    const own = [user({ conversation: tools({ make: LOCAL }) }), user(uses)];
+    const said = { providers: { llm: { aliases: { careful: "openai/careless" } } } };
+    expect(claimed(...own, workspace(said))).toEqual(["alias careful"]);
   });
 
   test("need none for a tool that the workspace brings", () => {

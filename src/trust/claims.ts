@@ -368,9 +368,17 @@ function assistantClaims(views: Views): readonly EntryClaim[] {
 function aliasClaims(views: Views): readonly EntryClaim[] {
   const { own, workspace } = views;
   if (!mayModelAnswer(views)) return [];
-  const used = new Set([
+  const models = [
+    ...Object.keys(tableAt(own, ALIASES)).map((name) => [...ALIASES, name]),
+    ...ASSISTANTS.map((path) => [...path, "model", "id"]),
+  ].map((path) => tableAt(own, path));
+  const targets = Object.values(tableAt(own, TOOLS)).flatMap(questionTargets);
+  const used = new Set<unknown>([
     ...Object.keys(tableAt(own, ALIASES)),
-    ...ASSISTANTS.map((path) => valueAt(own, [...path, "model", "id"])),
+    // Also names that only the workspace defines.
+    ...[...models, ...targets.map((target) => tableAt(target, ["assistant", "model", "id"]))].map(
+      ({ alias }) => alias,
+    ),
   ]);
   return Object.entries(tableAt(workspace, ALIASES))
     .filter(([name]) => used.has(name))
@@ -419,11 +427,16 @@ export function instructionClaim(
 }
 
 function namesPerson(tool: Json): boolean {
+  return questionTargets(tool).some((target) => target["user"] !== undefined);
+}
+
+/** Who is to answer the questions of a tool. */
+function questionTargets(tool: Json): readonly JsonObject[] {
   const questions = isJsonObject(tool) ? tool["questions"] : undefined;
-  if (!isJsonObject(questions)) return false;
-  return Object.values(questions).some((question) => {
+  if (!isJsonObject(questions)) return [];
+  return Object.values(questions).flatMap((question) => {
     const target = isJsonObject(question) ? question["target"] : undefined;
-    return isJsonObject(target) && target["user"] !== undefined;
+    return isJsonObject(target) ? [target] : [];
   });
 }
 

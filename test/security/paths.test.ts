@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -175,6 +176,19 @@ describe("compiled code", () => {
   test("is kept in the user's own cache folder", () => {
     counters("T-PROG-2");
     expect(filesAfter(() => ({}))).toEqual({ home: [".cache"], project: [".jp"] });
+  });
+
+  test("is kept where no one else can write, whatever an earlier version has left", () => {
+    counters("T-USER-1");
+    const folders: string[] = [];
+    filesAfter((home) => {
+      folders.push(...["jp-ts", "jp-ts/node"].map((name) => path.join(home, ".cache", name)));
+      for (const folder of folders) mkdirSync(folder, { recursive: true });
+      for (const folder of folders) chmodSync(folder, 0o777);
+      return {};
+    });
+    const modes = folders.map((folder) => statSync(folder).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o700]);
   });
 
   test("is not kept below a relative home, or one that does not exist", () => {

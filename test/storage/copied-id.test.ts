@@ -1,5 +1,5 @@
 /** The id of a workspace proves nothing: what is the user's own is bound to the path as well. */
-import { renameSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import type { Workspace } from "../../src/storage/index.ts";
@@ -44,6 +44,32 @@ test("a clone has local conversations and sessions of its own", async () => {
     { listed: [writer.id], active: [writer.id] },
     { listed: [id], active: [id] },
     undefined,
+  ]);
+});
+
+test("two clones with the id of a workspace have nothing of each other's", async () => {
+  counters("T-WORK-24");
+  const { real } = await place();
+  real.clock.advance(1000);
+  const clone = () => temporaryWorkspace({ data: real.data, clock: real.clock });
+  const [one, other] = [clone(), clone()];
+  await using writer = await one.conversations.create({ isLocal: true });
+  await one.session.activate(writer.id);
+  expect([await ownOf(one), await ownOf(other)]).toEqual([
+    { listed: [writer.id], active: [writer.id] },
+    { listed: [], active: [] },
+  ]);
+});
+
+test("what does not say whose it is belongs to the first workspace that stores something there", async () => {
+  counters("T-WORK-24");
+  const { real, id } = await place();
+  rmSync(path.join(real.userFolder, "storage"));
+  await real.session.activate(id);
+  const clone = temporaryWorkspace({ data: real.data });
+  expect([await ownOf(real), await ownOf(clone)]).toEqual([
+    { listed: [id], active: [id] },
+    { listed: [], active: [] },
   ]);
 });
 

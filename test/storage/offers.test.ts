@@ -84,6 +84,12 @@ test("a marker that is wrong is ignored by readers, and removed by the next writ
     .toEqual({ pending: [], openTurn: undefined, isUnchanged: before, left: ["jp-c1"] });
 });
 
+test("markers are in a folder for the user alone", async () => {
+  counters("T-USER-1");
+  const { userFolder } = await place(...WAITING);
+  expect(statSync(path.join(userFolder, "open-turns")).mode & 0o777).toBe(0o700);
+});
+
 test("a marker that leads elsewhere is not followed", async () => {
   const workspace = await place(...WAITING);
   const { id, userFolder, conversations } = workspace;
@@ -209,7 +215,7 @@ test("the name of a conversation's folder cannot make its turn the user's own", 
 
 test("an offer is a file for the user alone, and gone once it is decided", async () => {
   const workspace = await place(...WAITING);
-  const folder = offersIn(workspace);
+  const folder = path.join(workspace.userFolder, "offers");
   const writer = await workspace.conversations.open(workspace.id);
   const result = workspace.conversations.answer(workspace.id, answerBy("Ana"));
   await expect.poll(() => readdirSync(folder).length).toBe(1);
@@ -219,7 +225,7 @@ test("an offer is a file for the user alone, and gone once it is decided", async
   await writer.release();
   expect({
     name,
-    mode: mode & 0o777,
+    modes: [statSync(folder).mode & 0o777, mode & 0o777],
     text,
     result: await result,
     left: readdirSync(folder),
@@ -227,7 +233,7 @@ test("an offer is a file for the user alone, and gone once it is decided", async
     name: expect.stringMatching(
       new RegExp(`^${workspace.id}\\.[0-9a-f-]{36}\\.offered\\.json$`),
     ) as string,
-    mode: 0o600,
+    modes: [0o700, 0o600],
     text: offerText(answerBy("Ana"), workspace),
     result: { type: "recorded" },
     left: [],

@@ -238,12 +238,12 @@ async function sendAll(
     try {
       await client.answer(item, answer, extras);
       drafts.remove(item);
-      markAnswered(item.key, byPerson(me));
+      markAnswered(item, byPerson(me));
     } catch (error) {
       failed[item.key] = describeFailure(error);
       if (!isLate(error)) continue;
       onLate(item);
-      markAnswered(item.key, whoAnswered(error));
+      markAnswered(item, whoAnswered(error));
     }
   }
   return failed;
@@ -408,11 +408,11 @@ function Cancel({ item, onProblem }: CancelProps): VNode {
   const cancel = async () => {
     try {
       await client.cancel(item);
-      markAnswered(item.key, byPerson(me));
+      markAnswered(item, byPerson(me));
       say("Question cancelled.");
       location.hash = "#/";
     } catch (error) {
-      if (isLate(error)) markAnswered(item.key, whoAnswered(error));
+      if (isLate(error)) markAnswered(item, whoAnswered(error));
       onProblem(describeFailure(error));
     }
   };

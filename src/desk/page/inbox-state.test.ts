@@ -7,10 +7,11 @@ import {
   formOf,
   type InboxState,
   toForms,
+  withAnswered,
   withEvent,
   withList,
 } from "./inbox-state.ts";
-import { describeBy } from "./item.ts";
+import { describeBy, type Item, readItem } from "./item.ts";
 import { PageSession } from "./page-session.ts";
 import { newsOf } from "./session.ts";
 
@@ -51,6 +52,34 @@ describe("the inbox", () => {
     const listed = withList(state, before, [pending("one"), pending("two")]);
     expect(idsOf(listed).toSorted()).toEqual(["three", "two"]);
     expect(listed.isLoaded).toBe(true);
+  });
+
+  describe("after a response that something was answered", () => {
+    const BY_ADA = { answered_by: { kind: "user", channel: "desk", name: "Ada" } };
+    // As a view has read it by its address: there was no event of it yet.
+    const item = readItem(pending("one")) as Item;
+    const sent = withAnswered(EMPTY_INBOX, item, BY_ADA);
+
+    test("takes no event of it from before", () => {
+      const after = asked(sent, "one");
+      expect([idsOf(after), newsOf(sent, after, ME)]).toEqual([[], undefined]);
+    });
+
+    test("takes what is asked later under the same id", () => {
+      const later = pending("one", { asked_at: "2026-01-02 03:04:06" });
+      const after = withEvent(sent, { type: "pending", data: later });
+      expect([idsOf(after), after.answered.size]).toEqual([["one"], 0]);
+    });
+
+    test.each<[string, InboxState]>([
+      ["which came later", withEvent(sent, answered("one", "Ada"))],
+      [
+        "which came first",
+        withAnswered(withEvent(asked(EMPTY_INBOX, "one"), answered("one", "Ada")), item, BY_ADA),
+      ],
+    ])("takes it again if it waits after the event that it was answered, %s", (_which, told) => {
+      expect(idsOf(asked(told, "one"))).toEqual(["one"]);
+    });
   });
 
   test("forgets what the server no longer lists", () => {

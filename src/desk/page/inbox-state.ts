@@ -14,6 +14,8 @@ export interface InboxState {
 /** Something that no longer waits, and why. */
 export interface EndedItem extends Ended {
   readonly item: Item | undefined;
+  /** Whether an event has said so. Until then, an event from before may still come. */
+  readonly isTold: boolean;
 }
 
 /** Who has decided, or what has changed so that it is asked again. */
@@ -45,22 +47,37 @@ export function withList(
 export function withEvent(state: InboxState, { type, data }: DeskChange): InboxState {
   if (type === "pending") {
     const item = readItem(data);
-    if (item === undefined) return state;
+    if (item === undefined || isOutdated(state, item)) return state;
     const others = state.items.filter(({ key }) => key !== item.key);
     const answered = new Map(state.answered);
     answered.delete(item.key); // A later question may have the same id.
     return { ...state, items: sorted([...others, item]), answered };
   }
-  return type === "answered" ? withAnswered(state, keyOf(data), data) : state;
+  if (type !== "answered") return state;
+  const key = keyOf(data);
+  const item = state.items.find((each) => each.key === key) ?? state.answered.get(key)?.item;
+  return withEnd(state, key, { ...data, item, isTold: true });
 }
 
-/** The state after someone has answered this item, or it was asked again. */
-export function withAnswered(state: InboxState, key: string, ended: Ended): InboxState {
-  const item = state.items.find((each) => each.key === key);
+/** The state after a response has said that this item was answered. Events may say so earlier or later. */
+export function withAnswered(state: InboxState, item: Item, ended: Ended): InboxState {
+  const known = state.answered.get(item.key);
+  const isTold = known?.isTold === true && known.item?.asked_at === item.asked_at;
+  return withEnd(state, item.key, { ...ended, item, isTold });
+}
+
+/** Whether an event says that something waits which a response has called answered since. */
+function isOutdated({ items, answered }: InboxState, item: Item): boolean {
+  const known = answered.get(item.key);
+  const isSame = known?.item?.asked_at === item.asked_at; // A later question may have the same id.
+  return known?.isTold === false && isSame && !items.some(({ key }) => key === item.key);
+}
+
+function withEnd(state: InboxState, key: string, ended: EndedItem): InboxState {
   const answered = new Map(state.answered);
   const known = answered.get(key);
   answered.delete(key);
-  answered.set(key, { ...known, ...ended, item: item ?? known?.item });
+  answered.set(key, { ...known, ...ended });
   const [oldest] = answered.keys();
   if (answered.size > MAX_ANSWERED && oldest !== undefined) answered.delete(oldest);
   return { ...state, items: state.items.filter((each) => each.key !== key), answered };

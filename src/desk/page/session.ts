@@ -29,7 +29,7 @@ export interface DeskContext {
   readonly drafts: DraftStore;
   /** Shows a short message, and reads it to those who cannot see it. */
   readonly say: (message: string) => void;
-  readonly markAnswered: (key: string, ended: Ended) => void;
+  readonly markAnswered: (item: Item, ended: Ended) => void;
   /** Returns what ends it. */
   readonly subscribe: (listener: Listener) => () => void;
 }
@@ -128,7 +128,7 @@ export function useSession(options: SessionOptions): DeskContext {
     return () => void listeners.current.delete(listener);
   }, []);
   const markAnswered = useCallback(
-    (key: string, ended: Ended) => update((state) => withAnswered(state, key, ended)),
+    (item: Item, ended: Ended) => update((state) => withAnswered(state, item, ended)),
     [],
   );
   return useMemo(

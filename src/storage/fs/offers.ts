@@ -41,6 +41,7 @@ import {
 import type { Offer } from "../answering.ts";
 import type { AnswerListener } from "../port.ts";
 import { writeError } from "../storage-error.ts";
+import { OWNER_FOLDER } from "./private-folder.ts";
 import { readRegularFile } from "./safe-open.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
@@ -314,7 +315,7 @@ function namesIn(folder: string): readonly string[] {
 
 /** Answers are the user's own. */
 function makePrivateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
 }
 
 function writeAtomically(file: string, text: string): void {

@@ -42,6 +42,7 @@ import {
 import { findJson, isJsonObject, type Json, systemErrorCode } from "../../util/index.ts";
 import { readError, writeError } from "../storage-error.ts";
 import { withoutLoneSurrogates } from "./durable.ts";
+import { OWNER_FOLDER } from "./private-folder.ts";
 import { lineOf, type TurnCopy } from "./restore-turn.ts";
 import type { PrivatePlace } from "./user-data.ts";
 import { findFileId } from "./file-id.ts";
@@ -400,6 +401,6 @@ function closeFile(file: number, isSynced: boolean): void {
 }
 
 function makeEmpty(file: string): void {
-  mkdirSync(path.dirname(file), { recursive: true });
+  mkdirSync(path.dirname(file), { recursive: true, mode: OWNER_FOLDER });
   closeSync(openSync(file, "w", 0o600));
 }

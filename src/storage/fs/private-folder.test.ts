@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
@@ -14,7 +14,16 @@ test("the user's folders are readable for the user alone, whatever the umask", a
   const { data, userFolder, session, conversations } = temporaryWorkspace();
   await using writer = await conversations.create({ isLocal: true });
   await session.activate(writer.id);
-  expect([data, path.dirname(userFolder), userFolder].map(modeOf)).toEqual(["700", "700", "700"]);
+  const clone = temporaryWorkspace({ data });
+  await clone.session.activate(writer.id);
+  const [part = ""] = readdirSync(path.join(userFolder, "clones"));
+  const folders = [
+    data,
+    path.dirname(userFolder),
+    userFolder,
+    path.join(userFolder, "clones", part),
+  ];
+  expect(folders.map(modeOf)).toEqual(["700", "700", "700", "700"]);
 });
 
 test("folders of an earlier version are tightened when they are opened", async () => {
