@@ -181,7 +181,7 @@ describe("the examples", () => {
     expect(await run("audit-report/report.ts")).toEqual(
       printed(
         lines(
-          "jp-c17673230456 Release 1.4",
+          "jp-cm0mjwaidke-000001 Release 1.4",
           "  turn 1",
           '    deploy(to: "test")',
           "      run approved by user (scripted)",

@@ -32,7 +32,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
     const told = await ask(client, SURE);
     const text = '{"answer_type":"boolean","answer":true}';
     const timestamp = "2026-01-02 03:04:05.678";
-    const callId = "call_17673230456_1";
+    const callId = "call_m0mjwaidke-000001_1";
     const id = `${callId}.answer.1`;
     expect([told, await served.events()]).toMatchObject([
       { text },

@@ -104,7 +104,7 @@ export class Served {
     return Object.fromEntries(
       events.map(([title, each]) => [
         title,
-        transcript(each).map((line) => line.replace(/^call_\d+_/, "call_")),
+        transcript(each).map((line) => line.replace(/^call_[\w-]+?_(?=\d+\b)/, "call_")),
       ]),
     );
   }
