@@ -19,7 +19,7 @@ import {
 import { booleanQuestion, secretQuestion, textQuestion } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
 import { FormTool } from "./asked-together.fixture.ts";
-import { ModelTurn, type ModelTurnOptions, until } from "./model-turn.fixture.ts";
+import { ModelTurn, type ModelTurnOptions, settle, until } from "./model-turn.fixture.ts";
 import { asker, echo, SlowTool } from "./turn-tools.fixture.ts";
 
 const ANA = { kind: "user", channel: "cli", name: "Ana" } as const;
@@ -94,6 +94,26 @@ function call(name: string, id = "a"): ScriptedStep {
 
 function has(turn: ModelTurn, type: ConversationEvent["type"], count = 1): () => boolean {
   return () => turn.events.filter((event) => event.type === type).length === count;
+}
+
+/** Keeps the first answer from the disk until `write` is called. */
+function holdAnswer(type: ConversationEvent["type"] = "inquiry_response") {
+  const started = Promise.withResolvers<void>();
+  const written = Promise.withResolvers<void>();
+  return {
+    /** It is on its way to the disk, but not on it. */
+    started: started.promise,
+    write: () => written.resolve(),
+    beforeAppend: (events: readonly ConversationEvent[]) => {
+      if (!events.some((event) => event.type === type)) return undefined;
+      started.resolve();
+      return written.promise;
+    },
+  };
+}
+
+function responsesOf({ events }: ModelTurn): readonly ConversationEvent[] {
+  return events.filter(({ type }) => type === "inquiry_response");
 }
 
 /** From the first call on. */
@@ -189,31 +209,26 @@ describe("a question that is shown here and answered elsewhere", () => {
 
   test("goes to the person here if they were first, and the other is told", async () => {
     const held = holdPrompt<never, { readonly answer: Json }>();
-    const started = Promise.withResolvers<void>();
-    const written = Promise.withResolvers<void>();
+    const first = holdAnswer();
     const { turn, answer } = await start([call("asker")], {
       tools: [asker],
       script: { answers: [held.reply as never] },
       userName: "Ben",
-      beforeAppend: (events) => {
-        if (!events.some(({ type }) => type === "inquiry_response")) return undefined;
-        started.resolve();
-        return written.promise;
-      },
+      beforeAppend: first.beforeAppend,
     });
     const end = turn.run();
     await held.opened;
     held.answer({ answer: false });
-    await started.promise; // It is on its way to the disk, but not on it.
+    await first.started;
     const other = answer(read(turn, answerOf("a.sure.1", true)));
-    written.resolve();
+    await settle();
+    first.write();
     await end;
-    const first = turn.events.find(({ type }) => type === "inquiry_response");
-    expect(await other).toEqual({ type: "taken", event: first });
-    expect(first).toMatchObject({
-      answer: false,
-      answeredBy: { kind: "user", channel: "scripted", name: "Ben" },
-    });
+    const responses = responsesOf(turn);
+    expect(await other).toEqual({ type: "taken", event: responses[0] });
+    expect(responses).toMatchObject([
+      { answer: false, answeredBy: { kind: "user", channel: "scripted", name: "Ben" } },
+    ]);
   });
 
   test("that a model is answering goes to the person", async () => {
@@ -227,6 +242,76 @@ describe("a question that is shown here and answered elsewhere", () => {
     await answer(read(turn, answerOf("a.sure.1", true)));
     await end;
     expect(turn.record).toContain("a gives: got true");
+  });
+});
+
+describe("a question that a model answers at the moment at which someone answers it elsewhere", () => {
+  const byModel = {
+    tools: [asker],
+    config: { asker: { questions: { sure: { target: "assistant" } } } },
+    answers: { "a.sure.1": false },
+  } as const;
+
+  test("goes to the person if they were first, and the model's answer is not recorded", async () => {
+    const first = holdAnswer();
+    const { turn, answer } = await start([call("asker")], {
+      ...byModel,
+      beforeAppend: first.beforeAppend,
+    });
+    turn.inquiries.hold("a.sure.1");
+    const end = turn.run();
+    await until(() => turn.inquiries.calls.length === 1);
+    const given = read(turn, answerOf("a.sure.1", true));
+    const result = answer(given);
+    await first.started;
+    turn.inquiries.release("a.sure.1");
+    await settle();
+    first.write();
+    await end;
+    expect([await result, responsesOf(turn)]).toEqual([{ type: "recorded" }, [given]]);
+    expect(turn.record).toContain("a gives: got true");
+  });
+
+  test("goes to the model if it was first, and the person is told", async () => {
+    const first = holdAnswer();
+    const { turn, answer } = await start([call("asker")], {
+      ...byModel,
+      beforeAppend: first.beforeAppend,
+    });
+    const end = turn.run();
+    await first.started;
+    const other = answer(read(turn, answerOf("a.sure.1", true)));
+    await settle();
+    first.write();
+    await end;
+    const responses = responsesOf(turn);
+    expect(await other).toEqual({ type: "taken", event: responses[0] });
+    expect(responses).toMatchObject([{ answer: false, answeredBy: { kind: "assistant" } }]);
+    expect(turn.record).toContainEqual(expect.stringMatching(/^a gives: got false\b/));
+  });
+
+  test("is not left to a person here as well if the model says no", async () => {
+    const first = holdAnswer();
+    const { turn, answer } = await start([call("asker")], {
+      ...byModel,
+      beforeAppend: first.beforeAppend,
+      config: { asker: { questions: { sure: { target: ["assistant", "user"] } } } },
+    });
+    turn.inquiries.hold("a.sure.1");
+    const end = turn.run();
+    await until(() => turn.inquiries.calls.length === 1);
+    const given = read(turn, answerOf("a.sure.1", true));
+    const result = answer(given);
+    await first.started;
+    turn.inquiries.release("a.sure.1");
+    await settle();
+    first.write();
+    await end;
+    expect([await result, responsesOf(turn), has(turn, "inquiry_escalation", 0)()]).toEqual([
+      { type: "recorded" },
+      [given],
+      true,
+    ]);
   });
 });
 
@@ -530,21 +615,17 @@ describe("a delivery", () => {
   });
 
   test("that was decided here is taken, although it is recorded only with the response", async () => {
-    const started = Promise.withResolvers<void>();
-    const written = Promise.withResolvers<void>();
+    const held = holdAnswer("tool_call_response");
     const { turn, answer } = await start([call("echo")], {
       ...review,
       script: { deliveries: [{ type: "deliver" }] },
-      beforeAppend: (events) => {
-        if (!events.some(({ type }) => type === "tool_call_response")) return undefined;
-        started.resolve();
-        return written.promise;
-      },
+      beforeAppend: held.beforeAppend,
     });
     const end = turn.run();
-    await started.promise;
+    await held.started;
     const other = answer(decisionOf("echo", "deliver", "denied"));
-    written.resolve();
+    await settle();
+    held.write();
     await end;
     const result = await other;
     expect(result).toMatchObject({ type: "taken", event: { decision: "approved" } });

@@ -153,6 +153,28 @@ describe("a new conversation", () => {
   });
 });
 
+describe("settings that belong to a machine", () => {
+  const settings: readonly JsonObject[] = [
+    { providers: { llm: { aliases: { fast: "openai/gpt" } } } },
+    { providers: { mcp: { s: { command: "serve" } } } },
+    { notify: { content: "question", debounce_secs: 1, link: "https://desk.example" } },
+    { notify: { command: { program: "send", args: ["-x"] } } },
+    { notify: { webhook: { url: "https://hooks.example", secret_env: "KEY" } } },
+    { notify: { email: { from: "a@b.example", to: ["c@d.example"], server: "mx.example" } } },
+    { usage: { currency: "EUR", prices: { "openai/gpt": { input: 1 } } } },
+  ];
+
+  test.each(settings)("are not recorded, neither with a new conversation nor later: %j", (own) => {
+    counters("T-NOTE-1");
+    const remembered = conversationConfig(REQUIRED, []);
+    const config = mergeConfig(mergeConfig(DEFAULTS, remembered), readConfig(own));
+    expect([
+      recordNew({ ...MODEL, ...own }),
+      recordConfig({ builtins: {}, remembered, config }),
+    ]).toEqual([{ shared: REQUIRED }, {}]);
+  });
+});
+
 describe("a continued conversation", () => {
   const remembered = conversationConfig(REQUIRED, [
     ofTool({ source: "local", options: { a: 1 } }),

@@ -6,6 +6,7 @@ import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../../test/mcp/http-programs.ts";
 import { counters } from "../../test/security/threats.ts";
+import { RIGHTS } from "./people.ts";
 import { bearer, PENDING, QUESTION_PATH, READ, ServedDesk, TLS } from "./served.fixture.ts";
 import { loadModule } from "../util/index.ts";
 
@@ -60,6 +61,31 @@ describe("a request", () => {
     const refused = { origin: "https://evil.example", ...bearer("x") };
     expect((await served.send("/me", { headers: refused })).status).toBe(403);
     expect(served.audit).toEqual([]);
+  });
+
+  test.each<[string, string, number, unknown?]>([
+    ["GET", "/people", 200],
+    ["POST", "/people", 201, { name: "eve" }],
+    ["DELETE", "/people/bob", 200],
+  ])("is refused from elsewhere whatever it does: %s %s", async (method, path, allowed, body) => {
+    counters("T-DESK-1");
+    const served = await ServedDesk.start();
+    const token = bearer(await served.addPerson("ada", RIGHTS));
+    await served.addPerson("bob");
+    const send = async (more: Record<string, string>) =>
+      (await served.send(path, { method, body, headers: { ...token, ...more } })).status;
+    const foreign = [
+      { host: "evil.example" },
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+    ];
+    expect(await Promise.all(foreign.map(send))).toEqual(foreign.map(() => 403));
+    expect((await served.people.list()).map(({ name }) => name)).toEqual(["ada", "bob"]);
+    expect(await send({ origin: served.service.url, "sec-fetch-site": "same-origin" })).toBe(
+      allowed,
+    );
   });
 
   test("gets no permission for other origins", async () => {

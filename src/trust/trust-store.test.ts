@@ -1,4 +1,11 @@
-import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
@@ -19,6 +26,37 @@ test("another workspace is not trusted", async () => {
   const data = temporaryFolder();
   await new TrustStore(data, temporaryFolder()).add(["one"]);
   expect(await new TrustStore(data, temporaryFolder()).filterTrusted(["one"])).toEqual(new Set());
+});
+
+test("another workspace has instructions and trust of its own, which end by themselves", async () => {
+  const data = temporaryFolder();
+  const [one, other] = [
+    new TrustStore(data, temporaryFolder()),
+    new TrustStore(data, temporaryFolder()),
+  ];
+  await one.add(["one"], new Map([["AGENTS.md", "Be brief."]]));
+  const shown = [one, other].map((store) => store.trustedTexts().get("AGENTS.md"));
+  await other.clear();
+  expect([shown, await one.filterTrusted(["one"])]).toEqual([
+    ["Be brief.", undefined],
+    new Set(["one"]),
+  ]);
+});
+
+test("the file of another workspace trusts nothing in the place of a workspace's own", async () => {
+  counters("T-WORK-7");
+  const data = temporaryFolder();
+  const [one, other] = [
+    new TrustStore(data, temporaryFolder()),
+    new TrustStore(data, temporaryFolder()),
+  ];
+  await one.add(["one"]);
+  const folder = path.join(data, "trust");
+  const [source = ""] = readdirSync(folder);
+  await other.add(["two"]);
+  const target = readdirSync(folder).find((name) => name !== source) ?? "";
+  copyFileSync(path.join(folder, source), path.join(folder, target));
+  expect(await other.filterTrusted(["one", "two"])).toEqual(new Set());
 });
 
 test("nothing is trusted if the file cannot be read", async () => {

@@ -91,7 +91,6 @@ export class WorkspaceTrust {
     { layers, config: inForce }: TrustedConfig,
     conversation: { readonly id: string; readonly config: PartialConfig },
   ): Promise<void> {
-    if (this.#isTrustedByVariable()) return;
     const { id, config } = conversation;
     const lasting = layers.filter(
       ({ name, isTemporary }) => name !== "conversation" && !isTemporary,

@@ -326,15 +326,19 @@ describe("a cloned workspace", () => {
   });
 });
 
-test("a variable does not trust a folder that is really somewhere else", async () => {
+test("a variable does not trust a folder that is really somewhere else, or by a relative path", async () => {
   counters("T-WORK-5");
   const project = clone({ ".jp/config.toml": TOOL });
   const folder = temporaryFolder();
   symlinkSync(project.root, path.join(folder, "link"));
   const words = ["--workspace", path.join(folder, "link"), "tool", "run", "build"];
-  const ends = [folder, ".", "./", `${project.root}/../other`, `${project.root}x`].map(
-    async (value) => (await project.jpWith({ JP_TRUSTED_WORKSPACES: value }, ...words)).status,
-  );
+  const ends = [
+    folder,
+    ".",
+    path.relative("", project.root),
+    `${project.root}/../other`,
+    `${project.root}x`,
+  ].map(async (value) => (await project.jpWith({ JP_TRUSTED_WORKSPACES: value }, ...words)).status);
   expect([await Promise.all(ends), hasRun(project)]).toEqual([[1, 1, 1, 1, 1], false]);
 });
 

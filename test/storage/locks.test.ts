@@ -1,16 +1,18 @@
 /** Only one process can write a conversation, and its lock ends with the process. */
 import { spawnSync } from "node:child_process";
-import {
+import fs, {
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { fileIdFromNumber, fileIdToNumber } from "../../src/storage/fs/file-id.ts";
 import { acquireLock } from "../../src/storage/fs/lock.ts";
 import { ChildProgram } from "../support/child-program.ts";
@@ -45,6 +47,39 @@ test("a lock is exclusive even if processes constantly take and release it", asy
   for (const program of programs) program.tell("go");
   const violations = await Promise.all(programs.map((program) => program.nextLine()));
   expect(violations).toEqual(["0", "0", "0"]);
+});
+
+describe("a lock file that its holder deletes between our open and our lock", () => {
+  const id = fileIdFromNumber(1);
+  const owner = { pid: process.pid, acquiredAt: "2026-01-02T03:04:05.000Z" };
+
+  test("is not the lock: a new one is taken, by which others are locked out", async () => {
+    const folder = temporaryFolder();
+    const previous = await acquireLock(folder, id, owner);
+    afterFirstOpen(path.join(folder, `${id}.lock`), () => previous.release());
+    const lock = await acquireLock(folder, id, owner);
+    const isThere = existsSync(path.join(folder, `${id}.lock`));
+    const another = await codeOf(acquireLock(folder, id, owner));
+    lock.release();
+    expect({ isThere, another, left: readdirSync(folder) }).toEqual({
+      isThere: true,
+      another: "conversation_locked",
+      left: [],
+    });
+  });
+
+  test("is not the lock if someone else has taken a new one meanwhile", async () => {
+    const folder = temporaryFolder();
+    const previous = await acquireLock(folder, id, owner);
+    const other = await acquireLock(folder, fileIdFromNumber(2), owner);
+    const file = path.join(folder, `${id}.lock`);
+    afterFirstOpen(file, () => {
+      previous.release();
+      renameSync(path.join(folder, "jp-c2.lock"), file); // The lock stays with the file.
+    });
+    expect(await codeOf(acquireLock(folder, id, owner))).toBe("conversation_locked");
+    other.release();
+  });
 });
 
 test("creating a conversation fails if the next hundred ids are locked", async () => {
@@ -189,6 +224,24 @@ test.runIf(hasFlock)("our lock is respected by programs that use flock(1)", asyn
   await writer.release();
   expect({ held, released: tryFlock() }).toEqual({ held: 1, released: 0 });
 });
+
+/** Calls the function after the next synchronous open of the file. The code that opens it does not know of this. */
+function afterFirstOpen(file: string, action: () => void): void {
+  const { openSync } = fs;
+  const replace = (open: typeof openSync) => {
+    fs.openSync = open;
+    syncBuiltinESMExports();
+  };
+  onTestFinished(() => replace(openSync));
+  replace((...given) => {
+    const fd = openSync(...given);
+    if (given[0] === file) {
+      replace(openSync);
+      action();
+    }
+    return fd;
+  });
+}
 
 interface Answer {
   readonly type: string;

@@ -1,9 +1,25 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  fstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { codeOf, failureOf } from "../record-elements.fixture.ts";
 import { temporaryFolder } from "../temporary-workspace.fixture.ts";
-import { makeFolder, moveFolder, setAside, writeDurably, writeJson } from "./durable.ts";
+import {
+  makeFolder,
+  moveFolder,
+  renameFolder,
+  setAside,
+  writeDurably,
+  writeJson,
+} from "./durable.ts";
 
 test("a file is replaced atomically, without leaving temporary files", async () => {
   const folder = temporaryFolder();
@@ -71,4 +87,65 @@ test("bytes set aside get a new file name each time", async () => {
     ["events.torn-2", "two"],
     ["events.torn-3", "three"],
   ]);
+});
+
+/**
+ * Everything that is synced below the folder from now on, in order: by its path at that moment, and for a folder with the
+ * names that it had.
+ */
+async function watchSyncs(root: string): Promise<readonly string[]> {
+  await using handle = await open(root, "r");
+  const handles = Object.getPrototypeOf(handle) as FileHandle;
+  const synced: string[] = [];
+  const sync = Reflect.get(handles, "sync");
+  const spy = vi.spyOn(handles, "sync").mockImplementation(async function (this: FileHandle) {
+    synced.push(describeSynced(root, fstatSync(this.fd).ino));
+    await sync.call(this);
+  });
+  onTestFinished(() => spy.mockRestore());
+  return synced;
+}
+
+function describeSynced(root: string, ino: number): string {
+  const all = [".", ...readdirSync(root, { recursive: true, encoding: "utf8" })];
+  const name = all.find((each) => statSync(path.join(root, each)).ino === ino);
+  if (name === undefined) return "something else";
+  const found = path.join(root, name);
+  return statSync(found).isDirectory()
+    ? `${name} with ${readdirSync(found).join(" and ") || "nothing"}`
+    : name.replace(/\.[^.]+\.tmp$/, ".tmp");
+}
+
+describe.skipIf(process.platform === "win32")("after a crash of the machine", () => {
+  test("a file has its new content: it is synced before its name changes, and its folder afterwards", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(path.join(folder, "a.json"), "before");
+    const synced = await watchSyncs(folder);
+    await writeDurably(path.join(folder, "a.json"), Buffer.from("after"));
+    expect(synced).toEqual(["a.json.tmp", ". with a.json"]);
+  });
+
+  test("a folder is where it was moved to, and no longer where it was", async () => {
+    const folder = temporaryFolder();
+    mkdirSync(path.join(folder, "from", "x"), { recursive: true });
+    mkdirSync(path.join(folder, "to"));
+    const synced = await watchSyncs(folder);
+    await moveFolder(path.join(folder, "from", "x"), path.join(folder, "to", "y"));
+    expect(synced).toEqual(["to with y", "from with nothing"]);
+  });
+
+  test("a folder that was renamed in its place has its new name", async () => {
+    const folder = temporaryFolder();
+    mkdirSync(path.join(folder, "x"));
+    const synced = await watchSyncs(folder);
+    await renameFolder(path.join(folder, "x"), "y");
+    expect(synced).toEqual([". with y"]);
+  });
+
+  test("a new folder is there with all its new parents", async () => {
+    const folder = temporaryFolder();
+    const synced = await watchSyncs(folder);
+    await makeFolder(path.join(folder, "a", "b"));
+    expect(synced).toEqual(["a with b", ". with a"]);
+  });
 });

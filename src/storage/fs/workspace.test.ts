@@ -10,6 +10,7 @@ import {
   ensureWorkspaceId,
   findWorkspaceId,
   findWorkspaceRoot,
+  isListedFolder,
   openWorkspace,
 } from "./workspace.ts";
 
@@ -60,7 +61,7 @@ test.runIf(isRoot).each(["", ".jp"])(
         clock,
         pid: process.pid,
       }).root;
-    expect(() => open({ JP_SAFE_WORKSPACES: "planted" })).toThrow(
+    expect(() => open({ JP_SAFE_WORKSPACES: path.relative("", root) })).toThrow(
       expect.objectContaining({ code: "foreign_workspace" }),
     );
     expect([
@@ -70,6 +71,26 @@ test.runIf(isRoot).each(["", ".jp"])(
     ]).toEqual([root, root, root]);
   },
 );
+
+test("a list of folders has those that it names by an absolute path, and what is in them", () => {
+  const root = temporaryFolder();
+  const [inner, other] = [path.join(root, "inner"), path.join(root, "inner-not")];
+  mkdirSync(inner);
+  mkdirSync(other);
+  const isListed = (...listed: readonly string[]) =>
+    isListedFolder(inner, listed.join(path.delimiter));
+  expect([isListed(inner), isListed(root), isListed(other, "", inner)]).toEqual([true, true, true]);
+  expect([isListed(other), isListed(""), isListed(path.join(inner, "gone"))]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  // Both lead there from the folder that the tests are run in.
+  expect([isListed(path.relative("", inner)), isListed(path.relative("", root))]).toEqual([
+    false,
+    false,
+  ]);
+});
 
 test.each([
   { text: "# Do not edit.\notvo8", id: "otvo8" },
