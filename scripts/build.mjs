@@ -18,14 +18,20 @@ import {
 import path from "node:path";
 import process from "node:process";
 import { rolldown } from "rolldown";
-import { assertFineLicences, noticesOf } from "./licences.mjs";
+import {
+  assertFineLicences,
+  findThirdParty,
+  installedEntries,
+  noticesOf,
+  sbomOf,
+} from "./third-party.ts";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 /** As in `tool/index`, for each entry of the library. */
 const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
   types === undefined ? [] : [types.replace(/^\.\/dist\/lib\/(.*)\.d\.ts$/, "$1")],
 );
-const MINIJINJA_WASM = "minijinja_js_bg.wasm";
+const MINIJINJA_WASM = "node_modules/minijinja-js/dist/web/minijinja_js_bg.wasm";
 /** Packages whose types are in ours, and the one file that declares them. */
 const COPIED_TYPES = {
   "@ai-sdk/provider": "node_modules/@ai-sdk/provider/dist/index.d.ts",
@@ -85,8 +91,8 @@ try {
     writeTypes(`${made}/lib`),
   ]);
   writeHelp(`${made}/bin`);
-  copyFileSync(`node_modules/minijinja-js/dist/web/${MINIJINJA_WASM}`, `${made}/${MINIJINJA_WASM}`);
-  writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES)]);
+  copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
+  writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES), MINIJINJA_WASM]);
   swap();
 } finally {
   rmSync(made, { recursive: true, force: true });
@@ -218,17 +224,17 @@ async function writeTypes(folder) {
   }
 }
 
-/** Throws if something that is bundled or installed has a licence that is not known to be fine. */
+/** Throws if something that is bundled or installed is not known, or has a licence that is not known to be fine. */
 function writeNotices(files) {
-  const bundled = files.flatMap((file) => PACKAGE_FOLDER.exec(file)?.[0] ?? []);
-  const folders = [...new Set(bundled.map((folder) => path.relative("", folder)))].toSorted(
-    (a, b) => a.localeCompare(b, "en"),
+  const review = JSON.parse(readFileSync("scripts/nested-code.json", "utf8"));
+  const { packages: lock } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const packages = findThirdParty(files, review, "scripts/licences");
+  assertFineLicences(installedEntries(lock).map(([folder, { license }]) => [folder, license]));
+  writeFileSync(`${made}/THIRD-PARTY-NOTICES.txt`, noticesOf(packages));
+  writeFileSync(
+    `${made}/sbom.cdx.json`,
+    `${JSON.stringify(sbomOf(manifest, packages, lock), null, 2)}\n`,
   );
-  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
-  const isShipped = ([folder, { dev }]) =>
-    folder !== "" && (dev !== true || folders.includes(folder));
-  assertFineLicences(Object.entries(packages).filter(isShipped));
-  writeFileSync(`${made}/THIRD-PARTY-NOTICES.txt`, noticesOf(folders));
 }
 
 function swap() {

@@ -70,6 +70,7 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
       "dist/bin/help.txt",
       "dist/desk/index.html",
       "dist/minijinja_js_bg.wasm",
+      "dist/sbom.cdx.json",
       "package.json",
       "schema/config.schema.json",
       "schema/desk.openapi.json",
