@@ -11,6 +11,15 @@ const steps = [
   ["unused code", "knip"],
   ["duplicate code", "jscpd", "src"],
   ["package", "publint", "--strict"],
+  // ESM only: `require` and node10 resolution are not supported.
+  ["types of the package", "attw", "--pack", ".", "--profile", "esm-only"],
+  ...["true", "false"].flatMap((isExact) =>
+    ["true", "false"].map((isSkipped) => {
+      const options = ["--exactOptionalPropertyTypes", isExact, "--skipLibCheck", isSkipped];
+      const name = `types of the package: ${options.join(" ")}`;
+      return [name, "tsc", "--project", "test/package", ...options];
+    }),
+  ),
   ["tests", "vitest", "run"],
 ];
 const isWithoutTests = process.argv.includes("--without-tests");

@@ -31,6 +31,7 @@ export {
   runTurn,
   streamTurn,
   type TurnOptions,
+  type TurnServers,
   type TurnResult,
 } from "./turn.ts";
 export {

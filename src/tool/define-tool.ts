@@ -30,8 +30,8 @@ import {
 } from "./standard-schema.ts";
 
 /** A tool that jp can call. Both forms of `parameters` end up as JSON Schema here. */
-export interface Tool {
-  readonly name: string;
+export interface Tool<Name extends string = string> {
+  readonly name: Name;
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
@@ -85,8 +85,8 @@ export type AskAll = <Questions extends Readonly<Record<string, Question>>>(
 ) => Promise<{ readonly [Key in keyof Questions]: AnswerTo<Questions[Key]> }>;
 
 /** The argument of `defineTool`. */
-export interface ToolDefinition<Arguments> {
-  readonly name: string;
+export interface ToolDefinition<Arguments, Name extends string = string> {
+  readonly name: Name;
   readonly description: string;
   /** A JSON Schema, or a schema of zod, valibot, arktype or another library with Standard Schema. */
   readonly parameters: JsonObject | StandardSchema<Arguments>;
@@ -114,7 +114,9 @@ export interface QuestionBlock {
 }
 
 /** Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. */
-export function defineTool<Arguments = JsonObject>(definition: ToolDefinition<Arguments>): Tool {
+export function defineTool<Arguments = JsonObject, const Name extends string = string>(
+  definition: ToolDefinition<Arguments, Name>,
+): Tool<Name> {
   const { name, description, parameters, isIdempotent, inquirySource } = definition;
   return {
     name,

@@ -158,6 +158,8 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
     addNodeTypes(project);
     const used = ["valibot", "@valibot/to-json-schema", "zod", "ai", "ai-6"];
     for (const name of used) linkPackage(project, name);
+    const types = "types-program.ts";
+    cpSync(path.join(import.meta.dirname, types), path.join(project, types));
     const lines = ENTRIES.map(({ name }, index) => `export * as entry${index} from "${name}";`);
     writeFileSync(path.join(project, "entries.ts"), `${lines.join("\n")}\n`);
   }, TIMEOUT_MS);
@@ -169,15 +171,22 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
   });
 
   test.each([
-    ["with Node's resolution, checking every declaration", ["--module", "nodenext"]],
+    [
+      "with Node's resolution, checking every declaration",
+      ["--module", "nodenext", "--exactOptionalPropertyTypes"],
+    ],
+    [
+      "without the types of browsers and exact optional properties, checking every declaration",
+      ["--module", "nodenext", "--lib", "esnext", "--types", "node"],
+    ],
     [
       "with a bundler's resolution",
       ["--module", "preserve", "--moduleResolution", "bundler", "--skipLibCheck"],
     ],
-  ])("type-checks %s", async (_title, resolution) => {
-    const strict = ["--strict", "--exactOptionalPropertyTypes"];
-    const words = ["--noEmit", "--target", "es2024", ...strict, ...resolution];
-    const found = await run("tsc", [...words, ...PROGRAMS, "entries.ts"], { cwd: project });
+  ])("type-checks %s", async (_title, options) => {
+    const words = ["--noEmit", "--target", "esnext", "--strict", ...options];
+    const programs = [...PROGRAMS, "types-program.ts", "entries.ts"];
+    const found = await run("tsc", [...words, ...programs], { cwd: project });
     expect(found).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 

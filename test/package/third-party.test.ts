@@ -18,7 +18,10 @@ interface Component {
 describe("the bill of materials", () => {
   const sbom = JSON.parse(read("dist/sbom.cdx.json")) as {
     readonly components: readonly Component[];
-    readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+    readonly dependencies: readonly {
+      readonly ref: string;
+      readonly dependsOn: readonly string[];
+    }[];
   };
 
   test("is valid CycloneDX 1.6", () => {
@@ -29,11 +32,15 @@ describe("the bill of materials", () => {
   test("is checked against a schema that finds mistakes", () => {
     const [first, ...others] = sbom.components;
     const wrong = { ...first, licenses: [{ license: { id: "MITT" } }] };
-    expect(createValidator().validate({ ...sbom, components: [wrong, ...others] }).valid).toBe(false);
+    expect(createValidator().validate({ ...sbom, components: [wrong, ...others] }).valid).toBe(
+      false,
+    );
   });
 
   test("lists the same packages as the notices, and the binaries that npm installs", () => {
-    const notices = read("dist/THIRD-PARTY-NOTICES.txt").matchAll(/^(\S+) (\d\S*) \(.+\)(?:, inside .+)?$/gm);
+    const notices = read("dist/THIRD-PARTY-NOTICES.txt").matchAll(
+      /^(\S+) (\d\S*) \(.+\)(?:, inside .+)?$/gm,
+    );
     const noticed = [...notices].map(([, name, version]) => `${name} ${version}`);
     const listed = sbom.components.map(
       ({ group, name, version }) => `${group === undefined ? "" : `${group}/`}${name} ${version}`,
@@ -60,15 +67,24 @@ describe("the bill of materials", () => {
       expect.arrayContaining(["pkg:cargo/minijinja@2.11.0", "pkg:github/rust-lang/rust@1.87.0"]),
     );
     const refs = new Set(sbom.components.map(({ purl }) => purl));
-    const missing = sbom.dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !refs.has(ref));
+    const missing = sbom.dependencies
+      .flatMap(({ dependsOn }) => dependsOn)
+      .filter((ref) => !refs.has(ref));
     expect(missing).toEqual([]);
   });
 });
 
 describe("a build", () => {
-  const AJV = { type: "npm", name: "ajv", version: "8.18.0", license: "MIT", in: ["outer"] } as const;
+  const AJV = {
+    type: "npm",
+    name: "ajv",
+    version: "8.18.0",
+    license: "MIT",
+    in: ["outer"],
+  } as const;
   const REVIEW: Review = { reviewed: { outer: "1.0.0" }, nested: [AJV] };
-  const CODE = "//#region ../node_modules/.pnpm/ajv@8.18.0/node_modules/ajv/dist/core.js\nexport {};\n";
+  const CODE =
+    "//#region ../node_modules/.pnpm/ajv@8.18.0/node_modules/ajv/dist/core.js\nexport {};\n";
 
   test("takes a package and the code inside it that were reviewed", () => {
     expect(find(CODE, REVIEW)).toEqual(["ajv 8.18.0 inside outer", "outer 1.0.0"]);
@@ -78,7 +94,12 @@ describe("a build", () => {
     ["a version that was not", CODE, { ...REVIEW, reviewed: { outer: "0.9.0" } }, "outer 1.0.0"],
     ["code inside a package that was not", CODE, { ...REVIEW, nested: [] }, "ajv 8.18.0 in "],
     ["another version of that code", CODE.replaceAll("8.18.0", "8.19.0"), REVIEW, "ajv 8.19.0 in "],
-    ["code that is named without a version", "// node_modules/left-pad/index.js\n", REVIEW, "left-pad  in "],
+    [
+      "code that is named without a version",
+      "// node_modules/left-pad/index.js\n",
+      REVIEW,
+      "left-pad  in ",
+    ],
     [
       "a licence that is not known to be fine",
       CODE,
@@ -90,7 +111,8 @@ describe("a build", () => {
   });
 
   test("fails for a crate in WebAssembly that was not reviewed", () => {
-    const crate = "\0asm /home/x/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/ryu-1.0.20/src/lib.rs";
+    const crate =
+      "\0asm /home/x/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/ryu-1.0.20/src/lib.rs";
     expect(() => find(crate, REVIEW, "engine.wasm")).toThrow("ryu 1.0.20 in ");
   });
 });
