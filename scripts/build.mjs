@@ -39,6 +39,17 @@ const COPIED_TYPES = {
   valibot: "node_modules/valibot/dist/index.d.mts",
 };
 
+const [OLDEST_MAJOR, OLDEST_MINOR] = manifest.engines.node.match(/\d+/g).map(Number);
+/** At the start of the library, which would fail later and less clearly. Browsers use parts of it. */
+const NODE_CHECK = `{
+	const found = globalThis.process?.versions?.node ?? "";
+	const [major = 0, minor = 0] = found.split(".").map(Number);
+	if (found !== "" && (major < ${OLDEST_MAJOR} || (major === ${OLDEST_MAJOR} && minor < ${OLDEST_MINOR}))) {
+		const message = \`jp-ts needs Node ${OLDEST_MAJOR}.${OLDEST_MINOR} or newer, and this is \${found}.\`;
+		throw Object.assign(new Error(message), { code: "node_too_old" });
+	}
+}`;
+
 /** Matches the folder of a file's package; its first group is the name. */
 const PACKAGE_FOLDER = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
 
@@ -86,6 +97,7 @@ try {
       format: "esm",
       extension: "js",
       minify: false,
+      banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
     }),
     bundlePage(`${made}/desk`),
     writeTypes(`${made}/lib`),
@@ -98,6 +110,20 @@ try {
   rmSync(made, { recursive: true, force: true });
 }
 
+/** As in ` (3fa2c1d)`, with a plus if something has changed since. Empty outside of a clone. */
+function findCommit() {
+  const { status, stdout } = git("rev-parse", "--short=7", "HEAD");
+  // Not the repository of a project that this folder is in.
+  if (status !== 0 || !existsSync(".git")) return "";
+  const isChanged =
+    git("status", "--porcelain", "--", "src", "scripts", "package.json").stdout !== "";
+  return ` (${stdout.trim()}${isChanged ? "+" : ""})`;
+}
+
+function git(...words) {
+  return spawnSync("git", words, { encoding: "utf8" });
+}
+
 /** Returns the files that are in the bundle. */
 async function bundle(input, { extension, inject = {}, ...options }) {
   const output = await write(
@@ -108,7 +134,10 @@ async function bundle(input, { extension, inject = {}, ...options }) {
       external: /^@koromix\/koffi-/,
       transform: {
         target: "node22.22",
-        define: { JP_VERSION: JSON.stringify(manifest.version) },
+        define: {
+          JP_VERSION: JSON.stringify(manifest.version),
+          JP_LONG_VERSION: JSON.stringify(`${manifest.version}${findCommit()}`),
+        },
         inject,
       },
     },
