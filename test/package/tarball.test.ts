@@ -121,6 +121,20 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
   });
 });
 
+test.each(ENTRIES)("$name says which Node it needs on one that is too old", async ({ file }) => {
+  const code = `
+    Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.19.0" } });
+    import(${JSON.stringify(path.join(ROOT, file))}).catch(({ code, message }) => {
+      console.log(code, message);
+    });
+  `;
+  expect(await run("node", ["--eval", code])).toEqual({
+    status: 0,
+    stdout: "node_too_old jp-ts needs Node 22.22 or newer, and this is 20.19.0.\n",
+    stderr: "",
+  });
+});
+
 test("without the binary for locks, jp reads, and says what to install before it writes", () => {
   const project = new Project();
   const alone = path.join(project.home, "dist");
@@ -306,7 +320,11 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
     test("the command prints its version and help, and runs the tour", async () => {
       const [version, help, tour] = [await jp("--version"), await jp("--help"), await jp("demo")];
       expect({ version, help, tour }).toEqual({
-        version: { status: 0, stdout: `jp ${manifest.version}\n`, stderr: "" },
+        version: {
+          status: 0,
+          stdout: expect.stringMatching(`^jp ${manifest.version}(?: \\(|\n)`),
+          stderr: "",
+        },
         help: { status: 0, stdout: expect.stringMatching(/^Usage: jp /), stderr: "" },
         tour: {
           status: 0,
