@@ -24,6 +24,7 @@ const LONG = [
   "test/picture/picture.test.ts",
   "test/torture/**/*.test.ts",
   "test/fuzz/**/*.test.ts",
+  "test/package/managers.test.ts",
   "test/package/tarball.test.ts",
 ];
 

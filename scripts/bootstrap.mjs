@@ -1,6 +1,7 @@
 // Makes a clone ready and runs one command in it: `bootstrap.mjs [--build] [command …]`.
-// `bootstrap.mjs --oldest-node command …` runs it on the oldest Node that the package is for, and makes
-// nothing else ready: it is for tests, under which no package may be replaced.
+// `bootstrap.mjs --oldest-node command …` runs it on the oldest Node that the package is for, `--newest-node` on the newest,
+// and `--package-managers` with pnpm and Yarn in PATH. These make nothing else ready: they are for tests, under which no
+// package may be replaced.
 // Plain JavaScript that runs on any Node since 18: it is what puts the right Node in place.
 // Each step is skipped while what it depends on has not changed.
 import { spawnSync } from "node:child_process";
@@ -17,11 +18,13 @@ const OLDEST_NODE = [22, 22];
 const words = process.argv.slice(2);
 const flag = words[0]?.startsWith("--") ? words.shift() : undefined;
 const binaries = path.join(root, "node_modules", ".bin");
-const environment = withPath([
-  flag === "--oldest-node" ? placeOldestNode() : placeNode(),
-  binaries,
-]);
-if (flag !== "--oldest-node") installPackages();
+const forTests = {
+  "--oldest-node": () => placeForTests("oldest-node", "Fetching Node 22 for the tests"),
+  "--newest-node": () => placeForTests("newest-node", "Fetching Node 26 for the tests"),
+  "--package-managers": placePackageManagers,
+}[flag];
+const environment = withPath([(forTests ?? placeNode)(), binaries]);
+if (forTests === undefined) installPackages();
 if (flag === "--build") buildIfChanged();
 if (words.length > 0) process.exitCode = run(words[0], words.slice(1), environment);
 
@@ -36,10 +39,16 @@ function placeNode() {
   );
 }
 
-/** The folder of the oldest Node, whatever the system's is. */
-function placeOldestNode() {
-  if (isPinnable()) return placePinned("oldest-node", "Fetching Node 22 for the tests");
-  fail(`There is no pinned Node 22 for ${process.platform} on ${process.arch}, only for Linux.`);
+/** The folder of another Node, whatever the system's is. */
+function placeForTests(name, title) {
+  if (isPinnable()) return placePinned(name, title);
+  fail(`There is no pinned Node for ${process.platform} on ${process.arch}, only for Linux.`);
+}
+
+function placePackageManagers() {
+  const tools = path.join(root, "tools", "package-managers");
+  install(tools, "Fetching pnpm and Yarn for the tests");
+  return path.join(tools, "node_modules", ".bin");
 }
 
 function isPinnable() {

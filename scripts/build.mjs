@@ -18,20 +18,37 @@ import {
 import path from "node:path";
 import process from "node:process";
 import { rolldown } from "rolldown";
-import { assertFineLicences, noticesOf } from "./licences.mjs";
+import {
+  assertFineLicences,
+  findThirdParty,
+  installedEntries,
+  noticesOf,
+  sbomOf,
+} from "./third-party.ts";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 /** As in `tool/index`, for each entry of the library. */
 const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
   types === undefined ? [] : [types.replace(/^\.\/dist\/lib\/(.*)\.d\.ts$/, "$1")],
 );
-const MINIJINJA_WASM = "minijinja_js_bg.wasm";
+const MINIJINJA_WASM = "node_modules/minijinja-js/dist/web/minijinja_js_bg.wasm";
 /** Packages whose types are in ours, and the one file that declares them. */
 const COPIED_TYPES = {
   "@ai-sdk/provider": "node_modules/@ai-sdk/provider/dist/index.d.ts",
   "json-schema": "node_modules/@types/json-schema/index.d.ts",
   valibot: "node_modules/valibot/dist/index.d.mts",
 };
+
+const [OLDEST_MAJOR, OLDEST_MINOR] = manifest.engines.node.match(/\d+/g).map(Number);
+/** At the start of the library, which would fail later and less clearly. Browsers use parts of it. */
+const NODE_CHECK = `{
+	const found = globalThis.process?.versions?.node ?? "";
+	const [major = 0, minor = 0] = found.split(".").map(Number);
+	if (found !== "" && (major < ${OLDEST_MAJOR} || (major === ${OLDEST_MAJOR} && minor < ${OLDEST_MINOR}))) {
+		const message = \`jp-ts needs Node ${OLDEST_MAJOR}.${OLDEST_MINOR} or newer, and this is \${found}.\`;
+		throw Object.assign(new Error(message), { code: "node_too_old" });
+	}
+}`;
 
 /** Matches the folder of a file's package; its first group is the name. */
 const PACKAGE_FOLDER = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
@@ -80,16 +97,31 @@ try {
       format: "esm",
       extension: "js",
       minify: false,
+      banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
     }),
     bundlePage(`${made}/desk`),
     writeTypes(`${made}/lib`),
   ]);
   writeHelp(`${made}/bin`);
-  copyFileSync(`node_modules/minijinja-js/dist/web/${MINIJINJA_WASM}`, `${made}/${MINIJINJA_WASM}`);
-  writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES)]);
+  copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
+  writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES), MINIJINJA_WASM]);
   swap();
 } finally {
   rmSync(made, { recursive: true, force: true });
+}
+
+/** As in ` (3fa2c1d)`, with a plus if something has changed since. Empty outside of a clone. */
+function findCommit() {
+  const { status, stdout } = git("rev-parse", "--short=7", "HEAD");
+  // Not the repository of a project that this folder is in.
+  if (status !== 0 || !existsSync(".git")) return "";
+  const isChanged =
+    git("status", "--porcelain", "--", "src", "scripts", "package.json").stdout !== "";
+  return ` (${stdout.trim()}${isChanged ? "+" : ""})`;
+}
+
+function git(...words) {
+  return spawnSync("git", words, { encoding: "utf8" });
 }
 
 /** Returns the files that are in the bundle. */
@@ -102,7 +134,10 @@ async function bundle(input, { extension, inject = {}, ...options }) {
       external: /^@koromix\/koffi-/,
       transform: {
         target: "node22.22",
-        define: { JP_VERSION: JSON.stringify(manifest.version) },
+        define: {
+          JP_VERSION: JSON.stringify(manifest.version),
+          JP_LONG_VERSION: JSON.stringify(`${manifest.version}${findCommit()}`),
+        },
         inject,
       },
     },
@@ -218,17 +253,17 @@ async function writeTypes(folder) {
   }
 }
 
-/** Throws if something that is bundled or installed has a licence that is not known to be fine. */
+/** Throws if something that is bundled or installed is not known, or has a licence that is not known to be fine. */
 function writeNotices(files) {
-  const bundled = files.flatMap((file) => PACKAGE_FOLDER.exec(file)?.[0] ?? []);
-  const folders = [...new Set(bundled.map((folder) => path.relative("", folder)))].toSorted(
-    (a, b) => a.localeCompare(b, "en"),
+  const review = JSON.parse(readFileSync("scripts/nested-code.json", "utf8"));
+  const { packages: lock } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const packages = findThirdParty(files, review, "scripts/licences");
+  assertFineLicences(installedEntries(lock).map(([folder, { license }]) => [folder, license]));
+  writeFileSync(`${made}/THIRD-PARTY-NOTICES.txt`, noticesOf(packages));
+  writeFileSync(
+    `${made}/sbom.cdx.json`,
+    `${JSON.stringify(sbomOf(manifest, packages, lock), null, 2)}\n`,
   );
-  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
-  const isShipped = ([folder, { dev }]) =>
-    folder !== "" && (dev !== true || folders.includes(folder));
-  assertFineLicences(Object.entries(packages).filter(isShipped));
-  writeFileSync(`${made}/THIRD-PARTY-NOTICES.txt`, noticesOf(folders));
 }
 
 function swap() {

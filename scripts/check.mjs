@@ -1,8 +1,16 @@
 // `npm run check`: everything that can be said of the code without running it, and the tests, which hold
 // the architecture, the documents and the package.
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import process from "node:process";
 
+const { name: packageName, version } = JSON.parse(readFileSync("package.json", "utf8"));
+const folder = mkdtempSync(path.join(tmpdir(), "jp-check-"));
+process.on("exit", () => rmSync(folder, { recursive: true }));
+
+const tarball = path.join(folder, `${packageName}-${version}.tgz`);
 const steps = [
   ["format", "oxfmt", "--check"],
   ["lint", "oxlint", "--type-aware"],
@@ -10,7 +18,17 @@ const steps = [
   ["types of the page", "tsc", "--noEmit", "--project", "src/desk/page"],
   ["unused code", "knip"],
   ["duplicate code", "jscpd", "src"],
-  ["package", "publint", "--strict"],
+  ["packing", "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", folder],
+  ["package", "publint", tarball, "--strict"],
+  // ESM only: `require` and node10 resolution are not supported.
+  ["types of the package", "attw", tarball, "--profile", "esm-only"],
+  ...["true", "false"].flatMap((isExact) =>
+    ["true", "false"].map((isSkipped) => {
+      const options = ["--exactOptionalPropertyTypes", isExact, "--skipLibCheck", isSkipped];
+      const name = `types of the package: ${options.join(" ")}`;
+      return [name, "tsc", "--project", "test/package", ...options];
+    }),
+  ),
   ["tests", "vitest", "run"],
 ];
 const isWithoutTests = process.argv.includes("--without-tests");

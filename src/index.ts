@@ -222,6 +222,7 @@ export {
   type SurroundingsPart,
   type ToolConfigs,
   type TurnOptions,
+  type TurnServers,
   type TurnResult,
   type UsageGroup,
   type UsageOptions,

@@ -194,6 +194,13 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("of `open` for file handles are in one place, because those of Yarn cannot be disposed", () => {
+    const wrong = sources
+      .filter(({ text }) => /import \{[^}]*\bopen\b[^}]*\} from "node:fs\/promises"/.test(text))
+      .map(({ name }) => posix(name));
+    expect(wrong).toEqual(["src/util/open-handle.ts"]);
+  });
+
   test("of fixtures are only in tests", () => {
     const wrong = sources.flatMap(({ name, imports }) =>
       imports

@@ -98,7 +98,7 @@ describe("a question with a deadline", () => {
 
   test.each([
     ["it has none", booleanQuestion("q", "Sure?")],
-    ["its own does not fit", booleanQuestion("q", "Sure?", { default: "yes" })],
+    ["its own does not fit", { ...booleanQuestion("q", "Sure?"), default: "yes" }],
     ["it asks for a secret", { ...secretQuestion("q", "Key?"), default: "hunter2" }],
   ])("takes no default if %s", async (_, question) => {
     const config = { deadline: "2h", on_timeout: "default" };

@@ -7,12 +7,12 @@ import { questioner } from "./questioner.fixture.ts";
 import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
 import { digestDelivery, questionAbout, timestampFromDate } from "../conversation/index.ts";
 import type { ScriptedDelivery } from "../testing/index.ts";
-import { booleanQuestion, defineTool, secretQuestion } from "../tool/index.ts";
+import { booleanQuestion, defineTool, secretQuestion, type Tool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 const USER = { kind: "user", channel: "scripted" };
 
-const read = defineTool({
+const read: Tool = defineTool({
   name: "read",
   description: "",
   parameters: { type: "object" },

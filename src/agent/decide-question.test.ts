@@ -471,7 +471,7 @@ describe("a question that cannot be routed as configured", () => {
 
   test("is refused in a non-interactive run without a default, whatever its type", async () => {
     const detached = { tool: "defaults" };
-    const misfit = booleanQuestion("q", "?", { default: "yes" });
+    const misfit = { ...booleanQuestion("q", "?"), default: "yes" };
     const failures = [
       await failureOf({ detached, isInteractive: false }),
       await failureOf({ detached, isInteractive: false, question: misfit }),

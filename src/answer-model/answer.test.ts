@@ -41,17 +41,15 @@ test("the message has the question, its context and the format of the answer", (
 });
 
 test("options are listed with their descriptions", () => {
-  const question = selectQuestion("mode", "How?", {
-    options: ["fast", { value: "safe", description: "Slow,\nbut sure" }],
-    default: "slow",
-  });
+  const options = ["fast", { value: "safe", description: "Slow,\nbut sure" }] as const;
+  const question = { ...selectQuestion("mode", "How?", { options }), default: "slow" };
   const message = questionMessage("build", question, question);
   expect(message).toContain('The options:\n\n- "fast"\n- "safe": "Slow,\\nbut sure"\n\nBase');
 });
 
 test("nothing is suggested without a default, or with one of another type", () => {
   const none = textQuestion("name", "Name?");
-  const wrong = textQuestion("name", "Name?", { default: 3 });
+  const wrong = { ...textQuestion("name", "Name?"), default: 3 };
   expect([none, wrong].map((each) => questionMessage("t", each, each))).not.toContainEqual(
     expect.stringContaining("suggests"),
   );

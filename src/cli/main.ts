@@ -1,14 +1,26 @@
 #!/usr/bin/env node
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { enableCompileCache } from "node:module";
 import path from "node:path";
 import { isTerminal, writeOut } from "./host.ts";
 
 declare const JP_VERSION: string;
+/** What `--version` says, with the commit that was built if that is known. */
+declare const JP_LONG_VERSION: string;
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const [word = "", ...rest] = process.argv.slice(2);
+/** How old the compiled code of another version has to be before it is removed. */
+const OLD_MS = 7 * 24 * 60 * 60 * 1000;
 /** Written by the build: the help for output that is not a terminal, where the width is fixed. */
 const helpFile = path.join(import.meta.dirname, "help.txt");
 
@@ -19,7 +31,7 @@ if (major < 22 || (major === 22 && minor < 22)) {
   process.stderr.write("jp runs on Linux and macOS. On Windows, use it inside WSL.\n");
   process.exitCode = 1;
 } else if (rest.length === 0 && (word === "--version" || word === "-V")) {
-  writeOut(`jp ${JP_VERSION}\n`);
+  writeOut(`jp ${JP_LONG_VERSION}\n`);
 } else if (rest.length === 0 && isHelp(word) && !isTerminal() && existsSync(helpFile)) {
   writeOut(readFileSync(helpFile, "utf8"));
 } else {
@@ -41,15 +53,31 @@ function cacheFolder(): string | undefined {
     : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
   try {
     if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
-    const folder = path.join(owned, below, "jp-ts", "node");
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const each of [path.dirname(folder), folder]) {
+    const parent = path.join(owned, below, "jp-ts", "node");
+    const folder = path.join(
+      parent,
+      `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-"),
+    );
+    const created = mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const each of [path.dirname(parent), parent, folder]) {
       if (!isOwn(each)) return undefined;
       if ((statSync(each).mode & 0o077) !== 0) chmodSync(each, 0o700);
     }
+    if (created !== undefined) removeOldCaches(folder);
     return folder;
   } catch {
     return undefined; // There is no such folder, or it cannot be made.
+  }
+}
+
+/** Removes the caches of other versions of jp and Node, when a new one starts for the first time. */
+function removeOldCaches(folder: string): void {
+  const parent = path.dirname(folder);
+  for (const name of readdirSync(parent)) {
+    const other = path.join(parent, name);
+    const age = Date.now() - statSync(other).mtimeMs;
+    // A younger one may be in use: of a clone beside an installed jp, for example.
+    if (other !== folder && age > OLD_MS) rmSync(other, { recursive: true, force: true });
   }
 }
 

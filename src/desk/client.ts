@@ -172,7 +172,7 @@ export class DeskClient {
   async answer(address: InquiryAddress, answer: Json, extras: AnswerExtras = {}): Promise<void> {
     const { isRemembered: remember, note, content, idempotencyKey: key } = extras;
     const body = { answer, note, remember, content, ...readingOf(address) };
-    const headers = key === undefined ? {} : { "idempotency-key": key };
+    const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
     await this.#post(withQuery(path, workspaceOf(address)), body, headers);
   }
@@ -240,7 +240,7 @@ export class DeskClient {
   }
 
   #connect(last: number | undefined, signal: AbortSignal): Promise<Response> {
-    const headers = last === undefined ? {} : { "last-event-id": String(last) };
+    const headers: Sent["headers"] = last === undefined ? {} : { "last-event-id": String(last) };
     return this.#send("/events", { headers: { accept: "text/event-stream", ...headers }, signal });
   }
 

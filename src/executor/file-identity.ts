@@ -3,8 +3,8 @@
  * of these finds out whether it is still that file.
  */
 import { type BigIntStats, constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import { type JsonObject, sha256, systemErrorCode } from "../util/index.ts";
+import type { FileHandle } from "node:fs/promises";
+import { type JsonObject, openHandle, sha256, systemErrorCode } from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
 const MAX_DIGESTED_BYTES = 1024 * 1024;
@@ -18,7 +18,7 @@ export async function identifyContent(file: string, stats: BigIntStats): Promise
   try {
     // Something else may have taken its place: a link, or a pipe without a writer, which would block.
     const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
-    await using handle = await open(file, constants.O_RDONLY | noFollow | nonBlocking);
+    await using handle = await openHandle(file, constants.O_RDONLY | noFollow | nonBlocking);
     const now = await handle.stat({ bigint: true });
     if (!now.isFile()) return { unreadable: "not a regular file" };
     const bytes = now.size > MAX_DIGESTED_BYTES ? undefined : await readUpToLimit(handle, now.size);

@@ -4,10 +4,10 @@
  * same. Elsewhere the path is checked again on opening, which leaves a short race.
  */
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
+import { type FileHandle, mkdir, readlink, realpath } from "node:fs/promises";
 import path from "node:path";
 import { FileError } from "./file-error.ts";
-import { systemErrorCode } from "../util/index.ts";
+import { openHandle, systemErrorCode } from "../util/index.ts";
 
 export interface Folder extends AsyncDisposable {
   readonly realPath: string;
@@ -22,7 +22,7 @@ export interface Folder extends AsyncDisposable {
 /** `realPath` must be free of symbolic links; throws if it no longer is. */
 export async function openFolder(realPath: string): Promise<Folder> {
   if (process.platform === "win32") return folderByPath(realPath); // Windows cannot open folders.
-  const handle = await open(
+  const handle = await openHandle(
     realPath,
     constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
   );

@@ -1,8 +1,9 @@
 /** Opens regular files in folders held open. Links, symbolic or hard, are never followed. */
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, open } from "node:fs/promises";
+import { type FileHandle, lstat } from "node:fs/promises";
 import { FileError } from "./file-error.ts";
 import type { Folder } from "./folder.ts";
+import { openHandle } from "../util/index.ts";
 
 interface OpenOptions {
   readonly displayPath: string;
@@ -20,7 +21,7 @@ export async function openFile(
   const { O_NOFOLLOW: noFollow, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
   if (noFollow === undefined) assertRegularFile(await lstat(file), displayPath);
   const mode = access === "write" ? constants.O_RDWR : constants.O_RDONLY;
-  const handle = await open(file, mode | (noFollow ?? 0) | nonBlocking);
+  const handle = await openHandle(file, mode | (noFollow ?? 0) | nonBlocking);
   try {
     assertRegularFile(await handle.stat(), displayPath);
     return handle;

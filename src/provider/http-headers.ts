@@ -5,7 +5,7 @@
 export class HttpHeaders implements Iterable<[string, string]> {
   readonly #values = new Map<string, string>();
 
-  constructor(init: HeadersInit | HttpHeaders = {}) {
+  constructor(init: NonNullable<ConstructorParameters<typeof Headers>[0]> | HttpHeaders = {}) {
     const pairs = Symbol.iterator in init ? init : Object.entries(init);
     for (const [name = "", value = ""] of pairs) this.append(name, value);
   }

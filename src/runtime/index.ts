@@ -38,6 +38,7 @@ export {
   runTurn,
   streamTurn,
   type TurnOptions,
+  type TurnServers,
   type TurnResult,
 } from "./turn.ts";
 export {

@@ -29,7 +29,8 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
 
 /** For whoever records an answer after a wait. Never throws. */
 export async function loadRecordingParts(): Promise<void> {
-  await Promise.allSettled([assertCanLock(), preloadSecrets()]);
+  const loadLocks = async () => assertCanLock();
+  await Promise.allSettled([loadLocks(), preloadSecrets()]);
 }
 
 type ModelSettings = AssistantSettings["model"];

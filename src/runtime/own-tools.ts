@@ -27,8 +27,13 @@ import {
   unknownTool,
 } from "./tools.ts";
 
-/** By tool, as `conversation.tools.<name>` in a config file. */
-export type ToolConfigs = Readonly<Record<string, JsonObject>>;
+/**
+ * By tool, as `conversation.tools.<name>` in a config file. If the compiler knows the names of all tools, it takes no
+ * others.
+ */
+export type ToolConfigs<Name extends string = string> = string extends Name
+  ? Readonly<Record<string, JsonObject>>
+  : { readonly [Key in Name | "ask_user" | "tell_user" | "*"]?: JsonObject };
 
 interface OwnTools {
   readonly tools?: readonly Tool[];

@@ -12,7 +12,7 @@ import {
   ScriptedPrompter,
 } from "../testing/index.ts";
 import { booleanQuestion, defineTool, selectQuestion, textQuestion } from "../tool/index.ts";
-import { resumeTurn, runTurn, streamTurn } from "./index.ts";
+import { resumeTurn, runTurn, streamTurn, type ToolConfigs } from "./index.ts";
 
 const clock = new FakeClock();
 
@@ -207,7 +207,7 @@ describe("a turn in an embedding program", () => {
   test("refuses the config of a tool that there is not, before anything is recorded", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
-    const toolConfig = { deplyo: { run: "ask" } };
+    const toolConfig: ToolConfigs = { deplyo: { run: "ask" } };
     const options = { conversation, model, tools: [deploy], toolConfig, clock };
     await expect(runTurn(options, "Go.")).rejects.toMatchObject({
       code: "unknown_tool",

@@ -48,19 +48,25 @@ import { type Surroundings, withSurroundings } from "./surroundings.ts";
 import { createOwnToolbox, openServers, type ToolConfigs } from "./own-tools.ts";
 import { deferring } from "./tools.ts";
 
-/** The parts of a turn. Only the conversation and the model are required. */
-export interface TurnOptions {
+/** MCP servers for a turn: open, or config for those that run only during it. */
+export type TurnServers = SharedMcpServers | McpServerConfigs;
+
+/** The parts of a turn. Only the conversation and the model are required. The compiler finds out the parameters. */
+export interface TurnOptions<
+  Name extends string = string,
+  Servers extends TurnServers = TurnServers,
+> {
   /** Where everything is recorded: of `openStore`, a `MemoryConversationStore`, or a workspace. */
   readonly conversation: ConversationWriter;
   /** One of ours, or any language model of the AI SDK 6 or 7. */
   readonly model: Model | LanguageModel;
   /** Made with `defineTool`. */
-  readonly tools?: readonly Tool[];
+  readonly tools?: readonly Tool<Name>[];
   /**
    * MCP servers, all of whose tools are offered. Config is for servers that run only during this turn;
    * `openMcpServers` makes a set that turns share.
    */
-  readonly mcpServers?: SharedMcpServers | McpServerConfigs;
+  readonly mcpServers?: Servers | ([Servers] extends [never] ? TurnServers : never);
   /** The environment for `mcpServers` that are config: see `McpServersOptions`. */
   readonly variables?: Variables;
   /** Offers the tool `ask_user`, with which the assistant asks the person. */
@@ -71,7 +77,7 @@ export interface TurnOptions {
    * By tool, as `conversation.tools.<name>` in a config file; `*` is for all tools. Unless this says
    * otherwise, a tool of the program itself runs unattended, and one of a server only if a person permits it.
    */
-  readonly toolConfig?: ToolConfigs;
+  readonly toolConfig?: ToolConfigs<[Servers] extends [never] ? NoInfer<Name> : string>;
   /** The person to ask. Without one, the turn is non-interactive. */
   readonly prompter?: Prompter;
   /**
@@ -117,7 +123,11 @@ export interface TurnOptions {
 }
 
 /** The parts that a turn is resumed with. */
-export interface ResumeOptions<Data = Json> extends Omit<TurnOptions, "conversation"> {
+export interface ResumeOptions<
+  Data = Json,
+  Name extends string = string,
+  Servers extends TurnServers = TurnServers,
+> extends Omit<TurnOptions<Name, Servers>, "conversation"> {
   /**
    * The schema that the turn was started with, if it is of a library such as zod. The record has only its JSON
    * Schema: without this, `data` is what the model has written, not checked or converted any further.
@@ -152,24 +162,33 @@ const MAX_CYCLES = 50;
  * `schema_unsupported` for the message. What happened until then is on record. Throws `turn_running` if another turn
  * runs on the same `conversation`, and `turn_waiting` if its last turn waits for a decision.
  */
-export async function runTurn<Schema extends DataSchema | undefined = undefined>(
-  options: TurnOptions,
+export async function runTurn<
+  Schema extends DataSchema | undefined = undefined,
+  Name extends string = string,
+  Servers extends TurnServers = never,
+>(
+  options: TurnOptions<Name, Servers>,
   message: string | Message<Schema>,
 ): Promise<TurnResult<DataOf<Schema>>> {
   const { message: request, check } = await toCheckedMessage(message);
   const protectsPending = options.discardsPending !== true;
-  return untilEnd({ ...options, ...check, protectsPending }, (turn) => turn.run(request));
+  const parts = options as TurnOptions; // For the parts of a turn, names are any texts.
+  return untilEnd({ ...parts, ...check, protectsPending }, (turn) => turn.run(request));
 }
 
 /**
  * Continues the turn that the conversation ends with, in this process or any other: finished calls are not run
  * again, and what is still pending is asked again. Ends at once if nothing is missing. Throws like `runTurn`.
  */
-export async function resumeTurn<Data = Json>(
+export async function resumeTurn<
+  Data = Json,
+  Name extends string = string,
+  Servers extends TurnServers = never,
+>(
   conversation: ConversationWriter,
-  options: ResumeOptions<Data>,
+  options: ResumeOptions<Data, Name, Servers>,
 ): Promise<TurnResult<Data>> {
-  const { schema, ...others } = options;
+  const { schema, ...others } = options as ResumeOptions<Data>;
   return untilEnd({ ...others, conversation, ...toDataCheck(schema) }, (turn) => turn.resume());
 }
 
@@ -196,8 +215,12 @@ async function untilEnd<Data>(
  * Runs one turn as `runTurn` does, and yields what happens as it happens. A reader who stops early ends
  * the turn in good order.
  */
-export async function* streamTurn<Schema extends DataSchema | undefined = undefined>(
-  options: TurnOptions,
+export async function* streamTurn<
+  Schema extends DataSchema | undefined = undefined,
+  Name extends string = string,
+  Servers extends TurnServers = never,
+>(
+  options: TurnOptions<Name, Servers>,
   message: string | Message<Schema>,
 ): AsyncGenerator<TurnUpdate, TurnResult<DataOf<Schema>>, undefined> {
   const updates = new UpdateQueue();

@@ -32,8 +32,8 @@ import {
 } from "./standard-schema.ts";
 
 /** A tool that jp can call. Both forms of `parameters` end up as JSON Schema here. */
-export interface Tool {
-  readonly name: string;
+export interface Tool<Name extends string = string> {
+  readonly name: Name;
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
@@ -119,8 +119,8 @@ export type Once = <Result extends Json | undefined | void>(
 ) => Promise<Result>;
 
 /** The argument of `defineTool`. */
-export interface ToolDefinition<Arguments> {
-  readonly name: string;
+export interface ToolDefinition<Arguments, Name extends string = string> {
+  readonly name: Name;
   readonly description: string;
   /** A JSON Schema, or a schema of zod, valibot, arktype or another library with Standard Schema. */
   readonly parameters: JsonObject | StandardSchema<Arguments>;
@@ -148,7 +148,9 @@ export interface QuestionBlock {
 }
 
 /** Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. */
-export function defineTool<Arguments = JsonObject>(definition: ToolDefinition<Arguments>): Tool {
+export function defineTool<Arguments = JsonObject, const Name extends string = string>(
+  definition: ToolDefinition<Arguments, Name>,
+): Tool<Name> {
   const { name, description, parameters, isIdempotent, inquirySource } = definition;
   return {
     name,

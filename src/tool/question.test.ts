@@ -37,19 +37,19 @@ test("every constructor takes context, default, exclusive and persistence", () =
     "083/question/builder-exclusive",
     "083/question/builder-persistence",
   );
-  const options = { context: "diff", default: "x", exclusive: true, persistence: "none" } as const;
+  const options = { context: "diff", exclusive: true, persistence: "none" } as const;
   const questions = [
-    booleanQuestion("ok", "Go on?", options),
-    textQuestion("ok", "Go on?", options),
-    secretQuestion("ok", "Go on?", options),
-    selectQuestion("ok", "Go on?", { ...options, options: [] }),
+    booleanQuestion("ok", "Go on?", { ...options, default: true }),
+    textQuestion("ok", "Go on?", { ...options, default: "x" }),
+    secretQuestion("ok", "Go on?", { ...options, default: "x" }),
+    selectQuestion("ok", "Go on?", { ...options, options: ["x"], default: "x" }),
   ];
   const fields = { id: "ok", text: "Go on?", ...options };
   expect(questions).toStrictEqual([
-    { ...fields, answerType: { type: "boolean" } },
-    { ...fields, answerType: { type: "text" } },
-    { ...fields, answerType: { type: "secret" } },
-    { ...fields, answerType: { type: "select", options: [] } },
+    { ...fields, default: true, answerType: { type: "boolean" } },
+    { ...fields, default: "x", answerType: { type: "text" } },
+    { ...fields, default: "x", answerType: { type: "secret" } },
+    { ...fields, default: "x", answerType: { type: "select", options: [{ value: "x" }] } },
   ]);
 });
 

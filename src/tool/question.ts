@@ -102,11 +102,11 @@ export interface PromptMessage {
 }
 
 /** The optional parts of a question a tool asks. */
-export interface QuestionOptions {
+export interface QuestionOptions<Default extends Json = Json> {
   /** Text that the user should read before answering. May have many lines. */
   readonly context?: string;
   /** The suggested answer. Recorded in plain text, so it must not be a secret. */
-  readonly default?: Json;
+  readonly default?: Default;
   /** Only the user, or the user's own config, may answer; never a model. */
   readonly exclusive?: boolean;
   /** Defaults to `turn`. */
@@ -128,7 +128,7 @@ export interface QuestionOptions {
 export function booleanQuestion(
   id: string,
   text: string,
-  options?: QuestionOptions,
+  options?: QuestionOptions<boolean>,
 ): TypedQuestion<boolean> {
   return createQuestion({ id, text, answerType: { type: "boolean" }, ...options });
 }
@@ -137,7 +137,7 @@ export function booleanQuestion(
 export function textQuestion(
   id: string,
   text: string,
-  options?: QuestionOptions,
+  options?: QuestionOptions<string>,
 ): TypedQuestion<string> {
   return createQuestion({ id, text, answerType: { type: "text" }, ...options });
 }
@@ -146,7 +146,7 @@ export function textQuestion(
 export function secretQuestion(
   id: string,
   text: string,
-  options?: QuestionOptions,
+  options?: QuestionOptions<string>,
 ): TypedQuestion<string> {
   return createQuestion({ id, text, answerType: { type: "secret" }, ...options });
 }
@@ -156,7 +156,7 @@ export interface SelectQuestionOptions<
   Option extends string = string,
   Other extends boolean = boolean,
   Multiple extends boolean = boolean,
-> extends QuestionOptions {
+> extends QuestionOptions<ChoiceAnswer<NoInfer<Option>, NoInfer<Other>, NoInfer<Multiple>>> {
   readonly options: readonly (Option | SelectOption<Option> | SelectOption)[];
   /** The user may type another answer instead of choosing an option. */
   readonly allowsOther?: Other;
@@ -183,7 +183,7 @@ export function selectQuestion<
   text: string,
   options: SelectQuestionOptions<Option, Other, Multiple>,
 ): TypedQuestion<ChoiceAnswer<Option, Other, Multiple>> {
-  const { options: choices, allowsOther, isMultiple, ...rest }: SelectQuestionOptions = options;
+  const { options: choices, allowsOther, isMultiple, ...rest } = options;
   const answerType: SelectType = {
     type: "select",
     options: choices.map((choice) => (typeof choice === "string" ? { value: choice } : choice)),

@@ -55,3 +55,4 @@ export {
   stringField,
   unknownFields,
 } from "./shape.ts";
+export { openHandle } from "./open-handle.ts";

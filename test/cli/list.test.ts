@@ -238,7 +238,28 @@ describe("the list of conversations", () => {
   });
 });
 
+/** As a person reads it, where the tests run. */
+function localTime(second: number): string {
+  const shown = new Date(`${time(second).replace(" ", "T")}Z`).toLocaleString("sv-SE", {
+    timeZoneName: "longOffset",
+  });
+  return shown.replace(/ GMT$/, " +00:00").replace(" GMT", " ").replace("\u2212", "-");
+}
+
 describe("the details of a conversation", () => {
+  test.each([
+    ["Asia/Kolkata", "+05:30"],
+    ["America/St_Johns", "-03:30"],
+    ["UTC", "+00:00"],
+  ])("have the times of the zone that TZ names (%s)", async (zone, offset) => {
+    const project = new Project();
+    const { id } = project.place({ second: 0 });
+    const { stdout } = await project.jpProcessWith({ TZ: zone }, "conversation", "show", id);
+    const [, started = ""] = /^Started +(\S+ \S+ \S+) \(/m.exec(stdout) ?? [];
+    expect(started).toMatch(new RegExp(`^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d \\${offset}$`));
+    expect(Date.parse(started)).toBe(Math.floor(Date.parse(`${time(0)}Z`) / 1000) * 1000);
+  });
+
   test("are shown as a list of fields", async () => {
     const project = new Project();
     const { id, folder } = placeRelease(project);
@@ -247,9 +268,9 @@ describe("the details of a conversation", () => {
         lines(
           `ID          ${id}`,
           "Title       Release 1.2",
-          `Started     ${time(0)} UTC (2 days ago)`,
-          `Last event  ${time(19)} UTC (2 days ago)`,
-          `Last used   ${time(0)} UTC (2 days ago)`,
+          `Started     ${localTime(0)} (2 days ago)`,
+          `Last event  ${localTime(19)} (2 days ago)`,
+          `Last used   ${localTime(0)} (2 days ago)`,
           "Stored      in the workspace",
           `Folder      ${folder}`,
           "Turns       2",
@@ -278,12 +299,12 @@ describe("the details of a conversation", () => {
       printed(
         lines(
           `ID          ${id}`,
-          `Started     ${time(0)} UTC (2 days ago)`,
-          `Last event  ${time(0)} UTC (2 days ago)`,
-          `Last used   ${time(0)} UTC (2 days ago)`,
-          `Pinned      ${time(1)} UTC (2 days ago)`,
-          `Expires     ${time(-3600)} UTC (2 days ago)`,
-          `Archived    ${time(2)} UTC (2 days ago)`,
+          `Started     ${localTime(0)} (2 days ago)`,
+          `Last event  ${localTime(0)} (2 days ago)`,
+          `Last used   ${localTime(0)} (2 days ago)`,
+          `Pinned      ${localTime(1)} (2 days ago)`,
+          `Expires     ${localTime(-3600)} (2 days ago)`,
+          `Archived    ${localTime(2)} (2 days ago)`,
           "Labels      team=core, urgent",
           "Stored      in the workspace",
           `Folder      ${folder}`,

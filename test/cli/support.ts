@@ -98,7 +98,11 @@ export class Project {
     return this.jpProcessWith({}, ...words);
   }
 
-  async jpProcessWith(variables: Variables, ...words: readonly string[]): Promise<Finished> {
+  /** A variable that is undefined is not passed on. */
+  async jpProcessWith(
+    variables: Readonly<Record<string, string | undefined>>,
+    ...words: readonly string[]
+  ): Promise<Finished> {
     const child = spawn(process.execPath, [JP, ...words], {
       cwd: this.root,
       env: { ...this.variables, ...variables },

@@ -145,7 +145,7 @@ describe("a boolean question", () => {
 describe("a select question", () => {
   test("accepts options of any JSON type", async () => {
     const options = [{ value: 1 }, { value: { a: [null] } }, { value: true }];
-    const screen = open(selectQuestion("q", "Which?", { options, default: { a: [null] } }));
+    const screen = open({ ...selectQuestion("q", "Which?", { options }), default: { a: [null] } });
     await screen.answer(["true", "\r"]);
     expect([await screen.result(), screen.lines]).toEqual([
       { inquiryId, type: "answered", answer: { a: [null] }, isRemembered: false },

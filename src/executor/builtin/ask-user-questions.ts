@@ -73,27 +73,30 @@ function toQuestion(id: string, asked: JsonObject): Question {
   const text = typeof question === "string" ? question : "";
   const more = {
     ...(typeof context === "string" && context !== "" && { context }),
-    ...(suggested !== undefined && { default: suggested }),
     // The tool exists to ask you: no one else may answer, and no earlier answer counts.
     exclusive: true,
     persistence: "none" as const,
     allowsNote: true,
   };
-  const type = typeOf(asked);
-  switch (type) {
-    case "boolean":
-      return booleanQuestion(id, text, more);
-    case "select":
-      return selectQuestion(id, text, {
-        ...more,
-        options: optionsOf(options),
-        allowsOther: strict !== true,
-      });
-    case "text":
-      return textQuestion(id, text, more);
-    default:
-      return assertNever(type);
-  }
+  const create = (): Question => {
+    const type = typeOf(asked);
+    switch (type) {
+      case "boolean":
+        return booleanQuestion(id, text, more);
+      case "select":
+        return selectQuestion(id, text, {
+          ...more,
+          options: optionsOf(options),
+          allowsOther: strict !== true,
+        });
+      case "text":
+        return textQuestion(id, text, more);
+      default:
+        return assertNever(type);
+    }
+  };
+  // A model may suggest what does not fit.
+  return { ...create(), ...(suggested !== undefined && { default: suggested }) };
 }
 
 /** The schema takes it as a text. */

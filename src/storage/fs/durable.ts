@@ -1,10 +1,10 @@
 /** Writes whole files so that a crash leaves either the old or the new content, never a mix. */
 import { constants, existsSync, lstatSync } from "node:fs";
-import { access, mkdir, open, rename, rm } from "node:fs/promises";
+import { access, mkdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
-import { randomName, systemErrorCode } from "../../util/index.ts";
+import { openHandle, randomName, systemErrorCode } from "../../util/index.ts";
 
 /**
  * `mode` applies to new files. Does not touch a file that already has the content, and refuses to
@@ -15,7 +15,7 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
   try {
     const before = findFile(file);
     if (before?.content.equals(content)) return;
-    await using handle = await open(temporary, "wx", before?.mode ?? mode);
+    await using handle = await openHandle(temporary, "wx", before?.mode ?? mode);
     if (before !== undefined) await handle.chmod(before.mode); // Whatever the umask.
     await handle.writeFile(content);
     await handle.sync();
@@ -30,7 +30,7 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
 /** For a new file in a folder that is still being made: sync the folder afterwards. Throws `write_failed`. */
 export async function createSynced(file: string, content: Buffer): Promise<void> {
   try {
-    await using handle = await open(file, "wx", 0o644);
+    await using handle = await openHandle(file, "wx", 0o644);
     await handle.writeFile(content);
     await handle.sync();
   } catch (error) {
@@ -109,7 +109,7 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const name = file.replace(/\.json$/, attempt === 1 ? ".torn" : `.torn-${attempt}`);
     try {
-      await using handle = await open(name, "wx");
+      await using handle = await openHandle(name, "wx");
       await handle.writeFile(bytes);
       await handle.sync();
       return name;
@@ -122,7 +122,7 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
 /** A created, moved or deleted file name is on disk only after its folder has been synced. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return; // Folders cannot be opened there.
-  await using handle = await open(folder, "r");
+  await using handle = await openHandle(folder, "r");
   await handle.sync();
 }
 

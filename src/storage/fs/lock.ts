@@ -15,10 +15,12 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { getSystemErrorName } from "node:util";
+import type koffi from "koffi";
 import type { ConversationId } from "../../conversation/index.ts";
-import { isJsonObject, loadModule, systemErrorCode } from "../../util/index.ts";
+import { isJsonObject, messageOf, systemErrorCode } from "../../util/index.ts";
 import { LockedError, StorageError, THIS_PROCESS, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 import { fileIdFromNumber, fileIdToNumber } from "./file-id.ts";
@@ -51,7 +53,7 @@ export async function acquireLock(
 ): Promise<ConversationLock> {
   const file = lockFile(folder, id);
   await makeFolder(folder);
-  const fd = await tryLockFile(file);
+  const fd = tryLockFile(file);
   if (fd === undefined) throw lockedError(id, file);
   try {
     writeOwner(fd, owner);
@@ -72,7 +74,7 @@ export async function withFileLock<Value>(
   action: () => Promise<Value>,
 ): Promise<Value> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += RETRY_MS) {
-    const fd = await tryLockFile(file, 0o600);
+    const fd = tryLockFile(file, 0o600);
     if (fd === undefined) {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       continue;
@@ -90,8 +92,8 @@ export async function withFileLock<Value>(
 }
 
 /** Does not wait: undefined if something else holds the lock. Throws `write_failed`. */
-async function tryLockFile(file: string, mode?: number): Promise<number | undefined> {
-  const tryLock = await loadFlock();
+function tryLockFile(file: string, mode?: number): number | undefined {
+  const tryLock = (flock ??= loadFlock());
   for (;;) {
     const fd = openLockFile(file, mode);
     let isLockedHere = false;
@@ -215,6 +217,7 @@ export function findIdOfLock(name: string): ConversationId | undefined {
  */
 type TryLock = (fd: number) => boolean;
 
+let flock: TryLock | undefined;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
@@ -222,27 +225,62 @@ const LOCK_NB = 4;
  * Throws `write_failed` where jp cannot lock, and so cannot write conversations. Loads what locks: a command that waits for a
  * person first can lock afterwards.
  */
-export async function assertCanLock(): Promise<void> {
-  await loadFlock();
+export function assertCanLock(): void {
+  flock ??= loadFlock();
 }
 
-/** Loaded when a lock is taken: most commands only read. Throws `write_failed`, with `module_not_loaded` as its cause. */
-async function loadFlock(): Promise<TryLock> {
-  const { default: koffi } = await loadModule(() => import("koffi")).catch((cause: unknown) => {
-    throw new StorageError(
-      "write_failed",
-      "The native module that locks conversations is missing.",
-      {
-        cause,
-        hint: `Install jp again with its optional dependency @koromix/koffi-${process.platform}-${process.arch}.`,
-      },
-    );
-  });
-  const flock = koffi.load(null).func("int flock(int fd, int operation)");
+/** Loaded when a lock is taken: most commands only read. Throws `write_failed`. */
+function loadFlock(): TryLock {
+  const koffi = loadBinary();
+  const call = koffi.load(null).func("int flock(int fd, int operation)");
   return (fd) => {
-    if (flock(fd, LOCK_EX | LOCK_NB) === 0) return true;
+    if (call(fd, LOCK_EX | LOCK_NB) === 0) return true;
     const code = getSystemErrorName(-koffi.errno());
     if (code === "EAGAIN" || code === "EWOULDBLOCK") return false;
     throw Object.assign(new Error(`${code}: flock failed`), { code });
   };
+}
+
+/** The package with the binary of koffi for this machine. The wrapper of koffi looks for it only beside itself. */
+function loadBinary(): typeof koffi {
+  const { platform, arch } = process;
+  const name = `@koromix/koffi-${platform}-${arch}`;
+  if (!["linux", "darwin"].includes(platform) || !["x64", "arm64"].includes(arch)) {
+    throw new StorageError("write_failed", `jp cannot lock conversations on ${platform} ${arch}.`, {
+      hint: "It can on Linux and macOS, on x64 and arm64.",
+    });
+  }
+  // If another bundler has made CommonJS of this file, it has no `import.meta`.
+  const own: string | undefined = import.meta.url;
+  const require = createRequire(own ?? __filename);
+  let missing: unknown;
+  for (const find of [
+    () => require.resolve(name),
+    // The way of package managers that do not put the packages of a package beside it.
+    () => createRequire(require.resolve("jp-ts/package.json")).resolve(name),
+  ]) {
+    let file: string;
+    try {
+      file = find();
+    } catch (cause) {
+      missing ??= cause;
+      continue; // It is not there.
+    }
+    try {
+      return require(file) as typeof koffi; // Which comes in two parts: a wrapper, and this.
+    } catch (cause) {
+      const [reason = ""] = messageOf(cause).split("\n");
+      const message = `The native module that locks conversations cannot be loaded: ${reason}.`;
+      throw new StorageError("write_failed", message, {
+        cause,
+        hint: `It is ${file}, of ${name}.`,
+      });
+    }
+  }
+  const hint =
+    own === undefined
+      ? `Install ${name} where your bundle runs: npm install ${name}`
+      : `Install jp again with its optional dependency ${name}.`;
+  const message = "The native module that locks conversations is missing.";
+  throw new StorageError("write_failed", message, { hint, cause: missing });
 }

@@ -14,10 +14,10 @@ import {
   readFileSync,
   type Stats,
 } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { readError, UnsafePathError } from "../storage-error.ts";
-import { systemErrorCode } from "../../util/index.ts";
+import { openHandle, systemErrorCode } from "../../util/index.ts";
 
 /** Undefined on Windows, which the types do not say. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
@@ -36,7 +36,7 @@ export function openRecord(file: string): number {
 export async function openRecordToWrite(file: string): Promise<FileHandle> {
   assertFolderNotLink(file);
   if (noFollow === undefined) assertRegularFile(lstatSync(file));
-  const handle = await open(file, constants.O_RDWR | SAFE_FLAGS).catch(rethrowUnsafe);
+  const handle = await openHandle(file, constants.O_RDWR | SAFE_FLAGS).catch(rethrowUnsafe);
   try {
     assertRegularFile(fstatSync(handle.fd));
     return handle;

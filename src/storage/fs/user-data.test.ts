@@ -148,3 +148,15 @@ function find(data: string): string | undefined {
   const found = findWorkspaceData(data, { id: "abc12", root: "/somewhere/project" });
   return found && path.relative(path.join(data, "workspace"), found);
 }
+
+test("a data folder that cannot be created is an error that names the setting for another one", async () => {
+  const root = temporaryFolder();
+  const parent = path.join(root, "file");
+  writeFileSync(parent, "");
+  const created = ensureWorkspaceData(path.join(parent, "jp"), { id: "abcde", root });
+  await expect(created).rejects.toMatchObject({
+    code: "write_failed",
+    message: expect.stringContaining("Cannot write ") as unknown,
+    hint: "Check its owner and permissions, or set JP_USER_DATA_DIR to another folder.",
+  });
+});

@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "n
 import { rm, symlink } from "node:fs/promises";
 import path from "node:path";
 import type { ConversationId } from "../../conversation/index.ts";
-import { writeError } from "../storage-error.ts";
+import { StorageError, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 import { OWNER_FOLDER } from "./private-folder.ts";
-import { systemErrorCode } from "../../util/index.ts";
+import { messageOf, systemErrorCode } from "../../util/index.ts";
 
 /** The parts of the environment that storage reads. Passed in, never read from the process. */
 export interface UserEnvironment {
@@ -108,7 +108,7 @@ export async function ensureOwnPart(folder: string, root: string): Promise<strin
   const found = findOwnPart(folder, root);
   if (found !== undefined) return found;
   const apart = partOfClone(folder, root);
-  await makeFolder(apart, OWNER_FOLDER);
+  await makeUserFolder(apart);
   return apart;
 }
 
@@ -170,9 +170,19 @@ export async function ensureWorkspaceData(
     return found;
   }
   const folder = path.join(workspacesIn(dataFolder), folderNameOf(name.id, name.root));
-  await makeFolder(folder, OWNER_FOLDER);
+  await makeUserFolder(folder);
   await linkBack(folder, path.join(name.root, ".jp"));
   return folder;
+}
+
+/** The user's home may be one that cannot be written, as in a container. Throws `write_failed`. */
+async function makeUserFolder(folder: string): Promise<void> {
+  try {
+    await makeFolder(folder, OWNER_FOLDER);
+  } catch (error) {
+    const hint = "Check its owner and permissions, or set JP_USER_DATA_DIR to another folder.";
+    throw new StorageError("write_failed", messageOf(error), { cause: error, hint });
+  }
 }
 
 function folderNameOf(id: string, root: string): string {

@@ -143,8 +143,11 @@ function describeExtras({ compactions, usage }: Counts, { currency }: Prices) {
 
 function describeSummary(summary: WorkspaceSummary, { clock, workspace }: CommandContext) {
   const { id, createdAt, metadata, isArchived, place, problem } = summary;
-  const ago = (time: Timestamp | undefined) =>
-    time && `${time} UTC (${relativeTime(timestampToMilliseconds(time), clock.now().getTime())})`;
+  const ago = (time: Timestamp | undefined) => {
+    if (time === undefined) return undefined;
+    const then = timestampToMilliseconds(time);
+    return `${localTime(new Date(then))} (${relativeTime(then, clock.now().getTime())})`;
+  };
   const labels = Object.entries(metadata?.labels ?? {})
     .map(([key, value]) => labelText(key, value))
     .join(", ");
@@ -166,6 +169,18 @@ function describeSummary(summary: WorkspaceSummary, { clock, workspace }: Comman
     }[place],
     Folder: workspace.files.paths(id).folder,
   };
+}
+
+/** In the zone of this machine, or of `TZ`: `2027-01-15 09:00:19 +01:00`. */
+function localTime(date: Date): string {
+  const minutes = -date.getTimezoneOffset();
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+  return `${day} ${time} ${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
+}
+
+function two(value: number): string {
+  return String(Math.trunc(Math.abs(value))).padStart(2, "0");
 }
 
 function describeCounts({ turns, events, tool_calls: calls, inquiries, decisions }: Counts) {

@@ -186,7 +186,7 @@ function toFinding(check: string, id: string, { type, file, message }: RecordPro
 /** Without the native module, jp reads conversations but cannot write them. Nothing to say if it is there. */
 export async function checkLocking(): Promise<readonly Finding[]> {
   try {
-    await assertCanLock();
+    assertCanLock();
     return [];
   } catch (error) {
     return [findingFromError("locks", error)];

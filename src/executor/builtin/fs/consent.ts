@@ -13,7 +13,7 @@ interface ConsentRequest {
   readonly before: Buffer | Json | undefined;
   /** The content that it would have; undefined if it would be gone. */
   readonly after: Buffer | undefined;
-  readonly question: Omit<QuestionOptions, "exclusive" | "allowsNote" | "binding"> & {
+  readonly question: Omit<QuestionOptions<boolean>, "exclusive" | "allowsNote" | "binding"> & {
     readonly id: string;
     readonly text: string;
   };

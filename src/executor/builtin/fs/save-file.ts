@@ -3,7 +3,7 @@
  * Links, symbolic or hard, are never used.
  */
 import type { Stats } from "node:fs";
-import { link, lstat, open, rename, rm } from "node:fs/promises";
+import { link, lstat, rename, rm } from "node:fs/promises";
 import {
   FileError,
   type FileTarget,
@@ -14,7 +14,7 @@ import {
   openOrCreateFolder,
   toFileError,
 } from "../../../files/index.ts";
-import { systemErrorCode } from "../../../util/index.ts";
+import { openHandle, systemErrorCode } from "../../../util/index.ts";
 
 /** Files to change or search are held in memory. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
@@ -123,7 +123,7 @@ async function withTemporaryFile(
 }
 
 async function writeTemporaryFile(file: string, { bytes, like }: TemporaryContent): Promise<void> {
-  await using handle = await open(file, "wx", like === undefined ? 0o666 : 0o600);
+  await using handle = await openHandle(file, "wx", like === undefined ? 0o666 : 0o600);
   await handle.writeFile(bytes);
   if (like !== undefined) {
     // Only root can give a file away; for everyone else it stays their own.
