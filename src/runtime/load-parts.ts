@@ -29,8 +29,11 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
 
 /** For whoever records an answer after a wait. Never throws. */
 export async function loadRecordingParts(): Promise<void> {
-  const loadLocks = async () => assertCanLock();
   await Promise.allSettled([loadLocks(), preloadSecrets()]);
+}
+
+async function loadLocks(): Promise<void> {
+  assertCanLock();
 }
 
 type ModelSettings = AssistantSettings["model"];
