@@ -43,6 +43,7 @@ beforeAll(async () => {
   const known = await run("npm", ["view", "pnpm", "version", "--prefer-online"]);
   if (known.status !== 0) {
     problem = "The registry of npm cannot be reached, so no package manager was tried.";
+    process.stderr.write(`Skipped: ${problem}\n`); // Reporters leave out why.
     return;
   }
   places.set("this Node", path.dirname(process.execPath));
