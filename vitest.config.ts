@@ -1,4 +1,3 @@
-import { accessSync, constants } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 /**
@@ -28,18 +27,6 @@ const LONG = [
   "test/package/tarball.test.ts",
 ];
 
-/** Temporary folders in memory, where the system has a place for it: syncs to a disk would take a good part of the time. */
-const MEMORY = "/dev/shm";
-
-function temporaryFolder(): { readonly TMPDIR?: string } {
-  try {
-    accessSync(MEMORY, constants.W_OK);
-    return { TMPDIR: MEMORY };
-  } catch {
-    return {};
-  }
-}
-
 // `npm test` runs the project `quick`, `npm run test:all` both.
 export default defineConfig({
   test: {
@@ -57,7 +44,6 @@ export default defineConfig({
           name: "quick",
           include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: LONG,
-          env: temporaryFolder(),
         },
       },
       { extends: true, test: { name: "long", include: LONG } },

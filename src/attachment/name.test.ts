@@ -2,12 +2,12 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { diskFolder } from "../storage/temporary-workspace.fixture.ts";
 import { findMentions, nameAttachment, type NamingPlace, readOutsideFile } from "./name.ts";
 
 /** A workspace in which someone works in `src`, next to a home folder with notes. */
 function createPlace(): NamingPlace {
-  const folder = temporaryFolder();
+  const folder = diskFolder();
   const [root, home] = [path.join(folder, "work"), path.join(folder, "home")];
   mkdirSync(path.join(root, "src", "my files"), { recursive: true });
   mkdirSync(home);

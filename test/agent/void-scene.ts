@@ -11,7 +11,6 @@ import {
   eventsOf,
 } from "../../src/conversation/index.ts";
 import {
-  fastTemporaryFolder,
   type TemporaryWorkspace,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
@@ -123,5 +122,5 @@ export class Scene {
 
 /** In memory if possible, because each step of a turn is synced. */
 export function sceneWorkspace(): TemporaryWorkspace {
-  return temporaryWorkspace({ inside: fastTemporaryFolder() });
+  return temporaryWorkspace();
 }

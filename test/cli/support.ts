@@ -10,6 +10,7 @@ import { type Finished, runCommand } from "../support/command-host.ts";
 import { laidOut } from "../../src/storage/record-elements.fixture.ts";
 import {
   placeConversation,
+  diskFolder,
   temporaryFolder,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 import { digits, time } from "./records.ts";
@@ -57,7 +58,7 @@ export class Project {
     const folder = temporaryFolder();
     this.root = path.join(folder, "project");
     this.data = path.join(folder, "data");
-    this.home = path.join(folder, "home");
+    this.home = path.join(diskFolder(), "home"); // Files below it can be attached.
     this.temporary = path.join(folder, "tmp");
     for (const each of [this.root, this.home, this.temporary]) mkdirSync(each);
     if (isBare) return;

@@ -11,7 +11,6 @@ import {
 import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
 import type { AnswerResult } from "../../src/storage/index.ts";
 import {
-  fastTemporaryFolder,
   type TemporaryWorkspace,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
@@ -34,7 +33,7 @@ const FAIR = NAMES.map((name): Outcome => {
 });
 
 class Races {
-  readonly #workspace: TemporaryWorkspace = temporaryWorkspace({ inside: fastTemporaryFolder() });
+  readonly #workspace: TemporaryWorkspace = temporaryWorkspace();
   readonly #answerers = NAMES.map((name) => this.program(name));
 
   program(name: string): ChildProgram {

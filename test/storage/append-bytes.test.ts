@@ -18,7 +18,7 @@ import {
   UNHEARD,
 } from "../../src/storage/record-elements.fixture.ts";
 import {
-  fastTemporaryFolder,
+  temporaryFolder,
   placeConversation,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
@@ -44,7 +44,7 @@ const TOKENS = [
 ].join("\n");
 
 test("any number of appends gives the same file as one write", async () => {
-  const folder = fastTemporaryFolder();
+  const folder = temporaryFolder();
   let count = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -68,7 +68,7 @@ function wellFormed(json: string): string {
 }
 
 test("lone surrogates are replaced, because other parsers would reject the whole file", async () => {
-  const { events, eventsFile } = placeEvents(fastTemporaryFolder(), "[]\n");
+  const { events, eventsFile } = placeEvents(temporaryFolder(), "[]\n");
   await events.open();
   await append(events, { text: "half \ud83d, whole 😀, escape \\ud83d" });
   await events.close();
@@ -78,7 +78,7 @@ test("lone surrogates are replaced, because other parsers would reject the whole
 });
 
 test("an append overwrites only the three bytes that closed the list", async () => {
-  const { events, eventsFile } = placeEvents(fastTemporaryFolder(), laidOut([numberedElement(0)]));
+  const { events, eventsFile } = placeEvents(temporaryFolder(), laidOut([numberedElement(0)]));
   await events.open();
   const states = [readFileSync(eventsFile)];
   for (let number = 1; number < 20; number += 1) {
@@ -199,7 +199,7 @@ test("a packed record stays packed, with the base config as its first element", 
 });
 
 test("elements in an unusual format keep every byte", async () => {
-  const { events, eventsFile } = placeEvents(fastTemporaryFolder(), `[\n${TOKENS}\n]\n`);
+  const { events, eventsFile } = placeEvents(temporaryFolder(), `[\n${TOKENS}\n]\n`);
   await events.open();
   await append(events, numberedElement(1));
   await events.close();
@@ -244,10 +244,7 @@ test("a fork of part of a packed record has the base config of the whole", async
 });
 
 test("a record whose last element is an empty object is opened and appended to", async () => {
-  const { events, eventsFile } = placeEvents(
-    fastTemporaryFolder(),
-    laidOut([numberedElement(0), {}]),
-  );
+  const { events, eventsFile } = placeEvents(temporaryFolder(), laidOut([numberedElement(0), {}]));
   await events.open();
   await append(events, {});
   await append(events, numberedElement(1));

@@ -16,7 +16,7 @@ import {
 } from "../../src/storage/record-elements.fixture.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
 import {
-  fastTemporaryFolder,
+  temporaryFolder,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 
@@ -145,7 +145,7 @@ test("a crash at any step of a failed append leaves a record that can be opened"
   await writer.release();
   const opened = [];
   for (const state of disk.states) {
-    const copy = path.join(fastTemporaryFolder(), path.basename(file));
+    const copy = path.join(temporaryFolder(), path.basename(file));
     writeFileSync(copy, state);
     const events = new EventFile(copy, UNHEARD);
     opened.push(

@@ -13,7 +13,7 @@ import {
   numberedElements,
   UNHEARD,
 } from "../../src/storage/record-elements.fixture.ts";
-import { fastTemporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 
 const NEXT = numberedElement(999);
@@ -29,7 +29,7 @@ interface State {
 }
 
 test("a record cut at any byte of an append is read, repaired and appended to", async () => {
-  const folder = fastTemporaryFolder();
+  const folder = temporaryFolder();
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyElement(), { maxLength: 2 }),
@@ -45,7 +45,7 @@ test("a record cut at any byte of an append is read, repaired and appended to", 
 });
 
 test("a record cut in a long event is read, repaired and appended to", async () => {
-  const folder = fastTemporaryFolder();
+  const folder = temporaryFolder();
   const long = { ...numberedElement(1), content: `"${"ä€\n".repeat(200_000)}"` };
   const record = recordOf([numberedElement(0)], [long]);
   const { length } = record.whole;
@@ -56,7 +56,7 @@ test("a record cut in a long event is read, repaired and appended to", async () 
 });
 
 test("a record with its new length but not all of its new bytes is read and repaired", async () => {
-  const folder = fastTemporaryFolder();
+  const folder = temporaryFolder();
   const earlier = numberedElements(2);
   const appended = [numberedElement(2), numberedElement(3)];
   const whole = laidOut([...earlier, ...appended]);
@@ -72,7 +72,7 @@ test.each(["\0", "\n\0", `\n${"\0".repeat(5000)}`])(
   async (zeros) => {
     const record = laidOut(numberedElements(2)).trimEnd();
     const bytes = Buffer.from(record + zeros);
-    const { read, opened, kept, text } = await recover(fastTemporaryFolder(), bytes);
+    const { read, opened, kept, text } = await recover(temporaryFolder(), bytes);
     expect({ read, opened, kept, text }).toEqual({
       read: numberedElements(2),
       opened: numberedElements(2),
@@ -86,7 +86,7 @@ test.each([
   { name: "an empty record", earlier: [] },
   { name: "a record with events", earlier: numberedElements(2) },
 ])("$name whose end was overwritten but not extended is repaired", async ({ earlier }) => {
-  const folder = fastTemporaryFolder();
+  const folder = temporaryFolder();
   const before = Buffer.from(laidOut(earlier));
   const after = Buffer.from(laidOut([...earlier, numberedElement(7)]));
   const position = earlier.length === 0 ? 1 : before.length - 3;
@@ -108,7 +108,7 @@ test.each([
 test.each(["", " \n", "[", "[\n", "\0\0\0\0"])(
   "a file that contains only %j becomes a record",
   async (text) => {
-    expect(await recover(fastTemporaryFolder(), Buffer.from(text))).toEqual({
+    expect(await recover(temporaryFolder(), Buffer.from(text))).toEqual({
       read: [],
       problems: ["torn"],
       opened: [],
@@ -120,7 +120,7 @@ test.each(["", " \n", "[", "[\n", "\0\0\0\0"])(
 );
 
 test("torn ends are saved in separate files, and the warning names them", async () => {
-  const folder = fastTemporaryFolder();
+  const folder = temporaryFolder();
   const file = path.join(folder, "events.json");
   const messages: string[] = [];
   for (const torn of ["first", "second"]) {

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { fastTemporaryFolder as temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../../storage/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { createListFilesTool } from "./list-files-tool.ts";
 
