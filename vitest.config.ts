@@ -1,12 +1,14 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Suites that take long: kills, floods and torture, fuzzing, the package on other versions of Node, and the commands of
- * the documentation typed one after the other.
+ * Suites that take long: kills, floods and torture, fuzzing, properties with real tools, the package on other versions of Node, the
+ * examples, and the commands of the documentation typed one after the other.
  */
-const LONG = [
+export const LONG = [
   "test/agent/killed-process.test.ts",
   "test/agent/void-rounds.test.ts",
+  "test/agent/void-tools.test.ts",
+  "test/agent/void.property.test.ts",
   "test/day/day.test.ts",
   "test/desk/accessibility.test.ts",
   "test/desk/deciding.test.ts",
@@ -16,7 +18,9 @@ const LONG = [
   "test/desk/restart.test.ts",
   "test/desk/races.test.ts",
   "test/desk/seen.test.ts",
+  "test/examples.test.ts",
   "test/mcp/endless.test.ts",
+  "test/security/terminal.test.ts",
   "test/storage/answer-races.test.ts",
   "test/storage/torn-append.test.ts",
   "test/readme.test.ts",

@@ -23,6 +23,7 @@ import { query } from "./cli/query-project.ts";
 import { jsonLines, printed, Project } from "./cli/support.ts";
 import { verifies } from "./conformance/manifest.ts";
 import { commandsIn, findMistake } from "./support/command-lines.ts";
+import { LONG } from "../vitest.config.ts";
 import { COMMANDS, renderCommands } from "./support/command-reference.ts";
 import { REFERENCE, renderReference } from "./support/config-reference.ts";
 import {
@@ -35,6 +36,7 @@ import {
   readDocuments,
   ROOT,
 } from "./support/documents.ts";
+import { folderOf } from "./support/test-times.ts";
 
 const documents = readDocuments();
 const readme = readDocument("README.md");
@@ -274,6 +276,16 @@ describe("the documentation", () => {
     const { stdout } = await new Project().jp("query", "--help");
     expect(text).toBe(await renderCommands());
     expect(blocks.map(({ code }) => code)).toContain(stdout);
+  });
+
+  test("has the time that the quick tests of each folder take, all of them within three minutes", () => {
+    const { text } = readDocument("docs/project/tests.md");
+    const rows = [...text.matchAll(/^\| `([^`]+)` /gm)].map(([, folder]) => folder);
+    const files = globSync("{src,test,bench}/**/*.test.ts", { cwd: ROOT }).filter(
+      (file) => !LONG.some((pattern) => path.matchesGlob(file, pattern)),
+    );
+    expect(new Set(rows)).toEqual(new Set(files.map(folderOf)));
+    expect(Number(/\*\*(\d+) s\*\*/.exec(text)?.[1])).toBeLessThanOrEqual(180);
   });
 
   test("counts the lines of the programs that it compares", () => {

@@ -43,7 +43,7 @@ import { replayConversation, type ReplayResult } from "./replay.ts";
 const MINUTE_MS = 60_000;
 const CLOCK = new FakeClock();
 /** `JP_FUZZ_TIMES` multiplies it. */
-const STORIES = 100 * Number(process.env["JP_FUZZ_TIMES"] ?? 1);
+const STORIES = 40 * Number(process.env["JP_FUZZ_TIMES"] ?? 1);
 const TIMEOUT_MS = 600 * STORIES;
 
 const SURE = booleanQuestion("sure", "Sure?");
