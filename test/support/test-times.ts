@@ -39,7 +39,8 @@ if (import.meta.main) {
   const seconds = (performance.now() - begin) / 1000;
   const report = JSON.parse(readFileSync(file, "utf8")) as Report; // As Vitest writes it.
   rmSync(folder, { recursive: true });
-  if (status === 0) writeFileSync(path.join(ROOT, "docs/project/tests.md"), render(report, seconds));
+  if (status === 0)
+    writeFileSync(path.join(ROOT, "docs/project/tests.md"), render(report, seconds));
   process.exitCode = status ?? 1;
 }
 
@@ -47,7 +48,11 @@ function render({ testResults }: Report, seconds: number): string {
   const folders = new Map<string, Folder>();
   for (const { name, startTime, endTime, assertionResults } of testResults) {
     const key = folderOf(path.relative(ROOT, name));
-    const { files, tests, seconds: before } = folders.get(key) ?? { files: 0, tests: 0, seconds: 0 };
+    const {
+      files,
+      tests,
+      seconds: before,
+    } = folders.get(key) ?? { files: 0, tests: 0, seconds: 0 };
     folders.set(key, {
       files: files + 1,
       tests: tests + assertionResults.length,
@@ -59,7 +64,8 @@ function render({ testResults }: Report, seconds: number): string {
     ([name, { files, tests, seconds: own }]) =>
       `| \`${name}\` | ${files} | ${tests} | ${own.toFixed(1)} |`,
   );
-  const git = (...words: readonly string[]) => execFileSync("git", words, { encoding: "utf8" }).trim();
+  const git = (...words: readonly string[]) =>
+    execFileSync("git", words, { encoding: "utf8" }).trim();
   const date = new Date().toISOString().slice(0, 10);
   const text = `# The time that the tests take
 
