@@ -64,15 +64,15 @@ function render({ testResults }: Report, seconds: number): string {
     ([name, { files, tests, seconds: own }]) =>
       `| \`${name}\` | ${files} | ${tests} | ${own.toFixed(1)} |`,
   );
-  const git = (...words: readonly string[]) =>
-    execFileSync("git", words, { encoding: "utf8" }).trim();
+  const words = ["rev-parse", "--short", "HEAD"];
+  const commit = execFileSync("git", words, { encoding: "utf8", cwd: ROOT }).trim();
   const date = new Date().toISOString().slice(0, 10);
   const text = `# The time that the tests take
 
 How long \`npm test\` takes, by folder. \`npm run test:times\` writes this page; run it on a quiet machine after adding tests that start
 processes. Most of the time is spent on starting programs: test in the process of the test where that shows the same.
 
-**${Math.round(seconds)} s** in all, on two cores, on ${date} at ${git("rev-parse", "--short", "HEAD")}. Files run side by side, so that the sum of the
+**${Math.round(seconds)} s** in all, on two cores, on ${date} at ${commit}. Files run side by side, so that the sum of the
 seconds is larger.
 
 | folder | files | tests | seconds |
