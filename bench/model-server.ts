@@ -55,6 +55,8 @@ export class ModelServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.resume();
     await once(request, "end");
+    // What else a client of llama.cpp asks for, such as the properties of the server.
+    if (request.method !== "POST") return void response.writeHead(404).end();
     this.askedAt = performance.now();
     response.writeHead(200, { "content-type": "text/event-stream" }); // Sent with the first chunk.
     await setTimeout(THINKING_MS);

@@ -93,6 +93,8 @@ class OpenQuestion {
 
   /** Runs a turn up to its question, and returns the id of that. */
   async #ask(): Promise<string> {
+    // Before it is asked: the file is a word of the command, so that a decision is about it too.
+    rmSync(this.#time, { force: true });
     this.#calls += 1;
     const id = `call_${String(this.#calls).padStart(4, "0")}`;
     this.#server.calls.push({ id, name: "asking", input: "{}" });
@@ -104,7 +106,6 @@ class OpenQuestion {
   }
 
   async #resume(words: readonly string[]): Promise<Times> {
-    rmSync(this.#time, { force: true });
     const { startedAt, cpu } = await this.#jp(words);
     const seconds = Number(readFileSync(this.#time, "utf8").replace(",", ".")); // By locale.
     return { time: seconds * 1e3 - performance.timeOrigin - startedAt, cpu };
