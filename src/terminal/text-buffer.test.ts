@@ -86,3 +86,9 @@ test("words stay together, and wide characters count twice", () => {
 test("code keeps its white space", () => {
   expect(wrapCode("\tif  (a)", 8)).toEqual(["    if  ", "(a)"]);
 });
+
+test("marks and joiners without end are not all drawn into one cell", () => {
+  const { rows } = layOutText(bufferOf(`a${"\u200d".repeat(3000)}b`), PLACE);
+  expect(rows.join("").length).toBeLessThan(300);
+  expect(rows.join("")).toMatch(/a<U.200D>.*b$/);
+});

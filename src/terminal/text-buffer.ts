@@ -141,6 +141,8 @@ export interface LaidOutText {
 
 const PLAIN = /^[ -~]$/;
 const NOT_PLAIN = /[^\n\t -~]/;
+/** The longest emoji have about ten code points. Marks and joiners without end would fill no further cell of the screen. */
+const MAX_CODE_POINTS = 32;
 
 /** Widths are screen columns. Control characters are made visible. */
 export function layOutText(
@@ -157,7 +159,7 @@ export function layOutText(
   for (const { segment, index } of graphemesOf(text)) {
     const isBreak = segment.endsWith("\n"); // "\n" or "\r\n".
     const isPlain = PLAIN.test(segment);
-    const shown = isPlain ? segment : segment === "\t" ? "    " : neutralize(segment);
+    const shown = isPlain ? segment : segment === "\t" ? "    " : neutralize(firstOf(segment));
     const width = isPlain ? 1 : isBreak ? 0 : stringWidth(shown);
     if (column + width > columns && column > indent) newRow();
     if (index >= cursor) position ??= { row: rows.length - 1, column };
@@ -166,6 +168,11 @@ export function layOutText(
     column += width;
   }
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
+}
+
+function firstOf(segment: string): string {
+  if (segment.length <= MAX_CODE_POINTS) return segment;
+  return Array.from(segment).slice(0, MAX_CODE_POINTS).join("");
 }
 
 /**
