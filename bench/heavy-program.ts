@@ -64,7 +64,7 @@ const SCENARIOS = {
   load: async (size, folder) => {
     const { conversations } = openBenchWorkspace(folder);
     return async () => {
-      const { stream } = await conversations.load(parseConversationId(LONG_ID));
+      const { stream } = await conversations.load(parseConversationId(`jp-c${LONG_ID}`));
       if (stream.entries.length < size) throw new Error("Some of it is missing.");
       const start = stream.entries.findLastIndex(({ eventType }) => eventType === "turn_start");
       renderMarkdown({ turns: turnsOf(stream.entries.slice(start)) });
@@ -73,7 +73,7 @@ const SCENARIOS = {
   open: async (_size, folder) => {
     const { conversations } = openBenchWorkspace(folder);
     return async () => {
-      await using conversation = await conversations.open(parseConversationId(LONG_ID));
+      await using conversation = await conversations.open(parseConversationId(`jp-c${LONG_ID}`));
       for (let count = 0; count < APPENDS; count += 1) await conversation.append(event(1));
       const turn = await ToolTurn.start({
         conversation,

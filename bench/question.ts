@@ -94,7 +94,7 @@ async function openConversation(
   const workspace = openBenchWorkspace(folder);
   const record = recordFolder(folder, id);
   writeRecord(record, events, "questions");
-  const conversation = await workspace.conversations.open(parseConversationId(id));
+  const conversation = await workspace.conversations.open(parseConversationId(`jp-c${id}`));
   const questions = Array.from({ length: QUESTIONS }, (_, index) =>
     booleanQuestion(`apply_changes_${index + 10}`, TEXT, { context: CONTEXT }),
   );
