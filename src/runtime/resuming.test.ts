@@ -144,6 +144,22 @@ describe.each(EVERY_STORE)("in $name, answerAndResume", (each) => {
     );
   });
 
+  test("gives a secret to what its digest names, though the item was read before", async () => {
+    const opened = await each.create();
+    const { store, clock } = opened;
+    await leaveQuestion(opened, loginTool([]));
+    const item = await firstPending(store);
+    const stale = { ...item, digest: "0".repeat(64) };
+    const seen: unknown[] = [];
+    const given = {
+      answer: "4711",
+      ...(item.digest !== undefined && { digest: item.digest }),
+      clock,
+    };
+    const result = await answerAndResume(store, stale, given, goingOn(opened, loginTool(seen)));
+    expect([result.type, seen]).toEqual(["recorded", ["4711"]]);
+  });
+
   test("does not give a secret to a question that is not the one that was shown", async () => {
     const opened = await each.create();
     const { store, clock } = opened;

@@ -80,7 +80,7 @@ async function passSecret<Data>(
   if (judged.type !== "fits") return judged;
   const secret = offered.secret?.reveal() ?? { answer: "" }; // One that fits has a secret.
   const reply = { ...secret, decidedBy: deciderOf(answer) };
-  const answers = givenTo(item, reply, options.answers);
+  const answers = givenTo(judged.item, reply, options.answers);
   const turn = await resumeTurn(conversation, { ...options, answers });
   const isRecorded = findAnswerTo(turn.events, item) !== undefined;
   return isRecorded ? { type: "recorded", turn } : { type: "changed" };
@@ -88,7 +88,7 @@ async function passSecret<Data>(
 
 /** Gives the reply to what it was meant for, and to nothing else. */
 function givenTo(
-  { toolCallId, digest }: PendingDecision,
+  { toolCallId, digest }: PendingItem,
   reply: GivenReply,
   others: AnswerSource | undefined,
 ): AnswerSource {
@@ -132,8 +132,8 @@ const CONCURRENCY = 4;
 
 /**
  * Continues every turn that was left, in whatever way, and can go on: for the start of a service. What waits for an answer
- * waits, and is neither opened nor changed; so is what another process has open. Returns what became of the others, and
- * throws only if the store cannot list them.
+ * waits, and is neither opened nor changed; so is what another process has open. Once the signal is aborted, no other turn
+ * is taken up. Returns what became of those that were, and throws only if the store cannot list them.
  */
 export async function recover<Data = Json>(
   store: Pick<ConversationStore, "listPending" | "open">,

@@ -158,8 +158,8 @@ export interface ConversationWriter extends AsyncDisposable {
 
   /**
    * Called before the lock is released, and waited for: for whatever still writes. Until then the writer works as
-   * before. A listener may call `release`, which does not wait for it then; other code that it waits for must not wait
-   * for the release. What it throws, `release` throws once the lock is free. Absent if the store does not tell.
+   * before. A listener, and whatever it waits for, must not wait for the release itself. What it throws, `release`
+   * throws once the lock is free. Absent if the store does not tell.
    */
   onRelease?(listener: () => Promise<void>): Disposable;
 

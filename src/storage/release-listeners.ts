@@ -1,13 +1,10 @@
 /** Ends a writer: whatever still writes to it is told first and waited for, and then its lock is released. */
-import { AsyncLocalStorage } from "node:async_hooks";
 
 /** Called before the lock of a writer is released, and waited for. */
 export type ReleaseListener = () => Promise<void>;
 
 export class ReleaseListeners {
   readonly #listeners = new Set<ReleaseListener>();
-  /** Set in whatever a listener calls. */
-  readonly #isWithin = new AsyncLocalStorage<true>();
   #released: Promise<void> | undefined;
 
   add(listener: ReleaseListener): Disposable {
@@ -18,10 +15,9 @@ export class ReleaseListeners {
 
   /**
    * Closes the writer once, after the listeners, even if one of them fails. Throws what `close` or a listener throws.
-   * Further calls only wait for the first, except those of a listener, which would wait for itself.
+   * Further calls only wait for the first.
    */
   async release(close: () => Promise<void>): Promise<void> {
-    if (this.#isWithin.getStore() === true) return;
     if (this.#released !== undefined) return this.#released.catch(() => undefined);
     this.#released = this.#release(close);
     await this.#released;
@@ -34,10 +30,9 @@ export class ReleaseListeners {
       while (this.#listeners.size > 0) {
         const listeners = [...this.#listeners];
         this.#listeners.clear();
-        const called = listeners.map(async (each) => this.#isWithin.run(true, each));
+        const called = listeners.map(async (each) => each());
         results.push(...(await Promise.allSettled(called)));
       }
-      this.#isWithin.disable(); // Older versions of Node follow every promise until then.
     } finally {
       await close();
     }

@@ -147,22 +147,6 @@ export const WRITERS: StoreCases = {
       await next.release();
     },
 
-  "a writer can be released by those who are told of its release": async ({ store, other }) => {
-    const writer = await store.create({});
-    let calls = 0;
-    writer.onRelease?.(async () => {
-      calls += 1;
-      await writer.release();
-      await writer.append(numbered(0));
-      await writer.release();
-    });
-    await writer.release();
-    await writer.release();
-    if (writer.onRelease === undefined) return;
-    assert.equal(calls, 1);
-    assert.deepEqual(await elementsIn(other, writer.id), numberedElements(0));
-  },
-
   "a writer tells everyone of its release, except those who have stopped listening": async ({
     store,
     other,
