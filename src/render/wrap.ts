@@ -1,6 +1,7 @@
 /** Text fitted to the screen: wrapped or shortened. Widths are screen columns, not characters. */
 import stringWidth from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
+import { graphemesOf } from "../util/index.ts";
 
 /** As `stringWidth` counts it. */
 const TAB_WIDTH = 8;
@@ -80,14 +81,10 @@ function piecesOf(word: string): readonly string[] {
   const [first = "", ...others] = word
     .trimStart()
     .split(/(<(?:U\+[0-9A-F]+|\d+ spaces|\/?RTL)>)/)
-    .flatMap((part) =>
-      /^<.+>$/.test(part) ? [part] : Array.from(segments.segment(part), ({ segment }) => segment),
-    );
+    .flatMap((part) => (/^<.+>$/.test(part) ? [part] : graphemesOf(part)));
   const spaces = word.slice(0, word.length - word.trimStart().length);
   return [spaces + first, ...others];
 }
-
-const segments = new Intl.Segmenter();
 
 /**
  * Wraps lines of prose, but leaves alone what looks like code: indented, fenced or with tabs. A word
@@ -115,11 +112,10 @@ export function truncate(text: string, width: number): string {
   if (fits(text, width)) return text;
   let result = "";
   let used = 0;
-  // By grapheme: a flag or a family emoji is several code points.
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += textWidth(segment);
+  for (const character of graphemesOf(text)) {
+    used += textWidth(character);
     if (used > width - 1) break;
-    result += segment;
+    result += character;
   }
   return `${result}…`;
 }
