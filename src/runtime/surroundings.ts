@@ -10,7 +10,7 @@ import { type AssistantSettings, namesSecretFile, type PartialConfig } from "../
 import type { Section } from "../conversation/index.ts";
 import { isProtectedName } from "../files/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
-import { findGitState, type GitState } from "./git-state.ts";
+import { type Checkout, findCheckout, findGitState, type GitState } from "./git-state.ts";
 
 /** The part of a prompt that tells models where they are. Made by `describeSurroundings`. */
 export interface Surroundings {
@@ -59,33 +59,58 @@ const MAX_NAME_LENGTH = 100;
  * throws: what cannot be found is left out.
  */
 export async function describeSurroundings(options: SurroundingsOptions): Promise<Surroundings> {
+  return searchSurroundings(options).complete;
+}
+
+/** The surroundings while git is still counting changed files. */
+export interface SurroundingsSearch {
+  readonly complete: Promise<Surroundings>;
+  /** Ends the search. What is not known by now is left out. */
+  readonly take: () => Surroundings;
+}
+
+function searchSurroundings(options: SurroundingsOptions): SurroundingsSearch {
   const { folder, root = folder, shows = {}, variables = {}, clock = systemClock } = options;
   const { instructions = findInstructions({ folder, root }) } = options;
-  const git = shows.git === false ? undefined : await findGitState({ folder, variables });
   const lines = [
     ...(shows.folder === false ? [] : folderLines(folder, root)),
     ...(shows.platform === false ? [] : [`Platform: ${platform()} ${arch()}`]),
     ...(shows.date === false ? [] : [`Date: ${dateText(clock.now())}`]),
-    ...(git === undefined ? [] : gitLines(git)),
   ];
+  const sections = instructions.map(toSection);
+  const stop = new AbortController();
+  let git = shows.git === false ? undefined : findCheckout(folder);
+  const describe = () => {
+    const all = [...lines, ...(git === undefined ? [] : gitLines(git))].map(plainLine);
+    const text = ["<surroundings>", ...all, "</surroundings>"].join("\n");
+    return { sections, ...(all.length > 0 && { text }) };
+  };
+  const findMore = async () => {
+    // Outside a repository there is nothing to ask.
+    if (git === undefined) return describe();
+    const state = await findGitState({ folder, variables, signal: stop.signal });
+    if (state !== undefined) git = state;
+    return describe();
+  };
   return {
-    sections: instructions.map(toSection),
-    ...(lines.length > 0 && {
-      text: ["<surroundings>", ...lines.map(plainLine), "</surroundings>"].join("\n"),
-    }),
+    complete: findMore(),
+    take: () => {
+      stop.abort();
+      return describe();
+    },
   };
 }
 
 /** `conversation.surroundings`, for the turns of the command. Never throws. */
-export async function configuredSurroundings(
+export function configuredSurroundings(
   config: PartialConfig,
   place: Omit<SurroundingsOptions, "shows">,
-): Promise<Surroundings> {
+): SurroundingsSearch {
   const { surroundings = {} } = config.conversation ?? {};
   const { folder = true, platform: showsPlatform = true, date = true, git = true } = surroundings;
   const shows = { folder, platform: showsPlatform, date, git };
   const isWithout = surroundings.agents_md === false;
-  return describeSurroundings({ ...place, shows, ...(isWithout && { instructions: [] }) });
+  return searchSurroundings({ ...place, shows, ...(isWithout && { instructions: [] }) });
 }
 
 /**
@@ -172,19 +197,24 @@ function folderLines(folder: string, root: string): readonly string[] {
   return [`Folder: ${folder}`, ...(folder === root ? [] : [`Root of the project: ${root}`])];
 }
 
+/** Node would first load its data of all languages, which takes half as long as its own start. */
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
 /** The date where the user is, and not the time, which would change every request. */
 function dateText(now: Date): string {
   const [year, month, day] = [now.getFullYear(), now.getMonth() + 1, now.getDate()];
   const date = [String(year), ...[month, day].map((part) => String(part).padStart(2, "0"))];
-  return `${date.join("-")} (${now.toLocaleDateString("en-US", { weekday: "long" })})`;
+  return `${date.join("-")} (${WEEKDAYS[now.getDay()]})`;
 }
 
-function gitLines({ branch, upstream, ahead, behind, changed, untracked }: GitState) {
+function gitLines(git: Checkout | GitState): readonly string[] {
+  const name = git.branch === undefined ? "none (detached)" : shortName(git.branch);
+  if (!("changed" in git)) return [`Git branch: ${name}`];
+  const { upstream, ahead, behind, changed, untracked } = git;
   const distance =
     ahead === 0 && behind === 0 ? "up to date with" : `${ahead} ahead, ${behind} behind`;
   const remote = upstream === undefined ? "" : ` (${distance} ${shortName(upstream)})`;
   const changes = changed + untracked === 0 ? "none" : `${changed} changed, ${untracked} untracked`;
-  const name = branch === undefined ? "none (detached)" : shortName(branch);
   return [`Git branch: ${name}${remote}`, `Git changes: ${changes}`];
 }
 
@@ -195,6 +225,7 @@ function shortName(name: string): string {
 
 /** Names of folders and branches may contain anything. */
 function plainLine(text: string): string {
+  if (/^[ -;=?-~]*$/.test(text)) return text; // Properties of characters are slow to look up.
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}<>]+/gu, "?");
 }
 
