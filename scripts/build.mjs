@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import process from "node:process";
+import { transform } from "esbuild";
 import { rolldown } from "rolldown";
 import {
   assertFineLicences,
@@ -77,6 +78,20 @@ const unusedNode = {
   },
 };
 
+/**
+ * What is loaded together becomes one file, since each file takes time to find, open and check. A group has what its
+ * modules need, unless an earlier group has it.
+ */
+const COMMAND_GROUPS = {
+  base: ["src/cli/run.ts", "src/cli/program.ts", "src/cli/context.ts", "src/cli/labels.ts"],
+  list: ["src/cli/command/conversation/definition.ts", "src/cli/command/conversation/ls.ts"],
+  query: [
+    "src/cli/command/query/definition.ts",
+    "src/cli/command/query/query.ts",
+    "node_modules/smol-toml/dist/index.js",
+  ],
+};
+
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 try {
@@ -88,6 +103,7 @@ try {
         format: "cjs",
         extension: "cjs",
         minify: true,
+        groups: COMMAND_GROUPS,
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },
@@ -102,6 +118,7 @@ try {
     bundlePage(`${made}/desk`),
     writeTypes(`${made}/lib`),
   ]);
+  await escapeAll(`${made}/bin`);
   writeHelp(`${made}/bin`);
   copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
   writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES), MINIJINJA_WASM]);
@@ -125,35 +142,68 @@ function git(...words) {
 }
 
 /** Returns the files that are in the bundle. */
-async function bundle(input, { extension, inject = {}, ...options }) {
-  const output = await write(
-    {
-      input,
-      platform: "node",
-      plugins: [standIns],
-      external: /^@koromix\/koffi-/,
-      transform: {
-        target: "node22.22",
-        define: {
-          JP_VERSION: JSON.stringify(manifest.version),
-          JP_LONG_VERSION: JSON.stringify(`${manifest.version}${findCommit()}`),
-        },
-        inject,
+async function bundle(input, { extension, inject = {}, groups = {}, ...options }) {
+  const source = {
+    input,
+    platform: "node",
+    plugins: [standIns],
+    preserveEntrySignatures: "allow-extension",
+    external: /^@koromix\/koffi-/,
+    transform: {
+      target: "node22.22",
+      define: {
+        JP_VERSION: JSON.stringify(manifest.version),
+        JP_LONG_VERSION: JSON.stringify(`${manifest.version}${findCommit()}`),
       },
+      inject,
     },
+  };
+  const owners = groupOwners(await generate(source, options), groups);
+  const output = await generate(
+    source,
     {
       ...options,
       entryFileNames: `[name].${extension}`,
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
+      codeSplitting: {
+        includeDependenciesRecursively: false,
+        groups: [{ debugName: "loaded together", name: (id) => owners.get(id) ?? null }],
+      },
     },
+    "write",
   );
   return filesIn(output);
+}
+
+/** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */
+function groupOwners(chunks, groups) {
+  // An entry stays as it is: it loads the first group.
+  const entries = chunks.filter(({ isEntry }) => isEntry).flatMap(({ moduleIds }) => moduleIds);
+  const owners = new Map(entries.map((id) => [id, null]));
+  for (const [group, files] of Object.entries(groups)) {
+    for (const file of files) {
+      const entry = chunks.find(({ moduleIds }) => moduleIds.includes(path.resolve(file)));
+      if (entry === undefined) throw new Error(`The command does not import ${file}.`);
+      for (const { moduleIds } of loadedWith(entry, chunks)) {
+        for (const id of moduleIds) if (!owners.has(id)) owners.set(id, group);
+      }
+    }
+  }
+  return owners;
+}
+
+function loadedWith(entry, chunks) {
+  const loaded = new Set([entry]);
+  for (const { imports } of loaded) {
+    for (const chunk of chunks) if (imports.includes(chunk.fileName)) loaded.add(chunk);
+  }
+  return loaded;
 }
 
 /** The page of the desk. Its names have hashes, so that browsers may keep the files. Returns what is in it. */
 async function bundlePage(dir) {
   const source = "src/desk/page";
-  const output = await write(
+  const output = await generate(
     {
       input: { app: `${source}/main.tsx` },
       platform: "browser",
@@ -168,6 +218,7 @@ async function bundlePage(dir) {
       entryFileNames: "[name]-[hash].js",
       chunkFileNames: "[name]-[hash].js",
     },
+    "write",
   );
   const names = new Set(output.map(({ fileName }) => fileName));
   const missing = output.flatMap(({ imports }) => imports.filter((name) => !names.has(name)));
@@ -182,7 +233,7 @@ async function bundlePage(dir) {
   return filesIn(output);
 }
 
-async function write(input, options) {
+async function generate(input, options, how = "generate") {
   const build = await rolldown({
     ...input,
     onLog: (level, { code, message }) => {
@@ -191,9 +242,22 @@ async function write(input, options) {
       if (level === "warn" && code !== "INEFFECTIVE_DYNAMIC_IMPORT") throw new Error(message);
     },
   });
-  const { output } = await build.write(options);
+  const { output } = await build[how](options);
   await build.close();
   return output;
+}
+
+/** Node reads, compares and compiles a file faster if all of it is ASCII. */
+async function escapeAll(folder) {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".cjs"));
+  await Promise.all(
+    files.map(async (name) => {
+      const file = path.join(folder, name);
+      const options = { charset: "ascii", minifyWhitespace: true, target: "node22.22" };
+      const { code } = await transform(readFileSync(file, "utf8"), options);
+      writeFileSync(file, code);
+    }),
+  );
 }
 
 function filesIn(output) {
