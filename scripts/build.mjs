@@ -54,13 +54,17 @@ const NODE_CHECK = `{
 /** Matches the folder of a file's package; its first group is the name. */
 const PACKAGE_FOLDER = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
 
+const PROVIDER_PACKAGE = /[\\/]node_modules[\\/]@(?:ai-sdk|openrouter)[\\/]/;
+
 /** Modules that the bundles replace with one of our own. */
 const standIns = {
   name: "stand-ins",
   resolveId: {
-    filter: { id: /^(?:node:child_process|minijinja-js)$/ },
+    filter: { id: /^(?:node:child_process|minijinja-js|zod\/v4.*)$/ },
     handler: (id, importer = "") => {
       if (id === "minijinja-js") return path.resolve("scripts/minijinja.mjs");
+      if (id.startsWith("zod/"))
+        return PROVIDER_PACKAGE.test(importer) ? path.resolve("scripts/lazy-zod.cjs") : null;
       // Commander imports it, a tenth of Node's own start-up time, for programs whose subcommands are
       // separate executables. jp has none.
       if (!/[\\/]commander[\\/]/.test(importer)) return null;
