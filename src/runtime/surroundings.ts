@@ -2,14 +2,13 @@
  * Tells a model where it is: the folder, the platform, the date, the state of git, and what the project's `AGENTS.md`
  * says. Found once per turn, so that all requests of a turn begin alike.
  */
-import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { arch, platform } from "node:os";
 import path from "node:path";
 import { type AssistantSettings, namesSecretFile, type PartialConfig } from "../config/index.ts";
 import type { Section } from "../conversation/index.ts";
 import { isProtectedName } from "../files/index.ts";
-import { type Clock, systemClock } from "../util/index.ts";
+import { type Clock, sha256, systemClock } from "../util/index.ts";
 import { type Checkout, findCheckout, findGitState, type GitState } from "./git-state.ts";
 
 /** The part of a prompt that tells models where they are. Made by `describeSurroundings`. */
@@ -144,7 +143,7 @@ function readInstructions(root: string, name: string): InstructionFile | undefin
     const { bytes, isCut } = readStart(file);
     const content = bytes.toString("utf8").trim();
     if (content === "") return undefined;
-    const digest = createHash("sha256").update(bytes).digest("hex");
+    const digest = sha256(bytes);
     return { name, content, digest, isCut };
   } catch {
     return undefined;
