@@ -73,6 +73,17 @@ const standIns = {
   },
 };
 
+const ZOD = "scripts/zod-parts.mjs";
+
+/** A file of the command that is loaded before the request leaves must not load zod with it. */
+const separateZod = {
+  name: "separate-zod",
+  resolveId: {
+    filter: { id: /^\.\/zod-parts\.mjs$/ },
+    handler: () => ({ id: "./zod.cjs", external: true }),
+  },
+};
+
 /** The page uses only what runs anywhere, from folders that have more: what it does not use is left out. */
 const unusedNode = {
   name: "unused-node",
@@ -99,15 +110,20 @@ const COMMAND_GROUPS = {
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 try {
-  const [command, library, page] = await Promise.all([
+  const [launcher, command, library, page] = await Promise.all([
     bundle(
       { jp: "src/cli/main.ts" },
+      { dir: `${made}/bin`, format: "cjs", extension: "cjs", minify: true },
+    ),
+    bundle(
+      { run: "src/cli/run.ts", zod: ZOD },
       {
         dir: `${made}/bin`,
         format: "cjs",
         extension: "cjs",
         minify: true,
         groups: COMMAND_GROUPS,
+        plugins: [separateZod],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },
@@ -125,7 +141,14 @@ try {
   await escapeAll(`${made}/bin`);
   writeHelp(`${made}/bin`);
   copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
-  writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES), MINIJINJA_WASM]);
+  writeNotices([
+    ...launcher,
+    ...command,
+    ...library,
+    ...page,
+    ...Object.values(COPIED_TYPES),
+    MINIJINJA_WASM,
+  ]);
   swap();
 } finally {
   rmSync(made, { recursive: true, force: true });
@@ -146,11 +169,11 @@ function git(...words) {
 }
 
 /** Returns the files that are in the bundle. */
-async function bundle(input, { extension, inject = {}, groups = {}, ...options }) {
+async function bundle(input, { extension, inject = {}, groups = {}, plugins = [], ...options }) {
   const source = {
     input,
     platform: "node",
-    plugins: [standIns],
+    plugins: [...plugins, standIns],
     preserveEntrySignatures: "allow-extension",
     external: /^@koromix\/koffi-/,
     transform: {
@@ -181,9 +204,7 @@ async function bundle(input, { extension, inject = {}, groups = {}, ...options }
 
 /** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */
 function groupOwners(chunks, groups) {
-  // An entry stays as it is: it loads the first group.
-  const entries = chunks.filter(({ isEntry }) => isEntry).flatMap(({ moduleIds }) => moduleIds);
-  const owners = new Map(entries.map((id) => [id, null]));
+  const owners = new Map();
   for (const [group, files] of Object.entries(groups)) {
     for (const file of files) {
       const entry = chunks.find(({ moduleIds }) => moduleIds.includes(path.resolve(file)));

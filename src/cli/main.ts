@@ -9,9 +9,10 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { enableCompileCache } from "node:module";
 import path from "node:path";
+import { createCodeLoader } from "./code-loader.ts";
 import { isTerminal, writeOut } from "./host.ts";
+import type * as code from "./run.ts";
 
 declare const JP_VERSION: string;
 /** What `--version` says, with the commit that was built if that is known. */
@@ -21,6 +22,8 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const [word = "", ...rest] = process.argv.slice(2);
 /** How old the compiled code of another version has to be before it is removed. */
 const OLD_MS = 7 * 24 * 60 * 60 * 1000;
+/** Each has its own compiled code. All others share theirs. */
+const COMMANDS = new Set(["query", "q", "conversation", "c", "inquiry", "serve", "complete"]);
 /** Written by the build: the help for output that is not a terminal, where the width is fixed. */
 const helpFile = path.join(import.meta.dirname, "help.txt");
 
@@ -35,22 +38,30 @@ if (major < 22 || (major === 22 && minor < 22)) {
 } else if (rest.length === 0 && isHelp(word) && !isTerminal() && existsSync(helpFile)) {
   writeOut(readFileSync(helpFile, "utf8"));
 } else {
-  const folder = cacheFolder();
-  if (folder !== undefined) enableCompileCache(folder);
-  void import("./run.ts").then(({ runInProcess }) => runInProcess(JP_VERSION));
+  const { load } = createCodeLoader({
+    folder: import.meta.dirname,
+    cache: cacheFolder(),
+    command: process.argv.find((one) => COMMANDS.has(one)) ?? "other",
+    requireOther: require,
+  });
+  const { runInProcess } = load("./run.cjs") as typeof code; // Built from it.
+  void runInProcess(JP_VERSION);
 }
 
 /**
- * Where Node caches compiled code, which saves a sixth of the start of a query. Only below a folder that this user
- * owns, so that no one else can put code there: not the temporary folder, and not another user's home under sudo.
- * Node does without a cache if it cannot write there.
+ * Where compiled code is kept. Only below a folder that this user owns, so that no one else can put code there: not the
+ * temporary folder, and not another user's home under sudo. Undefined if nothing can be written there.
  */
 function cacheFolder(): string | undefined {
-  const { XDG_CACHE_HOME: caches = "", HOME: home = "", NODE_COMPILE_CACHE: own } = process.env;
-  if (own !== undefined) return undefined; // Node uses that one by itself.
-  const [owned, below] = path.isAbsolute(caches)
-    ? [caches, ""]
-    : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
+  const { XDG_CACHE_HOME: caches = "", HOME: home = "" } = process.env;
+  const { NODE_COMPILE_CACHE: chosen, NODE_DISABLE_COMPILE_CACHE: isOff } = process.env;
+  if (isOff === "1") return undefined;
+  const [owned, below] =
+    chosen !== undefined
+      ? [chosen, ""]
+      : path.isAbsolute(caches)
+        ? [caches, ""]
+        : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
   try {
     if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
     const parent = path.join(owned, below, "jp-ts", "node");
