@@ -38,12 +38,13 @@ if (major < 22 || (major === 22 && minor < 22)) {
 } else if (rest.length === 0 && isHelp(word) && !isTerminal() && existsSync(helpFile)) {
   writeOut(readFileSync(helpFile, "utf8"));
 } else {
-  const { load } = createCodeLoader({
+  const { load, save } = createCodeLoader({
     folder: import.meta.dirname,
     cache: cacheFolder(),
     command: process.argv.find((one) => COMMANDS.has(one)) ?? "other",
     requireOther: require,
   });
+  process.once("exit", save);
   const { runInProcess } = load("./run.cjs") as typeof code; // Built from it.
   void runInProcess(JP_VERSION);
 }

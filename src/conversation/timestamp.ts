@@ -30,9 +30,9 @@ export function findTimestamp(value: unknown): Timestamp | undefined {
 
 /** In the form of the record, in UTC. */
 export function timestampFromDate(date: Date): Timestamp {
-  const [day = "", time = ""] = date.toISOString().slice(0, -1).split("T");
-  const trimmed = time.replace(/0{1,2}$/, "");
-  return `${day} ${trimmed}` as Timestamp;
+  const text = date.toISOString();
+  const zeros = text.endsWith("00Z") ? 2 : text.endsWith("0Z") ? 1 : 0;
+  return text.replace("T", " ").slice(0, -1 - zeros) as Timestamp;
 }
 
 /** Milliseconds since the epoch, truncated. */
