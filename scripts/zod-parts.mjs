@@ -19,6 +19,7 @@ export {
   null,
   number,
   object,
+  partialRecord,
   record,
   safeParseAsync,
   strictObject,

@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import * as zod from "zod/v4";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+const lazy = createRequire(import.meta.url)("../../scripts/lazy-zod.cjs") as typeof zod;
+const PACKAGES = [
+  "@ai-sdk/anthropic",
+  "@ai-sdk/google",
+  "@ai-sdk/openai",
+  "@ai-sdk/openai-compatible",
+  "@openrouter/ai-sdk-provider",
+];
+
+/** A schema as the packages write it. */
+function reply({ z }: Pick<typeof zod, "z">) {
+  const part: zod.ZodType = z.lazy(() =>
+    z.object({ text: z.string(), inner: part.optional() }).loose(),
+  );
+  return z.union([
+    z.object({
+      id: z.string().nullish(),
+      created: z.number().int().min(0).default(7),
+      kind: z.enum(["a", "b"]).optional(),
+      parts: z.array(part),
+      usage: z.record(z.string(), z.unknown()).nullable(),
+      size: z.tuple([z.number(), z.literal("px")]).optional(),
+      upper: z
+        .string()
+        .transform((text) => text.toUpperCase())
+        .optional(),
+    }),
+    z.discriminatedUnion("type", [
+      z.object({ type: z.literal("error"), message: z.string().regex(/^e/) }),
+      z.strictObject({ type: z.literal("ping") }),
+    ]),
+  ]);
+}
+
+describe("a schema that is made when it is used", () => {
+  test.each([
+    { parts: [{ text: "x", inner: { text: "y", more: 1 } }], usage: null, upper: "up", extra: 1 },
+    { id: "1", created: 3, kind: "b", parts: [], usage: { a: [1] }, size: [2, "px"] },
+    { parts: [{ text: 1 }], usage: null },
+    { type: "error", message: "e1" },
+    { type: "error", message: "none" },
+    { type: "ping", extra: true },
+    null,
+    "text",
+  ])("says the same of %j as zod itself", async (value) => {
+    const expected = await zod.safeParseAsync(reply(zod), value);
+    const found = await lazy.safeParseAsync(reply(lazy), value);
+    expect(found.success).toBe(expected.success);
+    expect(found.data).toEqual(expected.data);
+    expect(found.error?.message).toBe(expected.error?.message);
+  });
+
+  test("has the JSON Schema that it would have", () => {
+    const object = ({ z }: Pick<typeof zod, "z">) => z.object({ a: z.string().optional() });
+    expect(lazy.toJSONSchema(object(lazy))).toEqual(zod.toJSONSchema(object(zod)));
+  });
+
+  test("is not asked about options that are marked as valid", async () => {
+    const valid = Object.defineProperty({ a: 1 }, Symbol.for("jp-ts.valid-options"), {
+      value: true,
+    });
+    const never = lazy.z.never();
+    expect(await lazy.safeParseAsync(never, valid)).toEqual({ success: true, data: valid });
+    expect((await lazy.safeParseAsync(never, { ...valid })).success).toBe(false);
+  });
+});
+
+describe("the packages of providers", () => {
+  test.each(PACKAGES)("%s makes schemas only in ways that are known", (name) => {
+    const file = path.join(ROOT, "node_modules", name, "dist", "index.js");
+    const { makers, methods } = waysIn(readFileSync(file, "utf8"));
+    const schema = lazy.z.string();
+    expect(makers.filter((maker) => !(maker in lazy.z))).toEqual([]);
+    expect(methods.filter((method) => !(method in Object.getPrototypeOf(schema)))).toEqual([]);
+  });
+});
+
+/** Finds `z.maker(…).method(…).method(…)`. */
+function waysIn(code: string) {
+  const makers = new Set<string>();
+  const methods = new Set<string>();
+  for (const { index, 0: start, 1: maker = "" } of code.matchAll(/(?<![\w$.])z\d*\.(\w+)\(/g)) {
+    makers.add(maker);
+    let at = afterCall(code, index + start.length);
+    for (;;) {
+      const [next = "", method = ""] = /^\s*\.(\w+)\(/.exec(code.slice(at, at + 200)) ?? [];
+      if (next === "") break;
+      methods.add(method);
+      at = afterCall(code, at + next.length);
+    }
+  }
+  return { makers: [...makers], methods: [...methods] };
+}
+
+/** The position after the closing parenthesis. */
+function afterCall(code: string, from: number): number {
+  const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\/\*[\s\S]*?\*\/|[()]/g;
+  token.lastIndex = from;
+  let depth = 1;
+  for (let found = token.exec(code); found !== null; found = token.exec(code)) {
+    if (found[0] === "(") depth += 1;
+    if (found[0] === ")") depth -= 1;
+    if (depth === 0) return token.lastIndex;
+  }
+  throw new Error("a call without an end");
+}
