@@ -1,16 +1,9 @@
 #!/usr/bin/env node
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import path from "node:path";
+import { findUserCache } from "../util/index.ts";
 import { isTerminal, writeOut } from "./host.ts";
 
 declare const JP_VERSION: string;
@@ -41,33 +34,17 @@ if (major < 22 || (major === 22 && minor < 22)) {
 }
 
 /**
- * Where Node caches compiled code, which saves a sixth of the start of a query. Only below a folder that this user
- * owns, so that no one else can put code there: not the temporary folder, and not another user's home under sudo.
- * Node does without a cache if it cannot write there.
+ * Where Node caches compiled code, which saves a sixth of the start of a query. Node does without a cache if it cannot
+ * write there.
  */
 function cacheFolder(): string | undefined {
-  const { XDG_CACHE_HOME: caches = "", HOME: home = "", NODE_COMPILE_CACHE: own } = process.env;
+  const { HOME: home = "", NODE_COMPILE_CACHE: own } = process.env;
   if (own !== undefined) return undefined; // Node uses that one by itself.
-  const [owned, below] = path.isAbsolute(caches)
-    ? [caches, ""]
-    : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
-  try {
-    if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
-    const parent = path.join(owned, below, "jp-ts", "node");
-    const folder = path.join(
-      parent,
-      `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-"),
-    );
-    const created = mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const each of [path.dirname(parent), parent, folder]) {
-      if (!isOwn(each)) return undefined;
-      if ((statSync(each).mode & 0o077) !== 0) chmodSync(each, 0o700);
-    }
-    if (created !== undefined) removeOldCaches(folder);
-    return folder;
-  } catch {
-    return undefined; // There is no such folder, or it cannot be made.
-  }
+  const name = `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-");
+  const environment = { variables: process.env, home, platform: process.platform };
+  const folder = findUserCache(environment, "node", name);
+  if (folder !== undefined && readdirSync(folder).length === 0) removeOldCaches(folder);
+  return folder;
 }
 
 /** Removes the caches of other versions of jp and Node, when a new one starts for the first time. */
@@ -79,10 +56,6 @@ function removeOldCaches(folder: string): void {
     // A younger one may be in use: of a clone beside an installed jp, for example.
     if (other !== folder && age > OLD_MS) rmSync(other, { recursive: true, force: true });
   }
-}
-
-function isOwn(folder: string): boolean {
-  return statSync(folder).uid === process.getuid?.();
 }
 
 function isHelp(text: string): boolean {

@@ -30,9 +30,10 @@ export function findTimestamp(value: unknown): Timestamp | undefined {
 
 /** In the form of the record, in UTC. */
 export function timestampFromDate(date: Date): Timestamp {
-  const [day = "", time = ""] = date.toISOString().slice(0, -1).split("T");
-  const trimmed = time.replace(/0{1,2}$/, "");
-  return `${day} ${trimmed}` as Timestamp;
+  const text = date.toISOString();
+  const end = text.endsWith("00Z") ? -3 : text.endsWith("0Z") ? -2 : -1;
+  const timeAt = text.indexOf("T");
+  return `${text.slice(0, timeAt)} ${text.slice(timeAt + 1, end)}` as Timestamp;
 }
 
 /** Milliseconds since the epoch, truncated. */

@@ -80,14 +80,19 @@ function piecesOf(word: string): readonly string[] {
   const [first = "", ...others] = word
     .trimStart()
     .split(/(<(?:U\+[0-9A-F]+|\d+ spaces|\/?RTL)>)/)
-    .flatMap((part) =>
-      /^<.+>$/.test(part) ? [part] : Array.from(segments.segment(part), ({ segment }) => segment),
-    );
+    .flatMap((part) => (/^<.+>$/.test(part) ? [part] : graphemesOf(part)));
   const spaces = word.slice(0, word.length - word.trimStart().length);
   return [spaces + first, ...others];
 }
 
-const segments = new Intl.Segmenter();
+/** Made on first use: that takes half as long as the start of Node. */
+let segmenter: Intl.Segmenter | undefined;
+
+/** A flag or a family emoji is several code points, but one of these. */
+function graphemesOf(text: string): readonly string[] {
+  segmenter ??= new Intl.Segmenter();
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
 
 /**
  * Wraps lines of prose, but leaves alone what looks like code: indented, fenced or with tabs. A word
@@ -113,13 +118,13 @@ export function fits(text: string, width: number): boolean {
 /** Shortens text to a width, and marks the cut. */
 export function truncate(text: string, width: number): string {
   if (fits(text, width)) return text;
+  if (ASCII.test(text)) return `${text.slice(0, Math.max(0, width - 1))}…`;
   let result = "";
   let used = 0;
-  // By grapheme: a flag or a family emoji is several code points.
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += textWidth(segment);
+  for (const grapheme of graphemesOf(text)) {
+    used += textWidth(grapheme);
     if (used > width - 1) break;
-    result += segment;
+    result += grapheme;
   }
   return `${result}…`;
 }

@@ -56,3 +56,4 @@ export {
   unknownFields,
 } from "./shape.ts";
 export { openHandle } from "./open-handle.ts";
+export { type CacheEnvironment, findUserCache } from "./user-cache.ts";

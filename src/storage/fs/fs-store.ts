@@ -48,11 +48,13 @@ import {
 import {
   BASE_CONFIG,
   type ConversationCopy,
+  type ConversationRoots,
   copiesOf,
   EVENTS,
   listCopies,
   listNewestCopies,
   parentFolder,
+  parentFolders,
   type Root,
 } from "./conversation-folders.ts";
 import { jsonText, makeFolder, moveFolder } from "./durable.ts";
@@ -76,6 +78,7 @@ import {
 } from "./open-turns.ts";
 import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
+import type { SummaryIndex } from "./summary-index.ts";
 import { isWorkspace } from "./user-data.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
 import { FolderWatch } from "./watch.ts";
@@ -97,34 +100,31 @@ export class FsConversationStore implements ConversationStore {
   }
 
   async list(options?: ListOptions): Promise<ConversationSummary[]> {
-    const listed: ConversationSummary[] = [];
-    for await (const { summary } of this.summaries(options)) listed.push(summary);
-    return listed;
+    return (await this.summaries(options)).map(({ summary }) => summary);
   }
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
     return (await this.findSummary(id))?.summary;
   }
 
-  protected async *summaries(options: ListOptions = {}): AsyncGenerator<FoundSummary> {
+  protected async summaries(options: ListOptions = {}): Promise<readonly FoundSummary[]> {
     const marked = listMarked(this.context.findPrivateFolder());
-    for (const [id, copies] of this.#listCopies(options)) {
-      yield { summary: await this.#summarize(id, copies, marked.has(id)), copies };
+    const index = this.#findIndex(options);
+    const found: FoundSummary[] = [];
+    const roots = this.context.roots();
+    for (const [id, copies] of listed(roots, options)) {
+      const summary = summarize(id, copies, index);
+      const isMarked = marked.has(id);
+      found.push({ summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies });
       if (shouldYield()) await yieldToEventLoop();
     }
+    index?.save(parentFolders(roots, options.which ?? "live"));
+    return found;
   }
 
-  #listCopies(options: ListOptions) {
-    const { which = "live", limit } = options;
-    const roots = this.context.roots();
-    if (which !== "archived" && limit !== undefined) {
-      return listNewestCopies(roots, which, { ...options, limit });
-    }
-    // A conversation is archived only if it has no live copy.
-    const wanted = [...listCopies(roots, which === "live" ? "live" : "all")].filter(
-      ([, copies]) => which !== "archived" || copies.every((copy) => copy.isArchived),
-    );
-    return newestOf(wanted, ([id]) => fileIdCreation(id), options);
+  /** For whole lists only: the few of others are read as fast. */
+  #findIndex({ limit, before }: ListOptions): SummaryIndex | undefined {
+    return limit === undefined && before === undefined ? this.context.findIndex() : undefined;
   }
 
   protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {
@@ -132,7 +132,8 @@ export class FsConversationStore implements ConversationStore {
     if (copies.length === 0) return undefined;
     const privateFolder = this.context.findPrivateFolder();
     const isMarked = privateFolder !== undefined && hasMarker(privateFolder, id);
-    return { summary: await this.#summarize(id, copies, isMarked), copies };
+    const summary = summarize(id, copies);
+    return { summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies };
   }
 
   async load(id: ConversationId): Promise<Conversation> {
@@ -268,7 +269,10 @@ export class FsConversationStore implements ConversationStore {
 
   async remove(id: ConversationId): Promise<void> {
     await this.context.withLock(id, async () => {
-      for (const { folder } of this.context.copies(id)) await removeFolder(folder);
+      for (const { folder } of this.context.copies(id)) {
+        await removeFolder(folder);
+        this.context.findIndex()?.forget(folder);
+      }
       unmark(await this.context.ensurePrivateFolder(), id);
     });
   }
@@ -336,16 +340,14 @@ export class FsConversationStore implements ConversationStore {
     );
   }
 
-  /** Only a conversation with a marker may have an open turn, so only those are read for it. */
-  async #summarize(
-    id: ConversationId,
+  /** Adds the open turn. Only a conversation with a marker may have one, so only those are read for it. */
+  async #withTurn(
+    summary: ConversationSummary,
     copies: readonly ConversationCopy[],
-    isMarked: boolean,
   ): Promise<ConversationSummary> {
-    const summary = summarize(id, copies);
-    if (!isMarked || summary.problem !== undefined) return summary;
-    const isLive = this.context.isLive(id);
-    const { entries, problem } = await this.#readLastTurn(id, copies);
+    if (summary.problem !== undefined) return summary;
+    const isLive = this.context.isLive(summary.id);
+    const { entries, problem } = await this.#readLastTurn(summary.id, copies);
     const openTurn = describeOpenTurn(lastTurnOf(entries), isLive);
     return {
       ...summary,
@@ -399,4 +401,16 @@ export class FsConversationStore implements ConversationStore {
   #now() {
     return timestampFromDate(this.context.options.clock.now());
   }
+}
+
+function listed(roots: ConversationRoots, options: ListOptions) {
+  const { which = "live", limit } = options;
+  if (which !== "archived" && limit !== undefined) {
+    return listNewestCopies(roots, which, { ...options, limit });
+  }
+  // A conversation is archived only if it has no live copy.
+  const wanted = [...listCopies(roots, which === "live" ? "live" : "all")].filter(
+    ([, copies]) => which !== "archived" || copies.every((copy) => copy.isArchived),
+  );
+  return newestOf(wanted, ([id]) => fileIdCreation(id), options);
 }

@@ -37,11 +37,8 @@ import { folderOfLatest, summarize } from "./summary.ts";
 
 export class FsWorkspaceStore extends FsConversationStore implements WorkspaceStore, RecordFiles {
   override async list(options?: ListOptions): Promise<WorkspaceSummary[]> {
-    const listed: WorkspaceSummary[] = [];
-    for await (const { summary, copies } of this.summaries(options)) {
-      listed.push({ ...summary, place: placeOf(copies) });
-    }
-    return listed;
+    const found = await this.summaries(options);
+    return found.map(({ summary, copies }) => ({ ...summary, place: placeOf(copies) }));
   }
 
   override async find(id: ConversationId): Promise<WorkspaceSummary | undefined> {
