@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import path from "node:path";
-import { findUserCache } from "../util/index.ts";
+import { makeUserCache } from "../util/index.ts";
 import { isTerminal, writeOut } from "./host.ts";
 
 declare const JP_VERSION: string;
@@ -42,7 +42,7 @@ function cacheFolder(): string | undefined {
   if (own !== undefined) return undefined; // Node uses that one by itself.
   const name = `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-");
   const environment = { variables: process.env, home, platform: process.platform };
-  const folder = findUserCache(environment, "node", name);
+  const folder = makeUserCache(environment, "node", name);
   if (folder !== undefined && readdirSync(folder).length === 0) removeOldCaches(folder);
   return folder;
 }

@@ -56,4 +56,9 @@ export {
   unknownFields,
 } from "./shape.ts";
 export { openHandle } from "./open-handle.ts";
-export { type CacheEnvironment, findUserCache } from "./user-cache.ts";
+export {
+  type CacheEnvironment,
+  findUserCache,
+  isUserCacheIn,
+  makeUserCache,
+} from "./user-cache.ts";

@@ -141,7 +141,7 @@ export class FsContext {
     const { environment, clock } = this.options;
     const { workspace } = this;
     if (environment === undefined || workspace === undefined) return undefined;
-    return SummaryIndex.find({ environment, clock }, workspace);
+    return SummaryIndex.find({ environment, clock, workspace });
   }
 
   /** See `FolderWatch`. */

@@ -78,7 +78,6 @@ import {
 } from "./open-turns.ts";
 import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
-import type { SummaryIndex } from "./summary-index.ts";
 import { isWorkspace } from "./user-data.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
 import { FolderWatch } from "./watch.ts";
@@ -88,6 +87,9 @@ interface FoundSummary {
   readonly summary: ConversationSummary;
   readonly copies: readonly ConversationCopy[];
 }
+
+/** Fewer conversations are read in a few milliseconds. */
+const MIN_INDEXED = 32;
 
 /** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
 export class FsConversationStore implements ConversationStore {
@@ -109,10 +111,12 @@ export class FsConversationStore implements ConversationStore {
 
   protected async summaries(options: ListOptions = {}): Promise<readonly FoundSummary[]> {
     const marked = listMarked(this.context.findPrivateFolder());
-    const index = this.#findIndex(options);
-    const found: FoundSummary[] = [];
     const roots = this.context.roots();
-    for (const [id, copies] of listed(roots, options)) {
+    const all = listed(roots, options);
+    const isWhole = options.limit === undefined && options.before === undefined;
+    const index = isWhole && all.length >= MIN_INDEXED ? this.context.findIndex() : undefined;
+    const found: FoundSummary[] = [];
+    for (const [id, copies] of all) {
       const summary = summarize(id, copies, index);
       const isMarked = marked.has(id);
       found.push({ summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies });
@@ -120,11 +124,6 @@ export class FsConversationStore implements ConversationStore {
     }
     index?.save(parentFolders(roots, options.which ?? "live"));
     return found;
-  }
-
-  /** For whole lists only: the few of others are read as fast. */
-  #findIndex({ limit, before }: ListOptions): SummaryIndex | undefined {
-    return limit === undefined && before === undefined ? this.context.findIndex() : undefined;
   }
 
   protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {

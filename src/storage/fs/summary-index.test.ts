@@ -20,6 +20,7 @@ import { placeConversation, temporaryWorkspace } from "../temporary-workspace.fi
 import { fileIdFromNumber } from "./file-id.ts";
 
 const FIRST = 17_000_000_000;
+const OTHERS = 32;
 /** Longer than the time in which a changed file is not trusted. */
 const LATER_MS = 10_000;
 
@@ -194,11 +195,22 @@ test.each<readonly [string, (file: string, text: string) => void]>([
   expect(opened.filter((name) => folders.some((each) => name.startsWith(each)))).toHaveLength(4);
 });
 
+test("nothing is cached for a few conversations", async () => {
+  const { live, clock, environment, reopen, data } = temporaryWorkspace();
+  const home = path.join(path.dirname(data), "home");
+  mkdirSync(home);
+  for (let number = 0; number < 10; number += 1) place(live, number);
+  clock.advance(Date.now() + LATER_MS - clock.now().getTime());
+  const { conversations } = reopen({ environment: { ...environment, home } });
+  expect(await conversations.list()).toHaveLength(10);
+  expect(readdirSync(home)).toEqual([]);
+});
+
 test("nothing is cached inside of the workspace, where a clone could bring it along", async () => {
   const { list, settle, workspace } = workspaceOf(1, { homeIn: "workspace" });
   settle();
   expect(await list()).toHaveLength(1);
-  expect(readdirSync(path.join(workspace.root, "home", ".cache", "jp-ts", "lists"))).toEqual([]);
+  expect(readdirSync(path.join(workspace.root, "home"))).toEqual([]);
 });
 
 test("a list does without a cache folder that cannot be made", async () => {
@@ -231,13 +243,18 @@ function workspaceOf(count: number, { homeIn }: TestOptions = {}) {
   mkdirSync(home, { recursive: true });
   const workspace = reopen({ environment: { ...environment, home } });
   const folders = Array.from({ length: count }, (_, number) => place(live, number));
+  // Few conversations are not worth an index.
+  for (let number = 0; number < OTHERS; number += 1) place(live, 1000 + number, "Other");
   const lists = path.join(home, process.platform === "darwin" ? "Library/Caches" : ".cache");
   return {
     workspace,
     folders,
     home,
     elsewhere,
-    list: () => workspace.conversations.list(),
+    list: async () => {
+      const found = await workspace.conversations.list();
+      return found.filter(({ metadata }) => metadata?.title !== "Other");
+    },
     /** Makes it later than all changes so far. */
     settle: () => clock.advance(Date.now() + LATER_MS - clock.now().getTime()),
     index: () => {
@@ -247,11 +264,11 @@ function workspaceOf(count: number, { homeIn }: TestOptions = {}) {
   };
 }
 
-function place(parent: string, number: number): string {
+function place(parent: string, number: number, title = `Number ${number}`): string {
   return placeConversation(path.join(parent, `${FIRST + number}`), {
     events: laidOut(numberedElements(number + 1)),
     metadata: JSON.stringify({
-      title: `Number ${number}`,
+      title,
       last_activated_at: "2026-01-02 03:04:05.0",
     }),
     baseConfig: "{}",

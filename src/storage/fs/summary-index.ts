@@ -4,15 +4,7 @@
  * both files that it was read from have the same inode, size and times. A file that is damaged, someone else's or missing
  * is the same as an empty one, and one that cannot be written is left as it is.
  */
-import {
-  lstatSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, readdirSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationMetadata,
@@ -28,8 +20,10 @@ import {
   findUserCache,
   isJsonArray,
   isJsonObject,
+  isUserCacheIn,
   type Json,
   type JsonObject,
+  makeUserCache,
   randomName,
 } from "../../util/index.ts";
 import { type ConversationCopy, EVENTS, METADATA } from "./conversation-folders.ts";
@@ -43,6 +37,7 @@ export interface ReadSummary {
   readonly problem?: string | undefined;
 }
 
+const FOLDER = "lists";
 /** Another one once the form of the file changes, or what it is made of. */
 const VERSION = 1;
 /** File times are coarse: a file that changed more recently may change again without a new time. */
@@ -67,31 +62,31 @@ interface Columns {
 const COLUMNS = ["names", "states", "lastEvents", "lastUses", "titles", "others"] as const;
 const STATES = 8;
 
+/** Where the index is, and whose. */
+export interface SummaryIndexOptions {
+  readonly environment: CacheEnvironment;
+  readonly clock: Clock;
+  /** Its real path. */
+  readonly workspace: string;
+}
+
 export class SummaryIndex {
-  readonly #file: string;
-  readonly #workspace: string;
-  readonly #clock: Clock;
+  readonly #options: SummaryIndexOptions;
   /** By their parents. */
   readonly #folders: Map<string, IndexedFolder>;
   /** Most conversations are in the same folder as the one before. */
   #last: { readonly parent: string; readonly folder: IndexedFolder } | undefined;
 
-  private constructor(file: string, workspace: string, clock: Clock) {
-    this.#file = file;
-    this.#workspace = workspace;
-    this.#clock = clock;
-    this.#folders = readIndex(file, workspace);
+  private constructor(options: SummaryIndexOptions) {
+    this.#options = options;
+    const folder = findUserCache(options.environment, FOLDER);
+    this.#folders = folder === undefined ? new Map() : readIndex(folder, options.workspace);
   }
 
-  /** `workspace` is its real path. Undefined if the user has no cache folder, or has it inside of the workspace. */
-  static find(
-    { environment, clock }: { readonly environment: CacheEnvironment; readonly clock: Clock },
-    workspace: string,
-  ): SummaryIndex | undefined {
-    const folder = findUserCache(environment, "lists");
-    if (folder === undefined) return undefined;
-    const isInside = `${realpathSync(folder)}${path.sep}`.startsWith(`${workspace}${path.sep}`);
-    return isInside ? undefined : new SummaryIndex(fileOf(folder, workspace), workspace, clock);
+  /** Undefined if the cache would be inside of the workspace, where a clone could bring it along. */
+  static find(options: SummaryIndexOptions): SummaryIndex | undefined {
+    const { workspace, environment } = options;
+    return isUserCacheIn(workspace, environment) ? undefined : new SummaryIndex(options);
   }
 
   /** The summary of a conversation that has only this copy. `read` reads it if it is not known, or not up to date. */
@@ -105,7 +100,7 @@ export class SummaryIndex {
     const current = { name: folder.slice(end + 1), events, metadata };
     const known = indexed.find(current);
     if (known !== undefined) return known;
-    const now = this.#clock.now().getTime();
+    const now = this.#options.clock.now().getTime();
     const summary = read();
     if (summary.problem === undefined && canIndex(current, now)) indexed.add(current, summary);
     return summary;
@@ -136,13 +131,17 @@ export class SummaryIndex {
 
   /** Not synced: a file that a power failure damages is not used. */
   #write(): void {
-    const temporary = `${this.#file}.${randomName()}.tmp`;
+    const { environment, workspace } = this.#options;
+    const folder = makeUserCache(environment, FOLDER);
+    if (folder === undefined) return;
+    const file = fileOf(folder, workspace);
+    const temporary = `${file}.${randomName()}.tmp`;
     try {
       const folders = Array.from(this.#folders, ([parent, { known }]) => ({ parent, ...known }));
-      const text = JSON.stringify({ version: VERSION, workspace: this.#workspace, folders });
-      if (lstatSync(this.#file, IF_THERE) === undefined) removeOld(path.dirname(this.#file));
+      const text = JSON.stringify({ version: VERSION, workspace, folders });
+      if (lstatSync(file, IF_THERE) === undefined) removeOld(folder);
       writeFileSync(temporary, text, { mode: OWNER_FILE, flag: "wx" });
-      renameSync(temporary, this.#file);
+      renameSync(temporary, file);
     } catch {
       rmSync(temporary, { force: true });
     }
@@ -304,9 +303,9 @@ function removeOld(folder: string): void {
 }
 
 /** Empty if the file is not there, not the user's own, or not what jp writes. */
-function readIndex(file: string, workspace: string): Map<string, IndexedFolder> {
+function readIndex(folder: string, workspace: string): Map<string, IndexedFolder> {
   const folders = new Map<string, IndexedFolder>();
-  const index = findJson(findText(file));
+  const index = findJson(findText(fileOf(folder, workspace)));
   if (!isJsonObject(index) || index["version"] !== VERSION) return folders;
   if (index["workspace"] !== workspace || !isJsonArray(index["folders"])) return folders;
   for (const json of index["folders"]) {
