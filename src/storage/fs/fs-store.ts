@@ -64,7 +64,7 @@ import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
-import { findLastTurns } from "./last-turns.ts";
+import { findLastTurn, findLastTurns } from "./last-turns.ts";
 import { Offers } from "./offers.ts";
 import {
   findOwnTurn,
@@ -185,8 +185,10 @@ export class FsConversationStore implements ConversationStore {
   ): Promise<AnswerResult> {
     const workspace = this.#findOtherWorkspace(id);
     if (workspace !== undefined) return { type: "other_workspace", workspace };
+    const keepsOpen = options?.keepsOpen === true;
     const target = {
-      open: () => this.open(id),
+      // A turn that is to go on here needs the whole record; an answer alone, only what it answers.
+      open: () => (keepsOpen ? this.open(id) : this.#open(id, loadLastTurn)),
       readLastTurn: async () => (await this.#readLastTurn(id, this.context.liveCopies(id))).entries,
       offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
       deliver: (_id: ConversationId, offered: SecretOffer, signal?: AbortSignal) =>
@@ -214,7 +216,15 @@ export class FsConversationStore implements ConversationStore {
     return this.#createConversation(root, files, ownTurn);
   }
 
-  async open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
+  open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
+    return this.#open(id, () => loaded && this.#loaded.get(loaded));
+  }
+
+  /** `find` finds what is known of the events, once they are locked. */
+  async #open(
+    id: ConversationId,
+    find: (file: string) => Promise<LoadedEvents | undefined> | LoadedEvents | undefined,
+  ): Promise<FsConversationWriter> {
     this.context.liveCopies(id);
     const lock = await this.context.lock(id);
     try {
@@ -222,7 +232,7 @@ export class FsConversationStore implements ConversationStore {
       const copies = this.context.liveCopies(id);
       const folder = await mergeCopies(copies, "main");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      const known = loaded && this.#loaded.get(loaded);
+      const known = await find(path.join(folder, EVENTS));
       const isOwnUnmarked = this.#isOwnUnmarked(id);
       return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
     } catch (error) {
@@ -412,4 +422,11 @@ function listed(roots: ConversationRoots, options: ListOptions) {
     ([, copies]) => which !== "archived" || copies.every((copy) => copy.isArchived),
   );
   return newestOf(wanted, ([id]) => fileIdCreation(id), options);
+}
+
+/** The last turn instead of the whole record. Undefined if only reading all of it is certain to find it. */
+async function loadLastTurn(file: string): Promise<LoadedEvents | undefined> {
+  const fingerprint = fingerprintOf(file);
+  const entries = fingerprint === "" ? undefined : await findLastTurn(file);
+  return entries === undefined || entries.length === 0 ? undefined : { file, fingerprint, entries };
 }

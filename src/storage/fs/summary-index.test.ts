@@ -1,4 +1,4 @@
-import fs, {
+import {
   appendFileSync,
   chmodSync,
   lstatSync,
@@ -12,9 +12,9 @@ import fs, {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { watchFiles } from "../file-access.fixture.ts";
 import { laidOut, numberedElements, time } from "../record-elements.fixture.ts";
 import { placeConversation, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 import { fileIdFromNumber } from "./file-id.ts";
@@ -29,7 +29,7 @@ test("a list of unchanged conversations opens one file", async () => {
   settle();
   const before = await list();
   expect(before).toHaveLength(100);
-  const opened = countOpened();
+  const { opened } = watchFiles();
   expect(await list()).toEqual(before);
   expect(opened).toEqual([expect.stringMatching(/\/jp-ts\/lists\/[0-9a-f]{16}\.json$/)]);
 });
@@ -40,7 +40,7 @@ test("a list reads only the conversations that have changed since", async () => 
   await list();
   const [, changed = ""] = folders;
   writeFileSync(path.join(changed, "events.json"), laidOut(numberedElements(9)));
-  const opened = countOpened();
+  const { opened } = watchFiles();
   expect((await list()).map(({ lastEventAt }) => lastEventAt)).toContain(time(8));
   expect(opened.filter((file) => folders.includes(path.dirname(file)))).toEqual([
     path.join(changed, "metadata.json"),
@@ -62,7 +62,7 @@ test("a change of the same size and with the same time of change is seen", async
 test("a file that has changed just now is not trusted, since it may change again without a new time", async () => {
   const { list, folders } = workspaceOf(3);
   await list();
-  const opened = countOpened();
+  const { opened } = watchFiles();
   await list();
   expect(opened.filter((file) => folders.some((folder) => file.startsWith(folder)))).toHaveLength(
     6,
@@ -111,7 +111,7 @@ test("the index keeps all of the metadata", async () => {
   writeFileSync(path.join(folders[0] ?? "", "metadata.json"), JSON.stringify(metadata));
   settle();
   const before = await list();
-  const opened = countOpened();
+  const { opened } = watchFiles();
   expect(await list()).toEqual(before);
   expect(opened).toHaveLength(1);
 });
@@ -123,7 +123,7 @@ test("a conversation with a problem is read each time", async () => {
   settle();
   const before = await list();
   expect(before.filter(({ problem }) => problem !== undefined)).toHaveLength(1);
-  const opened = countOpened();
+  const { opened } = watchFiles();
   expect(await list()).toEqual(before);
   expect(opened).toContain(file);
 });
@@ -190,7 +190,7 @@ test.each<readonly [string, (file: string, text: string) => void]>([
   const before = await list();
   const file = index();
   damage(file, readFileSync(file, "utf8"));
-  const opened = countOpened();
+  const { opened } = watchFiles();
   expect(await list()).toEqual(before);
   expect(opened.filter((name) => folders.some((each) => name.startsWith(each)))).toHaveLength(4);
 });
@@ -290,21 +290,4 @@ function rewrite(file: string, text: string, change: object): void {
 function rewriteFolder(file: string, text: string, change: object): void {
   const { folders } = JSON.parse(text) as { folders: object[] };
   rewrite(file, text, { folders: folders.map((folder) => ({ ...folder, ...change })) });
-}
-
-/** The files that are opened from now on, apart from the id of the workspace. */
-function countOpened(): readonly string[] {
-  const opened: string[] = [];
-  const { openSync } = fs;
-  const replace = (open: typeof openSync) => {
-    fs.openSync = open;
-    syncBuiltinESMExports();
-  };
-  onTestFinished(() => replace(openSync));
-  replace((...given) => {
-    const [file] = given;
-    if (typeof file === "string" && path.basename(file) !== ".id") opened.push(file);
-    return openSync(...given);
-  });
-  return opened;
 }
