@@ -176,8 +176,19 @@ function folderLines(folder: string, root: string): readonly string[] {
 function dateText(now: Date): string {
   const [year, month, day] = [now.getFullYear(), now.getMonth() + 1, now.getDate()];
   const date = [String(year), ...[month, day].map((part) => String(part).padStart(2, "0"))];
-  return `${date.join("-")} (${now.toLocaleDateString("en-US", { weekday: "long" })})`;
+  return `${date.join("-")} (${WEEKDAYS[now.getDay()]})`;
 }
+
+/** Loading Node's own names of them takes as long as starting Node. */
+const WEEKDAYS = [
+  "Sunday",
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
+] as const;
 
 function gitLines({ branch, upstream, ahead, behind, changed, untracked }: GitState) {
   const distance =
