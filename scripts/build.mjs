@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import process from "node:process";
+import { transform } from "esbuild";
 import { rolldown } from "rolldown";
 import {
   assertFineLicences,
@@ -53,18 +54,33 @@ const NODE_CHECK = `{
 /** Matches the folder of a file's package; its first group is the name. */
 const PACKAGE_FOLDER = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
 
+const PROVIDER_PACKAGE = /[\\/]node_modules[\\/]@(?:ai-sdk|openrouter)[\\/]/;
+
 /** Modules that the bundles replace with one of our own. */
 const standIns = {
   name: "stand-ins",
   resolveId: {
-    filter: { id: /^(?:node:child_process|minijinja-js)$/ },
+    filter: { id: /^(?:node:child_process|minijinja-js|zod\/v4.*)$/ },
     handler: (id, importer = "") => {
       if (id === "minijinja-js") return path.resolve("scripts/minijinja.mjs");
+      if (id.startsWith("zod/"))
+        return PROVIDER_PACKAGE.test(importer) ? path.resolve("scripts/lazy-zod.cjs") : null;
       // Commander imports it, a tenth of Node's own start-up time, for programs whose subcommands are
       // separate executables. jp has none.
       if (!/[\\/]commander[\\/]/.test(importer)) return null;
       return path.resolve("scripts/lazy-child-process.mjs");
     },
+  },
+};
+
+const ZOD = "scripts/zod-parts.mjs";
+
+/** A file of the command that is loaded before the request leaves must not load zod with it. */
+const separateZod = {
+  name: "separate-zod",
+  resolveId: {
+    filter: { id: /^\.\/zod-parts\.mjs$/ },
+    handler: () => ({ id: "./zod.cjs", external: true }),
   },
 };
 
@@ -77,17 +93,37 @@ const unusedNode = {
   },
 };
 
+/**
+ * What is loaded together becomes one file, since each file takes time to find, open and check. A group has what its
+ * modules need, unless an earlier group has it.
+ */
+const COMMAND_GROUPS = {
+  base: ["src/cli/run.ts", "src/cli/program.ts", "src/cli/context.ts", "src/cli/labels.ts"],
+  list: ["src/cli/command/conversation/definition.ts", "src/cli/command/conversation/ls.ts"],
+  query: [
+    "src/cli/command/query/definition.ts",
+    "src/cli/command/query/query.ts",
+    "node_modules/smol-toml/dist/index.js",
+  ],
+};
+
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 try {
-  const [command, library, page] = await Promise.all([
+  const [launcher, command, library, page] = await Promise.all([
     bundle(
       { jp: "src/cli/main.ts" },
+      { dir: `${made}/bin`, format: "cjs", extension: "cjs", minify: true },
+    ),
+    bundle(
+      { run: "src/cli/run.ts", zod: ZOD },
       {
         dir: `${made}/bin`,
         format: "cjs",
         extension: "cjs",
         minify: true,
+        groups: COMMAND_GROUPS,
+        plugins: [separateZod],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },
@@ -102,9 +138,17 @@ try {
     bundlePage(`${made}/desk`),
     writeTypes(`${made}/lib`),
   ]);
+  await escapeAll(`${made}/bin`);
   writeHelp(`${made}/bin`);
   copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
-  writeNotices([...command, ...library, ...page, ...Object.values(COPIED_TYPES), MINIJINJA_WASM]);
+  writeNotices([
+    ...launcher,
+    ...command,
+    ...library,
+    ...page,
+    ...Object.values(COPIED_TYPES),
+    MINIJINJA_WASM,
+  ]);
   swap();
 } finally {
   rmSync(made, { recursive: true, force: true });
@@ -125,35 +169,66 @@ function git(...words) {
 }
 
 /** Returns the files that are in the bundle. */
-async function bundle(input, { extension, inject = {}, ...options }) {
-  const output = await write(
-    {
-      input,
-      platform: "node",
-      plugins: [standIns],
-      external: /^@koromix\/koffi-/,
-      transform: {
-        target: "node22.22",
-        define: {
-          JP_VERSION: JSON.stringify(manifest.version),
-          JP_LONG_VERSION: JSON.stringify(`${manifest.version}${findCommit()}`),
-        },
-        inject,
+async function bundle(input, { extension, inject = {}, groups = {}, plugins = [], ...options }) {
+  const source = {
+    input,
+    platform: "node",
+    plugins: [...plugins, standIns],
+    preserveEntrySignatures: "allow-extension",
+    external: /^@koromix\/koffi-/,
+    transform: {
+      target: "node22.22",
+      define: {
+        JP_VERSION: JSON.stringify(manifest.version),
+        JP_LONG_VERSION: JSON.stringify(`${manifest.version}${findCommit()}`),
       },
+      inject,
     },
+  };
+  const owners = groupOwners(await generate(source, options), groups);
+  const output = await generate(
+    source,
     {
       ...options,
       entryFileNames: `[name].${extension}`,
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
+      codeSplitting: {
+        includeDependenciesRecursively: false,
+        groups: [{ debugName: "loaded together", name: (id) => owners.get(id) ?? null }],
+      },
     },
+    "write",
   );
   return filesIn(output);
+}
+
+/** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */
+function groupOwners(chunks, groups) {
+  const owners = new Map();
+  for (const [group, files] of Object.entries(groups)) {
+    for (const file of files) {
+      const entry = chunks.find(({ moduleIds }) => moduleIds.includes(path.resolve(file)));
+      if (entry === undefined) throw new Error(`The command does not import ${file}.`);
+      for (const { moduleIds } of loadedWith(entry, chunks)) {
+        for (const id of moduleIds) if (!owners.has(id)) owners.set(id, group);
+      }
+    }
+  }
+  return owners;
+}
+
+function loadedWith(entry, chunks) {
+  const loaded = new Set([entry]);
+  for (const { imports } of loaded) {
+    for (const chunk of chunks) if (imports.includes(chunk.fileName)) loaded.add(chunk);
+  }
+  return loaded;
 }
 
 /** The page of the desk. Its names have hashes, so that browsers may keep the files. Returns what is in it. */
 async function bundlePage(dir) {
   const source = "src/desk/page";
-  const output = await write(
+  const output = await generate(
     {
       input: { app: `${source}/main.tsx` },
       platform: "browser",
@@ -168,6 +243,7 @@ async function bundlePage(dir) {
       entryFileNames: "[name]-[hash].js",
       chunkFileNames: "[name]-[hash].js",
     },
+    "write",
   );
   const names = new Set(output.map(({ fileName }) => fileName));
   const missing = output.flatMap(({ imports }) => imports.filter((name) => !names.has(name)));
@@ -182,7 +258,7 @@ async function bundlePage(dir) {
   return filesIn(output);
 }
 
-async function write(input, options) {
+async function generate(input, options, how = "generate") {
   const build = await rolldown({
     ...input,
     onLog: (level, { code, message }) => {
@@ -191,9 +267,22 @@ async function write(input, options) {
       if (level === "warn" && code !== "INEFFECTIVE_DYNAMIC_IMPORT") throw new Error(message);
     },
   });
-  const { output } = await build.write(options);
+  const { output } = await build[how](options);
   await build.close();
   return output;
+}
+
+/** Node reads, compares and compiles a file faster if all of it is ASCII. */
+async function escapeAll(folder) {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".cjs"));
+  await Promise.all(
+    files.map(async (name) => {
+      const file = path.join(folder, name);
+      const options = { charset: "ascii", minifyWhitespace: true, target: "node22.22" };
+      const { code } = await transform(readFileSync(file, "utf8"), options);
+      writeFileSync(file, code);
+    }),
+  );
 }
 
 function filesIn(output) {

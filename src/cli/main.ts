@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { enableCompileCache } from "node:module";
 import path from "node:path";
 import { makeUserCache } from "../util/index.ts";
+import { createCodeLoader } from "./code-loader.ts";
 import { isTerminal, writeOut } from "./host.ts";
+import type * as code from "./run.ts";
 
 declare const JP_VERSION: string;
 /** What `--version` says, with the commit that was built if that is known. */
@@ -14,6 +15,8 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const [word = "", ...rest] = process.argv.slice(2);
 /** How old the compiled code of another version has to be before it is removed. */
 const OLD_MS = 7 * 24 * 60 * 60 * 1000;
+/** Each has its own compiled code. All others share theirs. */
+const COMMANDS = new Set(["query", "q", "conversation", "c", "inquiry", "serve", "complete"]);
 /** Written by the build: the help for output that is not a terminal, where the width is fixed. */
 const helpFile = path.join(import.meta.dirname, "help.txt");
 
@@ -28,22 +31,30 @@ if (major < 22 || (major === 22 && minor < 22)) {
 } else if (rest.length === 0 && isHelp(word) && !isTerminal() && existsSync(helpFile)) {
   writeOut(readFileSync(helpFile, "utf8"));
 } else {
-  const folder = cacheFolder();
-  if (folder !== undefined) enableCompileCache(folder);
-  void import("./run.ts").then(({ runInProcess }) => runInProcess(JP_VERSION));
+  const { load, save } = createCodeLoader({
+    folder: import.meta.dirname,
+    cache: cacheFolder(),
+    command: process.argv.find((one) => COMMANDS.has(one)) ?? "other",
+    requireOther: require,
+  });
+  process.once("exit", save);
+  const { runInProcess } = load("./run.cjs") as typeof code; // Built from it.
+  void runInProcess(JP_VERSION);
 }
 
-/**
- * Where Node caches compiled code, which saves a sixth of the start of a query. Node does without a cache if it cannot
- * write there.
- */
+/** Where compiled code is kept. Undefined if nothing can be written there, or someone else could have. */
 function cacheFolder(): string | undefined {
-  const { HOME: home = "", NODE_COMPILE_CACHE: own } = process.env;
-  if (own !== undefined) return undefined; // Node uses that one by itself.
+  const { HOME: home = "", NODE_COMPILE_CACHE: chosen } = process.env;
+  const { NODE_DISABLE_COMPILE_CACHE: isOff } = process.env;
+  if (isOff === "1" || (chosen !== undefined && !path.isAbsolute(chosen))) return undefined;
+  const variables = chosen === undefined ? process.env : { XDG_CACHE_HOME: chosen };
   const name = `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-");
-  const environment = { variables: process.env, home, platform: process.platform };
-  const folder = makeUserCache(environment, "node", name);
-  if (folder !== undefined && readdirSync(folder).length === 0) removeOldCaches(folder);
+  const folder = makeUserCache({ variables, home, platform: process.platform }, "node", name);
+  try {
+    if (folder !== undefined && readdirSync(folder).length === 0) removeOldCaches(folder);
+  } catch {
+    // Another jp may be removing them too.
+  }
   return folder;
 }
 

@@ -31,9 +31,8 @@ export function findTimestamp(value: unknown): Timestamp | undefined {
 /** In the form of the record, in UTC. */
 export function timestampFromDate(date: Date): Timestamp {
   const text = date.toISOString();
-  const end = text.endsWith("00Z") ? -3 : text.endsWith("0Z") ? -2 : -1;
-  const timeAt = text.indexOf("T");
-  return `${text.slice(0, timeAt)} ${text.slice(timeAt + 1, end)}` as Timestamp;
+  const zeros = text.endsWith("00Z") ? 2 : text.endsWith("0Z") ? 1 : 0;
+  return text.replace("T", " ").slice(0, -1 - zeros) as Timestamp;
 }
 
 /** Milliseconds since the epoch, truncated. */

@@ -179,6 +179,14 @@ export function toProviderOptions(
   return Object.keys(options).length === 0 ? {} : { providerOptions: { [key]: options } };
 }
 
+/** Read by the stand-in for zod in our bundles, `scripts/lazy-zod.cjs`. */
+const VALID = Symbol.for("jp-ts.valid-options");
+
+/** Marks options of our own making: the provider's package need not check them, which would load zod before the request. */
+export function asValid(options: JsonObject): JsonObject {
+  return Object.defineProperty({ ...options }, VALID, { value: true });
+}
+
 /** The provider's own object in the AI SDK's options or metadata. */
 export function metadataOf(key: string, providerMetadata: unknown): JsonObject {
   const all = isJsonObject(providerMetadata) ? providerMetadata : {};

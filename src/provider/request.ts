@@ -10,7 +10,7 @@ import { holdsAttachments, type SystemPart } from "../conversation/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { ProviderError } from "./provider-error.ts";
 import { type CacheablePiece, type CachePoints, planCachePoints } from "./cache-points.ts";
-import { type Dialect, toProviderOptions } from "./dialect.ts";
+import { asValid, type Dialect, toProviderOptions } from "./dialect.ts";
 import { type Piece, toPieces } from "./pieces.ts";
 import type {
   ModelParameters,
@@ -47,7 +47,12 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
     ...(schema !== undefined && { responseFormat: toResponseFormat(schema, dialect) }),
     ...toSampling(parameters),
     ...reasoning,
-    ...toProviderOptions(dialect.key, { ...options, ...parameters.other }),
+    ...toProviderOptions(
+      dialect.key,
+      Object.keys(parameters.other).length === 0
+        ? asValid(options)
+        : { ...options, ...parameters.other },
+    ),
     ...(dialect.findProgress !== undefined && { includeRawChunks: true }),
   };
 }
@@ -117,7 +122,7 @@ function systemMessages(
   }
   return parts.map(({ text }, position) => {
     const options = points.systemParts.has(position) ? mark : {};
-    return { role: "system", content: text, ...toProviderOptions(dialect.key, options) };
+    return { role: "system", content: text, ...toProviderOptions(dialect.key, asValid(options)) };
   });
 }
 

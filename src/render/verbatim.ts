@@ -127,7 +127,7 @@ function findVisible(characters: readonly string[]): readonly boolean[] {
   const hidden = hiddenIn(characters.join(""));
   let at = 0;
   return characters.map((character) => {
-    const isOurs = character === CONTINUED || /[⇥\u2400-\u2421]/.test(character);
+    const isOurs = character === CONTINUED || /[\u21e5\u2400-\u2421]/.test(character);
     const isVisible = character > "~" && !hidden.has(at) && !isOurs;
     at += character.length;
     return isVisible;

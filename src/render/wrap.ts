@@ -1,6 +1,7 @@
 /** Text fitted to the screen: wrapped or shortened. Widths are screen columns, not characters. */
 import stringWidth from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
+import { graphemesOf } from "../util/index.ts";
 
 /** As `stringWidth` counts it. */
 const TAB_WIDTH = 8;
@@ -85,15 +86,6 @@ function piecesOf(word: string): readonly string[] {
   return [spaces + first, ...others];
 }
 
-/** Made on first use: that takes half as long as the start of Node. */
-let segmenter: Intl.Segmenter | undefined;
-
-/** A flag or a family emoji is several code points, but one of these. */
-function graphemesOf(text: string): readonly string[] {
-  segmenter ??= new Intl.Segmenter();
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
-}
-
 /**
  * Wraps lines of prose, but leaves alone what looks like code: indented, fenced or with tabs. A word
  * that is too wide, such as a URL, stays whole.
@@ -121,10 +113,10 @@ export function truncate(text: string, width: number): string {
   if (ASCII.test(text)) return `${text.slice(0, Math.max(0, width - 1))}…`;
   let result = "";
   let used = 0;
-  for (const grapheme of graphemesOf(text)) {
-    used += textWidth(grapheme);
+  for (const character of graphemesOf(text)) {
+    used += textWidth(character);
     if (used > width - 1) break;
-    result += grapheme;
+    result += character;
   }
   return `${result}…`;
 }

@@ -1,19 +1,27 @@
 /**
- * Asks git for the state of a repository. The repository may have come from anywhere, so nothing that its own config
- * names may run: no hooks, no file system monitor, no filters, no fetches, no pager.
+ * The state of a repository: its branch from git's files, the rest by asking git. The repository may have come from
+ * anywhere, so nothing that its own config names may run: no hooks, no file system monitor, no filters, no fetches, no
+ * pager.
  */
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import path from "node:path";
 import { findProgram, withoutRelativeFolders } from "../process/index.ts";
 
 /** Where git is asked, and with which environment. */
 export interface GitQuery {
   readonly folder: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Ends the search. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Checkout {
+  /** Undefined if no branch is checked out. */
+  readonly branch?: string;
 }
 
 /** The state of a repository. */
-export interface GitState {
-  /** Undefined if no branch is checked out. */
-  readonly branch?: string;
+export interface GitState extends Checkout {
   readonly upstream?: string;
   readonly ahead: number;
   readonly behind: number;
@@ -25,13 +33,61 @@ export interface GitState {
 /** A model gets its answer without it if git takes longer. */
 const TIMEOUT_MS = 1500;
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+/** A name of a branch is a path, and no path is longer. */
+const MAX_HEAD_BYTES = 4096;
+/** The branch that git writes to `HEAD` if it keeps its branches in tables. */
+const ELSEWHERE = ".invalid";
+
+/** Where a folder's repository keeps its files: undefined outside one. */
+function findGitFolder(folder: string): string | undefined {
+  const found = path.join(folder, ".git");
+  const stats = statSync(found, { throwIfNoEntry: false });
+  if (stats?.isDirectory() === true) return found;
+  if (stats?.isFile() === true) {
+    const [, link] = /^gitdir: ([^\r\n]+)\r?\n?$/.exec(readShortFile(found)) ?? [];
+    return link === undefined ? undefined : path.resolve(folder, link);
+  }
+  const parent = path.dirname(folder);
+  return parent === folder ? undefined : findGitFolder(parent);
+}
+
+/** Runs nothing. Undefined outside a repository, and if its files do not say. */
+export function findCheckout(folder: string): Checkout | undefined {
+  try {
+    const gitFolder = findGitFolder(path.resolve(folder));
+    if (gitFolder === undefined) return undefined;
+    const head = readShortFile(path.join(gitFolder, "HEAD")).trim();
+    if (/^[0-9a-f]{40,64}$/.test(head)) return {};
+    const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(head) ?? [];
+    return branch === undefined || branch === ELSEWHERE ? undefined : { branch };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined on Windows, which the types do not say. */
+const FLAGS: Partial<Pick<typeof constants, "O_NONBLOCK">> = constants;
+
+/** A pipe would block. Throws system errors. */
+function readShortFile(file: string): string {
+  const fd = openSync(file, constants.O_RDONLY | (FLAGS.O_NONBLOCK ?? 0));
+  try {
+    if (!fstatSync(fd).isFile()) throw new Error("not a regular file");
+    const buffer = Buffer.alloc(MAX_HEAD_BYTES);
+    return buffer.toString("utf8", 0, readSync(fd, buffer, 0, buffer.length, 0));
+  } finally {
+    closeSync(fd);
+  }
+}
 
 /** Undefined outside a repository, without git, and if git fails or takes too long. */
 export async function findGitState(query: GitQuery): Promise<GitState | undefined> {
   const searchPath = withoutRelativeFolders(query.variables["PATH"]);
   const program = findProgram("git", searchPath);
   if (program === undefined) return undefined;
-  const git = { program, searchPath, ...query, signal: AbortSignal.timeout(TIMEOUT_MS) };
+  const late = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = query.signal === undefined ? late : AbortSignal.any([late, query.signal]);
+  const git = { program, searchPath, ...query, signal };
   try {
     const filters = await findFilters(git);
     const args = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=all"];

@@ -50,6 +50,7 @@ export {
   type Surroundings,
   type SurroundingsOptions,
   type SurroundingsPart,
+  type SurroundingsSearch,
 } from "./surroundings.ts";
 export { loadRecordingParts, loadTurnParts } from "./load-parts.ts";
 export { switchServerTools } from "./server-tools.ts";

@@ -8,7 +8,7 @@ import { MemoryConversationStore } from "../storage/index.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock, ScriptedModel, ScriptedPrompter } from "../testing/index.ts";
 import { defineTool, booleanQuestion } from "../tool/index.ts";
-import { findGitState, parseStatus } from "./git-state.ts";
+import { findCheckout, findGitState, parseStatus } from "./git-state.ts";
 import { configuredSurroundings, describeSurroundings, findInstructions } from "./surroundings.ts";
 import { runTurn } from "./turn.ts";
 
@@ -59,7 +59,8 @@ describe("the text", () => {
     writeAll(folder, { "AGENTS.md": "Rules." });
     const surroundings = { platform: false, date: false, git: false, agents_md: false };
     const text = `<surroundings>\nFolder: ${folder}\n</surroundings>`;
-    expect(await configuredSurroundings({ conversation: { surroundings } }, { folder })).toEqual({
+    const config = { conversation: { surroundings } };
+    expect(await configuredSurroundings(config, { folder }).complete).toEqual({
       sections: [],
       text,
     });
@@ -88,6 +89,41 @@ describe("the state of git", () => {
     git(root, "checkout", "-q", "-b", `obey-${"me-".repeat(60)}now`);
     const { text = "" } = await describeSurroundings({ folder: root, variables });
     expect(/^Git branch: (.*)$/m.exec(text)?.[1]).toBe(`obey-${"me-".repeat(31)}me…`);
+  });
+
+  test("has only the branch if it is taken before git has answered", async () => {
+    const root = repository();
+    writeAll(root, { "new.txt": "" });
+    const search = configuredSurroundings({}, { folder: root, variables });
+    const { text: early = "" } = search.take();
+    expect(early).toMatch(/^Git branch: main\n<\/surroundings>$/m);
+    expect((await search.complete).text).toBe(early);
+  });
+
+  test("has the branch of the repository that a folder is in, also of a linked worktree", () => {
+    const root = repository({ "src/a.txt": "a" });
+    const worktree = path.join(temporaryFolder(), "linked");
+    git(root, "worktree", "add", "-q", "-b", "topic/one", worktree);
+    expect(findCheckout(path.join(root, "src"))).toEqual({ branch: "main" });
+    expect(findCheckout(worktree)).toEqual({ branch: "topic/one" });
+    git(root, "checkout", "-q", "--detach");
+    expect(findCheckout(root)).toEqual({});
+  });
+
+  test.each(["ref: refs/heads/.invalid\n", "secret\n", "", `ref: refs/tags/${"x".repeat(5_000)}`])(
+    "has no branch if the file of git says %j",
+    (head) => {
+      const root = temporaryFolder();
+      writeAll(root, { ".git/HEAD": head });
+      expect(findCheckout(root)).toBeUndefined();
+    },
+  );
+
+  test("does not wait for a pipe in place of a file of git", () => {
+    const root = temporaryFolder();
+    mkdirSync(path.join(root, ".git"));
+    execFileSync("mkfifo", [path.join(root, ".git", "HEAD")]);
+    expect(findCheckout(root)).toBeUndefined();
   });
 
   test("counts commits ahead and behind, renamed and conflicting files", () => {

@@ -2,15 +2,14 @@
  * Tells a model where it is: the folder, the platform, the date, the state of git, and what the project's `AGENTS.md`
  * says. Found once per turn, so that all requests of a turn begin alike.
  */
-import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { arch, platform } from "node:os";
 import path from "node:path";
 import { type AssistantSettings, namesSecretFile, type PartialConfig } from "../config/index.ts";
 import type { Section } from "../conversation/index.ts";
 import { isProtectedName } from "../files/index.ts";
-import { type Clock, systemClock } from "../util/index.ts";
-import { findGitState, type GitState } from "./git-state.ts";
+import { type Clock, sha256, systemClock } from "../util/index.ts";
+import { type Checkout, findCheckout, findGitState, type GitState } from "./git-state.ts";
 
 /** The part of a prompt that tells models where they are. Made by `describeSurroundings`. */
 export interface Surroundings {
@@ -59,33 +58,58 @@ const MAX_NAME_LENGTH = 100;
  * throws: what cannot be found is left out.
  */
 export async function describeSurroundings(options: SurroundingsOptions): Promise<Surroundings> {
+  return searchSurroundings(options).complete;
+}
+
+/** The surroundings while git is still counting changed files. */
+export interface SurroundingsSearch {
+  readonly complete: Promise<Surroundings>;
+  /** Ends the search. What is not known by now is left out. */
+  readonly take: () => Surroundings;
+}
+
+function searchSurroundings(options: SurroundingsOptions): SurroundingsSearch {
   const { folder, root = folder, shows = {}, variables = {}, clock = systemClock } = options;
   const { instructions = findInstructions({ folder, root }) } = options;
-  const git = shows.git === false ? undefined : await findGitState({ folder, variables });
   const lines = [
     ...(shows.folder === false ? [] : folderLines(folder, root)),
     ...(shows.platform === false ? [] : [`Platform: ${platform()} ${arch()}`]),
     ...(shows.date === false ? [] : [`Date: ${dateText(clock.now())}`]),
-    ...(git === undefined ? [] : gitLines(git)),
   ];
+  const sections = instructions.map(toSection);
+  const stop = new AbortController();
+  let git = shows.git === false ? undefined : findCheckout(folder);
+  const describe = () => {
+    const all = [...lines, ...(git === undefined ? [] : gitLines(git))].map(plainLine);
+    const text = ["<surroundings>", ...all, "</surroundings>"].join("\n");
+    return { sections, ...(all.length > 0 && { text }) };
+  };
+  const findMore = async () => {
+    // Outside a repository there is nothing to ask.
+    if (git === undefined) return describe();
+    const state = await findGitState({ folder, variables, signal: stop.signal });
+    if (state !== undefined) git = state;
+    return describe();
+  };
   return {
-    sections: instructions.map(toSection),
-    ...(lines.length > 0 && {
-      text: ["<surroundings>", ...lines.map(plainLine), "</surroundings>"].join("\n"),
-    }),
+    complete: findMore(),
+    take: () => {
+      stop.abort();
+      return describe();
+    },
   };
 }
 
 /** `conversation.surroundings`, for the turns of the command. Never throws. */
-export async function configuredSurroundings(
+export function configuredSurroundings(
   config: PartialConfig,
   place: Omit<SurroundingsOptions, "shows">,
-): Promise<Surroundings> {
+): SurroundingsSearch {
   const { surroundings = {} } = config.conversation ?? {};
   const { folder = true, platform: showsPlatform = true, date = true, git = true } = surroundings;
   const shows = { folder, platform: showsPlatform, date, git };
   const isWithout = surroundings.agents_md === false;
-  return describeSurroundings({ ...place, shows, ...(isWithout && { instructions: [] }) });
+  return searchSurroundings({ ...place, shows, ...(isWithout && { instructions: [] }) });
 }
 
 /**
@@ -119,7 +143,7 @@ function readInstructions(root: string, name: string): InstructionFile | undefin
     const { bytes, isCut } = readStart(file);
     const content = bytes.toString("utf8").trim();
     if (content === "") return undefined;
-    const digest = createHash("sha256").update(bytes).digest("hex");
+    const digest = sha256(bytes);
     return { name, content, digest, isCut };
   } catch {
     return undefined;
@@ -172,6 +196,9 @@ function folderLines(folder: string, root: string): readonly string[] {
   return [`Folder: ${folder}`, ...(folder === root ? [] : [`Root of the project: ${root}`])];
 }
 
+/** Node would first load its data of all languages, which takes half as long as its own start. */
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
 /** The date where the user is, and not the time, which would change every request. */
 function dateText(now: Date): string {
   const [year, month, day] = [now.getFullYear(), now.getMonth() + 1, now.getDate()];
@@ -179,23 +206,14 @@ function dateText(now: Date): string {
   return `${date.join("-")} (${WEEKDAYS[now.getDay()]})`;
 }
 
-/** Loading Node's own names of them takes as long as starting Node. */
-const WEEKDAYS = [
-  "Sunday",
-  "Monday",
-  "Tuesday",
-  "Wednesday",
-  "Thursday",
-  "Friday",
-  "Saturday",
-] as const;
-
-function gitLines({ branch, upstream, ahead, behind, changed, untracked }: GitState) {
+function gitLines(git: Checkout | GitState): readonly string[] {
+  const name = git.branch === undefined ? "none (detached)" : shortName(git.branch);
+  if (!("changed" in git)) return [`Git branch: ${name}`];
+  const { upstream, ahead, behind, changed, untracked } = git;
   const distance =
     ahead === 0 && behind === 0 ? "up to date with" : `${ahead} ahead, ${behind} behind`;
   const remote = upstream === undefined ? "" : ` (${distance} ${shortName(upstream)})`;
   const changes = changed + untracked === 0 ? "none" : `${changed} changed, ${untracked} untracked`;
-  const name = branch === undefined ? "none (detached)" : shortName(branch);
   return [`Git branch: ${name}${remote}`, `Git changes: ${changes}`];
 }
 
@@ -206,6 +224,7 @@ function shortName(name: string): string {
 
 /** Names of folders and branches may contain anything. */
 function plainLine(text: string): string {
+  if (/^[ -;=?-~]*$/.test(text)) return text; // Properties of characters are slow to look up.
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}<>]+/gu, "?");
 }
 

@@ -1,6 +1,7 @@
 /** Text with a cursor, possibly of several lines: how keys edit it, and how it is laid out in rows. */
 import stringWidth from "fast-string-width";
 import { neutralize } from "../render/index.ts";
+import { graphemesOf } from "../util/index.ts";
 import type { Key, KeyName } from "./key.ts";
 import type { Position } from "./widget.ts";
 
@@ -50,8 +51,6 @@ const EDITS: Readonly<Partial<Record<KeyName, Edit>>> = {
   down: (buffer) => moveTo(buffer, lineBelow(buffer)),
 };
 
-let segmenter: Intl.Segmenter | undefined;
-
 function moveTo({ text }: TextBuffer, cursor: number): TextBuffer {
   return { text, cursor };
 }
@@ -70,14 +69,14 @@ function before(buffer: TextBuffer): number {
   const { text, cursor } = buffer;
   const start = lineStart(buffer);
   if (cursor === start) return Math.max(0, cursor - 1); // The line break.
-  return cursor - (charactersOf(text.slice(start, cursor)).at(-1)?.length ?? 0);
+  return cursor - (graphemesOf(text.slice(start, cursor)).at(-1)?.length ?? 0);
 }
 
 function after(buffer: TextBuffer): number {
   const { text, cursor } = buffer;
   const end = lineEnd(buffer);
   if (cursor === end) return Math.min(text.length, cursor + 1);
-  return cursor + (charactersOf(text.slice(cursor, end))[0]?.length ?? 0);
+  return cursor + (graphemesOf(text.slice(cursor, end))[0]?.length ?? 0);
 }
 
 function lineStart({ text, cursor }: TextBuffer): number {
@@ -112,18 +111,14 @@ function lineBelow(buffer: TextBuffer): number {
 /** The position in the line of `other` that is as far from its start as the cursor is in its own line. */
 function sameColumn(buffer: TextBuffer, other: TextBuffer): number {
   const { text } = buffer;
-  const count = charactersOf(text.slice(lineStart(buffer), buffer.cursor)).length;
+  const count = graphemesOf(text.slice(lineStart(buffer), buffer.cursor)).length;
   const start = lineStart(other);
   return (
     start +
-    charactersOf(text.slice(start, lineEnd(other)))
+    graphemesOf(text.slice(start, lineEnd(other)))
       .slice(0, count)
       .join("").length
   );
-}
-
-function charactersOf(text: string): readonly string[] {
-  return Array.from(graphemesOf(text), ({ segment }) => segment);
 }
 
 export interface TextPlace {
@@ -140,7 +135,6 @@ export interface LaidOutText {
 }
 
 const PLAIN = /^[ -~]$/;
-const NOT_PLAIN = /[^\n\t -~]/;
 /** The longest emoji have about ten code points. Marks and joiners without end would fill no further cell of the screen. */
 const MAX_CODE_POINTS = 32;
 
@@ -156,7 +150,8 @@ export function layOutText(
     rows.push(" ".repeat(indent));
     column = indent;
   };
-  for (const { segment, index } of graphemesOf(text)) {
+  let index = 0;
+  for (const segment of graphemesOf(text)) {
     const isBreak = segment.endsWith("\n"); // "\n" or "\r\n".
     const isPlain = PLAIN.test(segment);
     const shown = isPlain ? segment : segment === "\t" ? "    " : neutralize(firstOf(segment));
@@ -166,6 +161,7 @@ export function layOutText(
     if (isBreak) newRow();
     else rows.push(`${rows.pop() ?? ""}${shown}`);
     column += width;
+    index += segment.length;
   }
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
 }
@@ -173,15 +169,4 @@ export function layOutText(
 function firstOf(segment: string): string {
   if (segment.length <= MAX_CODE_POINTS) return segment;
   return Array.from(segment).slice(0, MAX_CODE_POINTS).join("");
-}
-
-/**
- * What users see as one character each. Segmenting is slow, and every key lays out the whole text. Creating a
- * segmenter takes longer than drawing the first prompt.
- */
-function* graphemesOf(
-  text: string,
-): Generator<{ readonly segment: string; readonly index: number }> {
-  if (NOT_PLAIN.test(text)) return yield* (segmenter ??= new Intl.Segmenter()).segment(text);
-  for (let index = 0; index < text.length; index += 1) yield { segment: text.charAt(index), index };
 }

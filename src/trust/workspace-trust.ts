@@ -50,7 +50,8 @@ export class WorkspaceTrust {
     conversationId?: string,
     instructions: readonly InstructingFile[] = [],
   ): Promise<readonly Claim[]> {
-    const trustedTexts = this.#store.trustedTexts();
+    const trustedTexts =
+      instructions.length === 0 ? new Map<string, string>() : this.#store.trustedTexts();
     const claims = [
       ...findClaims(layers),
       ...(await Promise.all(

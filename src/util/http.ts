@@ -1,5 +1,4 @@
 /** Shared by our HTTP servers: they refuse web pages of others, compare secrets safely, and report a port in use. */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Server } from "node:net";
@@ -12,7 +11,9 @@ export function isLoopback(host: string): boolean {
 
 /** In constant time, whatever the lengths and the differences. */
 export function isSameSecret(given: string, expected: string): boolean {
-  const [left, right] = [given, expected].map((text) => createHash("sha256").update(text).digest());
+  // Not imported: it is slow to load, and commands share this folder.
+  const { hash, timingSafeEqual } = process.getBuiltinModule("node:crypto");
+  const [left, right] = [given, expected].map((text) => hash("sha256", text, "buffer"));
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }
 

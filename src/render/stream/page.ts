@@ -1,5 +1,6 @@
 /** Puts words on lines: splits text into words, wraps them, and writes the margins of containers. */
 import stringWidth from "fast-string-width";
+import { graphemesOf } from "../../util/index.ts";
 import { neutralize } from "../neutralize.ts";
 import type { Paint, StyleName } from "../style.ts";
 
@@ -187,8 +188,6 @@ export interface WordSplitter {
 
 export const UNSTYLED: Look = { styles: [] };
 
-/** Created on first use, which takes half as long as Node's own start. */
-let segmenter: Intl.Segmenter | undefined;
 /** A fast check: no character below this range is wide. */
 const MAYBE_WIDE = /[\u1100-\u{10ffff}]/u;
 /** Must not start a line. */
@@ -252,7 +251,7 @@ function splitWide(text: string): Part[] {
     if (narrow !== "") afterWide = false;
     narrow = "";
   };
-  for (const { segment } of (segmenter ??= new Intl.Segmenter()).segment(text)) {
+  for (const segment of graphemesOf(text)) {
     if (stringWidth(segment) < 2 && !CLOSING_PUNCTUATION.test(segment)) {
       narrow += segment;
       continue;

@@ -1,5 +1,6 @@
 /** Draws a Markdown table once it is complete, with aligned columns and wrapped cells. */
 import stringWidth from "fast-string-width";
+import { graphemesOf } from "../../util/index.ts";
 import type { Paint } from "../style.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
 import {
@@ -39,8 +40,6 @@ const BAR = "│";
 const GAP_WIDTH = 3;
 const MIN_COLUMN_WIDTH = 5;
 const BOLD: Look = { styles: ["bold"] };
-/** Created on first use, which takes half as long as Node's own start. */
-let segmenter: Intl.Segmenter | undefined;
 
 export function createTableBlock(options: TableBlockOptions): TableBlock {
   const rows: string[] = [];
@@ -167,7 +166,7 @@ function splitWideWords(pieces: readonly Piece[], room: number): Piece[] {
 function splitWord({ blanks, fragments }: Word, room: number): Word[] {
   const parts: Word[] = [{ type: "word", blanks, fragments: [], width: 0 }];
   for (const { text, look } of fragments) {
-    for (const { segment } of (segmenter ??= new Intl.Segmenter()).segment(text)) {
+    for (const segment of graphemesOf(text)) {
       const width = stringWidth(segment);
       const last = parts.at(-1);
       if (last === undefined || last.width + width > room) {

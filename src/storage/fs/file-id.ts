@@ -87,13 +87,18 @@ export function folderName(id: ConversationId, title?: string): string {
   if (title === undefined) return digits;
   const slug = Array.from(title.trim())
     .slice(0, MAX_SLUG_LENGTH)
-    .map((character) => (/[\p{Alphabetic}\p{N}]/u.test(character) ? character : "-"))
+    .map((character) => (isLetterOrDigit(character) ? character : "-"))
     .join("")
     .replace(/-+$/, "")
     .toLowerCase();
   if (slug === "") return digits;
   const name = `${digits}-${slug}`;
   return byteLength(title) > MAX_SLUG_LENGTH ? name.slice(0, name.lastIndexOf("-")) : name;
+}
+
+function isLetterOrDigit(character: string): boolean {
+  if (character < "\x80") return /[0-9a-z]/i.test(character); // Properties of characters are slow to look up.
+  return /[\p{Alphabetic}\p{N}]/u.test(character);
 }
 
 function byteLength(text: string): number {

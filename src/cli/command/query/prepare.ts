@@ -19,7 +19,7 @@ import {
   openProviders,
   openTools,
   serversForTurn,
-  type Surroundings,
+  type SurroundingsSearch,
   switchServerTools,
   type Tools,
 } from "../../../runtime/index.ts";
@@ -91,7 +91,7 @@ export interface LoadedTurn {
   readonly found: Conversation | undefined;
   readonly trusted: TrustedConfig;
   readonly assistant: AssistantSettings;
-  readonly surroundings: Promise<Surroundings>;
+  readonly surroundings: SurroundingsSearch;
 }
 
 /** Throws what is wrong with the config, `no_model`, and what `loadConversation` throws. */

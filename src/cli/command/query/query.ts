@@ -264,7 +264,7 @@ async function assembleTurn(
     providers,
     tools,
     attachments,
-    surroundings: await loaded.surroundings,
+    surroundings: loaded.surroundings.take(),
     defer: defer || onlyCall !== undefined,
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.

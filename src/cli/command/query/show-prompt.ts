@@ -45,7 +45,7 @@ export async function showPrompt(
     conversation,
     model,
     assistant,
-    surroundings: await surroundings,
+    surroundings: await surroundings.complete,
     toolbox: tools.toolbox,
     attachments,
     allowsForeignTurn: true,
