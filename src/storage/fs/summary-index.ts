@@ -92,10 +92,10 @@ export class SummaryIndex {
   /** The summary of a conversation that has only this copy. `read` reads it if it is not known, or not up to date. */
   summarize({ folder, isLink }: ConversationCopy, read: () => ReadSummary): ReadSummary {
     if (isLink === true) return read();
+    const end = folder.lastIndexOf(path.sep);
     const events = lstatSync(`${folder}${path.sep}${EVENTS}`, IF_THERE);
     const metadata = lstatSync(`${folder}${path.sep}${METADATA}`, IF_THERE);
     if (events === undefined || metadata === undefined) return read();
-    const end = folder.lastIndexOf(path.sep);
     const indexed = this.#folderOf(folder.slice(0, end));
     const current = { name: folder.slice(end + 1), events, metadata };
     const known = indexed.find(current);
