@@ -91,6 +91,9 @@ interface FoundSummary {
 /** Fewer conversations are read in a few milliseconds. */
 const MIN_INDEXED = 32;
 
+/** How many are summarized before a look at the clock. */
+const AT_ONCE = 16;
+
 /** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
 export class FsConversationStore implements ConversationStore {
   protected readonly context: FsContext;
@@ -120,7 +123,7 @@ export class FsConversationStore implements ConversationStore {
       const summary = summarize(id, copies, index);
       const isMarked = marked.has(id);
       found.push({ summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies });
-      if (shouldYield()) await yieldToEventLoop();
+      if (found.length % AT_ONCE === 0 && shouldYield()) await yieldToEventLoop();
     }
     index?.save(parentFolders(roots, options.which ?? "live"));
     return found;
@@ -417,10 +420,12 @@ function listed(roots: ConversationRoots, options: ListOptions) {
   if (which !== "archived" && limit !== undefined) {
     return listNewestCopies(roots, which, { ...options, limit });
   }
+  const all = [...listCopies(roots, which === "live" ? "live" : "all")];
   // A conversation is archived only if it has no live copy.
-  const wanted = [...listCopies(roots, which === "live" ? "live" : "all")].filter(
-    ([, copies]) => which !== "archived" || copies.every((copy) => copy.isArchived),
-  );
+  const wanted =
+    which === "archived"
+      ? all.filter(([, copies]) => copies.every((copy) => copy.isArchived))
+      : all;
   return newestOf(wanted, ([id]) => fileIdCreation(id), options);
 }
 

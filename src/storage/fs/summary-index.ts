@@ -8,7 +8,6 @@ import { lstatSync, readdirSync, renameSync, rmSync, type Stats, writeFileSync }
 import path from "node:path";
 import {
   type ConversationMetadata,
-  findTimestamp,
   metadataToJson,
   parseMetadata,
   type Timestamp,
@@ -32,6 +31,8 @@ import { OWNER_FILE } from "./private-folder.ts";
 
 /** What lists show of a conversation, apart from what the name and place of its folder say. */
 export interface ReadSummary {
+  /** Only if it is known: to work it out a thousand times takes a good part of the time of a list. */
+  readonly createdAt?: Timestamp;
   readonly metadata: ConversationMetadata | undefined;
   readonly lastEventAt: Timestamp | undefined;
   readonly problem?: string | undefined;
@@ -50,6 +51,7 @@ const OLD_MS = 30 * 24 * 60 * 60 * 1000;
 /** The conversations in one folder, in columns: a thousand objects would take several times as long to parse. */
 interface Columns {
   readonly names: Json[];
+  readonly created: Json[];
   /** Of each conversation's `events.json`, then of its `metadata.json`: inode, size, and both times. */
   readonly states: Json[];
   readonly lastEvents: Json[];
@@ -59,7 +61,15 @@ interface Columns {
   readonly others: Json[];
 }
 
-const COLUMNS = ["names", "states", "lastEvents", "lastUses", "titles", "others"] as const;
+const COLUMNS = [
+  "names",
+  "created",
+  "states",
+  "lastEvents",
+  "lastUses",
+  "titles",
+  "others",
+] as const;
 const STATES = 8;
 
 /** Where the index is, and whose. */
@@ -211,30 +221,29 @@ class IndexedFolder {
 
   /** Undefined if it is not what `add` has stored. */
   #summaryAt(row: number): ReadSummary | undefined {
-    const { lastEvents, lastUses, titles, others } = this.known;
-    const [title, other] = [titles[row], others[row]];
-    const lastActivatedAt = findTimestamp(lastUses[row]);
-    const lastEventAt = findTimestamp(lastEvents[row]);
-    if (lastActivatedAt === undefined) return undefined;
-    if (lastEventAt === undefined && lastEvents[row] !== null) return undefined;
-    if (typeof title === "string" && other === null) {
-      return { metadata: { title, lastActivatedAt }, lastEventAt };
+    const { created, lastEvents, lastUses, titles, others } = this.known;
+    const createdAt = created[row];
+    const lastActivatedAt = lastUses[row];
+    const lastEventAt = lastEvents[row];
+    const title = titles[row];
+    if (!isTime(createdAt) || !isTime(lastActivatedAt) || !isTime(lastEventAt)) return undefined;
+    if (typeof title === "string" && others[row] === null) {
+      return { createdAt, metadata: { title, lastActivatedAt }, lastEventAt };
     }
     try {
-      const rest = isJsonObject(other) ? other : {};
-      const json = {
-        ...rest,
-        ...(title !== null && { title }),
-        last_activated_at: lastActivatedAt,
-      };
-      return { metadata: parseMetadata(json), lastEventAt };
+      const rest = isJsonObject(others[row]) ? others[row] : {};
+      const json = { ...rest, last_activated_at: lastActivatedAt };
+      const metadata = parseMetadata(title === null ? json : { ...json, title });
+      return { createdAt, metadata, lastEventAt };
     } catch {
       return undefined;
     }
   }
 
   add({ name, events, metadata }: CurrentFolder, summary: ReadSummary): void {
-    if (summary.metadata === undefined) return;
+    const { createdAt, lastEventAt } = summary;
+    if (summary.metadata === undefined || createdAt === undefined || lastEventAt === undefined)
+      return;
     const {
       title = null,
       last_activated_at: used = null,
@@ -243,7 +252,8 @@ class IndexedFolder {
     const added = this.#added;
     added.names.push(name);
     added.states.push(...stateOf(events), ...stateOf(metadata));
-    added.lastEvents.push(summary.lastEventAt ?? null);
+    added.created.push(createdAt);
+    added.lastEvents.push(lastEventAt);
     added.lastUses.push(used);
     added.titles.push(title);
     added.others.push(Object.keys(rest).length === 0 ? null : rest);
@@ -271,8 +281,21 @@ function canIndex({ events, metadata }: CurrentFolder, now: number): boolean {
   return now - changed > SETTLE_MS && metadata.size <= MAX_METADATA_BYTES;
 }
 
+/** Only jp has written it, and reading it as a time is slow. */
+function isTime(value: Json | undefined): value is Timestamp {
+  return typeof value === "string" && value.length >= 19 && value[4] === "-" && value[16] === ":";
+}
+
 function emptyColumns(): Columns {
-  return { names: [], states: [], lastEvents: [], lastUses: [], titles: [], others: [] };
+  return {
+    names: [],
+    created: [],
+    states: [],
+    lastEvents: [],
+    lastUses: [],
+    titles: [],
+    others: [],
+  };
 }
 
 function addRow(columns: Columns, from: Columns, row: number): void {

@@ -35,13 +35,13 @@ export function summarize(
   copies: readonly ConversationCopy[],
   index?: SummaryIndex,
 ): ConversationSummary {
-  const [first] = copies;
-  const createdAt = fileIdCreatedAt(id);
+  const first = copies[0];
   const isIndexed = index !== undefined && first !== undefined && copies.length === 1;
   const current = isIndexed ? copies : currentCopies(copies);
   const isArchived = isIndexed ? first.isArchived : current.every((copy) => copy.isArchived);
-  const read = () => readSummary(current);
-  const { metadata, lastEventAt, problem } = isIndexed ? index.summarize(first, read) : read();
+  const read = () => ({ ...readSummary(current), createdAt: fileIdCreatedAt(id) });
+  const found = isIndexed ? index.summarize(first, read) : read();
+  const { createdAt = fileIdCreatedAt(id), metadata, lastEventAt, problem } = found;
   // Without the spreads below, which a list of a thousand conversations would wait for.
   if (metadata !== undefined && lastEventAt !== undefined && problem === undefined) {
     return { id, createdAt, isArchived, metadata, lastEventAt };
