@@ -237,7 +237,7 @@ export function mergeIntoBody(text: string, extra: JsonObject): string {
   if (keys.length === 0) return text;
   // Inside of a text, the quotes would be escaped. Keys that are numbers come first in an object.
   const isNew = (key: string) => !text.includes(`${JSON.stringify(key)}:`) && !/^\d+$/.test(key);
-  if (/^\{"/.test(text) && text.endsWith("}") && keys.every(isNew)) {
+  if (text.startsWith('{"') && text.endsWith("}") && keys.every(isNew)) {
     return `${text.slice(0, -1)},${JSON.stringify(extra).slice(1)}`;
   }
   const body: unknown = JSON.parse(text);

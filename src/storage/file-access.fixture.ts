@@ -29,7 +29,7 @@ export function watchFiles(): FileAccess {
     access.bytes.set(name, (access.bytes.get(name) ?? 0) + count);
     return count;
   };
-  fs.readSync = read as typeof readSync;
+  fs.readSync = read;
   syncBuiltinESMExports();
   onTestFinished(() => {
     Object.assign(fs, { openSync, readSync });

@@ -90,7 +90,7 @@ export class SummaryIndex {
   private constructor(options: SummaryIndexOptions) {
     this.#options = options;
     const folder = findUserCache(options.environment, FOLDER);
-    this.#folders = folder === undefined ? new Map() : readIndex(folder, options.workspace);
+    this.#folders = readIndex(folder, options.workspace);
   }
 
   /** Undefined if the cache would be inside of the workspace, where a clone could bring it along. */
@@ -326,8 +326,9 @@ function removeOld(folder: string): void {
 }
 
 /** Empty if the file is not there, not the user's own, or not what jp writes. */
-function readIndex(folder: string, workspace: string): Map<string, IndexedFolder> {
+function readIndex(folder: string | undefined, workspace: string): Map<string, IndexedFolder> {
   const folders = new Map<string, IndexedFolder>();
+  if (folder === undefined) return folders;
   const index = findJson(findText(fileOf(folder, workspace)));
   if (!isJsonObject(index) || index["version"] !== VERSION) return folders;
   if (index["workspace"] !== workspace || !isJsonArray(index["folders"])) return folders;
