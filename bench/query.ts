@@ -112,11 +112,11 @@ export const queryLong: Bench = {
     const ours = peaks.long.map(({ megabytes }) => megabytes);
     const theirs = peaks.node.map(({ megabytes }) => megabytes);
     return [
-      { name: LONG.time, unit: NODE_START, goal: goalInMs(800), ...compared(took.long, took.node) },
+      { name: LONG.time, unit: NODE_START, goal: goalInMs(400), ...compared(took.long, took.node) },
       {
         name: LONG.memory,
         unit: NODE_START,
-        goal: goalInMb(250),
+        goal: goalInMb(200),
         figures: { size: ratioOf(ours, theirs) },
         detail: `${formatMb(median(ours))} against ${formatMb(median(theirs))}`,
       },
