@@ -121,7 +121,10 @@ class HttpResponse {
   }
 }
 
-async function toResponse(incoming: IncomingMessage, signal?: AbortSignal): Promise<Response> {
+export async function toResponse(
+  incoming: IncomingMessage,
+  signal?: AbortSignal,
+): Promise<Response> {
   const body = toWebStream(await decompress(incoming), signal);
   const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = incoming;
   return createResponse(
