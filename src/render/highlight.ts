@@ -72,12 +72,13 @@ export function createLineHighlighter(name: string, paint: Paint): LineHighlight
       language: language.id,
       ignoreIllegals: true,
     });
-    if (!(result?._emitter instanceof SpanEmitter) || result.errorRaised !== undefined) return line;
+    const { _emitter: code, errorRaised } = result ?? {};
+    if (!(code instanceof SpanEmitter) || errorRaised !== undefined) return line;
     const wasInSpan = isInSpan;
-    ({ isInSpan } = result._emitter);
+    ({ isInSpan } = code);
     if (isInSpan !== wasInSpan) context = "";
     if (isInSpan || !wasInSpan) context = shorten(`${context}${line}\n`);
-    return result._emitter.paintLastLine(paint);
+    return code.paintLastLine(paint);
   };
 }
 

@@ -1,20 +1,20 @@
-/** Runs the suites on replies as in the built command, where the packages of all providers get light streams. */
-import { createHttpFetch } from "../../src/provider/http-fetch.ts";
-import {
-  LightReadableStream,
-  LightTextDecoderStream,
-  LightTransformStream,
-} from "../../src/provider/light-streams.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
 
-Object.assign(globalThis, {
-  ReadableStream: LightReadableStream,
-  TextDecoderStream: LightTextDecoderStream,
-  TransformStream: LightTransformStream,
-  fetch: createHttpFetch(), // Node's own takes only Node's own streams.
-});
-
-await import("./abort.test.ts");
-await import("./bad-servers.test.ts");
-await import("./cut-replies.test.ts");
-await import("./failures.test.ts");
-await import("./replies.test.ts");
+test("the suites on replies pass with the streams that the built command has", async () => {
+  const words = ["node_modules/vitest/vitest.mjs", "run", "--reporter=dot", "--silent"];
+  const config = ["--config", "test/provider/light-streams.config.ts"];
+  const child = spawn(process.execPath, [...words, ...config], {
+    env: { PATH: process.env["PATH"], NO_COLOR: "1" }, // Without what is meant for this run.
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [output, errors, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  expect(status, output + errors).toBe(0);
+  expect(output).toMatch(/ \d{3} passed/);
+}, 300_000);
