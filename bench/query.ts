@@ -75,7 +75,7 @@ export const queryStart: Bench = {
       {
         name: START.token,
         unit: NODE_START,
-        goal: goalInMs(5),
+        goal: goalInMs(3),
         figures: { time: token },
         detail: against(toToken, nodeStarts),
       },
@@ -146,6 +146,7 @@ export const streaming: Bench = {
       {
         name: STREAM.markdown,
         unit: NODE_START,
+        goal: goalInMs(300),
         figures: { cpu: ratioOf(ours, theirs) },
         detail: against(ours, theirs),
       },

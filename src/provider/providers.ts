@@ -69,10 +69,9 @@ export function createProviders(options: ProvidersOptions): Providers {
     },
 
     async warmUp(provider, name) {
-      const { definition, settings, endpoint, dialect } = connect(provider, name);
-      const canned = cannedFetch(definition.emptyReply ?? "data: {}\n\n");
-      const model = (await definition.load())({ name, settings, fetch: canned });
-      await drainReply((request) => streamReply({ model, dialect, endpoint, clock }, request));
+      const { definition } = connect(provider, name);
+      const canned = createProviders({ ...options, fetch: cannedFetch(definition.sampleReply) });
+      await drainReply(await canned.model(provider, name), clock);
     },
 
     async list(provider, signal) {

@@ -3,7 +3,7 @@
  * width that each of them supports.
  */
 import { styleText } from "node:util";
-import { type Paint, plain } from "../render/index.ts";
+import { type Paint, plain, type StyleName } from "../render/index.ts";
 import type { OutputStream } from "./descriptor-output.ts";
 
 export interface Output {
@@ -119,6 +119,20 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
 function paintFor(target: OutputStream): Paint {
   const stream = target as NodeJS.WriteStream; // It looks at what an `OutputStream` has.
   const hasColors = styleText("bold", "x", { stream }) !== "x";
-  // Decided once: a long transcript has millions of pieces of text.
-  return hasColors ? (style, text) => styleText(style, text, { validateStream: false }) : plain;
+  return hasColors ? createPaint() : plain;
+}
+
+/** As `styleText` does it, but with codes that are looked up once: a long transcript has millions of pieces of text. */
+function createPaint(): Paint {
+  const codes = new Map<StyleName, readonly [string, string]>();
+  return (style, text) => {
+    // Codes inside of it are for `styleText`.
+    if (text.includes("\u001b")) return styleText(style, text, { validateStream: false });
+    let found = codes.get(style);
+    if (found === undefined) {
+      const [open = "", close = ""] = styleText(style, "x", { validateStream: false }).split("x");
+      codes.set(style, (found = [open, close]));
+    }
+    return found[0] + text + found[1];
+  };
 }
