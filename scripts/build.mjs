@@ -143,11 +143,24 @@ async function bundle(input, { extension, inject = {}, ...options }) {
     },
     {
       ...options,
+      sourcemap: "hidden",
+      sourcemapExcludeSources: true,
       entryFileNames: `[name].${extension}`,
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
     },
   );
-  return filesIn(output);
+  moveMaps(options.dir);
+  return filesIn(output.filter(({ type }) => type === "chunk"));
+}
+
+/** Out of the package, as in `dist/maps/bin`: they say where code is from, for the budget and the table of the start. */
+function moveMaps(dir) {
+  for (const name of readdirSync(dir, { recursive: true })) {
+    if (!name.endsWith(".map")) continue;
+    const moved = path.join(made, "maps", path.basename(dir), name);
+    mkdirSync(path.dirname(moved), { recursive: true });
+    renameSync(path.join(dir, name), moved);
+  }
 }
 
 /** The page of the desk. Its names have hashes, so that browsers may keep the files. Returns what is in it. */
