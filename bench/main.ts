@@ -12,19 +12,21 @@ import { deskLoad } from "./desk-load.ts";
 import { deskPage } from "./desk-page.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
-import type { Bench, Result } from "./measure.ts";
+import { type Bench, formatMs, type Result, type StoredResult } from "./measure.ts";
 import { installed } from "./package.ts";
 import { measurePeers, readPeers } from "./peers.ts";
 import { queryLong, queryStart, streaming } from "./query.ts";
 import { question } from "./question.ts";
 import { resume } from "./resume.ts";
 import { session } from "./session.ts";
+import { stampNow } from "./stamp.ts";
 import { asMarkdown, asText, peerTable, resultTable } from "./table.ts";
 
 const HELP = `Usage: npm run bench -- [options]
 
 Measure jp, and print each result next to its goal.
 
+  --small          Run every bench once on little data, also those of --load: fails if one does not work
   --only <text>    Measure only the rows whose name contains the text
   --load           Also measure large amounts of data (minutes, and a gigabyte of disk)
   --compare        Fail if a result is worse than the baseline by more than noise explains
@@ -63,6 +65,7 @@ const FORMATS = ["text", "json", "markdown"];
 const { values: flags } = parseArgs({
   options: {
     only: { type: "string" },
+    small: { type: "boolean", default: false },
     load: { type: "boolean", default: false },
     compare: { type: "boolean", default: false },
     store: { type: "boolean", default: false },
@@ -103,13 +106,15 @@ async function printCache(model: string): Promise<void> {
 }
 
 async function measureAll(): Promise<void> {
-  const benches = (flags.load ? [...standard, ...load] : standard).filter(isChosen);
+  const isLoad = flags.load || flags.small;
+  const benches = (isLoad ? [...standard, ...load] : standard).filter(isChosen);
   if (benches.length === 0) return fail("No row has this text in its name.");
-  const results: Result[] = [];
+  if (flags.small) return await tryAll(benches);
+  const results: StoredResult[] = [];
   const regressions: Regression[] = [];
   for (const [index, bench] of benches.entries()) {
     progress(`[${index + 1}/${benches.length}] ${bench.rows.filter(isWanted).join("; ")}`);
-    const found = await measure(bench);
+    const found = stamped(await measure(bench));
     results.push(...found);
     writeResults(found); // A later one may fail, after minutes.
     if (flags.compare) regressions.push(...(await confirmed(bench, found)));
@@ -118,6 +123,18 @@ async function measureAll(): Promise<void> {
   console.log(formatted(results));
   for (const { name, reason } of regressions) progress(`worse: ${name}: ${reason}`);
   if (regressions.length > 0) process.exitCode = 1;
+}
+
+/** The figures are those of too little data. */
+async function tryAll(benches: readonly Bench[]): Promise<void> {
+  for (const bench of benches) {
+    const start = performance.now();
+    const results = await measure(bench);
+    const [row] = bench.rows;
+    const outcome =
+      results.length > 0 ? formatMs(performance.now() - start) : "not on this machine";
+    progress(`${outcome}: ${row}`);
+  }
 }
 
 async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
@@ -132,6 +149,11 @@ async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function stamped(results: readonly Result[]): readonly StoredResult[] {
+  const stamp = stampNow();
+  return results.map((result) => ({ ...result, ...stamp }));
 }
 
 /** A result that seems worse is measured again. It is a regression only if it is worse both times. */
@@ -152,7 +174,7 @@ function isWanted(row: string): boolean {
   return row.toLowerCase().includes(flags.only?.toLowerCase() ?? "");
 }
 
-function formatted(results: readonly Result[]): string {
+function formatted(results: readonly StoredResult[]): string {
   if (flags.format === "json") return JSON.stringify(results, null, 2);
   const format = flags.format === "markdown" ? asMarkdown : asText;
   const table = format(resultTable(results));
@@ -176,15 +198,19 @@ function writeDocument(): void {
 }
 
 /** In the order of the benches. */
-function readResults(): readonly Result[] {
+function readResults(): readonly StoredResult[] {
   if (!existsSync(RESULTS)) return [];
-  const stored = JSON.parse(readFileSync(RESULTS, "utf8")) as readonly Result[]; // Written below.
-  return ROWS.flatMap((row) => stored.find(({ name }) => name === row) ?? []);
+  const stored = JSON.parse(readFileSync(RESULTS, "utf8")) as readonly Partial<StoredResult>[];
+  // Earlier versions stored none of the two, and their figures say nothing.
+  const isKnown = (result: Partial<StoredResult>): result is StoredResult =>
+    result.date !== undefined && result.commit !== undefined;
+  const known = stored.filter(isKnown); // Written below.
+  return ROWS.flatMap((row) => known.find(({ name }) => name === row) ?? []);
 }
 
 /** Replaces the stored results of the same names. */
-function writeResults(results: readonly Result[]): void {
-  const isOld = ({ name }: Result) => !results.some((result) => result.name === name);
+function writeResults(results: readonly StoredResult[]): void {
+  const isOld = ({ name }: StoredResult) => !results.some((result) => result.name === name);
   const all = [...readResults().filter(isOld), ...results];
   mkdirSync(path.dirname(RESULTS), { recursive: true });
   writeFileSync(RESULTS, `${JSON.stringify(all, null, 2)}\n`);

@@ -9,6 +9,7 @@ import process from "node:process";
 import { START } from "./commands.ts";
 import { compared, run, startNode, takeTurns } from "./measure.ts";
 import { importOf, install, PACKAGE, sizeOf } from "./package.ts";
+import { today } from "./stamp.ts";
 
 export interface Peers {
   readonly machine: string;
@@ -94,8 +95,4 @@ function versionOf(project: string, name: string): string {
 
 function rounded(value: number): number {
   return Number(value.toPrecision(3));
-}
-
-function today(): string {
-  return new Date().toISOString().slice(0, 10);
 }
