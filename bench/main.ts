@@ -12,9 +12,10 @@ import { deskLoad } from "./desk-load.ts";
 import { deskPage } from "./desk-page.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
+import { keptQuestion } from "./kept-question.ts";
 import { type Bench, formatMs, type Result, type StoredResult } from "./measure.ts";
 import { installed } from "./package.ts";
-import { measurePeers, readPeers } from "./peers.ts";
+import { BESIDE_PEERS, measurePeers, readPeers } from "./peers.ts";
 import { queryLong, queryStart, streaming } from "./query.ts";
 import { question } from "./question.ts";
 import { resume } from "./resume.ts";
@@ -34,7 +35,7 @@ Measure jp, and print each result next to its goal.
   --format <name>  Print a text (default), json or markdown table
   --show           Print the stored results of earlier runs instead of measuring
   --write-docs     Write the stored results to docs/project/performance.md
-  --peers          Install and measure other packages (needs the network)
+  --peers          Install and measure other packages, and jp beside them (needs the network)
   --cache <model>  Ask a real model questions in a turn, and print what its server reads again:
                    provider/name, at --url (default: the provider's), with --tokens of conversation
                    (default: 10000) and --questions (default: 5)
@@ -51,6 +52,7 @@ const standard: readonly Bench[] = [
   session,
   search,
   question,
+  keptQuestion,
   resume,
   inquiry,
   streaming,
@@ -84,7 +86,7 @@ const { values: flags } = parseArgs({
 if (flags.help) process.stdout.write(HELP);
 else if (!FORMATS.includes(flags.format)) fail(`--format must be one of ${FORMATS.join(", ")}.`);
 else if (flags.cache !== undefined) await printCache(flags.cache);
-else if (flags.peers) await measurePeers((name) => progress(`Measuring ${name} …`));
+else if (flags.peers) await measureBesidePeers();
 else if (flags["write-docs"]) writeDocument();
 else if (flags.show) console.log(formatted(readResults().filter(({ name }) => isWanted(name))));
 else await measureAll();
@@ -123,6 +125,15 @@ async function measureAll(): Promise<void> {
   console.log(formatted(results));
   for (const { name, reason } of regressions) progress(`worse: ${name}: ${reason}`);
   if (regressions.length > 0) process.exitCode = 1;
+}
+
+async function measureBesidePeers(): Promise<void> {
+  const report = (name: string) => progress(`Measuring ${name} …`);
+  for (const bench of BESIDE_PEERS) {
+    for (const row of bench.rows) report(row);
+    writeResults(stamped(await measure(bench)));
+  }
+  await measurePeers(report);
 }
 
 /** The figures are those of too little data. */

@@ -1,14 +1,15 @@
 /**
- * The figures of other packages, in `peers.json`. `npm run bench -- --peers` installs and measures them in the same way as
- * ours, and stores the figures with versions and date. This needs the network.
+ * The figures of other packages, in `peers.json`. `npm run bench -- --peers` installs and measures them in the same way and in
+ * the same run as ours, and stores the figures with versions and date. This needs the network.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { START } from "./commands.ts";
-import { compared, run, startNode, takeTurns } from "./measure.ts";
-import { importOf, install, PACKAGE, sizeOf } from "./package.ts";
+import { START, start } from "./commands.ts";
+import { keptQuestion, PROGRAMS, runKeptQuestion } from "./kept-question.ts";
+import { type Bench, compared, run, startNode, takeTurns } from "./measure.ts";
+import { importOf, install, installed, PACKAGE, sizeOf } from "./package.ts";
 import { today } from "./stamp.ts";
 
 export interface Peers {
@@ -44,20 +45,42 @@ const COMMANDS = {
   "opencode-ai": "opencode",
 };
 
+/** Programs that keep a question, and the packages that they need. The first one says the version. */
+const ASKING = [
+  {
+    program: "langgraph.mjs",
+    packages: ["@langchain/langgraph", "@langchain/langgraph-checkpoint-sqlite", "@langchain/core"],
+    variants: {
+      "LangGraph, SQLite checkpointer": "all",
+      "LangGraph, SQLite checkpointer, MessagesDeltaValue": "delta",
+    },
+  },
+  { program: "ai.mjs", packages: ["ai"], variants: { "AI SDK, messages in a JSON file": "" } },
+];
+
+/** Our own rows that others are beside. */
+export const BESIDE_PEERS: readonly Bench[] = [keptQuestion, installed, start];
+
 export function readPeers(): Peers {
   return JSON.parse(readFileSync(FILE, "utf8")) as Peers; // Written below.
 }
 
-/** Measures all of them again. Comparisons that need a program of their own stay as they are. */
+/** Measures all of them again. */
 export async function measurePeers(report: (line: string) => void): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-peers-"));
   const measured = new Map<string, Peer[]>();
   const add = (row: string, peer: Peer) => measured.set(row, [...(measured.get(row) ?? []), peer]);
   try {
+    for (const asking of ASKING) {
+      report(asking.packages.join(", "));
+      for (const [row, peer] of await measureAsking(path.join(folder, asking.program), asking)) {
+        add(row, peer);
+      }
+    }
     for (const name of [...LIBRARIES, ...Object.keys(COMMANDS)]) {
       report(name);
       const project = path.join(folder, name);
-      await install(project, name, { flags: ["--prefer-offline"], hasScripts: true });
+      await install(project, [name], { flags: ["--prefer-offline"], hasScripts: true });
       const common = { name, version: versionOf(project, name), date: today() };
       const { megabytes, packages } = sizeOf(project);
       const size = rounded(megabytes);
@@ -74,10 +97,31 @@ export async function measurePeers(report: (line: string) => void): Promise<void
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  const kept = readPeers().comparisons.filter(({ row }) => !measured.has(row));
-  const comparisons = [...kept, ...[...measured].map(([row, peers]) => ({ row, peers }))];
+  const comparisons = [...measured].map(([row, peers]) => ({ row, peers }));
   const machine = `Node ${process.versions.node}, ${process.platform} ${process.arch}`;
   writeFileSync(FILE, `${JSON.stringify({ machine, comparisons }, null, 2)}\n`);
+}
+
+/** By the name of our row. */
+async function measureAsking(
+  project: string,
+  { program, packages, variants }: (typeof ASKING)[number],
+): Promise<readonly (readonly [string, Peer])[]> {
+  await install(project, packages, { flags: ["--prefer-offline"] });
+  cpSync(PROGRAMS, project, { recursive: true });
+  const version = versionOf(project, packages[0] ?? "");
+  const found: (readonly [string, Peer])[] = [];
+  for (const [index, [name, flag]] of Object.entries(variants).entries()) {
+    const folder = path.join(project, `kept-${index}`);
+    for (const { name: row, figures, detail } of await runKeptQuestion(
+      [path.join(project, program), flag],
+      folder,
+    )) {
+      const value = rounded((figures.time ?? figures.size)?.value ?? Number.NaN);
+      found.push([row, { name, version, value, detail, date: today() }]);
+    }
+  }
+  return found;
 }
 
 async function startOf(command: string) {
