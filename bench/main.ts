@@ -21,6 +21,7 @@ import { question } from "./question.ts";
 import { resume } from "./resume.ts";
 import { session } from "./session.ts";
 import { stampNow } from "./stamp.ts";
+import { measureStart } from "./start-table.ts";
 import { asMarkdown, asText, peerTable, resultTable } from "./table.ts";
 
 const HELP = `Usage: npm run bench -- [options]
@@ -34,7 +35,8 @@ Measure jp, and print each result next to its goal.
   --store          Save the results as the new baseline
   --format <name>  Print a text (default), json or markdown table
   --show           Print the stored results of earlier runs instead of measuring
-  --write-docs     Write the stored results to docs/project/performance.md
+  --start-table    Print where the time of jp query goes until its request leaves
+  --write-docs     Write the stored results, or the table of the start, to docs/project/performance.md
   --peers          Install and measure other packages, and jp beside them (needs the network)
   --cache <model>  Ask a real model questions in a turn, and print what its server reads again:
                    provider/name, at --url (default: the provider's), with --tokens of conversation
@@ -73,6 +75,7 @@ const { values: flags } = parseArgs({
     store: { type: "boolean", default: false },
     format: { type: "string", default: "text" },
     show: { type: "boolean", default: false },
+    "start-table": { type: "boolean", default: false },
     "write-docs": { type: "boolean", default: false },
     peers: { type: "boolean", default: false },
     cache: { type: "string" },
@@ -87,7 +90,8 @@ if (flags.help) process.stdout.write(HELP);
 else if (!FORMATS.includes(flags.format)) fail(`--format must be one of ${FORMATS.join(", ")}.`);
 else if (flags.cache !== undefined) await printCache(flags.cache);
 else if (flags.peers) await measureBesidePeers();
-else if (flags["write-docs"]) writeDocument();
+else if (flags["start-table"]) await printStart();
+else if (flags["write-docs"]) writeResultTables();
 else if (flags.show) console.log(formatted(readResults().filter(({ name }) => isWanted(name))));
 else await measureAll();
 
@@ -128,22 +132,21 @@ async function measureAll(): Promise<void> {
 }
 
 async function measureBesidePeers(): Promise<void> {
-  const report = (name: string) => progress(`Measuring ${name} …`);
   for (const bench of BESIDE_PEERS) {
-    for (const row of bench.rows) report(row);
+    for (const row of bench.rows) progress(`Measuring ${row} …`);
     writeResults(stamped(await measure(bench)));
   }
-  await measurePeers(report);
+  await measurePeers(progress);
 }
 
 /** The figures are those of too little data. */
 async function tryAll(benches: readonly Bench[]): Promise<void> {
   for (const bench of benches) {
-    const start = performance.now();
+    const begun = performance.now();
     const results = await measure(bench);
     const [row] = bench.rows;
     const outcome =
-      results.length > 0 ? formatMs(performance.now() - start) : "not on this machine";
+      results.length > 0 ? formatMs(performance.now() - begun) : "not on this machine";
     progress(`${outcome}: ${row}`);
   }
 }
@@ -195,15 +198,28 @@ function formatted(results: readonly StoredResult[]): string {
   return `${table}\n\nOther packages, on ${peers.machine}:\n\n${format(beside)}`;
 }
 
-/** Replaces the tables between the markers. */
-function writeDocument(): void {
+async function printStart(): Promise<void> {
+  const { title, table } = await measureStart();
+  console.log(`${title}\n\n${flags.format === "markdown" ? asMarkdown(table) : asText(table)}`);
+  if (flags["write-docs"]) writeDocument({ start: `${title}\n\n${asMarkdown(table)}` });
+}
+
+function writeResultTables(): void {
   const results = readResults();
-  const tables = { results: resultTable(results), peers: peerTable(readPeers(), results) };
+  writeDocument({
+    results: asMarkdown(resultTable(results)),
+    peers: asMarkdown(peerTable(readPeers(), results)),
+  });
+}
+
+/** Replaces what is between the markers. */
+function writeDocument(parts: Readonly<Record<string, string>>): void {
   let text = readFileSync(DOCUMENT, "utf8");
-  for (const [name, table] of Object.entries(tables)) {
+  for (const [name, part] of Object.entries(parts)) {
     const [open, close] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
     const [from, to] = [text.indexOf(open) + open.length, text.indexOf(close)];
-    text = `${text.slice(0, from)}\n\n${asMarkdown(table)}\n\n${text.slice(to)}`;
+    if (to === -1) throw new Error(`The document has no ${close}.`);
+    text = `${text.slice(0, from)}\n\n${part}\n\n${text.slice(to)}`;
   }
   writeFileSync(DOCUMENT, text);
 }
@@ -211,11 +227,9 @@ function writeDocument(): void {
 /** In the order of the benches. */
 function readResults(): readonly StoredResult[] {
   if (!existsSync(RESULTS)) return [];
-  const stored = JSON.parse(readFileSync(RESULTS, "utf8")) as readonly Partial<StoredResult>[];
-  // Earlier versions stored none of the two, and their figures say nothing.
-  const isKnown = (result: Partial<StoredResult>): result is StoredResult =>
-    result.date !== undefined && result.commit !== undefined;
-  const known = stored.filter(isKnown); // Written below.
+  const stored = JSON.parse(readFileSync(RESULTS, "utf8")) as readonly StoredResult[]; // Written below.
+  // Earlier versions stored no commit.
+  const known = stored.filter(({ commit }: Partial<StoredResult>) => commit !== undefined);
   return ROWS.flatMap((row) => known.find(({ name }) => name === row) ?? []);
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { START, start } from "./commands.ts";
-import { keptQuestion, PROGRAMS, runKeptQuestion } from "./kept-question.ts";
+import { KEPT_QUESTION, keptQuestion, PROGRAMS, runKeptQuestion } from "./kept-question.ts";
 import { type Bench, compared, run, startNode, takeTurns } from "./measure.ts";
 import { importOf, install, installed, PACKAGE, sizeOf } from "./package.ts";
 import { today } from "./stamp.ts";
@@ -58,6 +58,9 @@ const ASKING = [
   { program: "ai.mjs", packages: ["ai"], variants: { "AI SDK, messages in a JSON file": "" } },
 ];
 
+/** In the order of the table. */
+const ROWS = [...Object.values(KEPT_QUESTION), ...Object.values(PACKAGE), START.version];
+
 /** Our own rows that others are beside. */
 export const BESIDE_PEERS: readonly Bench[] = [keptQuestion, installed, start];
 
@@ -65,48 +68,75 @@ export function readPeers(): Peers {
   return JSON.parse(readFileSync(FILE, "utf8")) as Peers; // Written below.
 }
 
-/** Measures all of them again. */
+/** By the name of our row. */
+type Found = readonly (readonly [string, Peer])[];
+
+/** Measures all of them again. One that cannot be installed or does not work keeps its earlier figures. */
 export async function measurePeers(report: (line: string) => void): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-peers-"));
-  const measured = new Map<string, Peer[]>();
-  const add = (row: string, peer: Peer) => measured.set(row, [...(measured.get(row) ?? []), peer]);
+  const tasks = {
+    ...Object.fromEntries(
+      ASKING.map((asking) => [
+        asking.packages.join(", "),
+        () => measureAsking(path.join(folder, asking.program), asking),
+      ]),
+    ),
+    ...Object.fromEntries(
+      [...LIBRARIES, ...Object.keys(COMMANDS)].map((name) => [
+        name,
+        () => measurePackage(path.join(folder, name), name),
+      ]),
+    ),
+  };
   try {
-    for (const asking of ASKING) {
-      report(asking.packages.join(", "));
-      for (const [row, peer] of await measureAsking(path.join(folder, asking.program), asking)) {
-        add(row, peer);
+    for (const [name, measure] of Object.entries(tasks)) {
+      report(`Measuring ${name} …`);
+      try {
+        store(await measure());
+      } catch (error) {
+        report(`${name} has no new figures: ${String(error)}`);
       }
-    }
-    for (const name of [...LIBRARIES, ...Object.keys(COMMANDS)]) {
-      report(name);
-      const project = path.join(folder, name);
-      await install(project, [name], { flags: ["--prefer-offline"], hasScripts: true });
-      const common = { name, version: versionOf(project, name), date: today() };
-      const { megabytes, packages } = sizeOf(project);
-      const size = rounded(megabytes);
-      add(PACKAGE.size, { ...common, value: size, detail: "on disk, with all dependencies" });
-      add(PACKAGE.count, { ...common, value: packages, detail: "including itself" });
-      const command = (COMMANDS as Readonly<Record<string, string>>)[name];
-      const { figures, detail } =
-        command === undefined
-          ? await importOf(project, name)
-          : await startOf(path.join(project, "node_modules", ".bin", command));
-      const value = rounded(figures.time?.value ?? Number.NaN);
-      add(command === undefined ? PACKAGE.import : START.version, { ...common, value, detail });
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  const comparisons = [...measured].map(([row, peers]) => ({ row, peers }));
+}
+
+function store(found: Found): void {
+  const { comparisons: earlier } = readPeers();
+  const comparisons = ROWS.map((row) => {
+    const measured = found.flatMap(([of, peer]) => (of === row ? [peer] : []));
+    const known = earlier.find((comparison) => comparison.row === row)?.peers ?? [];
+    const others = measured.filter(({ name }) => !known.some((peer) => peer.name === name));
+    const kept = known.map((peer) => measured.find(({ name }) => name === peer.name) ?? peer);
+    return { row, peers: [...kept, ...others] };
+  });
   const machine = `Node ${process.versions.node}, ${process.platform} ${process.arch}`;
   writeFileSync(FILE, `${JSON.stringify({ machine, comparisons }, null, 2)}\n`);
 }
 
-/** By the name of our row. */
+async function measurePackage(project: string, name: string): Promise<Found> {
+  await install(project, [name], { flags: ["--prefer-offline"], hasScripts: true });
+  const common = { name, version: versionOf(project, name), date: today() };
+  const { megabytes, packages } = sizeOf(project);
+  const size = rounded(megabytes);
+  const command = (COMMANDS as Readonly<Record<string, string>>)[name];
+  const { figures, detail } =
+    command === undefined
+      ? await importOf(project, name)
+      : await startOf(path.join(project, "node_modules", ".bin", command));
+  const value = rounded(figures.time?.value ?? Number.NaN);
+  return [
+    [PACKAGE.size, { ...common, value: size, detail: "on disk, with all dependencies" }],
+    [PACKAGE.count, { ...common, value: packages, detail: "including itself" }],
+    [command === undefined ? PACKAGE.import : START.version, { ...common, value, detail }],
+  ];
+}
+
 async function measureAsking(
   project: string,
   { program, packages, variants }: (typeof ASKING)[number],
-): Promise<readonly (readonly [string, Peer])[]> {
+): Promise<Found> {
   await install(project, packages, { flags: ["--prefer-offline"] });
   cpSync(PROGRAMS, project, { recursive: true });
   const version = versionOf(project, packages[0] ?? "");

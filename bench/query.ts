@@ -165,7 +165,7 @@ function query(server: ModelServer, folder: string, flags: readonly string[]) {
 }
 
 /** Makes a workspace that uses the server, and returns the words of a query in it. */
-function configure(
+export function configure(
   server: ModelServer,
   folder: string,
   flags: readonly string[],

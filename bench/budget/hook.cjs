@@ -18,7 +18,7 @@ let syncs = 0;
 
 const endProfile = isProfiled ? startProfile() : undefined;
 const modulesBefore = new Set(process.moduleLoadList);
-const O_CREATE_AND_WRITE = 0o101;
+const O_CREATE_AND_REPLACE = 0o1101;
 let found;
 
 watchFiles();
@@ -26,7 +26,7 @@ watchProcesses();
 if (until === "request") watchRequests();
 process.on("exit", () => {
   stop("exit");
-  process.binding("fs").writeFileUtf8(report, JSON.stringify(found), O_CREATE_AND_WRITE, 0o600);
+  process.binding("fs").writeFileUtf8(report, JSON.stringify(found), O_CREATE_AND_REPLACE, 0o600);
 });
 
 function stop(reason) {

@@ -54,8 +54,8 @@ await measure(async () => {
 /** Adds the message and the reply to the record. */
 async function generate(message) {
   const messages = [...load(), message];
-  const { content, response } = await generateText({ model, tools, messages });
-  await store([...messages, ...response.messages]);
+  const { content, responseMessages } = await generateText({ model, tools, messages });
+  await store([...messages, ...responseMessages]);
   return content;
 }
 

@@ -5,6 +5,7 @@ import {
   Command,
   END,
   interrupt,
+  isInterrupted,
   MessagesAnnotation,
   MessagesDeltaValue,
   START,
@@ -51,7 +52,7 @@ await measure(async (round) => {
   const request = new HumanMessage("Deploy it.");
   const added = round === 0 ? [...seeds, request] : [request];
   const asked = await graph.invoke({ messages: added }, config);
-  if (asked.__interrupt__ === undefined) throw new Error("It has not asked.");
+  if (!isInterrupted(asked)) throw new Error("It has not asked.");
   const { messages } = await graph.invoke(new Command({ resume: true }), config);
   if (messages.length < count) throw new Error("Messages are missing.");
   if (messages.at(-1).content !== "Done.") throw new Error("It is not done.");
