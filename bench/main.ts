@@ -149,6 +149,7 @@ async function tryAll(benches: readonly Bench[]): Promise<void> {
       results.length > 0 ? formatMs(performance.now() - begun) : "not on this machine";
     progress(`${outcome}: ${row}`);
   }
+  if (flags.only === undefined) await measureStart();
 }
 
 async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
