@@ -12,7 +12,7 @@ const ROUNDS = isSmall ? 1 : 7;
 export const PROGRAMS = path.join(import.meta.dirname, "minimal", "peers");
 export const KEPT_QUESTION = {
   time: "a question left, answered and continued, at 10,000 messages",
-  bytes: "the same: kB written",
+  bytes: "kB written for a question left, answered and continued, at 10,000 messages",
 };
 
 export const keptQuestion: Bench = {

@@ -37,7 +37,7 @@ Measure jp, and print each result next to its goal.
   --show           Print the stored results of earlier runs instead of measuring
   --start-table    Print where the time of jp query goes until its request leaves
   --write-docs     Write the stored results, or the table of the start, to docs/project/performance.md
-  --peers          Install and measure other packages, and jp beside them (needs the network)
+  --peers          Install and measure other packages, and jp beside them (needs the network; with --only, only some)
   --cache <model>  Ask a real model questions in a turn, and print what its server reads again:
                    provider/name, at --url (default: the provider's), with --tokens of conversation
                    (default: 10000) and --questions (default: 5)
@@ -132,11 +132,11 @@ async function measureAll(): Promise<void> {
 }
 
 async function measureBesidePeers(): Promise<void> {
-  for (const bench of BESIDE_PEERS) {
+  for (const bench of BESIDE_PEERS.filter(isChosen)) {
     for (const row of bench.rows) progress(`Measuring ${row} …`);
     writeResults(stamped(await measure(bench)));
   }
-  await measurePeers(progress);
+  await measurePeers(isWanted, progress);
 }
 
 /** The figures are those of too little data. */

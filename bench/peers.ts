@@ -72,12 +72,15 @@ export function readPeers(): Peers {
 type Found = readonly (readonly [string, Peer])[];
 
 /** Measures all of them again. One that cannot be installed or does not work keeps its earlier figures. */
-export async function measurePeers(report: (line: string) => void): Promise<void> {
+export async function measurePeers(
+  isWanted: (name: string) => boolean,
+  report: (line: string) => void,
+): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-peers-"));
   const tasks = {
     ...Object.fromEntries(
       ASKING.map((asking) => [
-        asking.packages.join(", "),
+        `a question of ${asking.packages.join(", ")}`,
         () => measureAsking(path.join(folder, asking.program), asking),
       ]),
     ),
@@ -90,6 +93,7 @@ export async function measurePeers(report: (line: string) => void): Promise<void
   };
   try {
     for (const [name, measure] of Object.entries(tasks)) {
+      if (!isWanted(name)) continue;
       report(`Measuring ${name} …`);
       try {
         store(await measure());

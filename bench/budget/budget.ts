@@ -29,7 +29,7 @@ export interface Budget {
 export interface Allowed {
   readonly bytes: number;
   readonly functions: number;
-  readonly syncs: number;
+  readonly syncs: Counts;
   readonly processes: readonly string[];
   readonly builtins: readonly string[];
   readonly packages: readonly string[];
@@ -105,7 +105,7 @@ function allowedFor({
   return {
     bytes: roundedUp(totalOf(bytes.most), STEPS.bytes),
     functions: roundedUp(totalOf(functions.most), STEPS.functions),
-    syncs: totalOf(syncs.most),
+    syncs: syncs.most,
     processes: Object.keys(processes.most),
     builtins: Object.keys(builtins.most),
     packages: names.filter((name) => !isOurs(name)),
@@ -133,13 +133,17 @@ function findAdded(name: string, use: Use, budget: Budget, allowed: Allowed): re
     ),
     ...newIn(allowed.processes, use.processes).map((each) => `the process "${each}"`),
     ...newIn(Object.keys(allowed.files), use.files).map((each) => `the file ${each}`),
+    ...newIn(Object.keys(allowed.syncs), use.syncs).map((each) => `the sync of ${each}`),
   ].map((each) => `${each} is new ${way}.`);
-  const more = Object.entries(use.files.least).flatMap(([file, count]) => {
-    const before = allowed.files[file] ?? count;
-    return count > before ? [`${file} is opened ${count} times ${way}, not ${before}.`] : [];
-  });
+  const more = [
+    ...moreIn(use.files.least, allowed.files).map(
+      ([file, counts]) => `${file} is opened ${counts}`,
+    ),
+    ...moreIn(use.syncs.least, allowed.syncs).map(
+      ([file, counts]) => `${file} is synced ${counts}`,
+    ),
+  ].map((each) => `${each} ${way}.`);
   const [bytes, functions] = [totalOf(use.bytes.least), totalOf(use.functions.least)];
-  const syncs = totalOf(use.syncs.least);
   return [
     ...added,
     ...more,
@@ -150,7 +154,6 @@ function findAdded(name: string, use: Use, budget: Budget, allowed: Allowed): re
             `More than before: ${grownIn(use.functions.least, allowed.functions_by_folder)}.`,
         ]
       : []),
-    ...(syncs > allowed.syncs ? [over(name, "syncs", syncs, allowed.syncs)] : []),
   ];
 }
 
@@ -165,7 +168,7 @@ function findUnused(name: string, use: Use, budget: Budget, allowed: Allowed): r
     ["bytes", totalOf(use.bytes.most), allowed.bytes, 0],
     ["functions", totalOf(use.functions.most), allowed.functions, 0],
     ["opened files", totalOf(use.files.most), totalOf(allowed.files), BESIDE],
-    ["syncs", totalOf(use.syncs.most), allowed.syncs, BESIDE],
+    ["syncs", totalOf(use.syncs.most), totalOf(allowed.syncs), BESIDE],
   ] as const;
   const less = numbers
     .filter(([, used, most, beside]) => used + beside < most * LEAST_USED)
@@ -177,6 +180,14 @@ function findUnused(name: string, use: Use, budget: Budget, allowed: Allowed): r
 
 function newIn(allowed: readonly string[], { least }: Range): readonly string[] {
   return Object.keys(least).filter((each) => !allowed.includes(each));
+}
+
+/** As in `2 times instead of 1`. */
+function moreIn(now: Counts, allowed: Counts): readonly (readonly [string, string])[] {
+  return Object.entries(now).flatMap(([name, count]) => {
+    const before = allowed[name] ?? count;
+    return count > before ? [[name, `${count} times instead of ${before}`] as const] : [];
+  });
 }
 
 function goneFrom(allowed: readonly string[], { most }: Range): readonly string[] {

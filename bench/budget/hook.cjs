@@ -1,4 +1,5 @@
-// Preload this into a program to write down what it does until its first request to a model leaves, or until it ends.
+// Preload this into a program to write down what it does until its first request to a model leaves, until it starts a process
+// with a certain word, or until it ends.
 // JP_BENCH_HOOK has the file to write to, where to stop, and whether to record a profile. Coverage is written up to the same
 // moment, where NODE_V8_COVERAGE says.
 // It uses what Node's own modules are built on, so that it loads none of them.
@@ -14,7 +15,7 @@ const startedAt = performance.now();
 const files = [];
 const processes = [];
 const addons = [];
-let syncs = 0;
+const syncs = [];
 
 const endProfile = isProfiled ? startProfile() : undefined;
 const modulesBefore = new Set(process.moduleLoadList);
@@ -66,7 +67,9 @@ function watchFiles() {
     // A file that is open already has a number instead.
     replace(fs, name, ([file]) => typeof file === "number" || files.push(String(file)));
   }
-  for (const name of ["fsync", "fdatasync"]) replace(fs, name, () => (syncs += 1));
+  for (const name of ["fsync", "fdatasync"]) {
+    replace(fs, name, ([number]) => syncs.push(fs.readlink(`/proc/self/fd/${number}`, "utf8")));
+  }
   replace(process, "dlopen", ([, file]) => addons.push(file));
 }
 
@@ -77,7 +80,9 @@ function watchProcesses() {
 
 /** Newer versions of Node pass several values instead of one object. */
 function noteProcess([first, words]) {
-  processes.push(typeof first === "object" ? first.args : (words ?? [first]));
+  const all = typeof first === "object" ? first.args : (words ?? [first]);
+  processes.push(all);
+  if (all.some((word) => word.endsWith(until))) stop(until);
 }
 
 function watchRequests() {

@@ -33,6 +33,8 @@ import { BuiltFile, builtFileOf, groupOf } from "./origins.ts";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const HOOK = path.join(import.meta.dirname, "hook.cjs");
 const ID = "jp-c17000000000";
+/** Before something is wrong. */
+const MOST_RUNS = 4;
 
 /** A place to measure in. */
 interface Place {
@@ -42,8 +44,11 @@ interface Place {
   readonly jp: (words: readonly string[], expected?: number) => Promise<void>;
 }
 
+/** When its request leaves, when it ends, or when it starts the tool. */
+type Stop = "request" | "exit" | "tool.sh";
+
 interface Path {
-  readonly until: "request" | "exit";
+  readonly until: Stop;
   /** Makes what it needs in an empty place, and returns the words after `node`. */
   readonly prepare: (place: Place) => Promise<readonly string[]>;
 }
@@ -82,7 +87,7 @@ export const PATHS = {
     },
   },
   "jp inquiry answer --continue": {
-    until: "request",
+    until: "tool.sh",
     prepare: async (place) => {
       const question = await leaveQuestion(place);
       return [JP, "-w", place.root, "inquiry", "answer", question, "yes", "--continue"];
@@ -104,28 +109,32 @@ export const PATHS = {
 /** What is wrong, as sentences. What seems wrong is measured again: see `Range`. */
 export async function checkBudget(name: keyof typeof PATHS): Promise<readonly string[]> {
   const budget = readBudget();
-  const use = await measureUse(name);
-  if (findProblems(name, use, budget).length === 0) return [];
-  return findProblems(name, joined([use, await measureUse(name)]), budget);
+  const uses: Use[] = [];
+  let problems: readonly string[] = [];
+  do {
+    uses.push(await measureUse(name));
+    problems = findProblems(name, joined(uses), budget);
+  } while (problems.length > 0 && uses.length < MOST_RUNS);
+  return problems;
 }
 
 export async function measureUse(name: keyof typeof PATHS): Promise<Use> {
-  const { report, coverage, built, processes, files } = await observe(PATHS[name]);
+  const { report, coverage, built, processes, files, syncs } = await observe(PATHS[name]);
   const counts: Readonly<Record<Kind, Counts>> = {
     modules: countsOf(built.flatMap(({ modules }) => modules)),
     bytes: { bytes: built.reduce((sum, { bytes }) => sum + bytes, 0) },
     functions: functionsOf(coverage),
     builtins: countsOf(builtinsOf(report.modules)),
     processes: countsOf(processes),
-    files: countsOf(files),
-    syncs: { syncs: report.syncs },
+    files: { ...countsOf(files), ...countsOf([...new Set(files.filter(isPolled))]) },
+    syncs: countsOf(syncs),
   };
   return useOf([counts]);
 }
 
 /** As the hook writes it. */
 export interface Report {
-  readonly reason: "request" | "exit";
+  readonly reason: Stop;
   /** In milliseconds since the process was started, at `timeOrigin`. */
   readonly startedAt: number;
   readonly stoppedAt: number;
@@ -133,7 +142,7 @@ export interface Report {
   readonly files: readonly string[];
   readonly processes: readonly (readonly string[])[];
   readonly addons: readonly string[];
-  readonly syncs: number;
+  readonly syncs: readonly string[];
   readonly modules: readonly string[];
 }
 
@@ -149,6 +158,7 @@ interface Observed {
   readonly coverage: readonly Script[];
   /** Without what differs from run to run and from machine to machine. */
   readonly files: readonly string[];
+  readonly syncs: readonly string[];
   readonly processes: readonly string[];
   /** The files of the build that were loaded. */
   readonly built: readonly BuiltFile[];
@@ -181,6 +191,7 @@ async function observe({ until, prepare }: Path): Promise<Observed> {
       files: opened
         .filter((each) => !scripts.has(each) && !each.startsWith(import.meta.dirname))
         .map((each) => nameOf(each, folder)),
+      syncs: report.syncs.map((each) => nameOf(each, folder)),
       processes: report.processes.map((each) => processName(each, folder)),
       built: [...scripts].map((each) => new BuiltFile(each)),
     };
@@ -256,6 +267,11 @@ async function run(words: readonly string[], { expected, ...options }: RunOption
   throw new Error(`${words.join(" ")} ended with ${status}:\n${output}${errors}`);
 }
 
+/** It is read again and again, more often on a slow machine. */
+function isPolled(name: string): boolean {
+  return name.endsWith("/offers");
+}
+
 function isScript(file: string): boolean {
   return builtFileOf(file) !== undefined && /\.c?js$/.test(file);
 }
@@ -263,6 +279,7 @@ function isScript(file: string): boolean {
 /** Without what differs from run to run, and from machine to machine. */
 function nameOf(found: string, folder: string): string {
   return found
+    .replace(new RegExp(`^${folder}$`), "/")
     .replaceAll(folder, "")
     .replaceAll(process.execPath, "<node>")
     .replaceAll(`${ROOT}/`, "")
