@@ -1,13 +1,14 @@
 /** The figures of an earlier run, and what is worse than them. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Figures, Result } from "./measure.ts";
+import type { Figures, StoredResult } from "./measure.ts";
+import type { Stamp } from "./stamp.ts";
 import { isWorse, type Kind, limitOf } from "./statistics.ts";
 
 const FILE = path.join(import.meta.dirname, "baseline.json");
 
 /** By name of the result. */
-export type Baseline = Readonly<Record<string, Figures>>;
+export type Baseline = Readonly<Record<string, Stamp & { readonly figures: Figures }>>;
 
 export interface Regression {
   readonly name: string;
@@ -20,10 +21,15 @@ export function readBaseline(): Baseline {
 }
 
 /** Adds the results, and removes those that are not in `rows`, the names of all results. */
-export function storeBaseline(results: readonly Result[], rows: readonly string[]): void {
+export function storeBaseline(results: readonly StoredResult[], rows: readonly string[]): void {
   const all = {
     ...readBaseline(),
-    ...Object.fromEntries(results.map(({ name, figures }) => [name, rounded(figures)])),
+    ...Object.fromEntries(
+      results.map(({ name, date, commit, figures }) => [
+        name,
+        { date, commit, figures: rounded(figures) },
+      ]),
+    ),
   };
   const known = rows.flatMap((row) => (all[row] === undefined ? [] : [[row, all[row]]]));
   writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`);
@@ -39,7 +45,7 @@ function rounded(figures: Figures): Figures {
 
 /** The results that grew more than their noise explains, or that the baseline does not have. */
 export function findRegressions(
-  results: readonly Result[],
+  results: readonly Pick<StoredResult, "name" | "figures">[],
   baseline: Baseline,
 ): readonly Regression[] {
   return results.flatMap(({ name, figures }) => {
@@ -48,11 +54,11 @@ export function findRegressions(
       return [{ name, reason: "not in the baseline; store it with --store" }];
     // By each kind: CPU time shows small changes, and only the clock shows waiting.
     return (Object.keys(figures) as Kind[]).flatMap((kind) => {
-      const [before, now] = [earlier[kind], figures[kind]];
+      const [before, now] = [earlier.figures[kind], figures[kind]];
       if (before === undefined || now === undefined || !isWorse(kind, before, now)) return [];
       const growth = percent(now.value / before.value - 1);
       const limit = percent(limitOf(kind, before, now));
-      const reason = `${KINDS[kind]} grew by ${growth}, from ${before.value.toPrecision(3)} to ${now.value.toPrecision(3)}; noise explains ${limit}`;
+      const reason = `${KINDS[kind]} grew by ${growth}, from ${before.value.toPrecision(3)} at ${earlier.commit} to ${now.value.toPrecision(3)}; noise explains ${limit}`;
       return [{ name, reason }];
     });
   });

@@ -15,6 +15,7 @@ import {
   startNode,
   takeTurns,
 } from "./measure.ts";
+import { sized } from "./small.ts";
 import { figureOf } from "./statistics.ts";
 import { benchEnvironment, makeWorkspace, recordFolder, writeRecords } from "./workspace.ts";
 
@@ -50,7 +51,7 @@ const LIST = { list: "jp conversation ls, 1,000 conversations" };
 export const list: Bench = {
   rows: Object.values(LIST),
   run: async (folder) => {
-    writeRecords(folder, 1_000, 104);
+    writeRecords(folder, sized(1_000), 104);
     const took = await takeTurns(
       { node: startNode, list: jp(folder, "conversation", "ls") },
       ROUNDS,
@@ -67,7 +68,7 @@ export const pending: Bench = {
   run: async (folder) => {
     const [none, many] = [path.join(folder, "none"), path.join(folder, "many")];
     makeWorkspace(none);
-    writeRecords(many, 10_000, 8);
+    writeRecords(many, sized(10_000), 8);
     const words = ["inquiry", "ls", "--pending"];
     const took = await takeTurns({ none: jp(none, ...words), many: jp(many, ...words) }, ROUNDS);
     const row = { name: PENDING.pending, unit: "× in an empty workspace", goal: { most: 2 } };
@@ -84,7 +85,7 @@ const SEARCH = {
 export const search: Bench = {
   rows: Object.values(SEARCH),
   run: async (folder) => {
-    writeRecords(folder, 100, 1_248);
+    writeRecords(folder, sized(100, 2), 1_248);
     const env = benchEnvironment(folder);
     const grep = ["conversation", "grep", "-c", "Fox 1234 jumps", "--ignore-case"];
     const minimal = path.join(import.meta.dirname, "minimal", "grep.mjs");
@@ -129,7 +130,7 @@ export const print: Bench = {
   run: async (folder) => {
     const id = "10000000021";
     makeWorkspace(folder);
-    writeTerseRecord(recordFolder(folder, id), 1_000_000, "long");
+    writeTerseRecord(recordFolder(folder, id), sized(1_000_000), "long");
     const options = { env: benchEnvironment(folder), isOutputIgnored: true };
     const words = [JP, "-w", folder, "conversation", "print", id];
     const took = await takeTurns(

@@ -9,12 +9,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Bench, formatMb, formatMs, JP, run } from "./measure.ts";
 import { cpuMsOf, leaveQuestions, memoryOf } from "./desk.ts";
 import { DeskProcess } from "../test/desk/support.ts";
+import { sized } from "./small.ts";
 import { percentile } from "./statistics.ts";
 import { benchVariables, writeRecords } from "./workspace.ts";
 
-const CLIENTS = 500;
-const PER_SECOND = 50;
-const SECONDS = 20;
+const CLIENTS = sized(500, 5);
+const PER_SECOND = sized(50);
+const SECONDS = sized(20, 1);
 const EVENTS_EACH = 8;
 const MAX_MS = 1000;
 const MAX_MB = 200;

@@ -4,10 +4,11 @@ import type { Page } from "playwright-core";
 import { launchBrowser, NoBrowserError, openContext } from "../test/desk/browser.ts";
 import { DeskProcess, leaveQuestion } from "../test/desk/support.ts";
 import { type Bench, formatMs } from "./measure.ts";
+import { sized } from "./small.ts";
 import { percentile } from "./statistics.ts";
 import { benchVariables, openBenchWorkspace } from "./workspace.ts";
 
-const QUESTIONS = 100;
+const QUESTIONS = sized(100, 3);
 const MAX_MS = 200;
 const NAME = "jp serve: the open page shows a question (p99)";
 

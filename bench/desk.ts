@@ -12,16 +12,17 @@ import type { ConversationWriter } from "../src/storage/index.ts";
 import { DeskProcess } from "../test/desk/support.ts";
 import { questionTurn, writeEvents } from "./data.ts";
 import { type Bench, formatMb, formatMs, JP, type Result, run } from "./measure.ts";
+import { sized } from "./small.ts";
 import { percentile } from "./statistics.ts";
 import { benchVariables, openBenchWorkspace, recordFolder, writeRecords } from "./workspace.ts";
 
-const FINISHED = 10_000;
-const PENDING = 1000;
+const FINISHED = sized(10_000);
+const PENDING = sized(1000);
 const EVENTS_EACH = 8;
-const CLIENTS = 500;
+const CLIENTS = sized(500, 5);
 /** What waits is read again every 30 seconds: that happens at least once. */
-const IDLE_MS = 35_000;
-const LISTENING_MS = 60_000;
+const IDLE_MS = sized(35_000);
+const LISTENING_MS = sized(60_000, 500);
 const QUESTION_EVERY_MS = 100;
 const MAX_MB = 150;
 const MAX_IDLE_PERCENT = 1;

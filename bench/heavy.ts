@@ -7,6 +7,7 @@ import process from "node:process";
 import { writeTerseRecord } from "./data.ts";
 import { type HeavyReport, LONG_ID, type ScenarioName } from "./heavy-program.ts";
 import { type Bench, formatMb, formatMs, type Result, run } from "./measure.ts";
+import { isSmall, sized } from "./small.ts";
 import { figureOf, ratioOf } from "./statistics.ts";
 import type { Stalls } from "./typing.ts";
 import { makeWorkspace, recordFolder, writeRecords } from "./workspace.ts";
@@ -23,15 +24,25 @@ interface Heavy {
 const MAX_GROWTH = 12;
 const MAX_STALL_MS = 50;
 const EVENTS_EACH = 40;
-const ROUNDS = 3;
+const ROUNDS = isSmall ? 1 : 3;
 
 const HEAVY: readonly Heavy[] = [
-  { scenario: "list", name: "ls of 1,000", size: 1_000, fill: fillMany },
-  { scenario: "search", name: "grep of 1,000", size: 1_000, fill: fillMany },
-  { scenario: "load", name: "1,000,000 events, last turn", size: 1_000_000, fill: fillLong },
-  { scenario: "open", name: "1,000,000 events, a question", size: 1_000_000, fill: fillLong },
-  { scenario: "questions", name: "500 calls, 10 questions each", size: 500, fill: fillNothing },
-  { scenario: "inquiries", name: "1,000 model inquiries", size: 1_000, fill: fillNothing },
+  { scenario: "list", name: "ls of 1,000", size: sized(1_000), fill: fillMany },
+  { scenario: "search", name: "grep of 1,000", size: sized(1_000), fill: fillMany },
+  { scenario: "load", name: "1,000,000 events, last turn", size: sized(1_000_000), fill: fillLong },
+  {
+    scenario: "open",
+    name: "1,000,000 events, a question",
+    size: sized(1_000_000),
+    fill: fillLong,
+  },
+  {
+    scenario: "questions",
+    name: "500 calls, 10 questions each",
+    size: sized(500),
+    fill: fillNothing,
+  },
+  { scenario: "inquiries", name: "1,000 model inquiries", size: sized(1_000), fill: fillNothing },
 ];
 
 /** One bench for each, so that each can run alone. */

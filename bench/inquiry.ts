@@ -13,6 +13,7 @@ import { systemClock } from "../src/util/index.ts";
 import { streamOf } from "../src/conversation/events.fixture.ts";
 import { event } from "./data.ts";
 import { against, type Bench, type Result, takeTurns, timeOf } from "./measure.ts";
+import { sized } from "./small.ts";
 import { ratioOf } from "./statistics.ts";
 
 const ROUNDS = 9;
@@ -28,8 +29,8 @@ const INQUIRY = {
 export const inquiry: Bench = {
   rows: Object.values(INQUIRY),
   run: async () => [
-    await benchAtOnce(INQUIRY.short, 100, 100),
-    await benchAtOnce(INQUIRY.long, 100, 1_000),
+    await benchAtOnce(INQUIRY.short, sized(100), 100),
+    await benchAtOnce(INQUIRY.long, sized(100), sized(1_000)),
   ],
 };
 

@@ -12,27 +12,32 @@ import { deskLoad } from "./desk-load.ts";
 import { deskPage } from "./desk-page.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
-import type { Bench, Result } from "./measure.ts";
+import { keptQuestion } from "./kept-question.ts";
+import { type Bench, formatMs, type Result, type StoredResult } from "./measure.ts";
 import { installed } from "./package.ts";
-import { measurePeers, readPeers } from "./peers.ts";
+import { BESIDE_PEERS, measurePeers, readPeers } from "./peers.ts";
 import { queryLong, queryStart, streaming } from "./query.ts";
 import { question } from "./question.ts";
 import { resume } from "./resume.ts";
 import { session } from "./session.ts";
+import { stampNow } from "./stamp.ts";
+import { measureStart } from "./start-table.ts";
 import { asMarkdown, asText, peerTable, resultTable } from "./table.ts";
 
 const HELP = `Usage: npm run bench -- [options]
 
 Measure jp, and print each result next to its goal.
 
+  --small          Run every bench once on little data, also those of --load: fails if one does not work
   --only <text>    Measure only the rows whose name contains the text
   --load           Also measure large amounts of data (minutes, and a gigabyte of disk)
   --compare        Fail if a result is worse than the baseline by more than noise explains
   --store          Save the results as the new baseline
   --format <name>  Print a text (default), json or markdown table
   --show           Print the stored results of earlier runs instead of measuring
-  --write-docs     Write the stored results to docs/project/performance.md
-  --peers          Install and measure other packages (needs the network)
+  --start-table    Print where the time of jp query goes until its request leaves
+  --write-docs     Write the stored results, or the table of the start, to docs/project/performance.md
+  --peers          Install and measure other packages, and jp beside them (needs the network; with --only, only some)
   --cache <model>  Ask a real model questions in a turn, and print what its server reads again:
                    provider/name, at --url (default: the provider's), with --tokens of conversation
                    (default: 10000) and --questions (default: 5)
@@ -49,6 +54,7 @@ const standard: readonly Bench[] = [
   session,
   search,
   question,
+  keptQuestion,
   resume,
   inquiry,
   streaming,
@@ -63,11 +69,13 @@ const FORMATS = ["text", "json", "markdown"];
 const { values: flags } = parseArgs({
   options: {
     only: { type: "string" },
+    small: { type: "boolean", default: false },
     load: { type: "boolean", default: false },
     compare: { type: "boolean", default: false },
     store: { type: "boolean", default: false },
     format: { type: "string", default: "text" },
     show: { type: "boolean", default: false },
+    "start-table": { type: "boolean", default: false },
     "write-docs": { type: "boolean", default: false },
     peers: { type: "boolean", default: false },
     cache: { type: "string" },
@@ -81,8 +89,9 @@ const { values: flags } = parseArgs({
 if (flags.help) process.stdout.write(HELP);
 else if (!FORMATS.includes(flags.format)) fail(`--format must be one of ${FORMATS.join(", ")}.`);
 else if (flags.cache !== undefined) await printCache(flags.cache);
-else if (flags.peers) await measurePeers((name) => progress(`Measuring ${name} …`));
-else if (flags["write-docs"]) writeDocument();
+else if (flags.peers) await measureBesidePeers();
+else if (flags["start-table"]) await printStart();
+else if (flags["write-docs"]) writeResultTables();
 else if (flags.show) console.log(formatted(readResults().filter(({ name }) => isWanted(name))));
 else await measureAll();
 
@@ -103,13 +112,15 @@ async function printCache(model: string): Promise<void> {
 }
 
 async function measureAll(): Promise<void> {
-  const benches = (flags.load ? [...standard, ...load] : standard).filter(isChosen);
+  const isLoad = flags.load || flags.small;
+  const benches = (isLoad ? [...standard, ...load] : standard).filter(isChosen);
   if (benches.length === 0) return fail("No row has this text in its name.");
-  const results: Result[] = [];
+  if (flags.small) return await tryAll(benches);
+  const results: StoredResult[] = [];
   const regressions: Regression[] = [];
   for (const [index, bench] of benches.entries()) {
     progress(`[${index + 1}/${benches.length}] ${bench.rows.filter(isWanted).join("; ")}`);
-    const found = await measure(bench);
+    const found = stamped(await measure(bench));
     results.push(...found);
     writeResults(found); // A later one may fail, after minutes.
     if (flags.compare) regressions.push(...(await confirmed(bench, found)));
@@ -118,6 +129,27 @@ async function measureAll(): Promise<void> {
   console.log(formatted(results));
   for (const { name, reason } of regressions) progress(`worse: ${name}: ${reason}`);
   if (regressions.length > 0) process.exitCode = 1;
+}
+
+async function measureBesidePeers(): Promise<void> {
+  for (const bench of BESIDE_PEERS.filter(isChosen)) {
+    for (const row of bench.rows) progress(`Measuring ${row} …`);
+    writeResults(stamped(await measure(bench)));
+  }
+  await measurePeers(isWanted, progress);
+}
+
+/** The figures are those of too little data. */
+async function tryAll(benches: readonly Bench[]): Promise<void> {
+  for (const bench of benches) {
+    const begun = performance.now();
+    const results = await measure(bench);
+    const [row] = bench.rows;
+    const outcome =
+      results.length > 0 ? formatMs(performance.now() - begun) : "not on this machine";
+    progress(`${outcome}: ${row}`);
+  }
+  if (flags.only === undefined) await measureStart();
 }
 
 async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
@@ -132,6 +164,11 @@ async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function stamped(results: readonly Result[]): readonly StoredResult[] {
+  const stamp = stampNow();
+  return results.map((result) => ({ ...result, ...stamp }));
 }
 
 /** A result that seems worse is measured again. It is a regression only if it is worse both times. */
@@ -152,7 +189,7 @@ function isWanted(row: string): boolean {
   return row.toLowerCase().includes(flags.only?.toLowerCase() ?? "");
 }
 
-function formatted(results: readonly Result[]): string {
+function formatted(results: readonly StoredResult[]): string {
   if (flags.format === "json") return JSON.stringify(results, null, 2);
   const format = flags.format === "markdown" ? asMarkdown : asText;
   const table = format(resultTable(results));
@@ -162,29 +199,44 @@ function formatted(results: readonly Result[]): string {
   return `${table}\n\nOther packages, on ${peers.machine}:\n\n${format(beside)}`;
 }
 
-/** Replaces the tables between the markers. */
-function writeDocument(): void {
+async function printStart(): Promise<void> {
+  const { title, table } = await measureStart();
+  console.log(`${title}\n\n${flags.format === "markdown" ? asMarkdown(table) : asText(table)}`);
+  if (flags["write-docs"]) writeDocument({ start: `${title}\n\n${asMarkdown(table)}` });
+}
+
+function writeResultTables(): void {
   const results = readResults();
-  const tables = { results: resultTable(results), peers: peerTable(readPeers(), results) };
+  writeDocument({
+    results: asMarkdown(resultTable(results)),
+    peers: asMarkdown(peerTable(readPeers(), results)),
+  });
+}
+
+/** Replaces what is between the markers. */
+function writeDocument(parts: Readonly<Record<string, string>>): void {
   let text = readFileSync(DOCUMENT, "utf8");
-  for (const [name, table] of Object.entries(tables)) {
+  for (const [name, part] of Object.entries(parts)) {
     const [open, close] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
     const [from, to] = [text.indexOf(open) + open.length, text.indexOf(close)];
-    text = `${text.slice(0, from)}\n\n${asMarkdown(table)}\n\n${text.slice(to)}`;
+    if (to === -1) throw new Error(`The document has no ${close}.`);
+    text = `${text.slice(0, from)}\n\n${part}\n\n${text.slice(to)}`;
   }
   writeFileSync(DOCUMENT, text);
 }
 
 /** In the order of the benches. */
-function readResults(): readonly Result[] {
+function readResults(): readonly StoredResult[] {
   if (!existsSync(RESULTS)) return [];
-  const stored = JSON.parse(readFileSync(RESULTS, "utf8")) as readonly Result[]; // Written below.
-  return ROWS.flatMap((row) => stored.find(({ name }) => name === row) ?? []);
+  const stored = JSON.parse(readFileSync(RESULTS, "utf8")) as readonly StoredResult[]; // Written below.
+  // Earlier versions stored no commit.
+  const known = stored.filter(({ commit }: Partial<StoredResult>) => commit !== undefined);
+  return ROWS.flatMap((row) => known.find(({ name }) => name === row) ?? []);
 }
 
 /** Replaces the stored results of the same names. */
-function writeResults(results: readonly Result[]): void {
-  const isOld = ({ name }: Result) => !results.some((result) => result.name === name);
+function writeResults(results: readonly StoredResult[]): void {
+  const isOld = ({ name }: StoredResult) => !results.some((result) => result.name === name);
   const all = [...readResults().filter(isOld), ...results];
   mkdirSync(path.dirname(RESULTS), { recursive: true });
   writeFileSync(RESULTS, `${JSON.stringify(all, null, 2)}\n`);

@@ -66,10 +66,10 @@ function exactly(value: number): Figures {
   return { size: { value, noise: 0 } };
 }
 
-/** Installs a package in an empty folder, as `npm install -g` does in the global one. */
+/** Installs packages in an empty folder, as `npm install -g` does in the global one. */
 export async function install(
   project: string,
-  name: string,
+  names: readonly string[],
   {
     flags,
     hasScripts = false,
@@ -78,7 +78,7 @@ export async function install(
   mkdirSync(project, { recursive: true });
   writeFileSync(path.join(project, "package.json"), '{ "private": true }\n');
   const scripts = hasScripts ? [] : ["--ignore-scripts"];
-  await run("npm", ["install", name, "--no-audit", "--no-fund", ...scripts, ...flags], {
+  await run("npm", ["install", ...names, "--no-audit", "--no-fund", ...scripts, ...flags], {
     cwd: project,
   });
 }
@@ -89,7 +89,7 @@ export async function install(
  */
 async function installOffline(project: string, tarball: string): Promise<string> {
   try {
-    await install(project, tarball, { flags: ["--offline"] });
+    await install(project, [tarball], { flags: ["--offline"] });
     return "installed by npm";
   } catch (error) {
     if (!String(error).includes("ENOTCACHED")) throw error;

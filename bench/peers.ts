@@ -1,14 +1,16 @@
 /**
- * The figures of other packages, in `peers.json`. `npm run bench -- --peers` installs and measures them in the same way as
- * ours, and stores the figures with versions and date. This needs the network.
+ * The figures of other packages, in `peers.json`. `npm run bench -- --peers` installs and measures them in the same way and in
+ * the same run as ours, and stores the figures with versions and date. This needs the network.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { START } from "./commands.ts";
-import { compared, run, startNode, takeTurns } from "./measure.ts";
-import { importOf, install, PACKAGE, sizeOf } from "./package.ts";
+import { START, start } from "./commands.ts";
+import { KEPT_QUESTION, keptQuestion, PROGRAMS, runKeptQuestion } from "./kept-question.ts";
+import { type Bench, compared, run, startNode, takeTurns } from "./measure.ts";
+import { importOf, install, installed, PACKAGE, sizeOf } from "./package.ts";
+import { today } from "./stamp.ts";
 
 export interface Peers {
   readonly machine: string;
@@ -43,40 +45,117 @@ const COMMANDS = {
   "opencode-ai": "opencode",
 };
 
+/** Programs that keep a question, and the packages that they need. The first one says the version. */
+const ASKING = [
+  {
+    program: "langgraph.mjs",
+    packages: ["@langchain/langgraph", "@langchain/langgraph-checkpoint-sqlite", "@langchain/core"],
+    variants: {
+      "LangGraph, SQLite checkpointer": "all",
+      "LangGraph, SQLite checkpointer, MessagesDeltaValue": "delta",
+    },
+  },
+  { program: "ai.mjs", packages: ["ai"], variants: { "AI SDK, messages in a JSON file": "" } },
+];
+
+/** In the order of the table. */
+const ROWS = [...Object.values(KEPT_QUESTION), ...Object.values(PACKAGE), START.version];
+
+/** Our own rows that others are beside. */
+export const BESIDE_PEERS: readonly Bench[] = [keptQuestion, installed, start];
+
 export function readPeers(): Peers {
   return JSON.parse(readFileSync(FILE, "utf8")) as Peers; // Written below.
 }
 
-/** Measures all of them again. Comparisons that need a program of their own stay as they are. */
-export async function measurePeers(report: (line: string) => void): Promise<void> {
+/** By the name of our row. */
+type Found = readonly (readonly [string, Peer])[];
+
+/** Measures all of them again. One that cannot be installed or does not work keeps its earlier figures. */
+export async function measurePeers(
+  isWanted: (name: string) => boolean,
+  report: (line: string) => void,
+): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-peers-"));
-  const measured = new Map<string, Peer[]>();
-  const add = (row: string, peer: Peer) => measured.set(row, [...(measured.get(row) ?? []), peer]);
+  const tasks = {
+    ...Object.fromEntries(
+      ASKING.map((asking) => [
+        `a question of ${asking.packages.join(", ")}`,
+        () => measureAsking(path.join(folder, asking.program), asking),
+      ]),
+    ),
+    ...Object.fromEntries(
+      [...LIBRARIES, ...Object.keys(COMMANDS)].map((name) => [
+        name,
+        () => measurePackage(path.join(folder, name), name),
+      ]),
+    ),
+  };
   try {
-    for (const name of [...LIBRARIES, ...Object.keys(COMMANDS)]) {
-      report(name);
-      const project = path.join(folder, name);
-      await install(project, name, { flags: ["--prefer-offline"], hasScripts: true });
-      const common = { name, version: versionOf(project, name), date: today() };
-      const { megabytes, packages } = sizeOf(project);
-      const size = rounded(megabytes);
-      add(PACKAGE.size, { ...common, value: size, detail: "on disk, with all dependencies" });
-      add(PACKAGE.count, { ...common, value: packages, detail: "including itself" });
-      const command = (COMMANDS as Readonly<Record<string, string>>)[name];
-      const { figures, detail } =
-        command === undefined
-          ? await importOf(project, name)
-          : await startOf(path.join(project, "node_modules", ".bin", command));
-      const value = rounded(figures.time?.value ?? Number.NaN);
-      add(command === undefined ? PACKAGE.import : START.version, { ...common, value, detail });
+    for (const [name, measure] of Object.entries(tasks)) {
+      if (!isWanted(name)) continue;
+      report(`Measuring ${name} …`);
+      try {
+        store(await measure());
+      } catch (error) {
+        report(`${name} has no new figures: ${String(error)}`);
+      }
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  const kept = readPeers().comparisons.filter(({ row }) => !measured.has(row));
-  const comparisons = [...kept, ...[...measured].map(([row, peers]) => ({ row, peers }))];
+}
+
+function store(found: Found): void {
+  const { comparisons: earlier } = readPeers();
+  const comparisons = ROWS.map((row) => {
+    const measured = found.flatMap(([of, peer]) => (of === row ? [peer] : []));
+    const known = earlier.find((comparison) => comparison.row === row)?.peers ?? [];
+    const others = measured.filter(({ name }) => !known.some((peer) => peer.name === name));
+    const kept = known.map((peer) => measured.find(({ name }) => name === peer.name) ?? peer);
+    return { row, peers: [...kept, ...others] };
+  });
   const machine = `Node ${process.versions.node}, ${process.platform} ${process.arch}`;
   writeFileSync(FILE, `${JSON.stringify({ machine, comparisons }, null, 2)}\n`);
+}
+
+async function measurePackage(project: string, name: string): Promise<Found> {
+  await install(project, [name], { flags: ["--prefer-offline"], hasScripts: true });
+  const common = { name, version: versionOf(project, name), date: today() };
+  const { megabytes, packages } = sizeOf(project);
+  const size = rounded(megabytes);
+  const command = (COMMANDS as Readonly<Record<string, string>>)[name];
+  const { figures, detail } =
+    command === undefined
+      ? await importOf(project, name)
+      : await startOf(path.join(project, "node_modules", ".bin", command));
+  const value = rounded(figures.time?.value ?? Number.NaN);
+  return [
+    [PACKAGE.size, { ...common, value: size, detail: "on disk, with all dependencies" }],
+    [PACKAGE.count, { ...common, value: packages, detail: "including itself" }],
+    [command === undefined ? PACKAGE.import : START.version, { ...common, value, detail }],
+  ];
+}
+
+async function measureAsking(
+  project: string,
+  { program, packages, variants }: (typeof ASKING)[number],
+): Promise<Found> {
+  await install(project, packages, { flags: ["--prefer-offline"] });
+  cpSync(PROGRAMS, project, { recursive: true });
+  const version = versionOf(project, packages[0] ?? "");
+  const found: (readonly [string, Peer])[] = [];
+  for (const [index, [name, flag]] of Object.entries(variants).entries()) {
+    const folder = path.join(project, `kept-${index}`);
+    for (const { name: row, figures, detail } of await runKeptQuestion(
+      [path.join(project, program), flag],
+      folder,
+    )) {
+      const value = rounded((figures.time ?? figures.size)?.value ?? Number.NaN);
+      found.push([row, { name, version, value, detail, date: today() }]);
+    }
+  }
+  return found;
 }
 
 async function startOf(command: string) {
@@ -94,8 +173,4 @@ function versionOf(project: string, name: string): string {
 
 function rounded(value: number): number {
   return Number(value.toPrecision(3));
-}
-
-function today(): string {
-  return new Date().toISOString().slice(0, 10);
 }

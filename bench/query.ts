@@ -17,6 +17,7 @@ import {
   takeTurns,
 } from "./measure.ts";
 import { ModelServer } from "./model-server.ts";
+import { sized } from "./small.ts";
 import { median, ratioOf } from "./statistics.ts";
 import {
   benchEnvironment,
@@ -40,7 +41,7 @@ export const queryStart: Bench = {
     await using server = await ModelServer.start();
     const few = path.join(folder, "few");
     const many = path.join(folder, "many");
-    const [id = ""] = writeRecords(many, 1_000, 16);
+    const [id = ""] = writeRecords(many, sized(1_000), 16);
     const took = await takeTurns(
       {
         node: startNode,
@@ -96,7 +97,7 @@ export const queryLong: Bench = {
   run: async (folder) => {
     await using server = await ModelServer.start();
     const words = configure(server, folder, ["--id", LONG_ID]);
-    writeRecord(recordFolder(folder, LONG_ID), 100_000, "long");
+    writeRecord(recordFolder(folder, LONG_ID), sized(100_000, 104), "long");
     const took = await takeTurns(
       { node: startNode, long: query(server, folder, ["--id", LONG_ID]) },
       LONG_ROUNDS,
@@ -125,7 +126,7 @@ export const queryLong: Bench = {
 };
 
 const STREAM_ROUNDS = 7;
-const STREAMED_BYTES = 3e4;
+const STREAMED_BYTES = sized(3e4);
 const STREAM = { markdown: "CPU time to stream 30 kB of Markdown to a terminal" };
 
 export const streaming: Bench = {
@@ -165,7 +166,7 @@ function query(server: ModelServer, folder: string, flags: readonly string[]) {
 }
 
 /** Makes a workspace that uses the server, and returns the words of a query in it. */
-function configure(
+export function configure(
   server: ModelServer,
   folder: string,
   flags: readonly string[],

@@ -12,6 +12,7 @@ import { questioner } from "../src/agent/questioner.fixture.ts";
 import { ToolTurn } from "../src/agent/tool-turn.fixture.ts";
 import { writeRecord } from "./data.ts";
 import { type Bench, compared, takeTurns, timeOf, type Times } from "./measure.ts";
+import { sized } from "./small.ts";
 import { openBenchWorkspace, recordFolder } from "./workspace.ts";
 
 const ROUNDS = 60;
@@ -32,7 +33,10 @@ export const question: Bench = {
   rows: Object.values(QUESTION),
   run: async (folder) => {
     await using none = await openConversation(folder, { id: "10000000011", events: 0 });
-    await using many = await openConversation(folder, { id: "10000000013", events: 100_000 });
+    await using many = await openConversation(folder, {
+      id: "10000000013",
+      events: sized(100_000, 104),
+    });
     const bytes = Math.max(await none.bytes(), await many.bytes());
     await using appends = await openAppends(path.join(folder, "appends"), bytes);
     const took = await takeTurns(

@@ -15,6 +15,7 @@ import {
   type Times,
 } from "./measure.ts";
 import { ModelServer } from "./model-server.ts";
+import { sized } from "./small.ts";
 import { median } from "./statistics.ts";
 import { benchEnvironment, recordFolder, writeUserConfig } from "./workspace.ts";
 
@@ -22,7 +23,7 @@ const ROUNDS = 20;
 const MAX_MS = 100;
 const ID = "jp-c10000000031";
 /** Every eight events have a request, a call, its result and a reply. */
-const EVENTS = 2_000;
+const EVENTS = sized(2_000, 16);
 
 const RESUME = {
   answer: "jp inquiry answer --continue at 1,000 messages, until the tool has the answer",

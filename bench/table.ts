@@ -1,11 +1,11 @@
 /** Results and the figures of other packages as tables, for a terminal and in Markdown. */
-import type { Result } from "./measure.ts";
+import type { Result, StoredResult } from "./measure.ts";
 import type { Comparison, Peers } from "./peers.ts";
 import type { Figure } from "./statistics.ts";
 
 export type Table = readonly (readonly string[])[];
 
-export function resultTable(results: readonly Result[]): Table {
+export function resultTable(results: readonly StoredResult[]): Table {
   const rows = results.map((result) => [
     result.name,
     withNoise(figureOf(result)),
@@ -14,12 +14,15 @@ export function resultTable(results: readonly Result[]): Table {
     goalOf(result),
     verdictOf(result),
     result.detail,
+    result.date,
+    result.commit,
   ]);
-  return [["what", "result", "unit", "CPU", "goal", "", "measured"], ...rows];
+  const header = ["what", "result", "unit", "CPU", "goal", "", "measured", "date", "commit"];
+  return [header, ...rows];
 }
 
 /** Ours first in each group. `results` may lack a row, if it was not measured. */
-export function peerTable({ comparisons }: Peers, results: readonly Result[]): Table {
+export function peerTable({ comparisons }: Peers, results: readonly StoredResult[]): Table {
   const rows = comparisons.flatMap((comparison) => {
     const ours = results.find(({ name }) => name === comparison.row);
     return ours === undefined ? [] : peerRows(comparison, ours);
@@ -27,9 +30,9 @@ export function peerTable({ comparisons }: Peers, results: readonly Result[]): T
   return [["what", "package", "result", "unit", "measured", "date"], ...rows];
 }
 
-function peerRows({ row, peers }: Comparison, ours: Result): Table {
+function peerRows({ row, peers }: Comparison, ours: StoredResult): Table {
   return [
-    [row, "jp", number(figureOf(ours)?.value), ours.unit, ours.detail, "this run"],
+    [row, "jp", number(figureOf(ours)?.value), ours.unit, ours.detail, ours.date],
     ...peers.map((peer) => [
       "",
       [peer.name, peer.version].join(" ").trimEnd(),

@@ -229,6 +229,8 @@ async function bundle(input, { extension, inject = {}, groups = {}, plugins = []
     source,
     {
       ...options,
+      sourcemap: "hidden",
+      sourcemapExcludeSources: true,
       entryFileNames: `[name].${extension}`,
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
       codeSplitting: {
@@ -238,7 +240,18 @@ async function bundle(input, { extension, inject = {}, groups = {}, plugins = []
     },
     "write",
   );
-  return filesIn(output);
+  moveMaps(options.dir);
+  return filesIn(output.filter(({ type }) => type === "chunk"));
+}
+
+/** Out of the package, as in `dist/maps/bin`: they say where code is from, for the budget and the table of the start. */
+function moveMaps(dir) {
+  for (const name of readdirSync(dir, { recursive: true })) {
+    if (!name.endsWith(".map")) continue;
+    const moved = path.join(made, "maps", path.basename(dir), name);
+    mkdirSync(path.dirname(moved), { recursive: true });
+    renameSync(path.join(dir, name), moved);
+  }
 }
 
 /** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */

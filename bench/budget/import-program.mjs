@@ -1,0 +1,2 @@
+// Loads the library, and does nothing with it.
+await import("jp-ts");

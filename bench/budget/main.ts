@@ -1,0 +1,30 @@
+/**
+ * `npm run budget`: compares what the paths load, run and open with `budget.json`. `npm run budget -- --write` measures
+ * several times, and writes what they need now.
+ */
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { joined, type Use, writeBudget } from "./budget.ts";
+import { checkBudget, measureUse, PATHS } from "./measure.ts";
+
+/** Once after the other, and as many at once: on a busy machine, other things come before the request. */
+const TIMES = 4;
+
+const names = Object.keys(PATHS) as (keyof typeof PATHS)[];
+if (process.argv.includes("--write")) {
+  const uses: Record<string, Use> = {};
+  for (const name of names) {
+    const all: Use[] = [];
+    for (let time = 0; time < TIMES; time += 1) all.push(await measureUse(name));
+    all.push(...(await Promise.all(Array.from({ length: TIMES }, () => measureUse(name)))));
+    uses[name] = joined(all);
+  }
+  spawnSync("oxfmt", [writeBudget(uses)], { stdio: "inherit" });
+} else {
+  for (const name of names) {
+    for (const problem of await checkBudget(name)) {
+      console.error(problem);
+      process.exitCode = 1;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** Which source file the code of a built file is from, by the maps that the build leaves in `dist/maps`. */
+import { readFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import path from "node:path";
+
+const ROOT = path.join(import.meta.dirname, "..", "..");
+const DIST = path.join(ROOT, "dist");
+/** A file of a package, in any folder of packages. */
+const PACKAGE_FILE = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
+
+/** A built file. */
+export class BuiltFile {
+  readonly bytes: number;
+  /** As in `src/agent/turn.ts`, and the names of packages. */
+  readonly modules: readonly string[];
+  readonly #map: SourceMap;
+  readonly #folder: string;
+  readonly #lines: readonly number[];
+
+  constructor(file: string) {
+    const relative = path.relative(DIST, file);
+    const map = path.join(DIST, "maps", `${relative}.map`);
+    this.#folder = path.dirname(file);
+    const text = readFileSync(file, "utf8");
+    this.bytes = Buffer.byteLength(text);
+    const content = JSON.parse(readFileSync(map, "utf8")) as {
+      readonly sources: readonly string[];
+    };
+    this.modules = [...new Set(content.sources.map((source) => this.#nameOf(source)))].toSorted();
+    this.#map = new SourceMap(content as ConstructorParameters<typeof SourceMap>[0]);
+    this.#lines = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  }
+
+  /** The module of the code at a place, by characters from the start of the file. */
+  moduleAt(offset: number): string | undefined {
+    const line = this.#lines.findLastIndex((start) => start <= offset);
+    return this.moduleOf(line, offset - (this.#lines[line] ?? 0));
+  }
+
+  /** The same by line and column, which start at 0. Undefined if it is the bundler's own code. */
+  moduleOf(line: number, column: number): string | undefined {
+    const entry: { readonly originalSource?: string } = this.#map.findEntry(line, column);
+    return entry.originalSource === undefined ? undefined : this.#nameOf(entry.originalSource);
+  }
+
+  #nameOf(source: string): string {
+    const [, owner] = PACKAGE_FILE.exec(source) ?? [];
+    return owner ?? path.relative(ROOT, path.resolve(this.#folder, source));
+  }
+}
+
+/** Undefined if the build has not made it, such as a file of Node. */
+export function builtFileOf(url: string): string | undefined {
+  const file = url.startsWith("file://") ? new URL(url).pathname : url;
+  return file.startsWith(`${DIST}/`) ? file : undefined;
+}
+
+/** The folder of one of our modules, as in `src/agent`, or the package. */
+export function groupOf(module: string): string {
+  return module.startsWith("src/") ? module.split("/").slice(0, 2).join("/") : module;
+}
