@@ -120,7 +120,8 @@ function withoutQuery(id) {
 function withLightStreams(code) {
   const names = ["ReadableStream", "TransformStream", "TextDecoderStream"];
   const imports = names.map((name) => `Light${name} as ${name}`).join(", ");
-  return `import { ${imports} } from ${JSON.stringify(LIGHT_STREAMS)};\n${code}`;
+  const added = `import { ${imports} } from ${JSON.stringify(LIGHT_STREAMS)};`;
+  return { code: `${added} ${code}`, map: null }; // The lines stay the same.
 }
 
 /** The page uses only what runs anywhere, from folders that have more: what it does not use is left out. */
@@ -330,9 +331,18 @@ async function escapeAll(folder) {
   await Promise.all(
     files.map(async (name) => {
       const file = path.join(folder, name);
-      const options = { charset: "ascii", minifyWhitespace: true, target: "node22.22" };
-      const { code } = await transform(readFileSync(file, "utf8"), options);
+      const mapFile = path.join(made, "maps", path.basename(folder), `${name}.map`);
+      const before = readFileSync(mapFile).toString("base64");
+      const comment = `//# sourceMappingURL=data:application/json;base64,${before}`;
+      const { code, map } = await transform(`${readFileSync(file, "utf8")}\n${comment}\n`, {
+        charset: "ascii",
+        minifyWhitespace: true,
+        target: "node22.22",
+        sourcemap: "external",
+        sourcesContent: false,
+      });
       writeFileSync(file, code);
+      writeFileSync(mapFile, map);
     }),
   );
 }

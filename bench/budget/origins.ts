@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import path from "node:path";
+import { WRAPPER } from "../../src/cli/code-loader.ts";
+import { JP } from "../measure.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const DIST = path.join(ROOT, "dist");
@@ -16,11 +18,14 @@ export class BuiltFile {
   readonly #map: SourceMap;
   readonly #folder: string;
   readonly #lines: readonly number[];
+  /** What it is compiled with in front of it. */
+  readonly #before: number;
 
   constructor(file: string) {
     const relative = path.relative(DIST, file);
     const map = path.join(DIST, "maps", `${relative}.map`);
     this.#folder = path.dirname(file);
+    this.#before = this.#folder === path.dirname(JP) && file !== JP ? WRAPPER.length : 0;
     const text = readFileSync(file, "utf8");
     this.bytes = Buffer.byteLength(text);
     const content = JSON.parse(readFileSync(map, "utf8")) as {
@@ -31,8 +36,9 @@ export class BuiltFile {
     this.#lines = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
   }
 
-  /** The module of the code at a place, by characters from the start of the file. */
-  moduleAt(offset: number): string | undefined {
+  /** The module of the code at a place, by characters from the start of what is compiled. */
+  moduleAt(place: number): string | undefined {
+    const offset = Math.max(0, place - this.#before);
     const line = this.#lines.findLastIndex((start) => start <= offset);
     return this.moduleOf(line, offset - (this.#lines[line] ?? 0));
   }

@@ -30,6 +30,9 @@ const FIRST_RUNS = 3;
 /** Later ones add what they need from time to time. */
 const UPDATE_MS = 24 * 60 * 60 * 1000;
 
+/** What a file of the bundle is compiled with in front of it. */
+export const WRAPPER = "(function (exports, require, module, __filename, __dirname) {\n";
+
 interface Loaded {
   readonly script: Script;
   readonly file: string;
@@ -49,14 +52,12 @@ export function createCodeLoader({ folder, cache, command, requireOther }: CodeP
     const file =
       cache === undefined ? undefined : path.join(cache, `${path.basename(name)}.${command}`);
     const known = file === undefined ? undefined : readCompiled(file, changed);
-    const script = new Script(
-      `(function (exports, require, module, __filename, __dirname) {${source}\n})`,
-      {
-        filename,
-        cachedData: known?.data,
-        importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-      },
-    );
+    const script = new Script(`${WRAPPER}${source}\n})`, {
+      filename,
+      lineOffset: -1, // The wrapper's.
+      cachedData: known?.data,
+      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    });
     const runs = script.cachedDataRejected === true ? 0 : (known?.runs ?? 0);
     if (file !== undefined && (runs < FIRST_RUNS || known?.isOld === true)) {
       outdated.push({ script, file, changed, runs });

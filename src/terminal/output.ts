@@ -117,6 +117,8 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
 
 /** Colours on terminals only, unless NO_COLOR or FORCE_COLOR is set. */
 function paintFor(target: OutputStream): Paint {
+  // Asking for its styles would open standard error.
+  if (!target.isTTY && process.env["FORCE_COLOR"] === undefined) return plain;
   const stream = target as NodeJS.WriteStream; // It looks at what an `OutputStream` has.
   const hasColors = styleText("bold", "x", { stream }) !== "x";
   return hasColors ? createPaint() : plain;
