@@ -91,7 +91,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     conversations,
     files: conversations,
     session: sessions,
-    findId: () => findWorkspaceId(root),
+    findId: user.findId,
     findUserFolder: user.find,
     ownsUserFolder: () => {
       const folder = user.find();
@@ -114,9 +114,16 @@ function openUserFolder(
   { environment, clock }: Pick<OpenWorkspaceOptions, "environment" | "clock">,
 ) {
   const secured = new Set<string>();
+  const findId = whileSame([path.join(root, WORKSPACE_FOLDER, ".id")], () => findWorkspaceId(root));
+  const findFolder = whileSame(
+    [path.join(root, WORKSPACE_FOLDER, ".id"), workspacesIn(data)],
+    () => {
+      const id = findId();
+      return id === undefined ? undefined : findWorkspaceData(data, { id, root });
+    },
+  );
   const find = () => {
-    const id = findWorkspaceId(root);
-    const folder = id === undefined ? undefined : findWorkspaceData(data, { id, root });
+    const folder = findFolder();
     if (folder === undefined || secured.has(folder)) return folder;
     for (const each of [workspacesIn(data), folder]) securePrivateFolder(each);
     secured.add(folder);
@@ -129,6 +136,7 @@ function openUserFolder(
     return folder === undefined ? undefined : findFormerRoot(folder, root);
   };
   return {
+    findId,
     find,
     ensure,
     findFormer,
@@ -144,6 +152,21 @@ function openUserFolder(
     },
     parent: workspacesIn(data),
   };
+}
+
+/** Finds something once, and again when one of the files that it depends on has changed. */
+function whileSame<Value>(files: readonly string[], find: () => Value): () => Value {
+  let known: { readonly states: string; readonly value: Value } | undefined;
+  return () => {
+    const states = files.map(stateOf).join();
+    if (known?.states !== states) known = { states, value: find() };
+    return known.value;
+  };
+}
+
+function stateOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 }
 
 function movedError(root: string, former: string): StorageError {
