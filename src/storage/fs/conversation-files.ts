@@ -43,6 +43,7 @@ import {
 } from "./durable.ts";
 import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
+import { noteMetadataChange } from "./summary-index.ts";
 import { findIdInFolderName } from "./file-id.ts";
 
 export interface ConversationFiles {
@@ -68,6 +69,7 @@ export async function writeConversation(folder: string, files: ConversationFiles
 
 export async function writeMetadata(folder: string, metadata: ConversationMetadata): Promise<void> {
   await writeJson(path.join(folder, METADATA), metadataToJson(metadata));
+  noteMetadataChange(folder);
 }
 
 /**

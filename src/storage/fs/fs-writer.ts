@@ -6,15 +6,15 @@ import {
   type ConversationMetadata,
   type ConversationStream,
   createStream,
-  metadataToJson,
   StreamEntry,
 } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
 import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
 import { writeError } from "../storage-error.ts";
-import { EVENTS, METADATA } from "./conversation-folders.ts";
-import { renameFolder, writeJson } from "./durable.ts";
+import { writeMetadata } from "./conversation-files.ts";
+import { EVENTS } from "./conversation-folders.ts";
+import { renameFolder } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
@@ -192,9 +192,8 @@ export class FsConversationWriter implements ConversationWriter {
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
     this.#assertHeld();
-    const file = path.join(this.#folder, METADATA);
     const metadata = change(this.#metadata);
-    await writeJson(file, metadataToJson(metadata));
+    await writeMetadata(this.#folder, metadata);
     const isRenamed = metadata.title !== this.#metadata.title;
     this.#metadata = metadata;
     if (isRenamed) await this.#events.move(() => this.#renameFolders());

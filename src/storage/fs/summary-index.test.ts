@@ -23,6 +23,7 @@ const FIRST = 17_000_000_000;
 const OTHERS = 32;
 /** Longer than the time in which a changed file is not trusted. */
 const LATER_MS = 10_000;
+const HOUR_MS = 60 * 60 * 1000;
 
 test("a list of unchanged conversations opens one file", async () => {
   const { list, settle } = workspaceOf(100);
@@ -52,11 +53,37 @@ test("a change of the same size and with the same time of change is seen", async
   const { list, settle, folders } = workspaceOf(2);
   settle();
   await list();
+  const file = path.join(folders[0] ?? "", "events.json");
+  const { atime, mtime } = statSync(file);
+  const text = readFileSync(file, "utf8");
+  const before = (await list()).map(({ lastEventAt }) => lastEventAt);
+  writeFileSync(file, text.replaceAll("2026-", "2025-"));
+  utimesSync(file, atime, mtime);
+  expect((await list()).map(({ lastEventAt }) => lastEventAt)).not.toEqual(before);
+});
+
+test("metadata that another program has changed is seen within an hour", async () => {
+  const { list, settle, pass, folders } = workspaceOf(2);
+  settle();
+  await list();
   const file = path.join(folders[0] ?? "", "metadata.json");
   const { atime, mtime } = statSync(file);
   writeFileSync(file, readFileSync(file, "utf8").replace("Number 0", "Numero 0"));
   utimesSync(file, atime, mtime);
+  pass(HOUR_MS - LATER_MS);
+  await list();
+  pass(2 * LATER_MS);
   expect(await titles(list)).toEqual(["Number 1", "Numero 0"]);
+});
+
+test("metadata that jp has changed is seen at once", async () => {
+  const { list, settle, workspace } = workspaceOf(2);
+  settle();
+  await list();
+  await using writer = await workspace.conversations.open(fileIdFromNumber(FIRST));
+  await writer.updateMetadata((metadata) => ({ ...metadata, labels: { kind: "bug" } }));
+  const found = (await list()).map(({ metadata }) => metadata?.labels);
+  expect(found).toContainEqual({ kind: "bug" });
 });
 
 test("a file that has changed just now is not trusted, since it may change again without a new time", async () => {
@@ -257,6 +284,7 @@ function workspaceOf(count: number, { homeIn }: TestOptions = {}) {
     },
     /** Makes it later than all changes so far. */
     settle: () => clock.advance(Date.now() + LATER_MS - clock.now().getTime()),
+    pass: (milliseconds: number) => clock.advance(milliseconds),
     index: () => {
       const folder = path.join(lists, "jp-ts", "lists");
       return path.join(folder, readdirSync(folder)[0] ?? "");

@@ -1,10 +1,22 @@
 /**
  * Remembers what lists show of each conversation, in one small file for a workspace in the user's cache folder: a list of
  * a thousand conversations opens that file instead of two thousand. What it says of a conversation counts as long as
- * both files that it was read from have the same inode, size and times. A file that is damaged, someone else's or missing
- * is the same as an empty one, and one that cannot be written is left as it is.
+ * both files that it was read from have the same inode, size and times. Of the metadata, that is looked at once an hour,
+ * since looking at a thousand files takes as long as all the rest: jp tells the index what it changes itself, and a new
+ * title is a new name of the folder. A file that is damaged, someone else's or missing is the same as an empty one, and
+ * one that cannot be written is left as it is.
  */
-import { lstatSync, readdirSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import {
   type ConversationMetadata,
@@ -28,6 +40,7 @@ import {
 import { type ConversationCopy, EVENTS, METADATA } from "./conversation-folders.ts";
 import { readPrivate } from "./private-file.ts";
 import { OWNER_FILE } from "./private-folder.ts";
+import { openerOf } from "./safe-open.ts";
 
 /** What lists show of a conversation, apart from what the name and place of its folder say. */
 export interface ReadSummary {
@@ -40,11 +53,13 @@ export interface ReadSummary {
 
 const FOLDER = "lists";
 /** Another one once the form of the file changes, or what it is made of. */
-const VERSION = 1;
+const VERSION = 2;
 /** File times are coarse: a file that changed more recently may change again without a new time. */
 const SETTLE_MS = 2000;
 /** Longer metadata is read each time. */
 const MAX_METADATA_BYTES = 4096;
+/** How long metadata that another program may have changed is taken as it was. */
+const CHECK_MS = 60 * 60 * 1000;
 /** How old the file of another workspace has to be before it is removed. */
 const OLD_MS = 30 * 24 * 60 * 60 * 1000;
 
@@ -80,8 +95,23 @@ export interface SummaryIndexOptions {
   readonly workspace: string;
 }
 
+/** After a change of metadata alone. The time at which `events.json` changed is all that a list looks at. */
+export function noteMetadataChange(folder: string): void {
+  try {
+    const { fd } = openerOf(folder)(EVENTS);
+    try {
+      fchmodSync(fd, fstatSync(fd).mode & 0o7777);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // Lists show it within an hour.
+  }
+}
+
 export class SummaryIndex {
   readonly #options: SummaryIndexOptions;
+  readonly #now: number;
   /** By their parents. */
   readonly #folders: Map<string, IndexedFolder>;
   /** Most conversations are in the same folder as the one before. */
@@ -89,6 +119,7 @@ export class SummaryIndex {
 
   private constructor(options: SummaryIndexOptions) {
     this.#options = options;
+    this.#now = options.clock.now().getTime();
     const folder = findUserCache(options.environment, FOLDER);
     this.#folders = readIndex(folder, options.workspace);
   }
@@ -104,11 +135,15 @@ export class SummaryIndex {
     if (isLink === true) return read();
     const end = folder.lastIndexOf(path.sep);
     const events = lstatSync(`${folder}${path.sep}${EVENTS}`, IF_THERE);
-    const metadata = lstatSync(`${folder}${path.sep}${METADATA}`, IF_THERE);
-    if (events === undefined || metadata === undefined) return read();
+    if (events === undefined) return read();
     const indexed = this.#folderOf(folder.slice(0, end));
-    const current = { name: folder.slice(end + 1), events, metadata };
-    const known = indexed.find(current);
+    const name = folder.slice(end + 1);
+    const seen = indexed.isDue(this.#now) ? undefined : indexed.find({ name, events });
+    if (seen !== undefined) return seen;
+    const metadata = lstatSync(`${folder}${path.sep}${METADATA}`, IF_THERE);
+    if (metadata === undefined) return read();
+    const current = { name, events, metadata };
+    const known = indexed.isDue(this.#now) ? indexed.find(current) : undefined;
     if (known !== undefined) return known;
     const now = this.#options.clock.now().getTime();
     const summary = read();
@@ -118,9 +153,15 @@ export class SummaryIndex {
 
   /** Stores what has changed, once all conversations in these folders were summarized. Others stay as they are. */
   save(parents: readonly string[]): void {
-    const changed = parents.filter((parent) => this.#folders.get(parent)?.isChanged === true);
+    const isChanged = (parent: string) => {
+      const folder = this.#folders.get(parent);
+      return folder !== undefined && (folder.isChanged || folder.isDue(this.#now));
+    };
+    const changed = parents.filter(isChanged);
     for (const parent of changed) {
-      this.#folders.set(parent, new IndexedFolder(this.#folderOf(parent).listed()));
+      const folder = this.#folderOf(parent);
+      const checked = folder.isDue(this.#now) ? this.#now : folder.checked;
+      this.#folders.set(parent, new IndexedFolder(folder.listed(), checked));
     }
     if (changed.length > 0) this.#write();
   }
@@ -133,7 +174,7 @@ export class SummaryIndex {
 
   #folderOf(parent: string): IndexedFolder {
     if (this.#last?.parent === parent) return this.#last.folder;
-    const folder = this.#folders.get(parent) ?? new IndexedFolder(emptyColumns());
+    const folder = this.#folders.get(parent) ?? new IndexedFolder(emptyColumns(), this.#now);
     this.#folders.set(parent, folder);
     this.#last = { parent, folder };
     return folder;
@@ -147,7 +188,11 @@ export class SummaryIndex {
     const file = fileOf(folder, workspace);
     const temporary = `${file}.${randomName()}.tmp`;
     try {
-      const folders = Array.from(this.#folders, ([parent, { known }]) => ({ parent, ...known }));
+      const folders = Array.from(this.#folders, ([parent, { known, checked }]) => ({
+        parent,
+        checked,
+        ...known,
+      }));
       const text = JSON.stringify({ version: VERSION, workspace, folders });
       if (lstatSync(file, IF_THERE) === undefined) removeOld(folder);
       writeFileSync(temporary, text, { mode: OWNER_FILE, flag: "wx" });
@@ -165,16 +210,26 @@ interface CurrentFolder {
   readonly metadata: Stats;
 }
 
+type SeenFolder = Omit<CurrentFolder, "metadata"> & Partial<Pick<CurrentFolder, "metadata">>;
+
 class IndexedFolder {
   readonly known: Columns;
+  /** When all metadata was looked at, in milliseconds since the epoch. */
+  readonly checked: number;
   /** The rows that were up to date. */
   readonly #kept: number[] = [];
   readonly #added = emptyColumns();
   /** Where the next one is, if they are listed in the same order as before. */
   #next = 0;
 
-  constructor(known: Columns) {
+  constructor(known: Columns, checked: number) {
     this.known = known;
+    this.checked = checked;
+  }
+
+  /** Whether metadata has to be looked at again. A time in the future is no reason to trust it. */
+  isDue(now: number): boolean {
+    return Math.abs(now - this.checked) > CHECK_MS;
   }
 
   get isChanged(): boolean {
@@ -189,8 +244,8 @@ class IndexedFolder {
     return columns;
   }
 
-  /** Undefined if it is not known, or not up to date. */
-  find(current: CurrentFolder): ReadSummary | undefined {
+  /** Undefined if it is not known, or not up to date. Without metadata, that counts as unchanged. */
+  find(current: SeenFolder): ReadSummary | undefined {
     const row = this.#rowOf(current.name);
     const known = row !== -1 && this.#isSame(row, current) ? this.#summaryAt(row) : undefined;
     if (known !== undefined) this.#kept.push(row);
@@ -214,9 +269,10 @@ class IndexedFolder {
     return row;
   }
 
-  #isSame(row: number, { events, metadata }: CurrentFolder): boolean {
+  #isSame(row: number, { events, metadata }: SeenFolder): boolean {
     const { states } = this.known;
-    return isState(states, row * STATES, events) && isState(states, row * STATES + 4, metadata);
+    if (!isState(states, row * STATES, events)) return false;
+    return metadata === undefined || isState(states, row * STATES + 4, metadata);
   }
 
   /** Undefined if it is not what `add` has stored. */
@@ -334,9 +390,11 @@ function readIndex(folder: string | undefined, workspace: string): Map<string, I
   if (index["workspace"] !== workspace || !isJsonArray(index["folders"])) return folders;
   for (const json of index["folders"]) {
     const columns = isJsonObject(json) ? findColumns(json) : undefined;
-    const parent = isJsonObject(json) && json["parent"];
-    if (typeof parent !== "string" || columns === undefined) return new Map();
-    folders.set(parent, new IndexedFolder(columns));
+    const { parent, checked } = isJsonObject(json) ? json : {};
+    if (typeof parent !== "string" || typeof checked !== "number" || columns === undefined) {
+      return new Map();
+    }
+    folders.set(parent, new IndexedFolder(columns, checked));
   }
   return folders;
 }
