@@ -221,6 +221,8 @@ class IndexedFolder {
   readonly #added = emptyColumns();
   /** Where the next one is, if they are listed in the same order as before. */
   #next = 0;
+  /** Once they are not. */
+  #rows: Map<Json, number> | undefined;
 
   constructor(known: Columns, checked: number) {
     this.known = known;
@@ -259,14 +261,19 @@ class IndexedFolder {
       const width = column === "states" ? STATES : 1;
       this.known[column].splice(row * width, width);
     }
+    this.#rows = undefined;
     return true;
   }
 
   #rowOf(name: string): number {
     const { names } = this.known;
-    const row = names[this.#next] === name ? this.#next : names.indexOf(name);
-    this.#next = row + 1;
-    return row;
+    if (names[this.#next] !== name) {
+      this.#rows ??= new Map(names.map((each, row) => [each, row]));
+      this.#next = this.#rows.get(name) ?? names.length;
+    }
+    const row = this.#next;
+    this.#next += 1;
+    return row < names.length ? row : -1;
   }
 
   #isSame(row: number, { events, metadata }: SeenFolder): boolean {
