@@ -1,6 +1,7 @@
 /** Commands that list, search and print: against starting Node, or a minimal script that does the same work. */
 import path from "node:path";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import { writeTerseRecord } from "./data.ts";
 import {
   type Bench,
@@ -48,10 +49,14 @@ export const start: Bench = {
 
 const LIST = { list: "jp conversation ls, 1,000 conversations" };
 
+/** jp does not remember what has just changed. */
+const SETTLE_MS = 2_500;
+
 export const list: Bench = {
   rows: Object.values(LIST),
   run: async (folder) => {
     writeRecords(folder, sized(1_000), 104);
+    await setTimeout(SETTLE_MS);
     const took = await takeTurns(
       { node: startNode, list: jp(folder, "conversation", "ls") },
       ROUNDS,

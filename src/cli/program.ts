@@ -107,6 +107,8 @@ const COMMANDS: readonly ListedCommand[] = [
   },
 ];
 
+const LISTING = ["-h", "--help", "help", "complete", "demo"];
+
 const SESSION_HELP = "Without a command, jp opens an interactive session on a terminal.";
 
 /** Without the preset of an option that can stand alone: its description says what that means. */
@@ -157,11 +159,20 @@ export async function createProgram(
     .exitOverride();
   setHost(program, host);
 
-  for (const { name, alias, description, loadDefinition } of COMMANDS) {
+  const named = COMMANDS.filter(
+    ({ name, alias }) => isNamed(name) || (alias !== undefined && isNamed(alias)),
+  );
+  // The list is for help, for completion, and for what is no command.
+  const isListed = named.length === 0 || LISTING.some(isNamed);
+  for (const one of isListed ? COMMANDS : named) {
+    const { name, alias, description, loadDefinition } = one;
     const listed = program.command(name).description(description);
     if (alias !== undefined) listed.alias(alias);
-    if (isNamed(name) || (alias !== undefined && isNamed(alias)))
-      (await loadModule(loadDefinition))(listed);
+    if (named.includes(one)) (await loadModule(loadDefinition))(listed);
+  }
+  if (!isListed) {
+    nameHelp(program, "jp");
+    return program;
   }
   program
     .command("demo")
