@@ -12,6 +12,7 @@ import { deskLoad } from "./desk-load.ts";
 import { deskPage } from "./desk-page.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
+import { coldResume, deferred, libraryImport, waitingTurns } from "./library.ts";
 import type { Bench, Result } from "./measure.ts";
 import { installed } from "./package.ts";
 import { measurePeers, readPeers } from "./peers.ts";
@@ -53,6 +54,10 @@ const standard: readonly Bench[] = [
   inquiry,
   streaming,
   deskPage,
+  libraryImport,
+  deferred,
+  coldResume,
+  waitingTurns,
 ];
 const load: readonly Bench[] = [print, desk, deskLoad, ...heavy];
 const ROWS = [...standard, ...load].flatMap(({ rows }) => rows);

@@ -2,7 +2,7 @@
  * Makes the arguments that a model has written fit a tool's schema, or tells the model what to change.
  * Every tool is run with arguments that were checked here.
  */
-import vm from "node:vm";
+import type vm from "node:vm";
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
 import {
   isJsonObject,
@@ -200,7 +200,7 @@ const MAX_RUNS = 20;
 
 function runLimited<Result>(milliseconds: number, work: () => Result): Result {
   // Node limits the time of scripts, and of whatever they call.
-  sandbox ??= { script: new vm.Script("work()"), context: vm.createContext({}) };
+  sandbox ??= createSandbox();
   const { script, context } = sandbox;
   let result: { readonly value: Result } | undefined;
   context.work = () => {
@@ -215,6 +215,11 @@ function runLimited<Result>(milliseconds: number, work: () => Result): Result {
   }
   if (result === undefined) throw new Error("the work has no result");
   return result.value;
+}
+
+function createSandbox(): NonNullable<typeof sandbox> {
+  const { createContext, Script } = process.getBuiltinModule("node:vm");
+  return { script: new Script("work()"), context: createContext({}) };
 }
 
 /** Not by `instanceof`: the context has its own `Error`. */

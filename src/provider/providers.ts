@@ -53,8 +53,8 @@ export interface Providers {
   warmUp(provider: string, name: string): Promise<void>;
 }
 
-/** Loads no package and makes no request by itself. */
-export function createProviders(options: ProvidersOptions): Providers {
+/** For who asks one at once: see `createProviders`. Loads no package and makes no request by itself. */
+export function createProvidersNow(options: ProvidersOptions): Providers {
   const { clock = systemClock } = options;
   const connect = createConnector(options);
   /** They remember what their chat template refuses. */
