@@ -217,9 +217,7 @@ async function bundle(input, { extension, inject = {}, groups = {}, plugins = []
       inject,
     },
   };
-  // Each entry alone, and what several need in other chunks.
-  const apart = await generate({ ...source, preserveEntrySignatures: "strict" }, options);
-  const owners = groupOwners(apart, groups);
+  const owners = groupOwners(await generate(source, options), groups);
   const output = await generate(
     source,
     {
