@@ -75,6 +75,7 @@ import {
   unmark,
 } from "./open-turns.ts";
 import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
+import { takeRecent } from "./recent-records.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import { isWorkspace } from "./user-data.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
@@ -222,7 +223,8 @@ export class FsConversationStore implements ConversationStore {
       const copies = this.context.liveCopies(id);
       const folder = await mergeCopies(copies, "main");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      const known = loaded && this.#loaded.get(loaded);
+      const recent = takeRecent(path.join(folder, EVENTS));
+      const known = (loaded && this.#loaded.get(loaded)) ?? recent;
       const isOwnUnmarked = this.#isOwnUnmarked(id);
       return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
     } catch (error) {

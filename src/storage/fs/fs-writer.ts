@@ -20,6 +20,7 @@ import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
 import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
+import { keepRecent } from "./recent-records.ts";
 import type { PrivatePlace } from "./user-data.ts";
 import { folderName } from "./file-id.ts";
 
@@ -183,8 +184,11 @@ export class FsConversationWriter implements ConversationWriter {
     for (const listening of this.#listeners) listening[Symbol.dispose]();
     try {
       await this.#metadataWrites;
-      await this.#events.close();
-      this.#marker?.close(this.#stream.entries);
+      const closed = await this.#events.close();
+      const { entries } = this.#stream;
+      this.#marker?.close(entries);
+      const isWhole = this.#marker !== undefined && this.#problems.length === 0;
+      if (closed !== undefined && isWhole) keepRecent({ ...closed, entries }, this.#events.size);
     } finally {
       this.#lock.release();
     }
