@@ -7,6 +7,7 @@ import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.t
 import { ScriptedModel } from "../../src/testing/index.ts";
 
 const TURNS = 20;
+const CALL = [{ type: "tool_call", id: "call_1", name: "pay" }] as const;
 
 test.runIf(process.platform === "linux")(
   "a turn that waits for a person keeps one file open, its lock",
@@ -34,8 +35,7 @@ test.runIf(process.platform === "linux")(
     });
     const wait = async () => {
       await using conversation = await store.create({});
-      const replies = () => [{ type: "tool_call", id: "call_1", name: "pay" } as const];
-      const model = new ScriptedModel({ replies });
+      const model = new ScriptedModel({ replies: [CALL] });
       const { signal } = stopped;
       await runTurn({ conversation, model, tools: [tool], prompter, signal }, "Pay.");
     };
