@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /**
  * Suites that take long: kills, floods and torture, fuzzing, properties with real tools, the package on other versions of Node, the
- * examples, and the commands of the documentation typed one after the other.
+ * suites on replies with other streams, the examples, and the commands of the documentation typed one after the other.
  */
 export const LONG = [
   "test/agent/killed-process.test.ts",
@@ -20,6 +20,7 @@ export const LONG = [
   "test/desk/seen.test.ts",
   "test/examples.test.ts",
   "test/mcp/endless.test.ts",
+  "test/provider/light-streams.test.ts",
   "test/security/terminal.test.ts",
   "test/storage/answer-races.test.ts",
   "test/storage/torn-append.test.ts",

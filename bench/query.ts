@@ -75,7 +75,7 @@ export const queryStart: Bench = {
       {
         name: START.token,
         unit: NODE_START,
-        goal: goalInMs(5),
+        goal: goalInMs(3),
         figures: { time: token },
         detail: against(toToken, nodeStarts),
       },
@@ -112,11 +112,11 @@ export const queryLong: Bench = {
     const ours = peaks.long.map(({ megabytes }) => megabytes);
     const theirs = peaks.node.map(({ megabytes }) => megabytes);
     return [
-      { name: LONG.time, unit: NODE_START, goal: goalInMs(800), ...compared(took.long, took.node) },
+      { name: LONG.time, unit: NODE_START, goal: goalInMs(400), ...compared(took.long, took.node) },
       {
         name: LONG.memory,
         unit: NODE_START,
-        goal: goalInMb(250),
+        goal: goalInMb(200),
         figures: { size: ratioOf(ours, theirs) },
         detail: `${formatMb(median(ours))} against ${formatMb(median(theirs))}`,
       },
@@ -146,6 +146,7 @@ export const streaming: Bench = {
       {
         name: STREAM.markdown,
         unit: NODE_START,
+        goal: goalInMs(300),
         figures: { cpu: ratioOf(ours, theirs) },
         detail: against(ours, theirs),
       },

@@ -85,6 +85,45 @@ const separateZod = {
   },
 };
 
+const PROVIDER_MODULE =
+  /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]provider)[\\/]/;
+const LIGHT_STREAMS = path.resolve("src/provider/light-streams.ts");
+/** The copy of a shared module that the packages of providers get. */
+const LIGHT = "?light";
+
+/**
+ * Gives the packages of providers streams of our own: Node's take long to load and to use. Other packages, such as the
+ * MCP client, read from Node's `fetch`, whose streams fit only others of Node.
+ */
+const lightStreams = {
+  name: "light-streams",
+  resolveId: {
+    filter: { id: /^eventsource-parser\/stream$/ },
+    async handler(id, importer = "") {
+      if (!PROVIDER_MODULE.test(importer)) return null;
+      return `${(await this.resolve(id, importer, { skipSelf: true })).id}${LIGHT}`;
+    },
+  },
+  load: {
+    filter: { id: /\?light$/ },
+    handler: (id) => withLightStreams(readFileSync(withoutQuery(id), "utf8")),
+  },
+  transform: {
+    filter: { id: PROVIDER_MODULE, code: /\b(?:Readable|Transform|TextDecoder)Stream\b/ },
+    handler: (code, id) => (path.resolve(id) === LIGHT_STREAMS ? null : withLightStreams(code)),
+  },
+};
+
+function withoutQuery(id) {
+  return id.replace(/\?\w+$/, "");
+}
+
+function withLightStreams(code) {
+  const names = ["ReadableStream", "TransformStream", "TextDecoderStream"];
+  const imports = names.map((name) => `Light${name} as ${name}`).join(", ");
+  return `import { ${imports} } from ${JSON.stringify(LIGHT_STREAMS)};\n${code}`;
+}
+
 /** The page uses only what runs anywhere, from folders that have more: what it does not use is left out. */
 const unusedNode = {
   name: "unused-node",
@@ -153,7 +192,7 @@ try {
         extension: "cjs",
         minify: true,
         groups: COMMAND_GROUPS,
-        plugins: [separateZod],
+        plugins: [separateZod, lightStreams],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },
@@ -327,7 +366,7 @@ async function escapeAll(folder) {
 function filesIn(output) {
   return output.flatMap(({ modules }) =>
     Object.entries(modules).flatMap(([file, { renderedLength }]) =>
-      renderedLength > 0 ? [file] : [],
+      renderedLength > 0 ? [withoutQuery(file)] : [],
     ),
   );
 }

@@ -139,7 +139,6 @@ const BARE_IMPORT =
   /(?<!loadModule\(\(\) => |command\( ?async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
 /** Files that load parts without `loadModule`, and why they may. */
 const BARE_IMPORTS: Readonly<Record<string, string>> = {
-  "src/cli/main.ts": "It stays tiny, and nothing has begun yet.",
   "src/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
 };
 

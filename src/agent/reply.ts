@@ -124,11 +124,31 @@ async function streamOnce(
   }
 }
 
-/** The request as the model gets it. */
+/** The last request that was made of a record, which is measured before it is sent. */
+interface MadeParts extends Pick<ReplyRequest, "assistant" | "attachments"> {
+  readonly length: number;
+  readonly parts: ThreadParts;
+}
+
+/** By the entries of the record, which only grow. */
+const lastMade = new WeakMap<readonly StreamEntry[], MadeParts>();
+
+/** The request as the model gets it. Made once as long as nothing is added: a record may have a hundred thousand events. */
 export function createParts(request: ReplyRequest): ThreadParts {
-  const { assistant, attachments, journal, clock, view = (all) => all } = request;
-  const { systemPrompt, sections, surroundings } = assistant;
+  const { assistant, attachments, journal, view = (all) => all } = request;
   const stream = view(journal.stream);
+  const { entries } = stream;
+  const last = lastMade.get(entries);
+  const isSame = last?.assistant === assistant && last.attachments === attachments;
+  if (isSame && last.length === entries.length) return last.parts;
+  const parts = makeParts(request, stream);
+  lastMade.set(entries, { assistant, attachments, length: entries.length, parts });
+  return parts;
+}
+
+function makeParts(request: ReplyRequest, stream: ConversationStream): ThreadParts {
+  const { assistant, attachments, clock } = request;
+  const { systemPrompt, sections, surroundings } = assistant;
   const thread = {
     ...(systemPrompt !== undefined && { systemPrompt }),
     sections,

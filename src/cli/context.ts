@@ -36,20 +36,20 @@ export interface CommandContext {
 }
 
 export function createContext(host: Host, options: GlobalOptions): CommandContext {
-  const { environment, version, stdout, stderr, pid } = host;
+  const { environment, version, results, notices, pid } = host;
   // EPIPE means that a reader such as `head` has seen enough.
   const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
   let onGone = exitQuietly;
   let isReaderGone = false;
-  stdout.on("error", (error: NodeJS.ErrnoException) => {
+  results.on("error", (error) => {
     isReaderGone ||= error.code === "EPIPE";
-    if (error.code === "ENOSPC") stderr.write("jp: Cannot write the output: the disk is full.\n");
+    if (error.code === "ENOSPC") notices.write("jp: Cannot write the output: the disk is full.\n");
     onGone(error);
   });
-  stderr.on("error", (error: NodeJS.ErrnoException) => onGone(error));
+  notices.on("error", (error) => onGone(error));
   let workspace: Workspace | undefined;
   const cwd = path.resolve(host.cwd, options.workspace ?? ".");
-  const output = createOutput({ stdout, stderr, width: options.width });
+  const output = createOutput({ stdout: results, stderr: notices, width: options.width });
   return {
     host,
     environment,

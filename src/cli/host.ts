@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { PartialConfig } from "../config/index.ts";
 import type { UserEnvironment } from "../storage/index.ts";
-import type { TerminalDevice } from "../terminal/index.ts";
+import type { OutputStream, TerminalDevice } from "../terminal/index.ts";
 
 type HostSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
@@ -19,6 +19,9 @@ export interface Host {
   /** Opening this stream is slow; `--help` and completion use `writeOut` and `isTerminal` instead. */
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
+  /** Standard output and standard error for what commands print: without a terminal, they open no stream. */
+  readonly results: OutputStream;
+  readonly notices: OutputStream;
   /** Writes a short text to standard output without opening the stream. */
   readonly writeOut: (text: string) => void;
   /** Whether standard output is a terminal, without opening the stream. */

@@ -1,15 +1,8 @@
 #!/usr/bin/env node
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
+import { makeUserCache } from "../util/index.ts";
 import { createCodeLoader } from "./code-loader.ts";
 import { isTerminal, writeOut } from "./host.ts";
 import type * as code from "./run.ts";
@@ -49,37 +42,20 @@ if (major < 22 || (major === 22 && minor < 22)) {
   void runInProcess(JP_VERSION);
 }
 
-/**
- * Where compiled code is kept. Only below a folder that this user owns, so that no one else can put code there: not the
- * temporary folder, and not another user's home under sudo. Undefined if nothing can be written there.
- */
+/** Where compiled code is kept. Undefined if nothing can be written there, or someone else could have. */
 function cacheFolder(): string | undefined {
-  const { XDG_CACHE_HOME: caches = "", HOME: home = "" } = process.env;
-  const { NODE_COMPILE_CACHE: chosen, NODE_DISABLE_COMPILE_CACHE: isOff } = process.env;
-  if (isOff === "1") return undefined;
-  const [owned, below] =
-    chosen !== undefined
-      ? [chosen, ""]
-      : path.isAbsolute(caches)
-        ? [caches, ""]
-        : [home, process.platform === "darwin" ? "Library/Caches" : ".cache"];
+  const { HOME: home = "", NODE_COMPILE_CACHE: chosen } = process.env;
+  const { NODE_DISABLE_COMPILE_CACHE: isOff } = process.env;
+  if (isOff === "1" || (chosen !== undefined && !path.isAbsolute(chosen))) return undefined;
+  const variables = chosen === undefined ? process.env : { XDG_CACHE_HOME: chosen };
+  const name = `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-");
+  const folder = makeUserCache({ variables, home, platform: process.platform }, "node", name);
   try {
-    if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
-    const parent = path.join(owned, below, "jp-ts", "node");
-    const folder = path.join(
-      parent,
-      `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-"),
-    );
-    const created = mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const each of [path.dirname(parent), parent, folder]) {
-      if (!isOwn(each)) return undefined;
-      if ((statSync(each).mode & 0o077) !== 0) chmodSync(each, 0o700);
-    }
-    if (created !== undefined) removeOldCaches(folder);
-    return folder;
+    if (folder !== undefined && readdirSync(folder).length === 0) removeOldCaches(folder);
   } catch {
-    return undefined; // There is no such folder, or it cannot be made.
+    // Another jp may be removing them too.
   }
+  return folder;
 }
 
 /** Removes the caches of other versions of jp and Node, when a new one starts for the first time. */
@@ -91,10 +67,6 @@ function removeOldCaches(folder: string): void {
     // A younger one may be in use: of a clone beside an installed jp, for example.
     if (other !== folder && age > OLD_MS) rmSync(other, { recursive: true, force: true });
   }
-}
-
-function isOwn(folder: string): boolean {
-  return statSync(folder).uid === process.getuid?.();
 }
 
 function isHelp(text: string): boolean {

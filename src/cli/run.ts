@@ -1,9 +1,10 @@
 /** Runs a command line and turns the result into an exit status. The only place that ends the process. */
+import { fstatSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import type { CommanderError } from "commander";
 import { shellWord } from "../render/index.ts";
-import { controllingTerminal } from "../terminal/index.ts";
+import { controllingTerminal, DescriptorOutput, type OutputStream } from "../terminal/index.ts";
 import { JpError, loadModule } from "../util/index.ts";
 import type { GlobalOptions } from "./context.ts";
 import {
@@ -68,7 +69,15 @@ async function suggestQuery(
   stderr.write(`To ask the assistant: jp query ${shellWord(args.join(" "))}\n`);
 }
 
+/** A character device is a terminal or `/dev/null`. */
+function openOutput(descriptor: number, open: () => NodeJS.WriteStream): OutputStream {
+  const isFile = !fstatSync(descriptor).isCharacterDevice();
+  return isFile ? new DescriptorOutput(descriptor, open) : open();
+}
+
 function processHost(version: string): Host {
+  let results: OutputStream | undefined;
+  let notices: OutputStream | undefined;
   return {
     version,
     // Getters, because opening a stream is slow and many commands do not use all three.
@@ -80,6 +89,12 @@ function processHost(version: string): Host {
     },
     get stderr() {
       return process.stderr;
+    },
+    get results() {
+      return (results ??= openOutput(1, () => process.stdout));
+    },
+    get notices() {
+      return (notices ??= openOutput(2, () => process.stderr));
     },
     hasPipedInput,
     writeOut,

@@ -44,6 +44,8 @@ export type EntryContent =
 export class StreamEntry {
   #raw: JsonObject | undefined;
   #content: EntryContent | undefined;
+  /** Null if it is not an event. Undefined until it is asked for, which everyone does who reads a record. */
+  #eventType: EventType | null | undefined;
 
   private constructor(raw: JsonObject | undefined, content: EntryContent | undefined) {
     this.#raw = raw;
@@ -87,6 +89,11 @@ export class StreamEntry {
 
   /** Does not decode the entry. Undefined if it is not an event. */
   get eventType(): EventType | undefined {
+    this.#eventType ??= this.#findEventType() ?? null;
+    return this.#eventType ?? undefined;
+  }
+
+  #findEventType(): EventType | undefined {
     if (this.#content?.kind === "event") return this.#content.event.type;
     const type = this.raw["type"];
     return isEventType(type) ? type : undefined;

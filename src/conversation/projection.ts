@@ -60,10 +60,13 @@ export function projectTurns(
 
 /** Oldest first; those with equal timestamps in the order of the record. */
 export function compactionsOf(stream: ConversationStream): readonly Compaction[] {
-  return stream.entries
-    .filter(({ eventType }) => eventType === undefined)
-    .flatMap(({ content }) => (content.kind === "compaction" ? [content.compaction] : []))
-    .toSorted((left, right) => compareTimestamps(left.timestamp, right.timestamp));
+  const compactions: Compaction[] = [];
+  for (const entry of stream.entries) {
+    if (entry.eventType !== undefined) continue;
+    const { content } = entry;
+    if (content.kind === "compaction") compactions.push(content.compaction);
+  }
+  return compactions.toSorted((left, right) => compareTimestamps(left.timestamp, right.timestamp));
 }
 
 function latest(

@@ -75,6 +75,7 @@ interface TurnEntries {
 }
 
 function repairTurn(turn: TurnEntries, which: SanitizedPairs, repairs: Map<number, Repair>): void {
+  if (which === "calls" && isPaired(turn)) return;
   const calls = pair(turn, "tool_call_request", "tool_call_response");
   const inquiries =
     which === "calls"
@@ -90,6 +91,25 @@ function repairTurn(turn: TurnEntries, which: SanitizedPairs, repairs: Map<numbe
   for (const { request } of calls.pairs.filter(isOpen)) {
     add(repairs, lastRelatedPosition(request, turn), interruptedCall(request.event));
   }
+}
+
+/** Whether every call has its result, and every result its call: as in most turns, of which there may be thousands. */
+function isPaired({ entries, from, to }: TurnEntries): boolean {
+  let open: Set<string> | undefined;
+  for (let position = from; position < to; position += 1) {
+    const entry = entries[position];
+    const type = entry?.eventType;
+    if (type !== "tool_call_request" && type !== "tool_call_response") continue;
+    const event = entry?.event;
+    if (event?.type === "tool_call_request") {
+      open ??= new Set();
+      if (open.has(event.id)) return false;
+      open.add(event.id);
+    } else if (event?.type === "tool_call_response" && open?.delete(event.id) !== true) {
+      return false;
+    }
+  }
+  return open === undefined || open.size === 0;
 }
 
 type Of<Type> = Extract<ConversationEvent, { readonly type: Type }>;

@@ -14,7 +14,7 @@ import {
 import { type MessageFile, recordFiles } from "./message-file.ts";
 import { project } from "./projection.ts";
 import { sanitize } from "./sanitize.ts";
-import { type ConversationStream, eventsOf, findSchema } from "./stream.ts";
+import { type ConversationStream, findSchema } from "./stream.ts";
 import { pairToolCalls } from "./turns.ts";
 
 /** Everything that goes to a model: the conversation, and the system prompt before it. */
@@ -76,8 +76,12 @@ export function intoParts(thread: Thread): ThreadParts {
 
 /** Decodes no others. */
 function visibleEvents(entries: readonly StreamEntry[]): readonly ProviderEvent[] {
-  const visible = entries.filter(({ eventType }) => isProviderVisibleType(eventType));
-  return [...eventsOf(visible)].filter(isProviderVisible);
+  const visible: ProviderEvent[] = [];
+  for (const entry of entries) {
+    const event = isProviderVisibleType(entry.eventType) ? entry.event : undefined;
+    if (event !== undefined && isProviderVisible(event)) visible.push(event);
+  }
+  return visible;
 }
 
 /** For providers that want one list: system messages first, then the conversation. */
@@ -167,6 +171,7 @@ function orderResults(events: readonly ProviderEvent[]): readonly ProviderEvent[
   const ordered: ProviderEvent[] = [];
   let run: ToolCallResponse[] = [];
   const endRun = () => {
+    if (run.length === 0) return;
     ordered.push(
       ...run.toSorted((left, right) => (ranks.get(left) ?? 0) - (ranks.get(right) ?? 0)),
     );

@@ -2,6 +2,7 @@
 import type { ProviderEvent } from "../conversation/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import {
+  eventStream,
   apiUrl,
   fetchList,
   type ListOptions,
@@ -24,6 +25,17 @@ import type { CachePolicy, ModelParameters } from "./port.ts";
 export const anthropic: ProviderDefinition = {
   dialect: anthropicDialect,
   isLocal: false,
+  sampleReply: eventStream(
+    {
+      type: "message_start",
+      message: { id: "x", role: "assistant", model: "x", content: [], usage: { input_tokens: 1 } },
+    },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "x" } },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 1 } },
+    { type: "message_stop" },
+  ),
   async load() {
     const { createAnthropic } = await loadModule(() => import("@ai-sdk/anthropic"));
     return ({ name, settings, fetch }: OpenOptions) => {

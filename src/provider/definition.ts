@@ -16,10 +16,15 @@ export interface ProviderDefinition {
   list(options: ListOptions): Promise<readonly ModelInfo[]>;
   /** Asks a local server how it runs a model. */
   properties?(options: PropertiesOptions): Promise<ModelProperties>;
-  /** An empty reply, to warm up with. Default: an empty server-sent event. */
-  readonly emptyReply?: string;
+  /** A reply of one word, as the API streams it, to warm up with. */
+  readonly sampleReply: string;
   /** Arranges free parameters in the request body. Default: at its top level. */
   readonly toBody?: (other: JsonObject) => JsonObject;
+}
+
+/** Server-sent events. */
+export function eventStream(...events: readonly JsonObject[]): string {
+  return events.map((data) => `data: ${JSON.stringify(data)}\n\n`).join("");
 }
 
 /** The part of an AI SDK model that we use. */

@@ -72,6 +72,10 @@ async function read(model: LanguageModel): Promise<ModelEvent[]> {
   return events;
 }
 
+function toDelta(type: "text-delta" | "reasoning-delta") {
+  return (delta: string) => ({ type, id: type, delta });
+}
+
 describe("any model of the AI SDK", () => {
   test("gets the conversation and the parameters, free ones under its own key", async () => {
     const model = new FixedModel("acme.chat", finish);
@@ -92,6 +96,38 @@ describe("any model of the AI SDK", () => {
         providerOptions: { acme: { speed: "fast" } },
       },
     });
+  });
+
+  test("gives pieces of a text that arrive together as one, and others as they are", async () => {
+    const texts = ["So", " many", " words"];
+    const { promise: isTaken, resolve } = Promise.withResolvers<void>();
+    const model = new FixedModel("acme.chat");
+    model.doStream = async () => {
+      const stream = new ReadableStream<LanguageModelV4StreamPart>({
+        async start(controller) {
+          for (const part of texts.map(toDelta("reasoning-delta"))) controller.enqueue(part);
+          for (const part of texts.map(toDelta("text-delta"))) controller.enqueue(part);
+          await isTaken;
+          controller.enqueue(toDelta("text-delta")("."));
+          controller.enqueue(finish);
+          controller.close();
+        },
+      });
+      return { stream };
+    };
+    const seen: unknown[] = [];
+    for await (const event of fromLanguageModel(model).stream(requestOf([chatRequest("Hi")]))) {
+      seen.push("text" in event ? [event.type, event.text] : event.type);
+      if (event.type === "message_delta") resolve();
+    }
+    expect(seen).toEqual([
+      ["reasoning_delta", "So many words"],
+      "reasoning_end",
+      ["message_delta", "So many words"],
+      ["message_delta", "."],
+      "message_end",
+      "response_end",
+    ]);
   });
 
   test.each<["tool-calls" | "other" | "length", "ends" | "breaks off"]>([

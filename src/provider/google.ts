@@ -2,6 +2,7 @@
 import type { ProviderEvent } from "../conversation/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import {
+  eventStream,
   apiUrl,
   fetchList,
   type ListOptions,
@@ -22,6 +23,10 @@ import { constToEnum } from "../json-schema/index.ts";
 export const google: ProviderDefinition = {
   dialect: googleDialect,
   isLocal: false,
+  sampleReply: eventStream(
+    { candidates: [{ content: { parts: [{ text: "x" }] } }] },
+    { candidates: [{ content: { parts: [] }, finishReason: "STOP" }] },
+  ),
   async load() {
     const { createGoogle } = await loadModule(() => import("@ai-sdk/google"));
     return ({ name, settings, fetch }: OpenOptions) => {

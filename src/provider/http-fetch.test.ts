@@ -112,6 +112,20 @@ test("follows a redirect on the same host", async () => {
   expect(await (await httpFetch(url, { method: "POST", body: "{}" })).text()).toBe("found");
 });
 
+test("passes on pieces that arrive together as one", async () => {
+  const { url } = await serve(({ socket }) => {
+    const pieces = ["so", " many", " words"].map(
+      (text) => `${text.length.toString(16)}\r\n${text}`,
+    );
+    const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    socket.end(`${head}${[...pieces, "0"].join("\r\n")}\r\n\r\n`);
+  });
+  const { body } = await httpFetch(url);
+  const seen: string[] = [];
+  for await (const piece of body ?? []) seen.push(new TextDecoder().decode(piece));
+  expect(seen).toEqual(["so many words"]);
+});
+
 test("reads no further ahead than it is read", async () => {
   let written = 0;
   const { url } = await serve((_request, response) => {

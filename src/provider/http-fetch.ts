@@ -121,7 +121,10 @@ class HttpResponse {
   }
 }
 
-async function toResponse(incoming: IncomingMessage, signal?: AbortSignal): Promise<Response> {
+export async function toResponse(
+  incoming: IncomingMessage,
+  signal?: AbortSignal,
+): Promise<Response> {
   const body = toWebStream(await decompress(incoming), signal);
   const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = incoming;
   return createResponse(
@@ -165,19 +168,28 @@ async function decompress(incoming: IncomingMessage): Promise<Readable> {
   return incoming.pipe(decompressed);
 }
 
+/** Pieces that arrive together become one chunk: a server may send thousands, of a few bytes each. */
 function toWebStream(readable: Readable, signal?: AbortSignal): ReadableStream<Uint8Array> {
   // A readable may still end after it was destroyed, and a stream that its reader has left can be closed no more.
   let isOpen = true;
-  const close = (end: () => void) => {
-    if (isOpen) end();
-    isOpen = false;
+  let pieces: Buffer[] = [];
+  const pass = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const [first] = pieces;
+    if (first === undefined || !isOpen) return;
+    const { buffer, byteOffset, byteLength } = pieces.length === 1 ? first : Buffer.concat(pieces);
+    pieces = [];
+    controller.enqueue(new Uint8Array(buffer, byteOffset, byteLength));
+    if ((controller.desiredSize ?? 0) <= 0) readable.pause();
   };
   return new ReadableStream<Uint8Array>({
     start(controller) {
+      const close = (end: () => void) => {
+        pass(controller);
+        if (isOpen) end();
+        isOpen = false;
+      };
       readable.on("data", (piece: Buffer) => {
-        if (!isOpen) return;
-        controller.enqueue(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
-        if ((controller.desiredSize ?? 0) <= 0) readable.pause();
+        if (pieces.push(piece) === 1) process.nextTick(pass, controller);
       });
       readable.on("end", () => close(() => controller.close()));
       readable.on("error", (cause) =>
@@ -185,7 +197,10 @@ function toWebStream(readable: Readable, signal?: AbortSignal): ReadableStream<U
       );
     },
     pull: () => void readable.resume(),
-    cancel: () => close(() => readable.destroy()),
+    cancel: () => {
+      isOpen = false;
+      readable.destroy();
+    },
   });
 }
 

@@ -3,6 +3,7 @@ import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 import { isJsonObject, type Json, type JsonObject, loadModule } from "../util/index.ts";
 import {
   apiUrl,
+  eventStream,
   fetchList,
   fetchObject,
   type ListOptions,
@@ -17,6 +18,10 @@ import type { ModelParameters } from "./port.ts";
 export const llamacpp: ProviderDefinition = {
   dialect: llamacppDialect,
   isLocal: true,
+  sampleReply: eventStream(
+    { choices: [{ delta: { content: "x" } }] },
+    { choices: [{ delta: {}, finish_reason: "stop" }] },
+  ),
   async load() {
     const { createOpenAICompatible } = await loadModule(() => import("@ai-sdk/openai-compatible"));
     return ({ name, settings, fetch }: OpenOptions) => {

@@ -47,7 +47,7 @@ import { CONTEXT_TOO_LONG } from "./to-provider-error.ts";
 export const ollama: ProviderDefinition = {
   dialect: ollamaDialect,
   isLocal: true,
-  emptyReply: "{}\n",
+  sampleReply: '{"message":{"content":"x"}}\n{"done":true,"done_reason":"stop"}\n',
   async load() {
     const { Ollama } = await loadModule(() => import("ollama"));
     return ({ name, settings, fetch }: OpenOptions) =>

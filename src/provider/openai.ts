@@ -2,6 +2,7 @@
 import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import {
+  eventStream,
   apiUrl,
   fetchList,
   type ListOptions,
@@ -25,6 +26,16 @@ import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 export const openai: ProviderDefinition = {
   dialect: openaiDialect,
   isLocal: false,
+  sampleReply: eventStream(
+    { type: "response.created", response: { id: "x", created_at: 1, model: "x" } },
+    { type: "response.output_item.added", output_index: 0, item: { type: "message", id: "x" } },
+    { type: "response.output_text.delta", item_id: "x", output_index: 0, delta: "x" },
+    { type: "response.output_item.done", output_index: 0, item: { type: "message", id: "x" } },
+    {
+      type: "response.completed",
+      response: { incomplete_details: null, usage: { input_tokens: 1, output_tokens: 1 } },
+    },
+  ),
   async load() {
     const { createOpenAI } = await loadModule(() => import("@ai-sdk/openai"));
     return ({ name, settings, fetch }: OpenOptions) => {

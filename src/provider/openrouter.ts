@@ -3,6 +3,7 @@ import type { ProviderEvent } from "../conversation/index.ts";
 import { isJsonObject, type Json, type JsonObject, loadModule } from "../util/index.ts";
 import { anthropicCacheMark } from "./anthropic.ts";
 import {
+  eventStream,
   apiUrl,
   fetchList,
   type ListOptions,
@@ -24,6 +25,10 @@ import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 export const openrouter: ProviderDefinition = {
   dialect: openrouterDialect,
   isLocal: false,
+  sampleReply: eventStream(
+    { choices: [{ index: 0, delta: { content: "x" } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+  ),
   async load() {
     const { createOpenRouter } = await loadModule(() => import("@openrouter/ai-sdk-provider"));
     return ({ name, settings, fetch }: OpenOptions) => {

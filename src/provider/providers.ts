@@ -69,10 +69,9 @@ export function createProvidersNow(options: ProvidersOptions): Providers {
     },
 
     async warmUp(provider, name) {
-      const { definition, settings, endpoint, dialect } = connect(provider, name);
-      const canned = cannedFetch(definition.emptyReply ?? "data: {}\n\n");
-      const model = (await definition.load())({ name, settings, fetch: canned });
-      await drainReply((request) => streamReply({ model, dialect, endpoint, clock }, request));
+      const { definition } = connect(provider, name);
+      const canned = createProvidersNow({ ...options, fetch: cannedFetch(definition.sampleReply) });
+      await drainReply(await canned.model(provider, name), clock);
     },
 
     async list(provider, signal) {
@@ -225,13 +224,23 @@ function findContextWindow(provider: string, modelName: string): number | undefi
 
 /** Merges `extra` into the JSON body of each request. */
 function withExtraBody(fetch: Fetch, extra: JsonObject): Fetch {
-  if (Object.keys(extra).length === 0) return fetch;
   return (input, init) => {
     if (typeof init?.body !== "string") return fetch(input, init);
-    const body: unknown = JSON.parse(init.body);
-    if (!isJsonObject(body)) return fetch(input, init);
-    return fetch(input, { ...init, body: JSON.stringify(mergeObjects(body, extra)) });
+    return fetch(input, { ...init, body: mergeIntoBody(init.body, extra) });
   };
+}
+
+/** Parses the body only if it has one of the keys already: that of a long conversation is tens of megabytes. */
+export function mergeIntoBody(text: string, extra: JsonObject): string {
+  const keys = Object.keys(extra);
+  if (keys.length === 0) return text;
+  // Inside of a text, the quotes would be escaped. Keys that are numbers come first in an object.
+  const isNew = (key: string) => !text.includes(`${JSON.stringify(key)}:`) && !/^\d+$/.test(key);
+  if (text.startsWith('{"') && text.endsWith("}") && keys.every(isNew)) {
+    return `${text.slice(0, -1)},${JSON.stringify(extra).slice(1)}`;
+  }
+  const body: unknown = JSON.parse(text);
+  return isJsonObject(body) ? JSON.stringify(mergeObjects(body, extra)) : text;
 }
 
 /** Objects are merged; any other value is replaced. */

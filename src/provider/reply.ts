@@ -17,6 +17,7 @@ import {
 } from "../util/index.ts";
 import type { StreamingModel } from "./definition.ts";
 import { type Dialect, metadataOf } from "./dialect.ts";
+import type { LightReader, Sink } from "./light-streams.ts";
 import type { EndReason, ModelEvent, ModelRequest, Usage } from "./port.ts";
 import { brokenOffError, ProviderError } from "./provider-error.ts";
 import { toCallOptions } from "./request.ts";
@@ -38,15 +39,32 @@ export async function* streamReply(
   const toError = (error: unknown) =>
     toProviderError(error, { endpoint, dialect, clock, files: fileNames(request) });
   const reply = new ReplyReader(dialect, endpoint.id);
-  for await (const part of readParts({ model, options, signal: request.signal, toError })) {
-    if (part.type !== "raw") {
-      yield* reply.read(part);
-      continue;
-    }
-    const progress = isJsonObject(part.rawValue) && dialect.findProgress?.(part.rawValue);
+  const onRaw = (value: unknown) => {
+    const progress = isJsonObject(value) && dialect.findProgress?.(value);
     if (progress) request.observe?.({ type: "prompt_progress", ...progress });
+  };
+  function* take() {
+    for (const event of reply.take()) {
+      request.signal.throwIfAborted(); // Whoever got the one before may have had enough.
+      yield event;
+    }
   }
-  yield* reply.end();
+  for await (const parts of readParts({ model, options, signal: request.signal, toError })) {
+    try {
+      for (const part of parts) {
+        if (part.type === "error") throw toError(part.error);
+        if (part.type === "raw") onRaw(part.rawValue);
+        else reply.read(part);
+      }
+    } finally {
+      yield* take(); // Also what came before a failure.
+    }
+  }
+  try {
+    reply.end();
+  } finally {
+    yield* take();
+  }
 }
 
 /** The names of the files that are sent. */
@@ -67,10 +85,12 @@ interface PartSource {
 }
 
 /**
- * Abort ends the stream at once, even if the model ignores it. `error` parts are thrown: some packages
- * report a lost connection that way. Leaving the loop ends the request.
+ * Reads the parts, together if they arrive together. Abort ends the stream at once, even if the model ignores it. Leaving
+ * the loop ends the request.
  */
-async function* readParts(source: PartSource): AsyncGenerator<LanguageModelV4StreamPart> {
+async function* readParts(
+  source: PartSource,
+): AsyncGenerator<readonly LanguageModelV4StreamPart[], void, undefined> {
   const { model, options, signal, toError } = source;
   signal.throwIfAborted();
   // The SDK treats an abort with a custom reason as a failure, so it gets a signal without one.
@@ -86,25 +106,111 @@ async function* readParts(source: PartSource): AsyncGenerator<LanguageModelV4Str
     }
   };
 
-  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  let reader: BatchReader | undefined;
   try {
     const open = async () => {
       const { stream } = await model.doStream({ ...options, abortSignal: request.signal });
-      return stream.getReader();
+      return new BatchReader(stream);
     };
     reader = await wait(open());
     for (;;) {
-      const { done, value } = await wait(reader.read());
-      if (done) return;
-      if (value.type === "error") throw toError(value.error);
-      yield value;
+      const parts = await wait(reader.read());
+      if (parts === undefined) return;
+      yield parts;
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
     request.abort();
-    reader?.cancel().catch(() => undefined); // It has already failed or ended.
+    reader?.cancel();
   }
 }
+
+/** Nothing more is read until someone takes them. */
+const MAX_BATCH = 4096;
+
+/** Reads a stream in batches: everything that can be read before the event loop goes on. */
+class BatchReader implements Sink<LanguageModelV4StreamPart> {
+  readonly #reader: PartReader;
+  #parts: LanguageModelV4StreamPart[] = [];
+  #isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+  #isScheduled = false;
+  #waiting: PromiseWithResolvers<void> | undefined;
+
+  constructor(stream: ReadableStream<LanguageModelV4StreamPart>) {
+    this.#reader = stream.getReader();
+    this.#resume();
+  }
+
+  get wantsMore(): boolean {
+    return this.#parts.length < MAX_BATCH;
+  }
+
+  /** Undefined at the end. Throws what the stream throws. */
+  async read(): Promise<readonly LanguageModelV4StreamPart[] | undefined> {
+    if (this.#isScheduled || (this.#parts.length === 0 && !this.#isOver)) {
+      this.#waiting = Promise.withResolvers();
+      await this.#waiting.promise;
+    }
+    const parts = this.#parts;
+    this.#parts = [];
+    if (parts.length >= MAX_BATCH && !this.#isOver) this.#resume();
+    if (parts.length > 0) return parts;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return undefined;
+  }
+
+  cancel(): void {
+    this.#reader.cancel().catch(() => undefined); // It has already failed or ended.
+  }
+
+  chunk(part: LanguageModelV4StreamPart): void {
+    this.#parts.push(part);
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#schedule();
+  }
+
+  error(error: unknown): void {
+    this.#failure = { error };
+    this.close();
+  }
+
+  #resume(): void {
+    if (this.#reader.sendTo === undefined) void this.#readOn();
+    else this.#reader.sendTo(this);
+  }
+
+  /** From a stream of Node, or of anyone else. */
+  async #readOn(): Promise<void> {
+    try {
+      while (this.wantsMore) {
+        const { done, value } = await this.#reader.read();
+        if (done) return this.close();
+        this.chunk(value);
+      }
+    } catch (error) {
+      this.error(error);
+    }
+  }
+
+  /** A tick comes after all promises that are settled already. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(() => {
+      this.#isScheduled = false;
+      this.#waiting?.resolve();
+    });
+  }
+}
+
+/** That of a light stream needs no promise for each part. */
+type PartReader = Pick<ReadableStreamDefaultReader<LanguageModelV4StreamPart>, "read" | "cancel"> &
+  Partial<Pick<LightReader<LanguageModelV4StreamPart>, "sendTo">>;
 
 type Part<Type> = Extract<LanguageModelV4StreamPart, { readonly type: Type }>;
 type BlockKind = "reasoning" | "message";
@@ -120,6 +226,7 @@ interface Block {
 class ReplyReader {
   readonly #dialect: Dialect;
   readonly #modelId: string;
+  #events: ModelEvent[] = [];
   #block: Block | undefined;
   #hasToolCalls = false;
   #finish: Part<"finish"> | undefined;
@@ -129,37 +236,45 @@ class ReplyReader {
     this.#modelId = modelId;
   }
 
+  /** The events since the last call. Pieces of one text are one event. */
+  take(): readonly ModelEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
   /** To be called when the stream has ended. Throws if the reply is incomplete. */
-  *end(): Iterable<ModelEvent> {
-    const closing = [...this.#closeBlock()];
+  end(): void {
     const finish = this.#finish;
     if (finish === undefined || this.#isBrokenOff(finish)) throw brokenOffError(this.#modelId);
-    yield* closing;
+    this.#closeBlock();
     const reason = this.#endReason(finish);
     const cost = this.#dialect.findCost(metadataOf(this.#dialect.key, finish.providerMetadata));
-    yield { type: "response_end", reason, usage: toUsage(finish.usage, cost) };
+    this.#events.push({ type: "response_end", reason, usage: toUsage(finish.usage, cost) });
   }
 
   /** Ignores kinds of parts that we have no use for. */
-  *read(part: LanguageModelV4StreamPart): Generator<ModelEvent, void, undefined> {
+  read(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case "reasoning-start":
       case "reasoning-delta":
-        return yield* this.#add("reasoning", part);
+        return this.#add("reasoning", part);
       case "text-start":
       case "text-delta":
-        return yield* this.#add("message", part);
+        return this.#add("message", part);
       case "reasoning-end":
       case "text-end":
-        return yield* this.#endBlock(part);
+        return this.#endBlock(part);
       case "tool-input-start":
         if (part.providerExecuted === true) return;
-        yield* this.#closeBlock();
-        return yield { type: "tool_call_start", id: part.id, name: part.toolName };
+        this.#closeBlock();
+        this.#events.push({ type: "tool_call_start", id: part.id, name: part.toolName });
+        return;
       case "tool-input-delta":
-        return yield { type: "tool_call_delta", id: part.id, text: part.delta };
+        this.#events.push({ type: "tool_call_delta", id: part.id, text: part.delta });
+        return;
       case "tool-call":
-        return yield* this.#addToolCall(part);
+        return this.#addToolCall(part);
       case "finish":
         this.#finish = part;
         return;
@@ -168,48 +283,59 @@ class ReplyReader {
     }
   }
 
-  *#add(kind: BlockKind, part: Part<`${"text" | "reasoning"}-${"start" | "delta"}`>) {
+  #add(kind: BlockKind, part: Part<`${"text" | "reasoning"}-${"start" | "delta"}`>): void {
     if (this.#block?.kind !== kind || this.#block.id !== part.id) {
-      yield* this.#closeBlock();
+      this.#closeBlock();
       this.#block = { kind, id: part.id, hasText: false, metadata: {} };
     }
     const block = this.#block;
-    block.metadata = { ...block.metadata, ...this.#metadata(kind, part) };
+    this.#addMetadata(block, part);
     if (!("delta" in part) || typeof part.delta !== "string" || part.delta === "") return;
     block.hasText = true;
-    yield { type: `${kind}_delta` as const, text: part.delta };
+    const type = `${kind}_delta` as const;
+    const last = this.#events.at(-1);
+    if (last?.type === type) this.#events.splice(-1, 1, { type, text: last.text + part.delta });
+    else this.#events.push({ type, text: part.delta });
   }
 
   /** An end that comes after another piece has begun is too late: its block is already closed. */
-  *#endBlock(part: Part<"text-end" | "reasoning-end">): Generator<ModelEvent, void, undefined> {
+  #endBlock(part: Part<"text-end" | "reasoning-end">): void {
     const block = this.#block;
     if (block?.id !== part.id) return;
-    block.metadata = { ...block.metadata, ...this.#metadata(block.kind, part) };
-    yield* this.#closeBlock();
+    this.#addMetadata(block, part);
+    this.#closeBlock();
   }
 
-  *#closeBlock(): Generator<ModelEvent, void, undefined> {
+  #addMetadata(block: Block, part: { readonly providerMetadata?: unknown }): void {
+    if (part.providerMetadata === undefined) return;
+    block.metadata = { ...block.metadata, ...this.#metadata(block.kind, part) };
+  }
+
+  #closeBlock(): void {
     const block = this.#block;
     this.#block = undefined;
     if (block === undefined) return;
     const hasMetadata = Object.keys(block.metadata).length > 0;
     if (!block.hasText && !hasMetadata) return;
-    yield { type: `${block.kind}_end`, ...(hasMetadata && { metadata: block.metadata }) };
+    this.#events.push({
+      type: `${block.kind}_end`,
+      ...(hasMetadata && { metadata: block.metadata }),
+    });
   }
 
-  *#addToolCall(part: Part<"tool-call">): Generator<ModelEvent, void, undefined> {
+  #addToolCall(part: Part<"tool-call">): void {
     if (part.providerExecuted === true) return;
-    yield* this.#closeBlock();
+    this.#closeBlock();
     assertToolCall(part, this.#modelId);
     this.#hasToolCalls = true;
     const metadata = this.#metadata("tool_call", part);
-    yield {
+    this.#events.push({
       type: "tool_call_request",
       id: part.toolCallId,
       name: part.toolName,
       arguments: parseToolArguments(part.input),
       ...(Object.keys(metadata).length > 0 && { metadata }),
-    };
+    });
   }
 
   #metadata(kind: BlockKind | "tool_call", part: { readonly providerMetadata?: unknown }) {

@@ -2,34 +2,31 @@
  * Warms up the code that reads a reply. Its first run takes 15 ms: better while the model thinks than after
  * its first token has arrived.
  */
+import type { IncomingMessage } from "node:http";
 import { timestampFromDate } from "../conversation/index.ts";
+import type { Clock } from "../util/index.ts";
 import type { Fetch } from "./definition.ts";
-import { createResponse } from "./http-fetch.ts";
-import { HttpHeaders } from "./http-headers.ts";
-import type { ModelEvent, ModelRequest } from "./port.ts";
+import { toResponse } from "./http-fetch.ts";
+import type { Model, ModelRequest } from "./port.ts";
+import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
-/** Reads a reply and ignores it, even if it fails: an empty one usually does. */
-export async function drainReply(
-  stream: (request: ModelRequest) => AsyncIterable<ModelEvent>,
-): Promise<void> {
-  try {
-    const reply = stream(request())[Symbol.asyncIterator]();
-    while ((await reply.next()).done !== true);
-  } catch {
-    // No provider sends this.
-  }
+const NO_LIMITS: StreamLimits = { idleTimeoutMs: 0, promptTimeoutMs: 0, maxResponseBytes: 0 };
+
+/** Reads a whole reply and ignores it. Throws what the model throws. */
+export async function drainReply(model: Model, clock: Clock): Promise<void> {
+  const reply = watchStream({ model, request: request(), limits: NO_LIMITS, clock });
+  while ((await reply.next()).done !== true);
 }
 
 /** A `fetch` that makes no request and always gets this reply. */
 export function cannedFetch(text: string): Fetch {
+  const { Readable } = process.getBuiltinModule("node:stream"); // Loaded with `node:http`.
   return async () => {
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode(text));
-        controller.close();
-      },
-    });
-    return createResponse({ status: 200, statusText: "", headers: new HttpHeaders() }, body);
+    const body = new Readable({ read: () => {} });
+    body.push(Buffer.from(text));
+    body.push(null);
+    const head = { statusCode: 200, statusMessage: "", headers: {}, rawHeaders: [] };
+    return toResponse(Object.assign(body, head) as unknown as IncomingMessage);
   };
 }
 

@@ -2,7 +2,7 @@
  * Syntax highlighting, line by line. The highlighter and each language are loaded on first use, before the
  * first line of code; after that, everything is synchronous.
  */
-import type { HLJSApi, LanguageFn } from "highlight.js";
+import type { Emitter, HLJSApi, LanguageFn } from "highlight.js";
 import type { Paint, StyleName } from "./style.ts";
 
 /** Takes a neutralized line. */
@@ -49,6 +49,7 @@ export function prepareLanguage(name: string): Promise<void> | undefined {
       language.load(),
     ]);
     highlighter = core.default;
+    highlighter.configure({ __emitter: SpanEmitter });
     highlighter.registerLanguage(language.id, definition.default);
   };
   // Show the code without colours.
@@ -71,20 +72,18 @@ export function createLineHighlighter(name: string, paint: Paint): LineHighlight
       language: language.id,
       ignoreIllegals: true,
     });
-    if (result === undefined) return line;
+    const { _emitter: code, errorRaised } = result ?? {};
+    if (!(code instanceof SpanEmitter) || errorRaised !== undefined) return line;
     const wasInSpan = isInSpan;
-    isInSpan = ENDS_IN_SPAN.test(result.value);
+    ({ isInSpan } = code);
     if (isInSpan !== wasInSpan) context = "";
     if (isInSpan || !wasInSpan) context = shorten(`${context}${line}\n`);
-    return paintLastLine(result.value.replace(/\n(?=(?:<\/span>)*$)/, ""), paint);
+    return code.paintLastLine(paint);
   };
 }
 
 /** Neither indented nor a closing bracket. */
 const STARTS_AFRESH = /^[^\s\]})]/;
-/** The line break belongs to a comment or string, which therefore continues on the next line. */
-const ENDS_IN_SPAN = /\n(?:<\/span>)+$/;
-
 function isReady(id: string): boolean {
   return highlighter?.getLanguage(id) !== undefined;
 }
@@ -94,37 +93,104 @@ function shorten(context: string): string {
   return context.length <= MAX_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
 }
 
-/** The highlighter's HTML has only spans and five entities. */
-function paintLastLine(html: string, paint: Paint): string {
-  const open: (StyleName | undefined)[] = [];
-  let line = "";
-  for (const [part, scope] of html.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
-    if (scope !== undefined) open.push(styleOf(scope) ?? open.at(-1));
-    else if (part === "</span>") open.pop();
-    else {
-      const text = part.slice(part.lastIndexOf("\n") + 1);
-      if (text.length < part.length) line = "";
-      const style = open.at(-1);
-      const decoded = decode(text);
-      line += style === undefined || decoded === "" ? decoded : paint(style, decoded);
+/** A part of the code, and what the highlighter has found it to be. */
+interface Span {
+  text: string;
+  readonly style: StyleName | undefined;
+  /** It is a part of something: a comment, a string, a keyword. */
+  readonly isInside: boolean;
+}
+
+/** Collects the parts of code, where the highlighter's own would make HTML of them. */
+class SpanEmitter implements Emitter {
+  readonly #spans: Span[] = [];
+  readonly #open: (StyleName | undefined)[] = [];
+  /** No other part has begun or ended since the last text. */
+  #isSame = false;
+  #hasBegun = false;
+
+  /** The last line break belongs to a comment or string, which therefore continues on the next line. */
+  get isInSpan(): boolean {
+    const last = this.#spans.at(-1);
+    return last !== undefined && last.isInside && !this.#hasBegun && last.text.endsWith("\n");
+  }
+
+  /** Without its line break. */
+  paintLastLine(paint: Paint): string {
+    let line = "";
+    let isLast = true; // The line break at the end is not the one before the line.
+    for (let index = this.#spans.length - 1; index >= 0; index -= 1) {
+      const { text, style } = this.#spans[index] ?? NOTHING;
+      const whole = isLast ? text.replace(/\n$/, "") : text;
+      if (text !== "") isLast = false;
+      const start = whole.lastIndexOf("\n") + 1;
+      const shown = whole.slice(start);
+      line = (style === undefined || shown === "" ? shown : paint(style, shown)) + line;
+      if (start > 0) break;
+    }
+    return line;
+  }
+
+  /** The highlighter calls both by either name. */
+  openNode(name: string): void {
+    this.startScope(name);
+  }
+
+  closeNode(): void {
+    this.endScope();
+  }
+
+  startScope(name: string): void {
+    this.#open.push(styleOf(name) ?? this.#open.at(-1));
+    this.#isSame = false;
+    this.#hasBegun = true;
+  }
+
+  endScope(): void {
+    this.#open.pop();
+    this.#isSame = false;
+  }
+
+  addText(text: string): void {
+    if (text === "") return;
+    const last = this.#spans.at(-1);
+    if (this.#isSame && last !== undefined) last.text += text;
+    else this.#spans.push({ text, style: this.#open.at(-1), isInside: this.#open.length > 0 });
+    this.#isSame = true;
+    this.#hasBegun = false;
+  }
+
+  __addSublanguage(emitter: Emitter, name: string): void {
+    if (!(emitter instanceof SpanEmitter)) return;
+    const style = this.#open.at(-1);
+    const isInside = this.#open.length > 0 || Boolean(name);
+    this.#isSame = false;
+    this.#hasBegun = false;
+    for (const span of emitter.#spans) {
+      this.#spans.push({
+        text: span.text,
+        style: span.style ?? style,
+        isInside: span.isInside || isInside,
+      });
     }
   }
-  return line;
+
+  finalize(): void {
+    this.#open.length = 0;
+  }
+
+  /** Always called, and for nothing. */
+  toHTML(): string {
+    return "";
+  }
 }
 
-/** In `hljs-title function_`, the first word counts. */
+const NOTHING: Span = { text: "", style: undefined, isInside: false };
+
+/** In `title.function`, the first word counts. */
 function styleOf(scope: string): StyleName | undefined {
-  const name = /^hljs-(\w+)/.exec(scope)?.[1] ?? "";
+  const [name = ""] = scope.split(".", 1);
   return Object.hasOwn(STYLES, name) ? STYLES[name] : undefined;
-}
-
-function decode(text: string): string {
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#x27;", "'")
-    .replaceAll("&amp;", "&");
 }
 
 type Load = () => Promise<{ readonly default: LanguageFn }>;

@@ -57,8 +57,12 @@ export function hiddenIn(text: string): ReadonlySet<number> {
   return new Set(Array.from(text.matchAll(hidden), ({ index }) => index));
 }
 
+/** Words with single spaces between them, as most titles are. */
+const PLAIN_LINE = /^[!-~]+(?: [!-~]+)*$/;
+
 /** Neutralized, with every run of white space replaced by one space. */
 export function oneLine(text: string): string {
+  if (PLAIN_LINE.test(text)) return text;
   return neutralize(text.replaceAll(/\s+/g, " ").trim());
 }
 

@@ -31,32 +31,24 @@ const MIN_COLUMN_WIDTH = 8;
 /** The lines of a table; the first is its header. */
 export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
   const header = columns.map(({ title }): Cell => ({ text: title, style: "bold" }));
-  const lines = [header, ...rows].map((line) =>
-    columns.map((_column, index) => measure(line[index] ?? { text: "" })),
-  );
-  const natural = columns.map((_column, index) =>
-    Math.max(...lines.map((line) => line[index]?.ownWidth ?? 0)),
-  );
+  const lines = [header, ...rows];
+  const natural = columns.map((_column, index) => widestOf(lines, index));
   const shown = columns.slice(0, countFitting(natural, columns, width));
   const widths = fit(natural.slice(0, shown.length), shown, width);
   return lines.map((line) => {
     const cells = shown.map((column, index) =>
-      renderCell(line[index] ?? measure({ text: "" }), {
-        column,
-        width: widths[index] ?? 0,
-        paint,
-      }),
+      renderCell(line[index] ?? EMPTY, { column, width: widths[index] ?? 0, paint }),
     );
     return cells.join(GAP).trimEnd();
   });
 }
 
-interface MeasuredCell extends Cell {
-  readonly ownWidth: number;
-}
+const EMPTY: Cell = { text: "" };
 
-function measure({ text, style }: Cell): MeasuredCell {
-  return { text, ...(style !== undefined && { style }), ownWidth: textWidth(text) };
+function widestOf(lines: readonly (readonly Cell[])[], column: number): number {
+  let widest = 0;
+  for (const line of lines) widest = Math.max(widest, textWidth((line[column] ?? EMPTY).text));
+  return widest;
 }
 
 /** If not all columns fit, the last ones are dropped, but two always stay. */
@@ -95,8 +87,8 @@ interface CellPlace {
   readonly paint: Paint;
 }
 
-function renderCell(cell: MeasuredCell, { column, width, paint }: CellPlace): string {
-  const { text, style, ownWidth } = cell;
+function renderCell({ text, style }: Cell, { column, width, paint }: CellPlace): string {
+  const ownWidth = textWidth(text);
   const isCut = ownWidth > width;
   const shown = isCut ? truncate(text, width) : text;
   const padding = " ".repeat(Math.max(0, width - (isCut ? textWidth(shown) : ownWidth)));

@@ -110,6 +110,7 @@ export function fits(text: string, width: number): boolean {
 /** Shortens text to a width, and marks the cut. */
 export function truncate(text: string, width: number): string {
   if (fits(text, width)) return text;
+  if (ASCII.test(text)) return `${text.slice(0, Math.max(0, width - 1))}…`;
   let result = "";
   let used = 0;
   for (const character of graphemesOf(text)) {

@@ -14,6 +14,7 @@ export type { Machine } from "./machine.ts";
 export {
   answerInquiry,
   findPending,
+  findPendingIn,
   type DecisionAnswer,
   listPending,
   type ListPendingOptions,

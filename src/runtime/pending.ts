@@ -7,6 +7,7 @@ import {
   eventsOf,
   explainReply,
   findAnswerTo,
+  findConversationId,
   lastTurnOf,
   type OfferedAnswer,
   type PendingItem,
@@ -135,6 +136,27 @@ export function findPending(pending: readonly PendingDecision[], id: string): Pe
   throw new JpError("ambiguous_id", `${printable(id)} is ambiguous:\n${listed.join("\n")}`);
 }
 
+/**
+ * As `findPending`, among everything that waits in a store: without the labels, which would be read of every conversation
+ * that waits, and in only one of them if the id says which. Throws `inquiry_not_found`, `ambiguous_id`.
+ */
+export async function findPendingIn(
+  store: Pick<ConversationStore, "listPending">,
+  id: string,
+  onProblem?: ListPendingOptions["onProblem"],
+): Promise<PendingDecision> {
+  const list = async (conversation?: ConversationId) => {
+    const turns = await store.listPending(conversation === undefined ? {} : { id: conversation });
+    for (const turn of turns) if (turn.problem !== undefined) onProblem?.(turn.problem, turn.id);
+    return turns.flatMap(pendingInTurn);
+  };
+  const end = id.indexOf("/");
+  const conversation = end === -1 ? undefined : findConversationId(id.slice(0, end));
+  const named = conversation === undefined ? [] : await list(conversation);
+  const isThere = named.some((item) => fullIdOf(item).startsWith(id));
+  return findPending(isThere ? named : await list(), id);
+}
+
 function fullIdOf({ conversation, id }: PendingDecision): string {
   return `${conversation}/${id}`;
 }
@@ -156,7 +178,7 @@ export async function answerInquiry(
   id: string | PendingDecision,
   answer: DecisionAnswer,
 ): Promise<AnswerResult> {
-  const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
+  const item = typeof id === "string" ? await findPendingIn(store, id) : id;
   const { signal, onWait, keepsOpen } = answer;
   const offered = toOffered(item, answer);
   if ("type" in offered) return offered;

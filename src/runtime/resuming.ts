@@ -18,8 +18,7 @@ import {
   answerInquiry,
   type DecisionAnswer,
   deciderOf,
-  findPending,
-  listPending,
+  findPendingIn,
   type PendingDecision,
   toOffered,
 } from "./pending.ts";
@@ -47,7 +46,7 @@ export async function answerAndResume<Data = Json>(
   answer: DecisionAnswer,
   options: ResumeOptions<Data>,
 ): Promise<AnsweredTurn<Data>> {
-  const item = typeof id === "string" ? findPending(await listPending(store), id) : id;
+  const item = typeof id === "string" ? await findPendingIn(store, id) : id;
   const isSecret = item.question.answerType.type === "secret" && !("isCancelled" in answer);
   if (isSecret) return passSecret(store, { item, answer }, options);
   const result = await answerInquiry(store, item, { ...answer, keepsOpen: true });

@@ -1,4 +1,5 @@
 export { controllingTerminal, type TerminalDevice } from "./controlling-terminal.ts";
+export { DescriptorOutput, type OutputStream } from "./descriptor-output.ts";
 export {
   columnsOf,
   createOutput,

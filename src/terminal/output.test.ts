@@ -1,5 +1,7 @@
+import { PassThrough } from "node:stream";
+import { styleText } from "node:util";
 import { expect, test } from "vitest";
-import { columnsOf, showsHyperlinks } from "./output.ts";
+import { columnsOf, createOutput, showsHyperlinks } from "./output.ts";
 import { sizeOf } from "./terminal.ts";
 
 test.each([
@@ -10,6 +12,19 @@ test.each([
 ])("a stream with %j has %i columns", (stream, columns) => {
   expect(columnsOf(stream as NodeJS.WriteStream)).toBe(columns); // All that is used of it.
 });
+
+test.each(["plain", "", styleText("bold", "bold", { validateStream: false })])(
+  "text on a terminal is painted as Node does it: %j",
+  (text) => {
+    const stream = Object.assign(new PassThrough(), { isTTY: true, getColorDepth: () => 8 });
+    const stdout = stream as unknown as NodeJS.WriteStream; // All that is used of it.
+    const { paint } = createOutput({ stdout, stderr: stdout });
+    const painted = ["dim", "red", "dim"] as const;
+    expect(painted.map((style) => paint(style, text))).toEqual(
+      painted.map((style) => styleText(style, text, { validateStream: false })),
+    );
+  },
+);
 
 test("a terminal that does not know its size has 80 columns and 24 rows", () => {
   expect([sizeOf({ columns: 0, rows: 0 }), sizeOf({ columns: 60, rows: 0 })]).toEqual([

@@ -3,7 +3,8 @@
  * width that each of them supports.
  */
 import { styleText } from "node:util";
-import { type Paint, plain } from "../render/index.ts";
+import { type Paint, plain, type StyleName } from "../render/index.ts";
+import type { OutputStream } from "./descriptor-output.ts";
 
 export interface Output {
   readonly isTerminal: boolean;
@@ -28,8 +29,8 @@ export interface Output {
 }
 
 export interface OutputStreams {
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
   /** Set by the user; overrides the terminal's width. */
   readonly width?: number | undefined;
 }
@@ -70,7 +71,7 @@ const LINKING_VTE = 5001;
 const DEFAULT_COLUMNS = 80;
 
 /** The width of a terminal; unlimited for anything else. */
-export function columnsOf(stream: NodeJS.WriteStream): number {
+export function columnsOf(stream: Pick<OutputStream, "isTTY" | "columns">): number {
   if (!stream.isTTY) return Number.POSITIVE_INFINITY;
   return stream.columns > 0 ? stream.columns : DEFAULT_COLUMNS;
 }
@@ -115,8 +116,23 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
 }
 
 /** Colours on terminals only, unless NO_COLOR or FORCE_COLOR is set. */
-function paintFor(stream: NodeJS.WriteStream): Paint {
+function paintFor(target: OutputStream): Paint {
+  const stream = target as NodeJS.WriteStream; // It looks at what an `OutputStream` has.
   const hasColors = styleText("bold", "x", { stream }) !== "x";
-  // Decided once: a long transcript has millions of pieces of text.
-  return hasColors ? (style, text) => styleText(style, text, { validateStream: false }) : plain;
+  return hasColors ? createPaint() : plain;
+}
+
+/** As `styleText` does it, but with codes that are looked up once: a long transcript has millions of pieces of text. */
+function createPaint(): Paint {
+  const codes = new Map<StyleName, readonly [string, string]>();
+  return (style, text) => {
+    // Codes inside of it are for `styleText`.
+    if (text.includes("\u001b")) return styleText(style, text, { validateStream: false });
+    let found = codes.get(style);
+    if (found === undefined) {
+      const [open = "", close = ""] = styleText(style, "x", { validateStream: false }).split("x");
+      codes.set(style, (found = [open, close]));
+    }
+    return found[0] + text + found[1];
+  };
 }

@@ -58,3 +58,9 @@ export {
   unknownFields,
 } from "./shape.ts";
 export { openHandle } from "./open-handle.ts";
+export {
+  type CacheEnvironment,
+  findUserCache,
+  isUserCacheIn,
+  makeUserCache,
+} from "./user-cache.ts";

@@ -51,6 +51,8 @@ export function createHost(
     // Commands use the members of WriteStream only on a terminal.
     stdout: stdout as Writable as WriteStream,
     stderr: stderr as Writable as WriteStream,
+    results: stdout as Writable as WriteStream,
+    notices: stderr as Writable as WriteStream,
     writeOut: (text) => void stdout.write(text),
     isTerminal: () => false,
     isInteractive: () => false,

@@ -23,8 +23,7 @@ import {
 } from "../../render/index.ts";
 import {
   answerInquiry,
-  findPending,
-  listPending,
+  findPendingIn,
   loadRecordingParts,
   type PendingDecision,
   untilAnswered,
@@ -148,7 +147,7 @@ function assertForUser(row: PendingDecision, userName: string | undefined): void
 async function findHere(wanted: string, context: CommandContext): Promise<PendingDecision> {
   try {
     const onProblem = (problem: string) => warn(problem, context.output);
-    return findPending(await listPending(context.workspace.conversations, { onProblem }), wanted);
+    return await findPendingIn(context.workspace.conversations, wanted, onProblem);
   } catch (error) {
     if (!isJpError(error) || error.code !== "inquiry_not_found") throw error;
     throw new JpError(error.code, error.message, { hint: await hintFor(wanted, context) });

@@ -276,7 +276,8 @@ export class LeafWriter {
       fence,
       block: createCodeBlock({ page, paint, info: fence.info, isPlain: !colorsCode }),
     };
-    return this.#inline.keepsMarks ? undefined : prepareLanguage(languageOf(fence.info));
+    const isPlain = this.#inline.keepsMarks || !colorsCode;
+    return isPlain ? undefined : prepareLanguage(languageOf(fence.info));
   }
 
   #writeDim(line: string): void {

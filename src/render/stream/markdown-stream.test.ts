@@ -127,6 +127,22 @@ describe("while text arrives", () => {
     );
   });
 
+  test("code without colours does not wait for the highlighter", () => {
+    highlighter.unregisterLanguage("ini");
+    let written = "";
+    const stream = createMarkdownStream({
+      paint: bracketed,
+      width: 40,
+      hyperlinks: false,
+      colorsCode: false,
+      write: (text) => {
+        written += text;
+      },
+    });
+    stream.push("```ini\n[a]\n");
+    expect(written).toBe("<dim>```ini</>\n[a]\n");
+  });
+
   test("a failed write while the highlighter loads is reported by end", async () => {
     highlighter.unregisterLanguage("nix");
     const stream = createMarkdownStream({

@@ -23,9 +23,11 @@ export interface ParagraphOptions {
 
 /** A mark still open after so many characters is taken literally: a lone star, not emphasis. */
 const MAX_UNSETTLED = 1000;
-const GAP = /[ \t\n]/;
+const GAPS: ReadonlySet<string> = new Set(" \t\n");
 /** Scripts without spaces can also be split after punctuation. */
-const GAP_BEHIND = /[ \t\n、。，．！？；：]/;
+const GAPS_BEHIND: ReadonlySet<string> = new Set(" \t\n、。，．！？；：");
+/** Characters that neither mean anything nor make a gap, of which most text consists. */
+const PLAIN = /[^\s\\*_~`[\]<(、。，．！？；：]+/y;
 
 export function createParagraph({ page, paint, inline }: ParagraphOptions): Paragraph {
   const flow = createFlow(page, paint);
@@ -42,13 +44,13 @@ export function createParagraph({ page, paint, inline }: ParagraphOptions): Para
     flow.add(splitter.take());
     pending = "";
   };
-  const isGapBefore = (character: string) => GAP_BEHIND.test(before) && !GAP.test(character);
+  const isGapBefore = (character: string) => GAPS_BEHIND.has(before) && !GAPS.has(character);
   const addScanned = (text: string) => {
     let start = 0;
     for (let index = 0; index < text.length; index += 1) {
       const character = text.charAt(index);
       if (isGapBefore(character)) {
-        const isForced = pending.length + index - start > MAX_UNSETTLED && GAP.test(before);
+        const isForced = pending.length + index - start > MAX_UNSETTLED && GAPS.has(before);
         if (isForced || scan.isSettled()) {
           pending += text.slice(start, index);
           start = index;
@@ -58,6 +60,12 @@ export function createParagraph({ page, paint, inline }: ParagraphOptions): Para
       }
       scan.step(character);
       before = character;
+      if (!scan.isInText() || GAPS_BEHIND.has(character)) continue;
+      PLAIN.lastIndex = index + 1;
+      if (!PLAIN.test(text)) continue;
+      index = PLAIN.lastIndex - 1;
+      before = text.charAt(index);
+      scan.skip(before);
     }
     pending += text.slice(start);
   };
@@ -128,6 +136,17 @@ class InlineScan {
     } else if (character === "\\") this.#isEscaped = true;
     else this.#place = stepInTarget(place, { character, before: this.#before });
     this.#before = character;
+  }
+
+  /** Whether a plain character changes nothing. */
+  isInText(): boolean {
+    return this.#place === TEXT && this.#run === undefined && !this.#isEscaped;
+  }
+
+  /** Takes plain characters, of which this is the last, in text. */
+  skip(last: string): void {
+    this.#isBracketClosed = false;
+    this.#before = last;
   }
 
   /** Whether nothing up to here can change with the text that follows. */

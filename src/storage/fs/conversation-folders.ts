@@ -2,7 +2,7 @@
  * Finds the folders of a conversation. In a workspace there may be two copies, one in it and one in the
  * user's own folder. As in the Rust original, the one that changed last is read.
  */
-import { lstatSync, readdirSync, statSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationCreation,
@@ -26,6 +26,8 @@ export interface ConversationCopy {
   readonly root: Root;
   readonly folder: string;
   readonly isArchived: boolean;
+  /** The folder is a symbolic link, as far as the list that it is from says so. */
+  readonly isLink?: boolean;
 }
 
 /** The `conversations` folders. Only a workspace has a local one, and it may not exist yet. */
@@ -40,10 +42,18 @@ export function listCopies(
   which: "live" | "all",
 ): Map<ConversationId, ConversationCopy[]> {
   const copies = new Map<ConversationId, ConversationCopy[]>();
-  for (const [id, copy] of eachCopy(roots, which)) {
-    const known = copies.get(id);
-    if (known === undefined) copies.set(id, [copy]);
-    else known.push(copy);
+  for (const { root, isArchived } of places(roots, which)) {
+    const parent = parentFolder(roots, root, isArchived);
+    const { names, links } = roots.names.listing(parent);
+    for (const name of names) {
+      const id = findIdInFolderName(name);
+      if (id === undefined) continue;
+      const folder = `${parent}${path.sep}${name}`;
+      const copy = { root, folder, isArchived, isLink: links.has(name) };
+      const known = copies.get(id);
+      if (known === undefined) copies.set(id, [copy]);
+      else known.push(copy);
+    }
   }
   return copies;
 }
@@ -71,7 +81,11 @@ export function copiesOf(
   roots: ConversationRoots,
   id: ConversationId,
 ): readonly ConversationCopy[] {
-  return [...eachCopy(roots, "all", id)].map(([, copy]) => copy);
+  return places(roots, "all").flatMap(({ root, isArchived }) => {
+    const parent = parentFolder(roots, root, isArchived);
+    const names = roots.names.list(parent, id);
+    return names.map((name) => ({ root, isArchived, folder: `${parent}${path.sep}${name}` }));
+  });
 }
 
 /** The live copies in folders of this name, without a look at all the others. */
@@ -85,14 +99,6 @@ export function liveCopiesNamed(
     const isThere = lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
     return isThere ? [{ root, folder, isArchived: false }] : [];
   });
-}
-
-function* eachCopy(
-  roots: ConversationRoots,
-  which: "live" | "all",
-  only?: ConversationId,
-): Generator<readonly [ConversationId, ConversationCopy]> {
-  for (const place of places(roots, which)) yield* listRoot(roots, place, only);
 }
 
 /** Where copies may be. */
@@ -136,13 +142,14 @@ export function latestCopy(
     ?.copy;
 }
 
-function listRoot(roots: ConversationRoots, { root, isArchived }: Place, only?: ConversationId) {
-  const parent = parentFolder(roots, root, isArchived);
-  return roots.names.list(parent, only).flatMap((name) => {
-    const id = findIdInFolderName(name);
-    const copy: ConversationCopy = { root, folder: `${parent}${path.sep}${name}`, isArchived };
-    return id === undefined ? [] : [[id, copy] as const];
-  });
+/** The parents of all folders that `list` looks at for these. */
+export function parentFolders(
+  roots: ConversationRoots,
+  which: "live" | "archived" | "all",
+): readonly string[] {
+  return places(roots, which === "live" ? "live" : "all")
+    .filter(({ isArchived }) => which !== "archived" || isArchived)
+    .map(({ root, isArchived }) => parentFolder(roots, root, isArchived));
 }
 
 function lastChange(folder: string, files: readonly string[]): number {
@@ -156,14 +163,24 @@ function localFirst(left: ConversationCopy, right: ConversationCopy): number {
   return Number(right.root === "local") - Number(left.root === "local");
 }
 
-/** The folders in a folder, as they were at one time. */
+/** The folders in a folder, and links, as they were at one time. */
 class Listing {
   readonly names: readonly string[];
+  /** Those that are symbolic links. */
+  readonly links: ReadonlySet<string>;
   #byId: ReadonlyMap<ConversationId, readonly string[]> | undefined;
   #newest: readonly ConversationId[] | undefined;
 
-  constructor(names: readonly string[]) {
+  constructor(entries: readonly Dirent[]) {
+    const names: string[] = [];
+    const links = new Set<string>();
+    for (const entry of entries) {
+      if (entry.isSymbolicLink()) links.add(entry.name);
+      else if (!entry.isDirectory()) continue;
+      names.push(entry.name);
+    }
     this.names = names;
+    this.links = links;
   }
 
   of(id: ConversationId): readonly string[] {
@@ -205,7 +222,7 @@ export class FolderNames {
     if (only === undefined) return this.listing(folder).names;
     const state = this.#stateOf(folder);
     if (state === undefined) return [];
-    return state.isCached ? this.listing(folder).of(only) : listFolders(folder, only);
+    return state.isCached ? this.listing(folder).of(only) : listFoldersOf(folder, only);
   }
 
   /** Empty if the folder does not exist. */
@@ -215,7 +232,7 @@ export class FolderNames {
     const { changed, isCached } = state;
     const known = this.#known.get(folder);
     if (known?.changed === changed) return known.listing;
-    const listing = new Listing(listFolders(folder));
+    const listing = new Listing(listEntries(folder));
     if (isCached) this.#known.set(folder, { changed, listing });
     return listing;
   }
@@ -230,21 +247,27 @@ export class FolderNames {
   }
 }
 
-function listFolders(folder: string, only?: ConversationId): readonly string[] {
+function listEntries(folder: string): readonly Dirent[] {
+  return readFolder(folder, () => readdirSync(folder, { withFileTypes: true }));
+}
+
+/** Names alone are several times faster to read, and few of them start with the digits of an id. */
+function listFoldersOf(folder: string, id: ConversationId): readonly string[] {
+  const digits = String(fileIdToNumber(id));
+  return readFolder(folder, () =>
+    readdirSync(folder).filter(
+      (name) =>
+        name.includes(digits) &&
+        findIdInFolderName(name) === id &&
+        isFolderOrLink(path.join(folder, name)),
+    ),
+  );
+}
+
+/** Empty if it is not there. Throws `read_failed`. */
+function readFolder<Item>(folder: string, read: () => readonly Item[]): readonly Item[] {
   try {
-    if (only !== undefined) {
-      // Names alone are several times faster to read, and few of them start with its digits.
-      const digits = String(fileIdToNumber(only));
-      return readdirSync(folder).filter(
-        (name) =>
-          name.includes(digits) &&
-          findIdInFolderName(name) === only &&
-          isFolderOrLink(path.join(folder, name)),
-      );
-    }
-    return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-      .map((entry) => entry.name);
+    return read();
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT" || systemErrorCode(error) === "ENOTDIR") return [];
     throw readError(folder, error);

@@ -44,6 +44,8 @@ export interface LoadedEvents {
   readonly file: string;
   readonly fingerprint: string;
   readonly entries: readonly StreamEntry[];
+  /** Only the last of them. */
+  readonly isPartial?: boolean;
 }
 
 /** Whoever keeps track of what is in the file. */

@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
 import { type ConversationId } from "../../conversation/index.ts";
-import { type Clock, isJpError } from "../../util/index.ts";
+import { type CacheEnvironment, type Clock, isJpError } from "../../util/index.ts";
 import { archivedError, noFreeIdError, conversationNotFoundError } from "../storage-error.ts";
 import { removeLeftovers } from "./conversation-files.ts";
 import {
@@ -31,6 +31,7 @@ import {
   listLockFiles,
 } from "./lock.ts";
 import { markersIn } from "./open-turns.ts";
+import { SummaryIndex } from "./summary-index.ts";
 import type { PrivatePlace } from "./user-data.ts";
 import type { WatchedFolder } from "./watch.ts";
 
@@ -41,6 +42,8 @@ export interface FsStoreOptions {
   readonly userFolder?: UserFolder;
   /** False if the conversations in it are left to another store. */
   readonly hasLocal?: boolean;
+  /** Where the user's cache is. Without it, nothing is cached. */
+  readonly environment?: CacheEnvironment;
   readonly clock: Clock;
   readonly pid: number;
   readonly session?: string;
@@ -135,6 +138,14 @@ export class FsContext {
       local: userFolder === undefined ? undefined : path.join(userFolder, "conversations"),
       names: this.#names,
     };
+  }
+
+  /** Undefined if nothing can be cached. */
+  findIndex(): SummaryIndex | undefined {
+    const { environment, clock } = this.options;
+    const { workspace } = this;
+    if (environment === undefined || workspace === undefined) return undefined;
+    return SummaryIndex.find({ environment, clock, workspace });
   }
 
   /** See `FolderWatch`. */

@@ -48,11 +48,13 @@ import {
 import {
   BASE_CONFIG,
   type ConversationCopy,
+  type ConversationRoots,
   copiesOf,
   EVENTS,
   listCopies,
   listNewestCopies,
   parentFolder,
+  parentFolders,
   type Root,
 } from "./conversation-folders.ts";
 import { jsonText, makeFolder, moveFolder } from "./durable.ts";
@@ -62,7 +64,7 @@ import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
-import { findLastTurns } from "./last-turns.ts";
+import { findLastTurn, findLastTurns } from "./last-turns.ts";
 import { Offers } from "./offers.ts";
 import {
   findOwnTurn,
@@ -87,6 +89,12 @@ interface FoundSummary {
   readonly copies: readonly ConversationCopy[];
 }
 
+/** Fewer conversations are read in a few milliseconds. */
+const MIN_INDEXED = 32;
+
+/** How many are summarized before a look at the clock. */
+const AT_ONCE = 16;
+
 /** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
 export class FsConversationStore implements ConversationStore {
   protected readonly context: FsContext;
@@ -98,34 +106,28 @@ export class FsConversationStore implements ConversationStore {
   }
 
   async list(options?: ListOptions): Promise<ConversationSummary[]> {
-    const listed: ConversationSummary[] = [];
-    for await (const { summary } of this.summaries(options)) listed.push(summary);
-    return listed;
+    return (await this.summaries(options)).map(({ summary }) => summary);
   }
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
     return (await this.findSummary(id))?.summary;
   }
 
-  protected async *summaries(options: ListOptions = {}): AsyncGenerator<FoundSummary> {
+  protected async summaries(options: ListOptions = {}): Promise<readonly FoundSummary[]> {
     const marked = listMarked(this.context.findPrivateFolder());
-    for (const [id, copies] of this.#listCopies(options)) {
-      yield { summary: await this.#summarize(id, copies, marked.has(id)), copies };
-      if (shouldYield()) await yieldToEventLoop();
-    }
-  }
-
-  #listCopies(options: ListOptions) {
-    const { which = "live", limit } = options;
     const roots = this.context.roots();
-    if (which !== "archived" && limit !== undefined) {
-      return listNewestCopies(roots, which, { ...options, limit });
+    const all = listed(roots, options);
+    const isWhole = options.limit === undefined && options.before === undefined;
+    const index = isWhole && all.length >= MIN_INDEXED ? this.context.findIndex() : undefined;
+    const found: FoundSummary[] = [];
+    for (const [id, copies] of all) {
+      const summary = summarize(id, copies, index);
+      const isMarked = marked.has(id);
+      found.push({ summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies });
+      if (found.length % AT_ONCE === 0 && shouldYield()) await yieldToEventLoop();
     }
-    // A conversation is archived only if it has no live copy.
-    const wanted = [...listCopies(roots, which === "live" ? "live" : "all")].filter(
-      ([, copies]) => which !== "archived" || copies.every((copy) => copy.isArchived),
-    );
-    return newestOf(wanted, ([id]) => fileIdCreation(id), options);
+    index?.save(parentFolders(roots, options.which ?? "live"));
+    return found;
   }
 
   protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {
@@ -133,7 +135,8 @@ export class FsConversationStore implements ConversationStore {
     if (copies.length === 0) return undefined;
     const privateFolder = this.context.findPrivateFolder();
     const isMarked = privateFolder !== undefined && hasMarker(privateFolder, id);
-    return { summary: await this.#summarize(id, copies, isMarked), copies };
+    const summary = summarize(id, copies);
+    return { summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies };
   }
 
   async load(id: ConversationId): Promise<Conversation> {
@@ -186,8 +189,10 @@ export class FsConversationStore implements ConversationStore {
   ): Promise<AnswerResult> {
     const workspace = this.#findOtherWorkspace(id);
     if (workspace !== undefined) return { type: "other_workspace", workspace };
+    const keepsOpen = options?.keepsOpen === true;
     const target = {
-      open: () => this.open(id),
+      // A turn that is to go on here needs the whole record; an answer alone, only what it answers.
+      open: () => (keepsOpen ? this.open(id) : this.#open(id, loadLastTurn)),
       readLastTurn: async () => (await this.#readLastTurn(id, this.context.liveCopies(id))).entries,
       offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
       deliver: (_id: ConversationId, offered: SecretOffer, signal?: AbortSignal) =>
@@ -215,7 +220,15 @@ export class FsConversationStore implements ConversationStore {
     return this.#createConversation(root, files, ownTurn);
   }
 
-  async open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
+  open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
+    return this.#open(id, () => loaded && this.#loaded.get(loaded));
+  }
+
+  /** `find` finds what is known of the events, once they are locked. */
+  async #open(
+    id: ConversationId,
+    find: (file: string) => Promise<LoadedEvents | undefined> | LoadedEvents | undefined,
+  ): Promise<FsConversationWriter> {
     this.context.liveCopies(id);
     const lock = await this.context.lock(id);
     try {
@@ -223,8 +236,10 @@ export class FsConversationStore implements ConversationStore {
       const copies = this.context.liveCopies(id);
       const folder = await mergeCopies(copies, "main");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      const recent = takeRecent(path.join(folder, EVENTS));
-      const known = (loaded && this.#loaded.get(loaded)) ?? recent;
+      const events = path.join(folder, EVENTS);
+      const recent = takeRecent(events);
+      const isCurrent = recent !== undefined && recent.fingerprint === fingerprintOf(events);
+      const known = isCurrent ? recent : await find(events);
       const isOwnUnmarked = this.#isOwnUnmarked(id);
       return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
     } catch (error) {
@@ -270,7 +285,10 @@ export class FsConversationStore implements ConversationStore {
 
   async remove(id: ConversationId): Promise<void> {
     await this.context.withLock(id, async () => {
-      for (const { folder } of this.context.copies(id)) await removeFolder(folder);
+      for (const { folder } of this.context.copies(id)) {
+        await removeFolder(folder);
+        this.context.findIndex()?.forget(folder);
+      }
       unmark(await this.context.ensurePrivateFolder(), id);
     });
   }
@@ -338,16 +356,14 @@ export class FsConversationStore implements ConversationStore {
     );
   }
 
-  /** Only a conversation with a marker may have an open turn, so only those are read for it. */
-  async #summarize(
-    id: ConversationId,
+  /** Adds the open turn. Only a conversation with a marker may have one, so only those are read for it. */
+  async #withTurn(
+    summary: ConversationSummary,
     copies: readonly ConversationCopy[],
-    isMarked: boolean,
   ): Promise<ConversationSummary> {
-    const summary = summarize(id, copies);
-    if (!isMarked || summary.problem !== undefined) return summary;
-    const isLive = this.context.isLive(id);
-    const { entries, problem } = await this.#readLastTurn(id, copies);
+    if (summary.problem !== undefined) return summary;
+    const isLive = this.context.isLive(summary.id);
+    const { entries, problem } = await this.#readLastTurn(summary.id, copies);
     const openTurn = describeOpenTurn(lastTurnOf(entries), isLive);
     return {
       ...summary,
@@ -401,4 +417,26 @@ export class FsConversationStore implements ConversationStore {
   #now() {
     return timestampFromDate(this.context.options.clock.now());
   }
+}
+
+function listed(roots: ConversationRoots, options: ListOptions) {
+  const { which = "live", limit } = options;
+  if (which !== "archived" && limit !== undefined) {
+    return listNewestCopies(roots, which, { ...options, limit });
+  }
+  const all = [...listCopies(roots, which === "live" ? "live" : "all")];
+  // A conversation is archived only if it has no live copy.
+  const wanted =
+    which === "archived"
+      ? all.filter(([, copies]) => copies.every((copy) => copy.isArchived))
+      : all;
+  return newestOf(wanted, ([id]) => fileIdCreation(id), options);
+}
+
+/** The last turn instead of the whole record. Undefined if only reading all of it is certain to find it. */
+async function loadLastTurn(file: string): Promise<LoadedEvents | undefined> {
+  const fingerprint = fingerprintOf(file);
+  const entries = fingerprint === "" ? undefined : await findLastTurn(file);
+  if (entries === undefined || entries.length === 0) return undefined;
+  return { file, fingerprint, entries, isPartial: true };
 }

@@ -37,11 +37,8 @@ import { folderOfLatest, summarize } from "./summary.ts";
 
 export class FsWorkspaceStore extends FsConversationStore implements WorkspaceStore, RecordFiles {
   override async list(options?: ListOptions): Promise<WorkspaceSummary[]> {
-    const listed: WorkspaceSummary[] = [];
-    for await (const { summary, copies } of this.summaries(options)) {
-      listed.push({ ...summary, place: placeOf(copies) });
-    }
-    return listed;
+    const found = await this.summaries(options);
+    return found.map(({ summary, copies }) => ({ ...summary, place: placeOf(copies) }));
   }
 
   override async find(id: ConversationId): Promise<WorkspaceSummary | undefined> {
@@ -110,6 +107,9 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
 }
 
 function placeOf(copies: readonly ConversationCopy[]): WorkspaceSummary["place"] {
+  const [only, ...others] = copies;
+  if (only !== undefined && others.length === 0)
+    return only.root === "local" ? "local" : "workspace";
   const roots = new Set(currentCopies(copies).map(({ root }) => root));
   if (roots.size > 1) return "both";
   return roots.has("local") ? "local" : "workspace";

@@ -54,6 +54,8 @@ export class FsConversationWriter implements ConversationWriter {
   #lastAppend: Promise<unknown> = Promise.resolve();
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
+  /** It may have only the last entries. */
+  #isPartial = false;
   /** Absent until the record is read. */
   #marker: TurnMarker | undefined;
   #metadata: ConversationMetadata;
@@ -91,6 +93,7 @@ export class FsConversationWriter implements ConversationWriter {
   static async open(parts: FsWriterParts, loaded?: LoadedEvents): Promise<FsConversationWriter> {
     const writer = new FsConversationWriter(parts);
     try {
+      writer.#isPartial = loaded?.isPartial === true;
       writer.#replaceStream(await writer.#events.open(loaded));
       const { isOwnUnmarked = false } = parts;
       const { entries } = writer.#stream;
@@ -187,7 +190,7 @@ export class FsConversationWriter implements ConversationWriter {
       const closed = await this.#events.close();
       const { entries } = this.#stream;
       this.#marker?.close(entries);
-      const isWhole = this.#marker !== undefined && this.#problems.length === 0;
+      const isWhole = !this.#isPartial && this.#marker !== undefined && this.#problems.length === 0;
       if (closed !== undefined && isWhole) keepRecent({ ...closed, entries }, this.#events.size);
     } finally {
       this.#lock.release();

@@ -78,7 +78,8 @@ export class PrivateFile<Value> {
   }
 }
 
-function readPrivate(file: string): string {
+/** Throws `UnsafePathError`, also if someone else could have written or read it, and system errors. */
+export function readPrivate(file: string): string {
   const { fd } = openRegularFile(file);
   try {
     const danger = findDanger(fstatSync(fd));

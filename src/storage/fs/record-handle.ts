@@ -23,6 +23,7 @@ export class DirectHandle implements RecordHandle, Disposable {
     this.fd = openSync(file, flags);
   }
 
+  // oxlint-disable-next-line max-params -- those of a `FileHandle`
   async write(bytes: Buffer, offset: number, length: number, position: number) {
     return { bytesWritten: writeSync(this.fd, bytes, offset, length, position) };
   }

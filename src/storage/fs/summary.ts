@@ -21,8 +21,9 @@ import {
 } from "./conversation-folders.ts";
 import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { readEntries } from "./event-reader.ts";
-import { fileIdCreation } from "./file-id.ts";
+import { fileIdCreatedAt } from "./file-id.ts";
 import { type OpenedFile, openerOf } from "./safe-open.ts";
+import type { ReadSummary, SummaryIndex } from "./summary-index.ts";
 
 const TAIL_BYTES = 4096;
 /** Shared: a list may read a thousand conversations, one after another. */
@@ -32,8 +33,30 @@ const sharedBuffer = Buffer.alloc(TAIL_BYTES);
 export function summarize(
   id: ConversationId,
   copies: readonly ConversationCopy[],
+  index?: SummaryIndex,
 ): ConversationSummary {
-  const current = currentCopies(copies);
+  const first = copies[0];
+  const isIndexed = index !== undefined && first !== undefined && copies.length === 1;
+  const current = isIndexed ? copies : currentCopies(copies);
+  const isArchived = isIndexed ? first.isArchived : current.every((copy) => copy.isArchived);
+  const read = () => ({ ...readSummary(current), createdAt: fileIdCreatedAt(id) });
+  const found = isIndexed ? index.summarize(first, read) : read();
+  const { createdAt = fileIdCreatedAt(id), metadata, lastEventAt, problem } = found;
+  // Without the spreads below, which a list of a thousand conversations would wait for.
+  if (metadata !== undefined && lastEventAt !== undefined && problem === undefined) {
+    return { id, createdAt, isArchived, metadata, lastEventAt };
+  }
+  return {
+    id,
+    createdAt,
+    isArchived,
+    ...(metadata !== undefined && { metadata }),
+    ...(lastEventAt !== undefined && { lastEventAt }),
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+function readSummary(current: readonly ConversationCopy[]): ReadSummary {
   const folder = folderOfLatest(current, METADATA);
   const eventsFolder = folderOfLatest(current, EVENTS, BASE_CONFIG);
   const open = openerOf(folder);
@@ -43,13 +66,7 @@ export function summarize(
     findLastTimestamp(openEvents(EVENTS), path.join(eventsFolder, EVENTS)),
   );
   const problem = metadata.problem ?? lastEventAt.problem;
-  return {
-    ...fileIdCreation(id),
-    isArchived: current.every((copy) => copy.isArchived),
-    ...(metadata.value !== undefined && { metadata: metadata.value }),
-    ...(lastEventAt.value !== undefined && { lastEventAt: lastEventAt.value }),
-    ...(problem !== undefined && { problem }),
-  };
+  return { metadata: metadata.value, lastEventAt: lastEventAt.value, problem };
 }
 
 /** Throws what reading or parsing throws. */

@@ -74,6 +74,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     storage: path.join(root, WORKSPACE_FOLDER),
     userFolder: user,
     hasLocal,
+    environment,
     clock,
     pid,
     ...(session !== undefined && { session: session.id }),

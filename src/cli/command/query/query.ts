@@ -1,5 +1,5 @@
 /** `jp query`: prepares a turn, runs it and shows it. */
-import type { DetachedDenial, Turn, TurnEnd } from "../../../agent/index.ts";
+import type { DetachedDenial, Observer, Turn, TurnEnd } from "../../../agent/index.ts";
 import { findSchema } from "../../../conversation/index.ts";
 import { createConfiguredTurn, loadTurnParts } from "../../../runtime/index.ts";
 import { loadModule } from "../../../util/index.ts";
@@ -248,16 +248,18 @@ async function assembleTurn(
   const { nonInteractive, answers, defer = false, onlyCall } = request;
   const { model, providers, requestSent } = reached;
   const person = findPrompter(context, config, { nonInteractive });
+  const canAsk = person?.canAsk() === true;
   // Whatever needs a part that is missing says so.
   const load = () =>
     Promise.allSettled([
       view.load(),
       loadTurnParts(config, providers),
-      ...(person?.canAsk() === true ? [person.load()] : []),
+      ...(canAsk ? [person.load()] : []),
     ]);
-  // A turn that is continued may wait for a person before it sends anything.
-  if (message === undefined) await load();
-  else void requestSent.then(load);
+  // A turn that is continued may wait for a person before it sends anything, or for a tool that it runs again.
+  const isContinued = message === undefined;
+  if (isContinued && canAsk) await load();
+  else if (!isContinued) void requestSent.then(load);
   return createConfiguredTurn(config, {
     conversation,
     model,
@@ -269,12 +271,26 @@ async function assembleTurn(
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
     prompter: withScreen(person ?? noTerminal, view, onlyCall),
-    ...(person?.canAsk() === true && {
+    ...(canAsk && {
       menu: menuWithScreen(menuFor(person, config, context), view),
     }),
     clock: context.clock,
-    observer: view,
+    observer: isContinued && !canAsk ? afterFirstEvent(view, load) : view,
   });
+}
+
+/** Calls the action once something is recorded, and the tool or the request that follows has started. */
+function afterFirstEvent(view: TurnView, action: () => Promise<unknown>): Observer {
+  let hasBegun = false;
+  return {
+    observe: (update) => {
+      if (update.type === "event" && !hasBegun) {
+        hasBegun = true;
+        setImmediate(() => setImmediate(action));
+      }
+      view.observe(update);
+    },
+  };
 }
 
 /** The schema that the answer has to fit. A turn that is continued has it on record. */

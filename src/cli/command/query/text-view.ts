@@ -55,8 +55,19 @@ export class TextView implements TurnView {
     this.#calls = new CallView(options);
   }
 
-  load(): Promise<void> {
-    return this.#reply.load();
+  /** Also shows a word to no one: the first run of the code is slow, and the model is still thinking. */
+  async load(): Promise<void> {
+    await this.#reply.load();
+    const { output } = this.#options;
+    const nowhere = { write: ignore, print: ignore, notice: ignore, noticePiece: ignore };
+    const rehearsal = new TextView({
+      ...this.#options,
+      output: { ...output, ...nowhere, flush: ignore },
+      status: { set: ignore, clear: ignore, resume: ignore },
+      isVerbose: false,
+    });
+    rehearsal.observe({ type: "message_delta", text: "A *word*.\n" });
+    await rehearsal.end(undefined);
   }
 
   observe(update: TurnUpdate): void {
@@ -286,6 +297,8 @@ function describeTokens(usage: Usage): string {
   const text = describeUsage(usage, usage.cost === undefined ? {} : { cost: usage.cost });
   return text === "" ? "" : `Tokens: ${text}`;
 }
+
+function ignore(): void {}
 
 const ASKS_AGAIN = "The answer does not fit the schema. Asking again.";
 

@@ -1,0 +1,39 @@
+/** Counts which files a test's code opens, and how much of them it reads. */
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+
+export interface FileAccess {
+  /** In order, apart from the id of the workspace, which is read again and again. */
+  readonly opened: string[];
+  /** By name. Only what is read in pieces. */
+  readonly bytes: Map<string, number>;
+}
+
+/** From now on until the end of the test. Calls the functions of Node as they are. */
+export function watchFiles(): FileAccess {
+  const access: FileAccess = { opened: [], bytes: new Map() };
+  const { openSync, readSync } = fs;
+  const names = new Map<number, string>();
+  fs.openSync = (...given) => {
+    const fd = openSync(...given);
+    const file = String(given[0]);
+    if (path.basename(file) !== ".id") access.opened.push(file);
+    names.set(fd, path.basename(file));
+    return fd;
+  };
+  const read = (fd: number, ...given: unknown[]) => {
+    const count = (readSync as (...all: unknown[]) => number)(fd, ...given);
+    const name = names.get(fd) ?? "";
+    access.bytes.set(name, (access.bytes.get(name) ?? 0) + count);
+    return count;
+  };
+  fs.readSync = read;
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    Object.assign(fs, { openSync, readSync });
+    syncBuiltinESMExports();
+  });
+  return access;
+}

@@ -1,0 +1,71 @@
+/** The user's folder for what jp can make again. It decides who may have written there, not what is in it. */
+import { chmodSync, mkdirSync, realpathSync, statSync } from "node:fs";
+import path from "node:path";
+
+/** The parts of the environment that say where it is. */
+export interface CacheEnvironment {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  readonly platform: NodeJS.Platform;
+}
+
+/**
+ * The folder for one kind of thing, created if missing. Only below a folder that this user owns, so that no one else can
+ * put anything there: not the temporary folder, and not another user's home under sudo. Undefined if there is no such
+ * folder, or it cannot be made.
+ */
+export function makeUserCache(
+  environment: CacheEnvironment,
+  ...names: readonly string[]
+): string | undefined {
+  const { owned, below } = placeOf(environment);
+  try {
+    if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
+    mkdirSync(path.join(owned, below, ...names), { recursive: true, mode: 0o700 });
+    return findUserCache(environment, ...names);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same, undefined if it is missing. */
+export function findUserCache(
+  environment: CacheEnvironment,
+  ...names: readonly string[]
+): string | undefined {
+  const { owned, below } = placeOf(environment);
+  let folder = path.join(owned, below);
+  try {
+    if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
+    for (const name of ["", ...names]) {
+      folder = path.join(folder, name);
+      if (!isOwn(folder)) return undefined;
+      if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+    }
+    return folder;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether it is, or would be, inside of a folder: what comes with a clone must not become a cache. `root` is a real path. */
+export function isUserCacheIn(root: string, environment: CacheEnvironment): boolean {
+  const { owned, below } = placeOf(environment);
+  try {
+    return path.join(realpathSync(owned), below).startsWith(path.join(root, path.sep));
+  } catch {
+    return false; // Then there is no cache.
+  }
+}
+
+/** The folder that has to be the user's own, and the path of jp's folder below it. */
+function placeOf({ variables, home, platform }: CacheEnvironment) {
+  const caches = variables["XDG_CACHE_HOME"] ?? "";
+  if (path.isAbsolute(caches)) return { owned: caches, below: "jp-ts" };
+  const parent = platform === "darwin" ? "Library/Caches" : ".cache";
+  return { owned: home, below: path.join(parent, "jp-ts") };
+}
+
+function isOwn(folder: string): boolean {
+  return statSync(folder).uid === process.getuid?.();
+}

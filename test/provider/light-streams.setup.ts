@@ -1,0 +1,14 @@
+/** Gives the packages of all providers light streams, as the built command does. */
+import { createHttpFetch } from "../../src/provider/http-fetch.ts";
+import {
+  LightReadableStream,
+  LightTextDecoderStream,
+  LightTransformStream,
+} from "../../src/provider/light-streams.ts";
+
+Object.assign(globalThis, {
+  ReadableStream: LightReadableStream,
+  TextDecoderStream: LightTextDecoderStream,
+  TransformStream: LightTransformStream,
+  fetch: createHttpFetch(), // Node's own takes only Node's own streams.
+});
