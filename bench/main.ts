@@ -14,6 +14,7 @@ import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
 import { keptQuestion } from "./kept-question.ts";
 import { type Bench, formatMs, type Result, type StoredResult } from "./measure.ts";
+import { coldResume, deferred, libraryImport, waitingTurns } from "./library.ts";
 import { installed } from "./package.ts";
 import { BESIDE_PEERS, measurePeers, readPeers } from "./peers.ts";
 import { queryLong, queryStart, streaming } from "./query.ts";
@@ -59,6 +60,10 @@ const standard: readonly Bench[] = [
   inquiry,
   streaming,
   deskPage,
+  libraryImport,
+  deferred,
+  coldResume,
+  waitingTurns,
 ];
 const load: readonly Bench[] = [print, desk, deskLoad, ...heavy];
 const ROWS = [...standard, ...load].flatMap(({ rows }) => rows);

@@ -19,6 +19,7 @@ import path from "node:path";
 import process from "node:process";
 import { transform } from "esbuild";
 import { rolldown } from "rolldown";
+import { lightBuiltins } from "./light-builtins.mjs";
 import {
   assertFineLicences,
   findThirdParty,
@@ -147,6 +148,35 @@ const COMMAND_GROUPS = {
   ],
 };
 
+/** Before the name of a file: an entry that exports what the file does. */
+const ENTRY = "\0entry:";
+
+/** To the bundler, whoever imports something of an entry needs all that it imports. So no entry is imported. */
+const entries = {
+  name: "entries",
+  resolveId: { filter: { id: /^\0entry:/ }, handler: (id) => id },
+  load: {
+    filter: { id: /^\0entry:/ },
+    handler: (id) => `export * from ${JSON.stringify(path.resolve(id.slice(ENTRY.length)))};`,
+  },
+};
+
+/**
+ * The same for programs, which import entries in any combination. Every module that an entry imports is in a group: otherwise an
+ * entry would export what others need of it.
+ */
+const LIBRARY_GROUPS = {
+  base: ["src/tool/index.ts", "src/util/clock.ts"],
+  core: ["src/index.ts"],
+  "serve-tool": ["src/serve-tool/index.ts"],
+  client: ["src/desk/client.ts"],
+  store: ["src/storage/fs/open-store.ts"],
+  turn: ["src/runtime/own-turn.ts", "src/provider/reply.ts"],
+  storage: ["src/storage/index.ts"],
+  testing: ["src/testing/index.ts"],
+  "ai-sdk": ["src/ai-sdk/index.ts"],
+};
+
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 try {
@@ -168,11 +198,13 @@ try {
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },
     ),
-    bundle(Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), {
+    bundle(Object.fromEntries(ENTRIES.map((entry) => [entry, `${ENTRY}src/${entry}.ts`])), {
       dir: `${made}/lib`,
       format: "esm",
       extension: "js",
       minify: false,
+      plugins: [entries, lightBuiltins],
+      groups: LIBRARY_GROUPS,
       banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
     }),
     bundlePage(`${made}/desk`),
@@ -257,11 +289,18 @@ function moveMaps(dir) {
 
 /** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */
 function groupOwners(chunks, groups) {
-  const owners = new Map();
+  // The entries of the library stay as they are.
+  const kept = chunks.flatMap(({ facadeModuleId }) =>
+    facadeModuleId?.startsWith(ENTRY) ? [facadeModuleId] : [],
+  );
+  const owners = new Map(kept.map((id) => [id, null]));
   for (const [group, files] of Object.entries(groups)) {
     for (const file of files) {
-      const entry = chunks.find(({ moduleIds }) => moduleIds.includes(path.resolve(file)));
-      if (entry === undefined) throw new Error(`The command does not import ${file}.`);
+      const entry = chunks.find(
+        ({ facadeModuleId, moduleIds }) =>
+          facadeModuleId === `${ENTRY}${file}` || moduleIds.includes(path.resolve(file)),
+      );
+      if (entry === undefined) throw new Error(`Nothing imports ${file}.`);
       for (const { moduleIds } of loadedWith(entry, chunks)) {
         for (const id of moduleIds) if (!owners.has(id)) owners.set(id, group);
       }
@@ -332,8 +371,9 @@ async function escapeAll(folder) {
     files.map(async (name) => {
       const file = path.join(folder, name);
       const mapFile = path.join(made, "maps", path.basename(folder), `${name}.map`);
-      const before = readFileSync(mapFile).toString("base64");
-      const comment = `//# sourceMappingURL=data:application/json;base64,${before}`;
+      const hasMap = existsSync(mapFile); // A file that only passes on what is in others has none.
+      const before = hasMap ? readFileSync(mapFile).toString("base64") : "";
+      const comment = hasMap ? `//# sourceMappingURL=data:application/json;base64,${before}` : "";
       const { code, map } = await transform(`${readFileSync(file, "utf8")}\n${comment}\n`, {
         charset: "ascii",
         minifyWhitespace: true,
@@ -342,7 +382,7 @@ async function escapeAll(folder) {
         sourcesContent: false,
       });
       writeFileSync(file, code);
-      writeFileSync(mapFile, map);
+      if (hasMap) writeFileSync(mapFile, map);
     }),
   );
 }

@@ -37,6 +37,10 @@ const CLEAR = {
 const BY_POLICY = { kind: "policy", key: "conversation.tools.deploy.run" };
 
 describe("the examples", () => {
+  test("include a program that keeps what Node has compiled", async () => {
+    expect(await run("fast-start.ts")).toEqual(printed(lines("Started fast")));
+  });
+
   test("include an agent with one tool that asks", async () => {
     const finished = await run("asking-tool.ts");
     const stdout = finished.stdout.replaceAll(/"[0-9a-f]{64}"/g, '"…"');

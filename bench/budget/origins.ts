@@ -1,5 +1,5 @@
 /** Which source file the code of a built file is from, by the maps that the build leaves in `dist/maps`. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import path from "node:path";
 import { WRAPPER } from "../../src/cli/code-loader.ts";
@@ -9,6 +9,8 @@ const ROOT = path.join(import.meta.dirname, "..", "..");
 const DIST = path.join(ROOT, "dist");
 /** A file of a package, in any folder of packages. */
 const PACKAGE_FILE = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
+
+const NO_MAP = '{ "version": 3, "sources": [], "mappings": "" }';
 
 /** A built file. */
 export class BuiltFile {
@@ -28,7 +30,8 @@ export class BuiltFile {
     this.#before = this.#folder === path.dirname(JP) && file !== JP ? WRAPPER.length : 0;
     const text = readFileSync(file, "utf8");
     this.bytes = Buffer.byteLength(text);
-    const content = JSON.parse(readFileSync(map, "utf8")) as {
+    // A file that only passes on what is in others has none.
+    const content = JSON.parse(existsSync(map) ? readFileSync(map, "utf8") : NO_MAP) as {
       readonly sources: readonly string[];
     };
     this.modules = [...new Set(content.sources.map((source) => this.#nameOf(source)))].toSorted();

@@ -10,12 +10,9 @@ import {
 } from "../config/index.ts";
 import type { Attachment, MessageFile } from "../conversation/index.ts";
 import type { SharedMcpServers } from "../mcp/index.ts";
-import { base64Size, formatSize, isJpError, type JpError } from "../util/index.ts";
+import { base64Size, formatSize, isJpError, type JpError, loadModule } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 import { isKnownFile, toContent } from "./media-type.ts";
-import { LeftOut, readFiles } from "./read-files.ts";
-import { readPage } from "./read-page.ts";
-import { commandLine, runCommand } from "./run-command.ts";
 
 /** About a million tokens, which is more than most models read. */
 const MAX_TEXT_BYTES = 4_000_000;
@@ -116,11 +113,13 @@ async function readSource(
     case "file":
       return source.isExcluded ? [] : readFileSource(source.path, options);
     case "page": {
+      const { readPage } = await loadModule(() => import("./read-page.ts"));
       const content = await readPage(source.url, options.signal);
       return [assertTaken({ source: source.url, content }, options)];
     }
     case "command": {
       const { root, variables = {}, signal } = options;
+      const { commandLine, runCommand } = await loadModule(() => import("./run-command.ts"));
       const content = await runCommand({ command: source, root, variables, signal });
       const { description } = source;
       const attachment = { source: commandLine(source), content };
@@ -133,6 +132,7 @@ async function readSource(
 
 async function readFileSource(path: string, options: ReadOptions): Promise<readonly Attachment[]> {
   const { root, excluded, signal, onNote = () => undefined } = options;
+  const { LeftOut, readFiles } = await loadModule(() => import("./read-files.ts"));
   const leftOut = new LeftOut();
   const files = await readFiles({ root, path, excluded, signal, onNote });
   const attachments = files.flatMap(({ path: file, bytes, isNamed }): readonly Attachment[] => {

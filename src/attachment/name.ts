@@ -13,7 +13,9 @@ import type { MessageFile } from "../conversation/index.ts";
 import { bytesToBase64, formatSize, JpError, systemErrorCode } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 import { toContent } from "./media-type.ts";
-import { isPattern, MAX_FILE_BYTES } from "./read-files.ts";
+
+/** The most bytes of one file, as in the Rust original. */
+export const MAX_FILE_BYTES = 10_000_000;
 
 /** Where names are relative to, and what counts as inside. */
 export interface NamingPlace {
@@ -59,6 +61,11 @@ export function nameAttachment(words: string, place: NamingPlace): NamedAttachme
   }
   if (relative === undefined) return { type: "outside", file };
   return { type: "kept", uri: fileUri(relative, isExcluded) };
+}
+
+/** Whether it can match several files. A file that has such a name is that file. */
+export function isPattern(text: string): boolean {
+  return /[*?[]/.test(text);
 }
 
 function toAbsolute(written: string, { cwd, home }: NamingPlace): string {

@@ -18,9 +18,8 @@ import {
 } from "../files/index.ts";
 import { formatSize, systemErrorCode } from "../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
+import { isPattern, MAX_FILE_BYTES } from "./name.ts";
 
-/** As in the Rust original. */
-export const MAX_FILE_BYTES = 10_000_000;
 /** The most files of one folder or pattern: it is held in memory. */
 const MAX_FILES = 1000;
 const MAX_FOLDER_BYTES = 32_000_000;
@@ -67,11 +66,6 @@ export async function readFiles(request: FilesRequest): Promise<readonly ReadFil
     const message = `Cannot attach ${named}: ${reason}`;
     throw new AttachmentError("attachment_not_read", message, { cause: error });
   }
-}
-
-/** Whether it can match several files. A file that has such a name is that file. */
-export function isPattern(text: string): boolean {
-  return /[*?[]/.test(text);
 }
 
 function notFound(named: string): AttachmentError {

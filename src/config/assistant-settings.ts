@@ -6,7 +6,7 @@ import { findSeconds } from "./duration.ts";
 import { mergeConfig } from "./layers.ts";
 import { type ResolvedModelId, resolveModelId } from "./model-id.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
-import { definedOnly } from "./schema/node.ts";
+import { definedOnly } from "./defined-only.ts";
 import type { QuestionTarget } from "./schema/tool.ts";
 
 /** The settings in force for an assistant. */

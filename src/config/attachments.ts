@@ -4,7 +4,7 @@
  */
 import { JpError } from "../util/index.ts";
 import { mergeConfig } from "./layers.ts";
-import { splitWords } from "./schema/command.ts";
+import { splitWords } from "./split-words.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 
 /** The source that an address names. */

@@ -9,7 +9,7 @@ import {
 } from "./compaction-notation.ts";
 import type { ModelId } from "./model-id.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
-import { definedOnly } from "./schema/node.ts";
+import { definedOnly } from "./defined-only.ts";
 
 /** One rule, with its defaults filled in. */
 export interface CompactionRuleSettings {

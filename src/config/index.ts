@@ -28,6 +28,7 @@ export { parseTurnBound, TOOL_CALL_MODES } from "./compaction-notation.ts";
 export { ConfigError, type ConfigErrorCode, type ConfigIssue } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
+export { loadConfigParser } from "./load-config-parser.ts";
 export { findSeconds } from "./duration.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
 export { type Edit, setInText } from "./edit-file.ts";
@@ -78,7 +79,8 @@ export {
   recordConfig,
   type RecordedConfig,
 } from "./recorded-config.ts";
-export { type CommandConfig, splitWords } from "./schema/command.ts";
+export type { CommandConfig } from "./schema/command.ts";
+export { splitWords } from "./split-words.ts";
 export { type PartialConfig } from "./schema/config-schema.ts";
 export { configJsonSchema } from "./config-json-schema.ts";
 export type {

@@ -1,40 +1,11 @@
 /** Model ids: `provider/name`, the same as two fields, or an alias for one. */
-import * as v from "valibot";
 import { findClosest, JpError } from "../util/index.ts";
-
-import { ownValue } from "./schema-node.ts";
-import { behaviour } from "./schema/node.ts";
 
 /** Names a model by provider and name, or by an alias. */
 export type ModelId =
   | { readonly provider: string; readonly name: string }
   /** Looked up in `providers.llm.aliases`. */
   | { readonly alias: string };
-
-const part = v.pipe(v.string(), v.nonEmpty("must not be empty"));
-
-/** It becomes part of a URL, and must not lead to another one. */
-const UNSAFE_NAME = /\.\.|[?#%\\]/;
-
-/** Replaced as a whole. */
-export const modelIdSchema = v.pipe(
-  v.union([
-    v.pipe(
-      v.string(),
-      v.regex(/^[^/]+(?:\/[\s\S]+)?$/, "expected provider/name, or an alias for one"),
-    ),
-    v.object({ provider: part, name: part }),
-  ]),
-  v.check(
-    (value) => !UNSAFE_NAME.test(typeof value === "string" ? value : value.name),
-    "the name of a model must not contain .., ?, #, % or \\",
-  ),
-  v.transform((value): ModelId => (typeof value === "string" ? parseModelId(value) : value)),
-  behaviour({
-    toJson: (id: ModelId) => ("alias" in id ? id.alias : { ...id }),
-    toShown: (id: ModelId) => ("alias" in id ? id.alias : `${id.provider}/${id.name}`),
-  }),
-);
 
 /** Reads `provider/name`; a text without a slash is an alias. */
 export function parseModelId(text: string): ModelId {
@@ -61,7 +32,7 @@ export function resolveModelId(id: ModelId | undefined, aliases: Aliases): Resol
     const { alias } = current;
     if (followed.includes(alias)) throw aliasCycleError([...followed, alias]);
     followed.push(alias);
-    const next = ownValue(aliases, alias) as ModelId | undefined; // One of the table's values.
+    const next = Object.hasOwn(aliases, alias) ? aliases[alias] : undefined;
     if (next === undefined) throw unknownAliasError(followed, Object.keys(aliases));
     current = next;
   }

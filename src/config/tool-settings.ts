@@ -4,7 +4,7 @@ import { LIMIT_DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
 import { findSeconds } from "./duration.ts";
 import type { CommandConfig } from "./schema/command.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
-import { definedOnly } from "./schema/node.ts";
+import { definedOnly } from "./defined-only.ts";
 import type {
   DetachedMode,
   ParameterConfig,

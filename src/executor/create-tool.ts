@@ -2,11 +2,9 @@
 import type { ToolSettings } from "../config/index.ts";
 import { toParametersSchema } from "./parameters-schema.ts";
 import type { McpServers } from "../mcp/index.ts";
-import { JpError, type JsonObject } from "../util/index.ts";
+import { JpError, type JsonObject, loadModule } from "../util/index.ts";
 import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
-import { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
-import { describeLocalSource } from "./local/local-source.ts";
-import { createMcpTool } from "./mcp/create-mcp-tool.ts";
+import type { LocalEnvironment } from "./local/local-executor.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
 /** Needed by the sources of tools. */
@@ -14,7 +12,8 @@ export interface ToolParts {
   readonly shipped: readonly ShippedTool[];
   /** Absent if there are no local tools. */
   readonly local?: LocalEnvironment;
-  readonly servers: McpServers;
+  /** Absent if there are no tools of servers. */
+  readonly servers?: McpServers | undefined;
   readonly signal: AbortSignal;
   /** Who calls, if several share the servers. */
   readonly caller?: object;
@@ -28,6 +27,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       if (parts.local === undefined) throw new Error(`${settings.name} has no place to run`);
       const description = describe(settings, toParametersSchema(settings.parameters));
       const { local } = parts;
+      const { createLocalExecutor, describeLocalSource } = await loadLocalTools();
       return {
         description,
         executor: createLocalExecutor(settings, local),
@@ -55,13 +55,25 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       };
     }
     case "mcp": {
-      const tool = await createMcpTool({ settings, ...parts });
+      const { servers } = parts;
+      if (servers === undefined) throw new Error(`${settings.name} has no server`);
+      const { createMcpTool } = await loadMcpTools();
+      const tool = await createMcpTool({ settings, ...parts, servers });
       if ("warning" in tool) throw tool.warning;
       return tool;
     }
     default:
       return source satisfies never;
   }
+}
+
+function loadLocalTools() {
+  return loadModule(() => import("./local/local-tools.ts"));
+}
+
+/** Throws `module_not_loaded`. */
+export function loadMcpTools() {
+  return loadModule(() => import("./mcp/mcp-tools.ts"));
 }
 
 /** Every conversation has them, whatever it is about. */

@@ -2,7 +2,7 @@
  * Makes the arguments that a model has written fit a tool's schema, or tells the model what to change.
  * Every tool is run with arguments that were checked here.
  */
-import vm from "node:vm";
+import type vm from "node:vm";
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
 import {
   isJsonObject,
@@ -15,6 +15,7 @@ import {
   pathToText,
 } from "../util/index.ts";
 import { coerceArguments, fillDefaults } from "./normalize-arguments.ts";
+import { isQuick } from "./quick-schema.ts";
 import { describeViolations } from "./violations.ts";
 
 /** The arguments with their defaults, or what is wrong with them. */
@@ -46,11 +47,12 @@ export async function checkArguments(
   }
   const { Validator } = await loadValidator();
   try {
-    const { args, problems } = withTimeout(CHECK_MS, () => {
+    const check = () => {
       const filled = fillDefaults(coerceArguments(given, schema), schema);
       const checked = { schema, value: filled, name: "the arguments" };
       return { args: filled, problems: violationsOf(Validator, checked) };
-    });
+    };
+    const { args, problems } = isQuick(schema, given) ? check() : withTimeout(CHECK_MS, check);
     if (problems.length === 0) return { ok: true, arguments: args };
     return invalidArguments(tool, problems);
   } catch (error) {
@@ -74,7 +76,8 @@ export async function findViolations(
   name = "the value",
 ): Promise<readonly string[]> {
   const { Validator } = await loadValidator();
-  return withTimeout(CHECK_MS, () => violationsOf(Validator, { schema, value, name }));
+  const check = () => violationsOf(Validator, { schema, value, name });
+  return isQuick(schema, value) ? check() : withTimeout(CHECK_MS, check);
 }
 
 /** Why values cannot be checked against a JSON Schema. */
@@ -178,7 +181,7 @@ let sandbox: { readonly script: vm.Script; readonly context: Sandbox } | undefin
 
 /**
  * Runs synchronous work that a foreign schema could make endless: a pattern with exponential
- * backtracking, or parts that refer to each other. Throws what it throws, or `SchemaTimeoutError`. Work that
+ * backtracking, or parts that refer to each other. Node starts a thread each time, which takes a millisecond. Throws what it throws, or `SchemaTimeoutError`. Work that
  * takes too long runs a second time, and again as long as the machine was busy with something else instead.
  */
 function withTimeout<Result>(milliseconds: number, work: () => Result): Result {
@@ -200,7 +203,7 @@ const MAX_RUNS = 20;
 
 function runLimited<Result>(milliseconds: number, work: () => Result): Result {
   // Node limits the time of scripts, and of whatever they call.
-  sandbox ??= { script: new vm.Script("work()"), context: vm.createContext({}) };
+  sandbox ??= createSandbox();
   const { script, context } = sandbox;
   let result: { readonly value: Result } | undefined;
   context.work = () => {
@@ -215,6 +218,11 @@ function runLimited<Result>(milliseconds: number, work: () => Result): Result {
   }
   if (result === undefined) throw new Error("the work has no result");
   return result.value;
+}
+
+function createSandbox(): NonNullable<typeof sandbox> {
+  const { createContext, Script } = process.getBuiltinModule("node:vm");
+  return { script: new Script("work()"), context: createContext({}) };
 }
 
 /** Not by `instanceof`: the context has its own `Error`. */

@@ -2,14 +2,14 @@ export { type Elicitation, ELICITATION, type FormField, parseElicitation } from 
 export { McpError, type McpErrorCode } from "./mcp-error.ts";
 export type { McpContext, McpServer, UnscopedQuestion } from "./mcp-server.ts";
 export { McpServers, type ReachedServer } from "./mcp-servers.ts";
-export {
-  createServers,
-  type McpServerConfig,
-  type McpServerConfigs,
-  type McpServersOptions,
-  openMcpServers,
-  type SharedMcpServers,
-} from "./open-servers.ts";
+export { LaterServers, openMcpServers } from "./open-servers.ts";
+export type {
+  McpServerConfig,
+  McpServerConfigs,
+  McpServersOptions,
+  SharedMcpServers,
+} from "./server-configs.ts";
+export { isOwnServers } from "./own-servers.ts";
 export type { InputRequest, InputResponse } from "./pending-calls.ts";
 export type {
   CallResult,

@@ -1,10 +1,10 @@
 /** A set of servers. Each starts when it is needed; all are closed together. */
-import { isDeepStrictEqual } from "node:util";
 import type { McpServerSettings } from "../config/index.ts";
-import { isNotLoaded, settlesWithin } from "../util/index.ts";
+import { isDeepEqual, isNotLoaded, settlesWithin } from "../util/index.ts";
 import type { RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
 import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
+import { addOwnServers } from "./own-servers.ts";
 
 /** For a server that is not required and did not start: jp continues without its tools. */
 export type ReachedServer =
@@ -28,6 +28,7 @@ export class McpServers implements AsyncDisposable {
   readonly #listeners = new Map<QuestionListener, object>();
 
   constructor(settings: ReadonlyMap<string, McpServerSettings>, context: McpContext) {
+    addOwnServers(this);
     const onUnscopedQuestion = (question: UnscopedQuestion) => {
       context.onUnscopedQuestion?.(question);
       for (const listener of this.#listenersTo(question)) listener(question);
@@ -40,7 +41,7 @@ export class McpServers implements AsyncDisposable {
   async configure(settings: ReadonlyMap<string, McpServerSettings>): Promise<void> {
     const [before, running] = [this.#settings, this.#servers];
     const servers = [...settings].map(([name, server]) => {
-      const same = isDeepStrictEqual(before.get(name), server) ? running.get(name) : undefined;
+      const same = isDeepEqual(before.get(name), server) ? running.get(name) : undefined;
       return [name, same ?? new McpServer(server, this.#context)] as const;
     });
     this.#settings = settings;

@@ -1,117 +1,59 @@
-/** Servers for programs that embed jp: from their config to a set that turns can share. */
-import {
-  ConfigError,
-  findUnusable,
-  type McpServerSettings,
-  parseConfigOrThrow,
-  resolveMcpServers,
-} from "../config/index.ts";
-import { pathToText } from "../util/index.ts";
-import type { McpContext } from "./mcp-server.ts";
-import { McpServers } from "./mcp-servers.ts";
-import type { ConnectionContext, ResourceContent, Variables } from "./port.ts";
-
-/** An MCP server: a program to start, or an address. Like `providers.mcp.<name>` in a config file. */
-export type McpServerConfig = {
-  /** Put before the names of its tools, as in `github_`, so that they differ from other tools' names. */
-  readonly prefix?: string;
-  /** Continue without it if it is unavailable. */
-  readonly optional?: boolean;
-  /** Let its forms ask for passwords and other secrets, which are then never recorded. */
-  readonly allow_secrets?: boolean;
-  /** Let it send its own prompts to the inquiry model. */
-  readonly allow_sampling?: boolean;
-  /** 60 if absent; 0 for no limit. */
-  readonly startup_timeout_secs?: number;
-} & (
-  | {
-      readonly type?: "stdio";
-      /** The program to start. */
-      readonly command: string;
-      readonly arguments?: readonly string[];
-      /** Names of environment variables to pass on, besides `PATH`, `HOME` and the like. */
-      readonly variables?: readonly string[];
-      readonly checksum?: { readonly algorithm: "sha1" | "sha256"; readonly value: string };
-    }
-  | {
-      readonly type?: "http";
-      readonly url: string;
-      /** `$NAME` is replaced with that environment variable. */
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-);
-
-/** MCP servers by name. */
-export type McpServerConfigs = Readonly<Record<string, McpServerConfig>>;
-
-/** Shared by all servers of a set. */
-export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscopedQuestion"> {
-  /**
-   * The environment of your process; empty if absent. A program gets `PATH`, `HOME`, `USER`, `LANG`, `LC_…`, `TERM`,
-   * `TMPDIR` and `SHELL` of it, and those that its config names.
-   */
-  readonly variables?: Variables;
-  /** The folder that programs start in; that of this process if absent. */
-  readonly cwd?: string;
-  /** The name and version of your program, for the servers. */
-  readonly clientInfo?: ConnectionContext["clientInfo"];
-}
-
-/** Servers that any number of turns can share; see `openMcpServers`. */
-export interface SharedMcpServers extends AsyncDisposable {
-  readonly names: readonly string[];
-  /** Reads a resource of a server; starts the server if necessary. Throws `McpError`; on abort the signal's reason. */
-  readResource(
-    server: string,
-    uri: string,
-    signal: AbortSignal,
-  ): Promise<readonly ResourceContent[]>;
-  /** Ends everything that was started, within two seconds. Never rejects. */
-  close(): Promise<void>;
-}
+/** Servers for programs that embed jp, in a set that turns can share. */
+import { loadModule } from "../util/index.ts";
+import type { McpServers } from "./mcp-servers.ts";
+import type { ResourceContent } from "./port.ts";
+import type { McpServerConfigs, McpServersOptions, SharedMcpServers } from "./server-configs.ts";
 
 /**
  * Makes a set of servers that turns can share. Each starts when a turn first needs it, and runs until `close`, or
- * the end of an `await using`. Throws `config_invalid`.
+ * the end of an `await using`. If the config is wrong, whoever uses the set first gets `config_invalid`.
  */
 export function openMcpServers(
   configs: McpServerConfigs,
   options: McpServersOptions = {},
 ): SharedMcpServers {
-  return createServers(configs, options);
+  return new LaterServers(configs, options);
 }
 
-/** The same, as a turn uses them. */
-export function createServers(
-  configs: McpServerConfigs,
-  options: McpServersOptions = {},
-): McpServers {
-  const { variables = {}, cwd = ".", clientInfo = { name: "jp-ts", version: "0" } } = options;
-  return new McpServers(toSettings(configs), { ...options, variables, cwd, clientInfo });
-}
+/** Servers whose code is loaded when one of them is needed. */
+export class LaterServers implements SharedMcpServers {
+  readonly names: readonly string[];
+  readonly #create: () => Promise<McpServers>;
+  #created: Promise<McpServers> | undefined;
 
-function toSettings(configs: McpServerConfigs): ReadonlyMap<string, McpServerSettings> {
-  const servers = Object.entries(configs).map(([name, { prefix: _prefix, ...server }]) => {
-    return [name, server] as const;
-  });
-  const config = parseConfigOrThrow("mcpServers", {
-    providers: { mcp: Object.fromEntries(servers) },
-  });
-  const dotted = Object.keys(configs).filter((name) => !/^[\w-]+$/.test(name));
-  const issues = [
-    ...findUnusable(config),
-    ...dotted.map((name) => {
-      const message = "a server's name has only letters, digits, - and _";
-      return { path: ["providers", "mcp", name], message };
-    }),
-  ];
-  if (issues.length > 0) {
-    const lines = issues.map(({ path, message }) => `mcpServers: ${pathToText(path)}: ${message}`);
-    throw new ConfigError("config_invalid", lines);
+  constructor(configs: McpServerConfigs, options: McpServersOptions) {
+    this.names = Object.keys(configs);
+    this.#create = async () => {
+      const { createServers } = await loadModule(() => import("./create-servers.ts"));
+      return createServers(configs, options);
+    };
   }
-  const settings = [...resolveMcpServers(config)].map(([name, server]) => {
-    const { prefix } = configs[name] ?? {};
-    return [name, { ...server, ...(prefix !== undefined && { toolPrefix: prefix }) }] as const;
-  });
-  return new Map(settings);
+
+  /** The same, as a turn uses them. Throws `config_invalid`, `module_not_loaded`. */
+  async open(): Promise<McpServers> {
+    const created = (this.#created ??= this.#create());
+    try {
+      return await created;
+    } catch (error) {
+      this.#created = undefined;
+      throw error;
+    }
+  }
+
+  async readResource(
+    server: string,
+    uri: string,
+    signal: AbortSignal,
+  ): Promise<readonly ResourceContent[]> {
+    return (await this.open()).readResource(server, uri, signal);
+  }
+
+  async close(): Promise<void> {
+    const servers = await this.#created?.catch(() => undefined);
+    await servers?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
 }

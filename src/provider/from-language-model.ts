@@ -11,15 +11,22 @@ import type {
   SharedV4FileDataData,
   SharedV4FileDataUrl,
 } from "@ai-sdk/provider";
-import { type Clock, isJsonObject, JpError, messageOf, systemClock } from "../util/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  JpError,
+  loadModule,
+  messageOf,
+  systemClock,
+} from "../util/index.ts";
 import { anthropicDialect } from "./anthropic.ts";
 import type { StreamingModel } from "./definition.ts";
 import { defaultDialect, type Dialect, metadataOf } from "./dialect.ts";
 import { googleDialect } from "./google.ts";
 import { openaiDialect } from "./openai.ts";
 import { openrouterDialect } from "./openrouter.ts";
-import type { Model } from "./port.ts";
-import { streamReply } from "./reply.ts";
+import type { Model, ModelEvent, ModelRequest } from "./port.ts";
+import type * as reply from "./reply.ts";
 
 /**
  * A language model of the AI SDK 6 or 7, such as `openai("gpt-5")`; the `LanguageModel` of `ai` fits. A string is
@@ -61,6 +68,23 @@ export function fromLanguageModel(given: LanguageModel, options: LanguageModelOp
     ...(contextWindow !== undefined && { properties: async () => ({ contextWindow }) }),
     stream: (request) => streamReply({ model, dialect, endpoint: { id }, clock }, request),
   };
+}
+
+let loaded: typeof reply | undefined;
+
+/** What reads replies is loaded with the first one. */
+function streamReply(
+  parts: Parameters<typeof reply.streamReply>[0],
+  request: ModelRequest,
+): AsyncIterable<ModelEvent> {
+  return loaded?.streamReply(parts, request) ?? streamFirst(parts, request);
+}
+
+async function* streamFirst(
+  ...[parts, request]: Parameters<typeof reply.streamReply>
+): AsyncGenerator<ModelEvent> {
+  loaded = await loadModule(() => import("./reply.ts"));
+  yield* loaded.streamReply(parts, request);
 }
 
 /** As the AI SDK does it, but without its gateway. */

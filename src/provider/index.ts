@@ -1,7 +1,8 @@
+export { createProviders } from "./create-providers.ts";
 export type { Fetch, ModelInfo, ProviderSettings } from "./definition.ts";
 export { createHttpFetch, type HttpFetchOptions } from "./http-fetch.ts";
 export {
-  createProviders,
+  createProvidersNow,
   PROVIDER_NAMES,
   isLocalProvider,
   type ProviderName,

@@ -53,8 +53,8 @@ export interface Providers {
   warmUp(provider: string, name: string): Promise<void>;
 }
 
-/** Loads no package and makes no request by itself. */
-export function createProviders(options: ProvidersOptions): Providers {
+/** For who asks one at once: see `createProviders`. Loads no package and makes no request by itself. */
+export function createProvidersNow(options: ProvidersOptions): Providers {
   const { clock = systemClock } = options;
   const connect = createConnector(options);
   /** They remember what their chat template refuses. */
@@ -70,7 +70,7 @@ export function createProviders(options: ProvidersOptions): Providers {
 
     async warmUp(provider, name) {
       const { definition } = connect(provider, name);
-      const canned = createProviders({ ...options, fetch: cannedFetch(definition.sampleReply) });
+      const canned = createProvidersNow({ ...options, fetch: cannedFetch(definition.sampleReply) });
       await drainReply(await canned.model(provider, name), clock);
     },
 

@@ -19,7 +19,7 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import { AnswersFile, createTurn, runTurn, type TurnOptions } from "./index.ts";
+import { AnswersFile, resumeTurn, runTurn, type TurnOptions } from "./index.ts";
 
 const VARIABLES = { TOKEN: "hunter2", EMPTY: "" };
 
@@ -400,13 +400,12 @@ answers = [
 
   test("goes on with another file where the first one had no entry", async () => {
     const { conversation, model } = await run(ALL.replace(/^.*"token".*$/m, ""));
-    const end = await createTurn({
-      conversation,
+    const end = await resumeTurn(conversation, {
       model,
       answers: await read(ALL),
       tools: [deploy],
       toolConfig: { deploy: ASKING },
-    }).resume();
+    });
     const events = [...eventsOf(conversation.stream.entries)];
     expect(end.type).toBe("done");
     expect(events.filter(({ type }) => type === "inquiry_request")).toHaveLength(2);
@@ -430,8 +429,8 @@ answers = [
     const entry = `{ tool = "deploy", question = "rerun", answer = "${answer}" },`;
     const answers = await read(ALL.replace("answers = [", `answers = [${entry}`));
     const model = new ScriptedModel({ replies: ["Done."] });
-    const turn = createTurn({ conversation, model, answers, clock, tools: [deploy] });
-    expect((await turn.resume()).type).toBe("done");
+    const end = await resumeTurn(conversation, { model, answers, clock, tools: [deploy] });
+    expect(end.type).toBe("done");
     const events = [...eventsOf(conversation.stream.entries)];
     expect(events).toContainEqual(expect.objectContaining({ content }));
     expect(events.some(({ type }) => type === "inquiry_request")).toBe(isRun);

@@ -2,12 +2,11 @@
  * Answers that the user has written down for a run without a person. The file stands in for them: it has to
  * answer everything that they would be asked, and nothing else.
  */
-import { isDeepStrictEqual } from "node:util";
 import type { AnswerSource, CallToDecide, DecisionToGive, Given } from "../agent/index.ts";
 import { readConfigFile } from "../config/index.ts";
 import type { PendingItem } from "../conversation/index.ts";
 import { explainMisfit, type Question } from "../tool/index.ts";
-import { assertNever } from "../util/index.ts";
+import { assertNever, isDeepEqual } from "../util/index.ts";
 import {
   type AnswerEntry,
   type DecisionEntry,
@@ -139,7 +138,7 @@ function appliesTo({ tool, arguments: wanted = {}, isExact }: Entry, asked: Call
     (!isExact || Object.keys(asked.arguments).length === Object.keys(wanted).length) &&
     Object.entries(wanted).every(
       ([name, value]) =>
-        Object.hasOwn(asked.arguments, name) && isDeepStrictEqual(asked.arguments[name], value),
+        Object.hasOwn(asked.arguments, name) && isDeepEqual(asked.arguments[name], value),
     )
   );
 }

@@ -10,9 +10,11 @@ import {
   type ScriptedReply,
 } from "../testing/index.ts";
 import { booleanQuestion, defineTool } from "../tool/index.ts";
-import { compactConversation, type CompactionOptions, planCompaction } from "./compaction.ts";
+import { compactConversation } from "./compact-conversation.ts";
+import { type CompactionOptions, planCompaction } from "./compaction.ts";
 import { replayConversation } from "../replay/index.ts";
-import { runTurn, type TurnOptions } from "./turn.ts";
+import { runTurn } from "./turn.ts";
+import type { TurnOptions } from "./turn-options.ts";
 
 const LONG = "many words ".repeat(400); // About 1,500 tokens.
 

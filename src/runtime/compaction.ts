@@ -1,12 +1,8 @@
 /** Compacts conversations: on request, and before the context window of a turn's model is full. */
 import {
-  type CompactionContext,
   type CompactionSetup,
-  createJournal,
   DEFAULT_COMPACTION,
-  makeCompaction,
   type Observer,
-  recordCompaction,
   type Summarizer,
 } from "../agent/index.ts";
 import {
@@ -16,7 +12,6 @@ import {
   resolveCompaction,
 } from "../config/index.ts";
 import {
-  type Compaction,
   type CompactionRule,
   planCompactions,
   type PlannedCompaction,
@@ -24,7 +19,7 @@ import {
 } from "../conversation/index.ts";
 import type { LanguageModel, Model, Providers } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { type Clock, JpError, systemClock } from "../util/index.ts";
+import { type Clock, systemClock } from "../util/index.ts";
 import { toModel } from "./model.ts";
 
 /** When and how a turn compacts old turns by itself. Nothing is required. */
@@ -50,7 +45,7 @@ export function toCompactionSetup(options: CompactionOptions | false = {}): Comp
   return { ...DEFAULT_COMPACTION, ...rest, ...(summarizer !== undefined && { summarizer }) };
 }
 
-function withModel(given: Model | LanguageModel | undefined): ChooseSummarizer | undefined {
+export function withModel(given: Model | LanguageModel | undefined): ChooseSummarizer | undefined {
   if (given === undefined) return undefined;
   const { parameters, request } = resolveAssistant({
     assistant: { model: { id: { provider: "own", name: "own" } } },
@@ -84,39 +79,6 @@ export function planCompaction(
   { rules = BUILTIN_RULES, from, to, clock = systemClock }: CompactOptions = {},
 ): readonly PlannedCompaction[] {
   return planCompactions(stream, rules, { now: clock.now(), from, to });
-}
-
-/**
- * Shortens old turns for the model. The record keeps all of them. Returns what was recorded; nothing if no turn is
- * covered. If a summary fails, nothing is recorded but what it has cost. Throws `write_failed`, and for a summary
- * `ProviderError`, `summary_failed`, `no_summarizer` and the signal's reason.
- */
-export async function compactConversation(
-  conversation: ConversationWriter,
-  options: CompactOptions = {},
-): Promise<readonly Compaction[]> {
-  const { clock = systemClock, observer, signal = new AbortController().signal } = options;
-  const { summarizer = withModel(options.summaryModel) ?? noSummarizer } = options;
-  const context: CompactionContext = {
-    conversation,
-    journal: createJournal(conversation, observer),
-    summarizer,
-    clock,
-    signal,
-    observer,
-  };
-  const compactions: Compaction[] = [];
-  for (const planned of planCompaction(conversation, options)) {
-    compactions.push(await makeCompaction(context, planned, { isAutomatic: false }));
-  }
-  for (const compaction of compactions) await recordCompaction(context, compaction);
-  return compactions;
-}
-
-async function noSummarizer(): Promise<never> {
-  throw new JpError("no_summarizer", "A summary needs a model.", {
-    hint: "Pass one as `summaryModel`.",
-  });
 }
 
 /** `conversation.compaction.auto`, for the turns of the command. */

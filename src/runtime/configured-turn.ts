@@ -5,7 +5,7 @@ import type { Model, Providers } from "../provider/index.ts";
 import { configuredCompaction } from "./compaction.ts";
 import { configuredInquiryModels } from "./inquiry-models.ts";
 import type { Tools } from "./tools.ts";
-import { createTurn, type CreateTurnOptions } from "./turn.ts";
+import { createTurn, type CreateTurnOptions } from "./create-turn.ts";
 
 /** The options of a configured turn that config does not decide, and parts that were opened earlier with that config. */
 export interface ConfiguredTurnOptions extends Pick<

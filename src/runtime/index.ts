@@ -1,12 +1,12 @@
 export { AnswersFile } from "./answers-file.ts";
 export {
   type ChooseSummarizer,
-  compactConversation,
   type CompactionOptions,
   type CompactOptions,
   configuredSummarizer,
   planCompaction,
 } from "./compaction.ts";
+export { compactConversation } from "./compact-conversation.ts";
 export { createConfiguredTurn } from "./configured-turn.ts";
 export type { DataOf, DataSchema, Message } from "./data.ts";
 export { configuredInquiryModels } from "./inquiry-models.ts";
@@ -31,17 +31,9 @@ export {
   type RecoverOptions,
 } from "./resuming.ts";
 export { openProviders } from "./providers.ts";
-export {
-  createTurn,
-  type CreateTurnOptions,
-  type ResumeOptions,
-  resumeTurn,
-  runTurn,
-  streamTurn,
-  type TurnOptions,
-  type TurnServers,
-  type TurnResult,
-} from "./turn.ts";
+export { createTurn, type CreateTurnOptions } from "./create-turn.ts";
+export { resumeTurn, runTurn, streamTurn } from "./turn.ts";
+export type { ResumeOptions, TurnOptions, TurnResult, TurnServers } from "./turn-options.ts";
 export {
   configuredSurroundings,
   describeSurroundings,
@@ -56,7 +48,7 @@ export { loadRecordingParts, loadTurnParts } from "./load-parts.ts";
 export { switchServerTools } from "./server-tools.ts";
 export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
-export type { ToolConfigs } from "./own-tools.ts";
+export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";
 export { findTool, openConfiguredServers, openTools, serversForTurn, type Tools } from "./tools.ts";
 export {
   readUsage,

@@ -1,19 +1,24 @@
 /** The tools of a program that embeds jp: its own, those of MCP servers, `ask_user` and `tell_user`. */
 import type { Observer, Toolbox } from "../agent/index.ts";
 import {
-  mergeConfig,
-  parseConfigOrThrow,
+  loadConfigParser,
   type PartialConfig,
   type PartialToolConfig,
   resolveTools,
   type ToolSettings,
 } from "../config/index.ts";
-import { createAskUser, createTellUser, type ShippedTool } from "../executor/index.ts";
 import {
+  createAskUser,
+  createTellUser,
+  loadMcpTools,
+  type ShippedTool,
+} from "../executor/index.ts";
+import {
+  isOwnServers,
+  LaterServers,
   type McpServerConfigs,
-  McpServers,
+  type McpServers,
   type McpServersOptions,
-  createServers,
   type SharedMcpServers,
 } from "../mcp/index.ts";
 import type { Tool } from "../tool/index.ts";
@@ -39,23 +44,20 @@ interface OwnTools {
   readonly tools?: readonly Tool[];
   readonly askUser?: boolean;
   readonly tellUser?: boolean;
-  readonly mcpServers?: McpServers;
+  readonly mcpServers?: McpServers | undefined;
   readonly toolConfig?: ToolConfigs;
   /** Gets a notice if an optional server is unavailable. */
   readonly observer?: Observer;
 }
 
 /** Throws `config_invalid`, `unknown_tool` and `tool_name_clash`: at once, or when the servers have been reached. */
-export function createOwnToolbox(options: OwnTools): Toolbox {
-  const { tools = [], askUser = false, tellUser = false } = options;
-  const { mcpServers: servers = createServers({}) } = options;
-  const given = parseConfigOrThrow("toolConfig", {
-    conversation: { tools: options.toolConfig ?? {} },
-  });
+export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
+  const { tools = [], askUser = false, tellUser = false, mcpServers: servers } = options;
+  const given = await readToolConfig(options.toolConfig);
   const shipped = [
     ...tools.map((tool): ShippedTool => ({
       tool,
-      config: ownConfig(tool, given),
+      config: ownConfig(tool, given.config),
       isOwn: true,
     })),
     ...(askUser ? [createAskUser()] : []),
@@ -65,7 +67,11 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
     return { name, owner: "your program", config };
   });
   const onWarning = (message: string) => options.observer?.observe({ type: "notice", message });
-  const fixed = servers.names.length === 0 ? resolveOffered(own, given, true) : undefined;
+  if (servers === undefined || servers.names.length === 0) {
+    const listed = { tools: resolveOffered(own, given, true), absent: [] };
+    return createToolbox({ sources: { shipped }, list: async () => listed, onWarning });
+  }
+  const { toRefusedQuestions } = await loadMcpTools();
   // A program counts on its servers, unless it says otherwise.
   const isRequired = (name: string) => !servers.isOptional(name);
   let listed: Promise<ListedTools> | undefined;
@@ -77,7 +83,6 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
     return { tools: resolveOffered([...own, ...offered], given, absent.length === 0), absent };
   };
   const list = async (signal: AbortSignal) => {
-    if (fixed !== undefined) return { tools: fixed, absent: [] };
     // Once a turn: a server that adds a tool cannot take another one's name in the middle of it.
     listed ??= listAll(signal);
     try {
@@ -87,7 +92,22 @@ export function createOwnToolbox(options: OwnTools): Toolbox {
       throw error;
     }
   };
-  return createToolbox({ sources: { shipped, servers }, isRequired, list, onWarning });
+  const sources = { shipped, servers };
+  return createToolbox({ sources, isRequired, list, onWarning, toRefusedQuestions });
+}
+
+/** The program's config, and how it changes the defaults of its tools. */
+interface GivenConfig {
+  readonly config: PartialConfig;
+  readonly over: (defaults: PartialConfig) => PartialConfig;
+}
+
+/** Loads the schema only if there is something to check. Throws `config_invalid`, `module_not_loaded`. */
+async function readToolConfig(tools: ToolConfigs = {}): Promise<GivenConfig> {
+  if (Object.keys(tools).length === 0) return { config: {}, over: (defaults) => defaults };
+  const { mergeConfig, parseConfigOrThrow } = await loadConfigParser();
+  const config = parseConfigOrThrow("toolConfig", { conversation: { tools } });
+  return { config, over: (defaults) => mergeConfig(defaults, config) };
 }
 
 /** A program may always run its own tools, unless it says otherwise. */
@@ -103,7 +123,7 @@ function ownConfig({ name, description }: Tool, given: PartialConfig): PartialTo
 /** With the program's config. Only a complete list shows that a name in it is unknown. */
 function resolveOffered(
   offered: readonly OfferedTool[],
-  given: PartialConfig,
+  given: GivenConfig,
   isComplete: boolean,
 ): ReadonlyMap<string, ToolSettings> {
   // Tools of servers come last, so at least the second of two has a server.
@@ -111,7 +131,7 @@ function resolveOffered(
     return `Set mcpServers.${server}.prefix, for example to "${server}_".`;
   });
   const names = offered.map(({ name }) => name);
-  const { "*": _, ...own } = given.conversation?.tools ?? {};
+  const { "*": _, ...own } = given.config.conversation?.tools ?? {};
   const unknown = Object.keys(own).find((name) => !names.includes(name));
   if (isComplete && unknown !== undefined) {
     const hint = "Its keys are the names of the turn's tools, or *.";
@@ -122,7 +142,7 @@ function resolveOffered(
     const summary = own[name]?.description ?? "{{description}}";
     return [name, { ...(server !== undefined && { summary }), ...config }] as const;
   });
-  const merged = mergeConfig(toConfig(defaults), given).conversation?.tools ?? {};
+  const merged = given.over(toConfig(defaults)).conversation?.tools ?? {};
   // The program's config does not change where a tool comes from.
   const all = offered.map(({ name, config: { source } }) => {
     return [name, { ...merged[name], ...(source !== undefined && { source }) }] as const;
@@ -141,21 +161,27 @@ function toConfig(tools: readonly (readonly [string, PartialToolConfig])[]): Par
   return { conversation: { tools: Object.fromEntries(tools) } };
 }
 
-/** For one turn, after which those that were opened for it are closed. Throws `config_invalid`. */
-export function openServers(
+/** For one turn, after which those that were opened for it are closed. Throws `config_invalid`, `module_not_loaded`. */
+export async function openServers(
   given: SharedMcpServers | McpServerConfigs | undefined,
   { variables, observer }: Pick<McpServersOptions, "variables"> & Pick<OwnTools, "observer">,
-): OpenServers {
-  if (given instanceof McpServers) {
-    return { servers: given, [Symbol.asyncDispose]: async () => undefined };
+): Promise<OpenServers | undefined> {
+  if (given === undefined) return undefined;
+  if (given instanceof LaterServers) {
+    return { servers: await given.open(), [Symbol.asyncDispose]: async () => undefined };
   }
+  if (isOpen(given)) return { servers: given, [Symbol.asyncDispose]: async () => undefined };
   if (isShared(given)) throw new TypeError("mcpServers were not made with openMcpServers");
-  const servers = createServers(given ?? {}, {
+  const later = new LaterServers(given, {
     ...(variables !== undefined && { variables }),
     onUnscopedQuestion: (stray) =>
       observer?.observe({ type: "notice", message: describeUnscoped(stray) }),
   });
-  return { servers, [Symbol.asyncDispose]: () => servers.close() };
+  return { servers: await later.open(), [Symbol.asyncDispose]: () => later.close() };
+}
+
+function isOpen(given: SharedMcpServers | McpServerConfigs): given is McpServers {
+  return isOwnServers(given);
 }
 
 /** Checks for a method, not the class: the servers may come from another copy of this library. */

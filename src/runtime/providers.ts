@@ -2,7 +2,7 @@
 import type { PartialConfig } from "../config/index.ts";
 import {
   createHttpFetch,
-  createProviders,
+  createProvidersNow,
   type HttpFetchOptions,
   type Providers,
   type ProviderSettings,
@@ -37,7 +37,7 @@ export function openProviders(
     ollama: { baseUrl: ollama?.base_url ?? "" },
     llamacpp: withKey(variables, llamacpp),
   };
-  return createProviders({ settings, clock, fetch: createHttpFetch(options) });
+  return createProvidersNow({ settings, clock, fetch: createHttpFetch(options) });
 }
 
 interface KeyConfig {

@@ -22,7 +22,8 @@ import {
   type PendingDecision,
   toOffered,
 } from "./pending.ts";
-import { type ResumeOptions, resumeTurn, type TurnResult } from "./turn.ts";
+import { resumeTurn } from "./turn.ts";
+import type { ResumeOptions, TurnResult } from "./turn-options.ts";
 
 /** What became of an answer, and of the turn that waited for it. */
 export type AnsweredTurn<Data = Json> =

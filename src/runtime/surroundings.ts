@@ -3,7 +3,6 @@
  * says. Found once per turn, so that all requests of a turn begin alike.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
-import { arch, platform } from "node:os";
 import path from "node:path";
 import { type AssistantSettings, namesSecretFile, type PartialConfig } from "../config/index.ts";
 import type { Section } from "../conversation/index.ts";
@@ -73,7 +72,7 @@ function searchSurroundings(options: SurroundingsOptions): SurroundingsSearch {
   const { instructions = findInstructions({ folder, root }) } = options;
   const lines = [
     ...(shows.folder === false ? [] : folderLines(folder, root)),
-    ...(shows.platform === false ? [] : [`Platform: ${platform()} ${arch()}`]),
+    ...(shows.platform === false ? [] : [`Platform: ${process.platform} ${process.arch}`]),
     ...(shows.date === false ? [] : [`Date: ${dateText(clock.now())}`]),
   ];
   const sections = instructions.map(toSection);

@@ -56,10 +56,8 @@ test.each([
       run: () => "full",
       ...(isHarmless !== undefined && { isIdempotent: isHarmless }),
     });
-    const found = await createOwnToolbox({ tools: [tool], toolConfig: { moon: config } }).find(
-      "moon",
-      signal,
-    );
+    const toolbox = await createOwnToolbox({ tools: [tool], toolConfig: { moon: config } });
+    const found = await toolbox.find("moon", signal);
     expect(found?.isIdempotent).toBe(expected);
   },
 );
@@ -70,7 +68,7 @@ async function sourceOf(toolbox: Toolbox, name: string) {
 
 test("a tool says where it comes from: jp, the program, or a command", async () => {
   const tool = defineTool({ name: "moon", description: "", parameters: {}, run: () => "full" });
-  const own = createOwnToolbox({ tools: [tool], askUser: true });
+  const own = await createOwnToolbox({ tools: [tool], askUser: true });
   const config = parseConfigOrThrow("test", {
     conversation: {
       tools: {

@@ -12,6 +12,7 @@ import {
   createTool,
   describeAddress,
   type FindDescription,
+  type RefusedQuestions,
   type RunnableTool,
   type ToolParts,
   toRefusedQuestions,
@@ -130,7 +131,7 @@ export function openTools(
     findOffline,
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
-    toolbox: createToolbox({ sources, list, onWarning: warn }),
+    toolbox: createToolbox({ sources, list, onWarning: warn, toRefusedQuestions }),
     [Symbol.asyncDispose]: async () => {
       if (given === undefined) await servers.close();
     },
@@ -183,12 +184,15 @@ interface ToolboxParts extends Pick<Machine, "onWarning"> {
   readonly list: (signal: AbortSignal) => Promise<ListedTools>;
   /** Whether a turn fails without this server; none if absent. */
   readonly isRequired?: (server: string) => boolean;
+  /** Absent if there are no servers. */
+  readonly toRefusedQuestions?: (stray: UnscopedQuestion) => RefusedQuestions;
 }
 
 /** The enabled ones. A turn continues without those of a server that is unavailable, unless it is required. */
 export function createToolbox(toolbox: ToolboxParts): Toolbox {
   const { sources, list, isRequired = () => false, onWarning } = toolbox;
   const { servers } = sources;
+  const { toRefusedQuestions: toRefused } = toolbox;
   const caller = {};
   const parts = { ...sources, caller };
   const isMissing = ({ source }: ToolSettings, error: unknown) =>
@@ -224,8 +228,11 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
       const description = { ...tool.description, hasDetails };
       return { ...tool, description, isIdempotent, settings };
     },
-    onUnscopedQuestions: (listener) =>
-      servers.onUnscopedQuestion(caller, (stray) => listener(toRefusedQuestions(stray))),
+    ...(servers !== undefined &&
+      toRefused !== undefined && {
+        onUnscopedQuestions: (listener) =>
+          servers.onUnscopedQuestion(caller, (stray) => listener(toRefused(stray))),
+      }),
   };
 }
 

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Json } from "./json.ts";
-import { canonicalJson, sha256 } from "./digest.ts";
+import { canonicalJson, sha256, sha256Here } from "./digest.ts";
 
 test("canonical JSON sorts keys by UTF-16 code units, as in the example of RFC 8785", () => {
   const value = {
@@ -43,4 +44,17 @@ test("canonical JSON leaves out members that are undefined", () => {
 
 test("SHA-256 is in hexadecimal digits", () => {
   expect(sha256("")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+});
+
+test("our own SHA-256 is that of Node, for data of any length up to several blocks", () => {
+  for (let length = 0; length <= 300; length += 1) {
+    const bytes = Uint8Array.from({ length }, (_, index) => (index * 31 + length) % 256);
+    expect(sha256Here(bytes)).toBe(createHash("sha256").update(bytes).digest("hex"));
+  }
+});
+
+test("a digest is the same before and after Node's own is loaded", () => {
+  const texts = Array.from({ length: 200 }, (_, index) => `${"ä😀\ud800".repeat(index)}${index}`);
+  const expected = texts.map((text) => createHash("sha256").update(text).digest("hex"));
+  expect(texts.map((text) => sha256(text))).toEqual(expected);
 });

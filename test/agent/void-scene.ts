@@ -17,7 +17,7 @@ import {
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
 
-type TurnTools = Pick<Parameters<typeof createTurn>[0], "toolbox" | "tools" | "toolConfig">;
+type TurnTools = Pick<Parameters<typeof createTurn>[0], "toolbox">;
 
 /** The tools of one process. */
 export interface OpenedTools extends AsyncDisposable {
@@ -27,7 +27,7 @@ export interface OpenedTools extends AsyncDisposable {
 export interface SceneOptions {
   readonly call: { readonly name: string; readonly arguments: JsonObject };
   /** Called for each process: everything is read anew. */
-  readonly open: (conversation: ConversationId) => OpenedTools;
+  readonly open: (conversation: ConversationId) => OpenedTools | Promise<OpenedTools>;
   /** The attempts, counted from 1, at whose start the process dies. */
   readonly diesAt?: readonly number[];
   /** Whether the first process dies when it has recorded a question. */
@@ -63,7 +63,7 @@ export class Scene {
     await using conversation =
       this.#id === undefined ? await conversations.create({}) : await conversations.open(this.#id);
     this.#id = conversation.id;
-    await using opened = open(conversation.id);
+    await using opened = await open(conversation.id);
     let events = 0;
     const turn = createTurn({
       ...opened.parts,

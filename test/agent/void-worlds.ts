@@ -15,7 +15,7 @@ import {
 import path from "node:path";
 import { mergeConfig, parseConfigOrThrow } from "../../src/config/index.ts";
 import type { ConversationEvent, ConversationId } from "../../src/conversation/index.ts";
-import { openTools, shippedConfig } from "../../src/runtime/index.ts";
+import { createOwnToolbox, openTools, shippedConfig } from "../../src/runtime/index.ts";
 import { booleanQuestion, defineTool, type Tool } from "../../src/tool/index.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
 import type { OpenedTools, SceneOptions } from "./void-scene.ts";
@@ -579,8 +579,10 @@ function ownTool(place: Place, { run, asks }: Manner): World {
     });
   return {
     call: { name: "deploy", arguments: {} },
-    open: () => ({
-      parts: { tools: [deploy()], toolConfig: { deploy: { run } } },
+    open: async () => ({
+      parts: {
+        toolbox: await createOwnToolbox({ tools: [deploy()], toolConfig: { deploy: { run } } }),
+      },
       [Symbol.asyncDispose]: async () => undefined,
     }),
     asks,

@@ -31,7 +31,7 @@ import {
   type Usage,
   watchStream,
 } from "../../src/provider/index.ts";
-import { createTurn, runTurn } from "../../src/runtime/index.ts";
+import { createOwnToolbox, createTurn, runTurn } from "../../src/runtime/index.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import { booleanQuestion, defineTool } from "../../src/tool/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/util/index.ts";
@@ -718,8 +718,10 @@ async function runAskingTurn({ quirks, maxParallel }: AskingTurn) {
       schemaMode: "stable",
       ...(maxParallel !== undefined && { maxParallel }),
     },
-    tools: [readTool, changeTool],
-    toolConfig: { change: { questions: { ok: { target: "assistant" } } } },
+    toolbox: await createOwnToolbox({
+      tools: [readTool, changeTool],
+      toolConfig: { change: { questions: { ok: { target: "assistant" } } } },
+    }),
     observer: {
       observe: (update) => {
         if (update.type === "inquiry_update" && update.update.type === "queued") queued += 1;

@@ -38,6 +38,7 @@ export class FaultPoints {
     for (const name of ["ftruncateSync", "renameSync", "rmSync", "writeFileSync"]) {
       points.#replace(fs, name);
     }
+    points.#replaceWithCallback("fdatasync");
     for (const name of ["spawn", "spawnSync"]) points.#replaceSpawn(name);
     syncBuiltinESMExports();
     return points;
@@ -67,6 +68,21 @@ export class FaultPoints {
           return value;
         };
     Reflect.set(owner, name, replaced);
+  }
+
+  /** A function of `fs` whose last parameter is called when it is done. */
+  #replaceWithCallback(name: string): void {
+    const original = Reflect.get(fs, name) as Operation;
+    const replaced = (...given: unknown[]): unknown => {
+      this.#enter(name, fs, given, undefined);
+      const done = given.at(-1) as (error: Error | null) => void;
+      const leave = (error: Error | null) => {
+        if (error === null) this.#pass(`after ${name}`);
+        done(error);
+      };
+      return original.apply(fs, [...given.slice(0, -1), leave]);
+    };
+    Reflect.set(fs, name, replaced);
   }
 
   #replaceSpawn(name: string): void {
@@ -115,7 +131,12 @@ const tearWriteFile: Tear = (self, [content], share) => {
   writeSync(fdOf(self), bytes, 0, Math.floor(bytes.length * share));
 };
 
-const tearWriteSync: Tear = (_self, [fd, text], share) => {
+const tearWriteSync: Tear = (_self, [fd, text, offset, length, position], share) => {
+  if (Buffer.isBuffer(text)) {
+    const part = Math.floor(Number(length) * share);
+    writeSync(Number(fd), text, Number(offset), part, Number(position));
+    return;
+  }
   const bytes = Buffer.from(text as string);
   writeSync(Number(fd), bytes, 0, Math.floor(bytes.length * share));
 };

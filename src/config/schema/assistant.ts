@@ -1,6 +1,6 @@
 /** Schema of `assistant`: the model, its instructions, and how to make requests to it. */
 import * as v from "valibot";
-import { modelIdSchema } from "../model-id.ts";
+import { modelIdSchema } from "./model-id-schema.ts";
 import { atLeast, behaviour, described, group, list, namedBy, openGroup } from "./node.ts";
 
 const reasoning = v.union([

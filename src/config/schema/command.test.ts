@@ -4,7 +4,7 @@ import { ofTool, readConfig } from "../any-config.fixture.ts";
 import type { Json } from "../../util/index.ts";
 import { mergeConfig } from "../layers.ts";
 import { parseConfig } from "../parse-config.ts";
-import { splitWords } from "./command.ts";
+import { splitWords } from "../split-words.ts";
 
 const PATH = ["conversation", "tools", "x", "command"];
 

@@ -1,7 +1,7 @@
 /** Schema of `conversation`: its tools, its attachments, and what happens as it grows. */
 import * as v from "valibot";
 import { parseTurnBound, TOOL_CALL_MODE_NAMES } from "../compaction-notation.ts";
-import { modelIdSchema } from "../model-id.ts";
+import { modelIdSchema } from "./model-id-schema.ts";
 import { assistantGroup } from "./assistant.ts";
 import {
   atLeast,

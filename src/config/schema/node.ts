@@ -134,14 +134,3 @@ function mergeable<const Schema extends v.GenericSchema>(
     }),
   );
 }
-
-/** Drops keys whose value is undefined. */
-export function definedOnly<Value extends object>(
-  value: Value,
-): { readonly [Key in keyof Value]: Exclude<Value[Key], undefined> } {
-  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
-  // Key by key the same value.
-  return Object.fromEntries(entries) as {
-    readonly [Key in keyof Value]: Exclude<Value[Key], undefined>;
-  };
-}

@@ -1,6 +1,6 @@
 /** Schema of `providers`: where to reach models, and which MCP servers exist. */
 import * as v from "valibot";
-import { modelIdSchema } from "../model-id.ts";
+import { modelIdSchema } from "./model-id-schema.ts";
 import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
 
 const address = v.pipe(v.string(), behaviour({ isMachineSpecific: true }));

@@ -1,20 +1,12 @@
 /** Schema of `conversation.tools.<name>`, and of `conversation.tools.'*'`, the defaults for all tools. */
+import { definedOnly } from "../defined-only.ts";
 import * as v from "valibot";
 import { isJsonObject, type Json } from "../../util/index.ts";
 import { findSeconds } from "../duration.ts";
 import { toJson } from "../schema-node.ts";
 import { assistantGroup } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
-import {
-  atLeast,
-  behaviour,
-  definedOnly,
-  described,
-  group,
-  namedBy,
-  openGroup,
-  unsupported,
-} from "./node.ts";
+import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
 
 /**
  * Which directives may switch a tool on or off. `any`: all of them. `if_named`: one that names the tool.

@@ -3,7 +3,6 @@
  * the file is, and is on disk when it resolves. Appends that are queued together share one sync.
  */
 import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import type { StreamEntry } from "../../conversation/index.ts";
 import { yieldToEventLoop, shouldYield } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
@@ -29,10 +28,11 @@ import {
   type TurnCopy,
   withLoss,
 } from "./restore-turn.ts";
+import type { RecordHandle } from "./record-handle.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
 /** Opens the file for reading and writing. Tests simulate a failing disk here. */
-export type OpenFile = (file: string) => Promise<FileHandle>;
+export type OpenFile = (file: string) => Promise<RecordHandle>;
 
 export interface OpenedEvents {
   readonly entries: StreamEntry[];
@@ -44,6 +44,8 @@ export interface LoadedEvents {
   readonly file: string;
   readonly fingerprint: string;
   readonly entries: readonly StreamEntry[];
+  /** Only the last of them. */
+  readonly isPartial?: boolean;
 }
 
 /** Whoever keeps track of what is in the file. */
@@ -67,7 +69,8 @@ export class EventFile {
   readonly #open: OpenFile;
   readonly #listener: EventFileListener;
   #file: string;
-  #handle: FileHandle | undefined;
+  /** Only while it is needed: a turn may wait for days, and a process may have only so many open files. */
+  #handle: RecordHandle | undefined;
   /** The fingerprint after our last write; empty if the file has to be read again. */
   #lastFingerprint = "";
   /** Set while bytes of a failed append may still be in the file. */
@@ -131,10 +134,17 @@ export class EventFile {
     });
   }
 
-  /** Waits for pending tasks. Later appends fail. */
-  async close(): Promise<void> {
+  /** Waits for pending tasks. Later appends fail. Returns the file and its fingerprint, unless it has to be read again. */
+  async close(): Promise<Pick<LoadedEvents, "file" | "fingerprint"> | undefined> {
     this.#isClosed = true;
     await this.#enqueue(() => this.#closeHandle());
+    if (this.#lastFingerprint === "" || this.#needsRollback) return undefined;
+    return { file: this.#file, fingerprint: this.#lastFingerprint };
+  }
+
+  /** In bytes, up to the end of the last entry. */
+  get size(): number {
+    return this.#point.position;
   }
 
   #enqueue<Value>(action: () => Promise<Value>): Promise<Value> {
@@ -159,6 +169,7 @@ export class EventFile {
     } catch (error) {
       for (const { done } of batch) done.reject(error);
     }
+    if (this.#queue.length === 0 && !this.#needsRollback) await this.#closeHandle();
   }
 
   async #write(entries: readonly StreamEntry[]): Promise<void> {
@@ -184,7 +195,7 @@ export class EventFile {
   }
 
   /** The open file, read again if another program has changed or replaced it. */
-  async #currentHandle(): Promise<FileHandle> {
+  async #currentHandle(): Promise<RecordHandle> {
     if (this.#isClosed) throw writeError(this.#file, new Error("the conversation was released"));
     if (this.#needsRollback && this.#handle !== undefined) await this.#rollBack(this.#handle);
     if (this.#needsRollback) {
@@ -192,9 +203,21 @@ export class EventFile {
     }
     const isUnchanged =
       this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
-    if (this.#handle === undefined || !isUnchanged) this.#listener.onChanged(await this.open());
+    const isOpen = isUnchanged && (this.#handle !== undefined || (await this.#reopen()));
+    if (!isOpen) this.#listener.onChanged(await this.open());
     if (this.#handle === undefined) throw new Error("an opened file has a handle");
     return this.#handle;
+  }
+
+  /** Returns false if the file has been changed or replaced meanwhile. Throws `write_failed`. */
+  async #reopen(): Promise<boolean> {
+    try {
+      const handle = await this.#open(this.#file);
+      this.#handle = handle;
+      return fingerprint(fstatSync(handle.fd, { bigint: true })) === this.#lastFingerprint;
+    } catch (error) {
+      throw writeError(this.#file, error);
+    }
   }
 
   #stat(): BigIntStats {
@@ -209,7 +232,7 @@ export class EventFile {
    * Restores the end of the list. Its bytes are still allocated, so this works on a full disk. If it
    * fails anyway, the next append tries again.
    */
-  async #rollBack(handle: FileHandle): Promise<void> {
+  async #rollBack(handle: RecordHandle): Promise<void> {
     const { position, separator } = this.#point;
     const isEmpty = separator === "";
     this.#lastFingerprint = "";
@@ -218,7 +241,7 @@ export class EventFile {
       await writeAll(handle, Buffer.from(isEmpty ? EMPTY : CLOSING), isEmpty ? 0 : position);
       await handle.truncate(isEmpty ? EMPTY.length : position + CLOSING.length);
       await handle.datasync();
-      this.#lastFingerprint = fingerprint(await handle.stat({ bigint: true }));
+      this.#lastFingerprint = fingerprint(fstatSync(handle.fd, { bigint: true }));
       this.#needsRollback = false;
     } catch {
       // If the process dies now, the next one to open the file repairs it.
@@ -268,7 +291,7 @@ async function readForWriting(
 
 async function hasLayout(file: string): Promise<boolean> {
   try {
-    await using handle = await openRecordToWrite(file);
+    using handle = await openRecordToWrite(file);
     return readAppendPoint(handle) !== undefined;
   } catch (error) {
     throw writeError(file, error);
@@ -276,7 +299,7 @@ async function hasLayout(file: string): Promise<boolean> {
 }
 
 /** Synchronous, because it takes microseconds; going through the thread pool takes longer. */
-function readAppendPoint({ fd }: FileHandle): AppendPoint | undefined {
+function readAppendPoint({ fd }: RecordHandle): AppendPoint | undefined {
   const { size } = fstatSync(fd);
   const bytes = Buffer.alloc(Math.min(size, ENDING_LENGTH));
   readSync(fd, bytes, 0, bytes.length, size - bytes.length);
@@ -294,7 +317,7 @@ function fingerprint({ ino, size, mtimeNs }: BigIntStats): string {
 }
 
 /** A single `write` may write less than asked, for example on a disk that is filling up. */
-async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
+async function writeAll(handle: RecordHandle, bytes: Buffer, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
     const rest = bytes.length - written;

@@ -2,6 +2,7 @@
  * The layout of `events.json`: one JSON array, indented by two spaces, with the closing bracket on
  * its own line. Thanks to it, an append only overwrites the last three bytes of the file.
  */
+import { readSync } from "node:fs";
 import type { StreamEntry } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
@@ -52,12 +53,13 @@ export function eventFileBytes(entries: readonly StreamEntry[]): Buffer {
 export async function repairTornEnd(problem: RecordProblem): Promise<RecordProblem> {
   const { file, offset } = problem;
   try {
-    await using handle = await openRecordToWrite(file);
+    using handle = await openRecordToWrite(file);
     const torn = Buffer.alloc(problem.length);
-    await handle.read(torn, 0, torn.length, offset);
+    readSync(handle.fd, torn, 0, torn.length, offset);
     const kept = await setAsideUnlessEmpty(file, torn);
     await handle.truncate(offset);
-    await handle.write(offset <= 1 ? EMPTY : CLOSING, offset <= 1 ? 0 : offset);
+    const ending = Buffer.from(offset <= 1 ? EMPTY : CLOSING);
+    await handle.write(ending, 0, ending.length, offset <= 1 ? 0 : offset);
     await handle.datasync();
     const note = kept === undefined ? "repaired" : `repaired; moved those bytes to ${kept}`;
     return { ...problem, message: `${problem.message} (${note})` };

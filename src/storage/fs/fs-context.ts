@@ -71,6 +71,8 @@ interface ReservedId {
 
 /** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
+/** How often to look for what killed processes have left: a service may create thousands of conversations at once. */
+const CLEANUP_MS = 1000;
 
 export class FsContext {
   readonly options: FsStoreOptions;
@@ -78,6 +80,8 @@ export class FsContext {
   readonly #names = new FolderNames();
   #workspace: string | undefined;
   #reserved: Promise<unknown> = Promise.resolve();
+  /** By the monotonic clock. */
+  #nextCleanup = 0;
 
   constructor(options: FsStoreOptions) {
     this.options = options;
@@ -223,7 +227,10 @@ export class FsContext {
   async #reserveId(): Promise<ReservedId> {
     // Once: after a burst, the next free id comes after all of them.
     const known = listCopies(this.roots(), "all");
-    await this.#removeAbandoned(known);
+    if (performance.now() >= this.#nextCleanup) {
+      await this.#removeAbandoned(known);
+      this.#nextCleanup = performance.now() + CLEANUP_MS;
+    }
     const locks = locksIn(await this.ensurePrivateFolder());
     let moment = fileIdToNumber(fileIdFromDate(this.options.clock.now()));
     for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {

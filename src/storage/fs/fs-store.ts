@@ -77,6 +77,7 @@ import {
   unmark,
 } from "./open-turns.ts";
 import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
+import { takeRecent } from "./recent-records.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import { isWorkspace } from "./user-data.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
@@ -235,7 +236,10 @@ export class FsConversationStore implements ConversationStore {
       const copies = this.context.liveCopies(id);
       const folder = await mergeCopies(copies, "main");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      const known = await find(path.join(folder, EVENTS));
+      const events = path.join(folder, EVENTS);
+      const recent = takeRecent(events);
+      const isCurrent = recent !== undefined && recent.fingerprint === fingerprintOf(events);
+      const known = isCurrent ? recent : await find(events);
       const isOwnUnmarked = this.#isOwnUnmarked(id);
       return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
     } catch (error) {
@@ -433,5 +437,6 @@ function listed(roots: ConversationRoots, options: ListOptions) {
 async function loadLastTurn(file: string): Promise<LoadedEvents | undefined> {
   const fingerprint = fingerprintOf(file);
   const entries = fingerprint === "" ? undefined : await findLastTurn(file);
-  return entries === undefined || entries.length === 0 ? undefined : { file, fingerprint, entries };
+  if (entries === undefined || entries.length === 0) return undefined;
+  return { file, fingerprint, entries, isPartial: true };
 }

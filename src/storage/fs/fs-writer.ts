@@ -20,6 +20,7 @@ import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
 import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
+import { keepRecent } from "./recent-records.ts";
 import type { PrivatePlace } from "./user-data.ts";
 import { folderName } from "./file-id.ts";
 
@@ -53,6 +54,8 @@ export class FsConversationWriter implements ConversationWriter {
   #lastAppend: Promise<unknown> = Promise.resolve();
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
+  /** It may have only the last entries. */
+  #isPartial = false;
   /** Absent until the record is read. */
   #marker: TurnMarker | undefined;
   #metadata: ConversationMetadata;
@@ -90,6 +93,7 @@ export class FsConversationWriter implements ConversationWriter {
   static async open(parts: FsWriterParts, loaded?: LoadedEvents): Promise<FsConversationWriter> {
     const writer = new FsConversationWriter(parts);
     try {
+      writer.#isPartial = loaded?.isPartial === true;
       writer.#replaceStream(await writer.#events.open(loaded));
       const { isOwnUnmarked = false } = parts;
       const { entries } = writer.#stream;
@@ -183,8 +187,11 @@ export class FsConversationWriter implements ConversationWriter {
     for (const listening of this.#listeners) listening[Symbol.dispose]();
     try {
       await this.#metadataWrites;
-      await this.#events.close();
-      this.#marker?.close(this.#stream.entries);
+      const closed = await this.#events.close();
+      const { entries } = this.#stream;
+      this.#marker?.close(entries);
+      const isWhole = !this.#isPartial && this.#marker !== undefined && this.#problems.length === 0;
+      if (closed !== undefined && isWhole) keepRecent({ ...closed, entries }, this.#events.size);
     } finally {
       this.#lock.release();
     }

@@ -17,7 +17,6 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { getSystemErrorName } from "node:util";
 import type koffi from "koffi";
 import type { ConversationId } from "../../conversation/index.ts";
 import { isJsonObject, messageOf, systemErrorCode } from "../../util/index.ts";
@@ -235,7 +234,7 @@ function loadFlock(): TryLock {
   const call = koffi.load(null).func("int flock(int fd, int operation)");
   return (fd) => {
     if (call(fd, LOCK_EX | LOCK_NB) === 0) return true;
-    const code = getSystemErrorName(-koffi.errno());
+    const code = process.getBuiltinModule("node:util").getSystemErrorName(-koffi.errno());
     if (code === "EAGAIN" || code === "EWOULDBLOCK") return false;
     throw Object.assign(new Error(`${code}: flock failed`), { code });
   };

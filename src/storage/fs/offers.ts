@@ -84,8 +84,8 @@ export class Offers {
    */
   listen(listener: AnswerListener): Disposable {
     const seen = new Set<string>();
-    const look = () => {
-      for (const name of this.#files(/\.(?:offered|claimed)\.json$/)) {
+    const look = (names: readonly string[]) => {
+      for (const name of this.#own(names, /\.(?:offered|claimed)\.json$/)) {
         const key = name.replace(/\.\w+\.json$/, "");
         if (seen.has(key)) continue;
         seen.add(key);
@@ -93,22 +93,20 @@ export class Offers {
       }
     };
     makePrivateFolder(this.#folder);
-    this.#removeUnread();
-    const watching = watchFolder(this.#folder, look, POLL_MS);
-    watching.poll.unref();
-    look();
+    const watching = watchTogether(this.#folder, look);
+    const names = namesIn(this.#folder);
+    this.#removeUnread(names);
+    look(names);
     return watching;
   }
 
-  #files(ending: RegExp): readonly string[] {
-    return namesIn(this.#folder).filter(
-      (name) => name.startsWith(`${this.#id}.`) && ending.test(name),
-    );
+  #own(names: readonly string[], ending: RegExp): readonly string[] {
+    return names.filter((name) => name.startsWith(`${this.#id}.`) && ending.test(name));
   }
 
   /** What processes have left behind that were killed before they could read or write it. */
-  #removeUnread(): void {
-    for (const name of this.#files(/\.refused\.json$|\.tmp$/)) {
+  #removeUnread(names: readonly string[]): void {
+    for (const name of this.#own(names, /\.refused\.json$|\.tmp$/)) {
       const file = path.join(this.#folder, name);
       const stats = statSync(file, { throwIfNoEntry: false });
       if (stats !== undefined && Date.now() - stats.mtimeMs > MAX_UNREAD_MS) remove(file);
@@ -275,6 +273,39 @@ function readOrRefuse(offer: PlacedOffer): ReceivedOffer | undefined {
     offer.refuse({ type: "refused", reason: `it cannot be read: ${messageOf(error)}` });
     return undefined;
   }
+}
+
+type NamesListener = (names: readonly string[]) => void;
+
+/** By folder, who waits for offers in it: a process may have thousands of conversations open. */
+const watched = new Map<string, { readonly listeners: Set<NamesListener> } & Disposable>();
+
+/** Calls the listener with the names of all files when there may be other ones. Those of a folder are read once for all. */
+function watchTogether(folder: string, listener: NamesListener): Disposable {
+  const { listeners } = watched.get(folder) ?? watchForAll(folder);
+  listeners.add(listener);
+  return {
+    [Symbol.dispose]: () => {
+      listeners.delete(listener);
+      const shared = watched.get(folder);
+      if (shared?.listeners !== listeners || listeners.size > 0) return;
+      watched.delete(folder);
+      shared[Symbol.dispose]();
+    },
+  };
+}
+
+function watchForAll(folder: string) {
+  const listeners = new Set<NamesListener>();
+  const look = () => {
+    const names = namesIn(folder);
+    for (const listener of listeners) listener(names);
+  };
+  const watching = watchFolder(folder, look, POLL_MS);
+  watching.poll.unref();
+  const shared = { listeners, [Symbol.dispose]: () => watching[Symbol.dispose]() };
+  watched.set(folder, shared);
+  return shared;
 }
 
 function watchFolder(

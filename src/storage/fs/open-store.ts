@@ -1,31 +1,15 @@
 /** Opens a folder of conversations with no workspace around it, for programs that keep their own. */
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { type Clock, systemClock } from "../../util/index.ts";
+import type { Clock } from "../../util/index.ts";
 import type { ConversationStore } from "../port.ts";
 import { StorageError, writeError } from "../storage-error.ts";
 import { makeFolder } from "./durable.ts";
 import { FsConversationStore } from "./fs-store.ts";
 import { WORKSPACE_FOLDER } from "./workspace.ts";
 
-/** How to open a store. Nothing is required. */
-export interface OpenStoreOptions {
-  /** Replaces the system clock, for tests. */
-  readonly clock?: Clock;
-}
-
-/**
- * Opens a folder of conversations that belongs to your program. Creates it if it is missing, for this user alone; an
- * existing one keeps its permissions. Any number of processes can have it open. They share its locks, and can answer
- * each other's questions. The records are as in a workspace, but nothing outside the folder is read or written.
- *
- * Whoever can write to the folder can change what was decided, so keep it to the program. Throws `invalid_store` if the
- * path is a file or belongs to a workspace, and `write_failed` if the folder cannot be written.
- */
-export async function openStore(
-  folder: string,
-  { clock = systemClock }: OpenStoreOptions = {},
-): Promise<ConversationStore> {
+/** See `openStore`. */
+export async function openFsStore(folder: string, clock: Clock): Promise<ConversationStore> {
   const storage = await ensureStoreFolder(folder);
   return new FsConversationStore({ storage, clock, pid: process.pid });
 }

@@ -269,7 +269,10 @@ export class TurnMarker {
   #isOwnTurn: boolean;
   /** What is about to be written starts a turn. */
   #isStarting = false;
+  /** Only while it is written. */
   #file: number | undefined;
+  /** Something was written that is not synced. */
+  #isUnsynced = false;
   /** Before the last write. */
   #length = 0;
   /** It is about the record as it is here. Clones of a workspace share their markers. */
@@ -290,6 +293,7 @@ export class TurnMarker {
     this.#startedIn = this.#isOwnTurn ? undefined : findOtherFolder(place, entries);
     if (own?.isComplete === false) this.#repair(own);
     if (!hasMarker(privateFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
+    this.#closeFile();
   }
 
   get #path(): string {
@@ -328,6 +332,7 @@ export class TurnMarker {
     } catch {
       // Whoever watches reads it later.
     }
+    this.#closeFile();
   }
 
   /** If they are not. */
@@ -337,6 +342,7 @@ export class TurnMarker {
     } catch {
       // Then the turn counts as someone else's.
     }
+    this.#closeFile();
   }
 
   /** Another program has changed the record. */
@@ -348,8 +354,8 @@ export class TurnMarker {
   /** Removes it unless the turn is still open. */
   close(entries: readonly StreamEntry[]): void {
     const isOpen = hasOpenTurn(entries);
-    if (this.#file !== undefined) closeFile(this.#file, isOpen);
-    this.#file = undefined;
+    this.#closeFile();
+    if (this.#isUnsynced && isOpen) syncFile(this.#path);
     if (this.#isOurs && !isOpen) unmark(this.#place.privateFolder, this.#place.id);
   }
 
@@ -386,17 +392,26 @@ export class TurnMarker {
       this.undo();
       throw writeError(file, error);
     }
+    this.#isUnsynced = true;
     this.#isOurs = true;
+  }
+
+  #closeFile(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
   }
 }
 
-function closeFile(file: number, isSynced: boolean): void {
+function syncFile(file: string): void {
   try {
-    if (isSynced) fsyncSync(file);
+    const opened = openSync(file, "r");
+    try {
+      fsyncSync(opened);
+    } finally {
+      closeSync(opened);
+    }
   } catch {
     // The next writer tries again.
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -14,10 +14,10 @@ import {
   readFileSync,
   type Stats,
 } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { readError, UnsafePathError } from "../storage-error.ts";
-import { openHandle, systemErrorCode } from "../../util/index.ts";
+import { systemErrorCode } from "../../util/index.ts";
+import { DirectHandle } from "./record-handle.ts";
 
 /** Undefined on Windows, which the types do not say. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
@@ -33,16 +33,24 @@ export function openRecord(file: string): number {
 }
 
 /** Opens a file of a record for reading and writing. Throws `UnsafePathError` and system errors. */
-export async function openRecordToWrite(file: string): Promise<FileHandle> {
+export async function openRecordToWrite(file: string): Promise<DirectHandle> {
   assertFolderNotLink(file);
   if (noFollow === undefined) assertRegularFile(lstatSync(file));
-  const handle = await openHandle(file, constants.O_RDWR | SAFE_FLAGS).catch(rethrowUnsafe);
+  const handle = openHandleCarefully(file);
   try {
     assertRegularFile(fstatSync(handle.fd));
     return handle;
   } catch (error) {
     await handle.close();
     throw error;
+  }
+}
+
+function openHandleCarefully(file: string): DirectHandle {
+  try {
+    return new DirectHandle(file, constants.O_RDWR | SAFE_FLAGS);
+  } catch (error) {
+    return rethrowUnsafe(error);
   }
 }
 

@@ -1,0 +1,161 @@
+/** Programs that embed the built library: its import, and questions whose answers come later. In CPU time. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import type { ConversationEvent, Timestamp } from "../src/conversation/index.ts";
+import { writeEvents } from "./data.ts";
+import { type Bench, formatMs, type Result, run, takeTurns } from "./measure.ts";
+import { sized } from "./small.ts";
+import { figureOf, median } from "./statistics.ts";
+
+const SIZES = {
+  importRounds: 20,
+  deferRounds: 3,
+  resumeRounds: 10,
+  waitRounds: 3,
+  waiting: sized(1_000),
+  /** The messages of a long conversation. */
+  messages: sized(10_000),
+  fewer: sized(1_000),
+};
+
+const MS = "ms of CPU";
+const IMPORT = "import of the library, CPU over node";
+const DEFER = {
+  none: "a question that is deferred, answered and resumed, at 0 messages",
+  many: "a question that is deferred, answered and resumed, at 10,000 messages",
+};
+const RESUME = {
+  none: "cold resume in the library, until the tool has run, at 0 messages",
+  some: "cold resume in the library, until the tool has run, at 1,000 messages",
+  many: "cold resume in the library, until the tool has run, at 10,000 messages",
+};
+const WAIT = {
+  cpu: "each of 1,000 turns that wait in one process",
+  files: "open files of each of 1,000 turns that wait in one process",
+};
+
+export const libraryImport: Bench = {
+  rows: [IMPORT],
+  run: async (folder) => {
+    const written = (name: string, text: string) => {
+      const file = path.join(folder, name);
+      writeFileSync(file, text);
+      return () => run(process.execPath, [file]);
+    };
+    const index = path.join(path.dirname(import.meta.dirname), "dist", "lib", "index.js");
+    const took = await takeTurns(
+      {
+        empty: written("empty.mjs", ""),
+        importing: written("import.mjs", `import ${JSON.stringify(index)};\n`),
+      },
+      SIZES.importRounds,
+    );
+    const more = took.importing.map(({ cpu }, round) => cpu - (took.empty[round]?.cpu ?? 0));
+    return [inMs(IMPORT, more, 35)];
+  },
+};
+
+export const deferred: Bench = {
+  rows: Object.values(DEFER),
+  run: async (folder) => {
+    const defer = async (id: string) => (await program<{ cpu: number[] }>("defer", folder, id)).cpu;
+    const [none, many] = [writeStore(folder, 0), writeStore(folder, SIZES.messages)];
+    const took = await takeTurns(
+      { none: () => defer(none), many: () => defer(many) },
+      SIZES.deferRounds,
+    );
+    return [inMs(DEFER.none, took.none.flat(), 2.5), inMs(DEFER.many, took.many.flat(), 5)];
+  },
+};
+
+export const coldResume: Bench = {
+  rows: Object.values(RESUME),
+  run: async (folder) => {
+    const resume = (messages: number) => {
+      const id = writeStore(folder, messages);
+      return async () => {
+        const question = await program<string>("ask", folder, id);
+        return (await program<{ cpu: number }>("resume", folder, question)).cpu;
+      };
+    };
+    const took = await takeTurns(
+      { none: resume(0), some: resume(SIZES.fewer), many: resume(SIZES.messages) },
+      SIZES.resumeRounds,
+    );
+    return [
+      inMs(RESUME.none, took.none, 90),
+      inMs(RESUME.some, took.some, 90),
+      inMs(RESUME.many, took.many, 90),
+    ];
+  },
+};
+
+export const waitingTurns: Bench = {
+  rows: Object.values(WAIT),
+  run: async (folder) => {
+    let rounds = 0;
+    const wait = () => {
+      rounds += 1;
+      const store = path.join(folder, `waiting-${rounds}`);
+      return program<{ cpu: number; files: number }>("wait", store, String(SIZES.waiting));
+    };
+    const { turns } = await takeTurns({ turns: wait }, SIZES.waitRounds);
+    const files = turns.map((each) => each.files);
+    return [
+      inMs(
+        WAIT.cpu,
+        turns.map((each) => each.cpu),
+        4,
+      ),
+      {
+        name: WAIT.files,
+        unit: "open files",
+        figures: { size: figureOf(files) },
+        goal: { most: 1.1, text: "1" },
+        detail: `${median(files).toFixed(2)} each, with those that all of them share`,
+      },
+    ];
+  },
+};
+
+function inMs(name: string, values: readonly number[], most: number): Result {
+  return {
+    name,
+    unit: MS,
+    figures: { cpu: figureOf(values) },
+    goal: { most, text: `${most} ms` },
+    detail: formatMs(median(values)),
+  };
+}
+
+const PROGRAM = path.join(import.meta.dirname, "minimal", "library.mjs");
+
+async function program<Report>(...words: readonly [string, string, string]): Promise<Report> {
+  const { output } = await run(process.execPath, [PROGRAM, ...words]);
+  return JSON.parse(output) as Report; // Of our own program.
+}
+
+let stored = 0;
+
+/** Adds a conversation of whole turns to a store, and returns its id. */
+function writeStore(folder: string, messages: number): string {
+  stored += 1;
+  const number = String(17_000_000_000 + stored * 100);
+  const record = path.join(folder, "conversations", number);
+  if (!existsSync(record)) mkdirSync(record, { recursive: true });
+  writeEvents(record, "", eventsOf(messages / 2));
+  return `jp-c${number}`;
+}
+
+const WORDS = "The quick brown fox jumps over the lazy dog. ".repeat(5);
+
+function* eventsOf(count: number): Generator<ConversationEvent> {
+  const timestamp = "2026-01-02 03:04:05.0" as Timestamp;
+  for (let index = 0; index < count; index += 1) {
+    const text = `${index} ${WORDS}`;
+    yield { type: "turn_start", timestamp };
+    yield { type: "chat_request", timestamp, content: text };
+    yield { type: "chat_response", timestamp, content: { type: "message", text } };
+  }
+}

@@ -1,0 +1,70 @@
+/** A process remembers the records that it has let go of, and must never take a part of one for the whole. */
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import {
+  answerInquiry,
+  booleanQuestion,
+  defineTool,
+  listPending,
+  openStore,
+  runTurn,
+} from "../../src/index.ts";
+import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { ScriptedModel } from "../../src/testing/index.ts";
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays.",
+  parameters: { type: "object" },
+  run: async (_args, { ask }) => `Paid: ${await ask(booleanQuestion("ok", "Pay?"))}`,
+});
+
+/** A conversation of two turns, whose second waits. */
+async function leaveQuestion(folder: string) {
+  const store = await openStore(folder);
+  await using conversation = await store.create({});
+  const call = [{ type: "tool_call", id: "call_1", name: "pay" }] as const;
+  const model = new ScriptedModel({ replies: ["Hello.", call] });
+  await runTurn({ conversation, model }, "Hi.");
+  await runTurn({ conversation, model, tools: [pay], defer: true }, "Pay.");
+  const { length } = conversation.stream.entries;
+  return { store, id: conversation.id, length };
+}
+
+function eventsFile(folder: string, id: string): string {
+  return path.join(folder, "conversations", id.replace("jp-c", ""), "events.json");
+}
+
+test("a conversation that was answered is opened with all of its turns", async () => {
+  const folder = temporaryFolder();
+  const { store, id, length } = await leaveQuestion(folder);
+  // As a process that does not remember it: the answer reads the last turn only.
+  const file = eventsFile(folder, id);
+  writeFileSync(file, readFileSync(file));
+  for (const waiting of await listPending(store)) {
+    expect(await answerInquiry(store, waiting, { answer: true })).toMatchObject({
+      type: "recorded",
+    });
+  }
+  await using conversation = await store.open(id);
+  expect(conversation.stream.entries).toHaveLength(length + 1);
+});
+
+test("a conversation that another program has changed meanwhile is read again", async () => {
+  const folder = temporaryFolder();
+  const { store, id, length } = await leaveQuestion(folder);
+  const file = eventsFile(folder, id);
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.slice(0, text.lastIndexOf("\n]")));
+  appendFileSync(file, ',\n  {\n    "type": "of_another_program"\n  }\n]\n');
+  await using conversation = await store.open(id);
+  expect(conversation.stream.entries).toHaveLength(length + 1);
+});
+
+test("a conversation is opened again as it was let go of", async () => {
+  const { store, id, length } = await leaveQuestion(temporaryFolder());
+  await using conversation = await store.open(id);
+  expect(conversation.stream.entries).toHaveLength(length);
+  expect(conversation.isOwnTurn).toBe(true);
+});
