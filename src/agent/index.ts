@@ -1,4 +1,5 @@
 export { ToolCycle } from "./calls.ts";
+export { loadCalls } from "./collected-calls.ts";
 export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
 export { closeCall, closeTurn } from "./closing.ts";
 export { type DataValidator, type Done, type InvalidData, isBesideReply } from "./data.ts";

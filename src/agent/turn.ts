@@ -24,7 +24,7 @@ import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import { type Clock, isNotLoaded, type JsonObject } from "../util/index.ts";
-import { ToolCycle } from "./calls.ts";
+import { CollectedCalls } from "./collected-calls.ts";
 import {
   closeTurnBefore,
   foreignTurnError,
@@ -337,7 +337,7 @@ export class Turn {
   }
 
   async #streamReply(
-    calls: ToolCycle,
+    calls: CollectedCalls,
     tools: readonly ToolSchema[],
     toolChoice: ToolChoice,
   ): Promise<ReplyEnd> {
@@ -371,7 +371,7 @@ export class Turn {
     return undefined;
   }
 
-  async #runTools(calls: ToolCycle): Promise<Interruption | undefined> {
+  async #runTools(calls: CollectedCalls): Promise<Interruption | undefined> {
     const { interruption } = await this.#interrupts.during(
       {
         choices: ["continue", "reply", "stop", "restart"],
@@ -384,7 +384,7 @@ export class Turn {
   }
 
   /** Calls that are recorded already need a response, even if none of them runs. */
-  async #dropCalls(calls: ToolCycle, interruption: Interruption): Promise<Interruption> {
+  async #dropCalls(calls: CollectedCalls, interruption: Interruption): Promise<Interruption> {
     stopCalls(calls, interruption);
     await calls.run();
     return interruption;
@@ -399,13 +399,13 @@ export class Turn {
 }
 
 /** With the calls that an earlier process has left. */
-function openCycle(context: TurnContext, progress: TurnProgress): ToolCycle {
-  const cycle = new ToolCycle(context);
+function openCycle(context: TurnContext, progress: TurnProgress): CollectedCalls {
+  const cycle = new CollectedCalls(context);
   for (const call of progress.calls) cycle.add(call);
   return cycle;
 }
 
-function stopCalls(calls: ToolCycle, interruption: Interruption): void {
+function stopCalls(calls: CollectedCalls, interruption: Interruption): void {
   if (canBeContinued(interruption)) calls.stop("interrupted");
   else calls.stop("user", interruption.type === "reply" ? interruption.message : "");
 }

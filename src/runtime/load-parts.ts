@@ -1,4 +1,5 @@
 /** Loads the parts of jp that are needed after a wait for the model, a person or a tool, before it. */
+import { loadCalls } from "../agent/index.ts";
 import {
   type AssistantSettings,
   mergeConfig,
@@ -20,6 +21,7 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
   const isTemplated = hasTemplate(JSON.stringify(config.conversation?.tools ?? {}));
   await Promise.allSettled([
     ...modelsOf(config).map(({ provider, name }) => providers.warmUp(provider, name)),
+    loadCalls(),
     preloadValidator(),
     preloadDiff(),
     loadRecordingParts(),
