@@ -191,11 +191,10 @@ function stepOf(stack: readonly Frame[]): Step {
     if (frame.url.startsWith("node:internal/modules/")) return "loading";
     const file = builtFileOf(frame.url);
     if (file === undefined) continue;
-    // The top level of a file is run by Node's loader, and what it calls is a part of that.
-    const isTopLevel = stack
-      .slice(index + 1)
-      .some(({ url }) => url.startsWith("node:internal/modules/"));
-    const module = fileOf(file).moduleOf(frame.lineNumber, frame.columnNumber) ?? "";
+    const module = moduleOf(frame) ?? "";
+    if (module === LOADER) return "loading";
+    // The top level of a file is run by our loader, and what it calls is a part of that.
+    const isTopLevel = stack.slice(index + 1).some((outer) => moduleOf(outer) === LOADER);
     const group = groupOf(module);
     const step = STEP_OF[group] ?? (group.startsWith("@ai-sdk/") ? "provider" : "rest");
     if (!isTopLevel) return step;
@@ -203,6 +202,13 @@ function stepOf(stack: readonly Frame[]): Step {
     return step === "provider" ? "topOfProvider" : "topOfRest";
   }
   return "internals";
+}
+
+const LOADER = "src/cli/code-loader.ts";
+
+function moduleOf({ url, lineNumber, columnNumber }: Frame): string | undefined {
+  const file = builtFileOf(url);
+  return file === undefined ? undefined : fileOf(file).moduleOf(lineNumber, columnNumber);
 }
 
 const files = new Map<string, BuiltFile>();

@@ -193,16 +193,17 @@ export async function send(context: CommandContext, turn: ReadyTurn): Promise<vo
   reportDenials(denials, context);
 }
 
-/** Writes what only the next command needs. What takes time waits until the model has the request. */
+/** Writes what only the next command needs, once the model has the request. */
 async function saveForNextCommand(
   context: CommandContext,
   { prepared: { request }, trusted, conversation }: ReadyTurn,
   modelIsThinking: Promise<unknown>,
 ): Promise<void> {
   const { persist = true } = request.conversation;
-  if (persist) await activate(context, conversation.id);
   await modelIsThinking;
-  if (persist) await trustRecord(context, trusted, conversation);
+  if (!persist) return;
+  await activate(context, conversation.id);
+  await trustRecord(context, trusted, conversation);
 }
 
 interface EndedTurn {
