@@ -20,12 +20,14 @@ export class Screen extends VirtualTerminal {
     super({ variables, columns: options.columns });
     // Commands only use what a virtual stream has.
     const open = () => this.openOutput() as unknown as WriteStream;
-    const stdout = open();
+    const [stdout, stderr] = [open(), open()];
     const host = {
       ...createHost({ cwd: project.root, variables }),
       stdin: Object.assign(this.device.openInput(), { isTTY: true }),
       stdout,
-      stderr: open(),
+      results: stdout,
+      notices: stderr,
+      stderr,
       writeOut: (text: string) => void stdout.write(text),
       isTerminal: () => true,
       isInteractive: () => true,
