@@ -139,7 +139,11 @@ const unusedNode = {
  * modules need, unless an earlier group has it.
  */
 const COMMAND_GROUPS = {
-  base: ["src/cli/run.ts", "src/cli/program.ts", "src/cli/context.ts", "src/cli/labels.ts"],
+  start: ["src/cli/run.ts"],
+  // Its first prompt needs little. What others need as well is in a file of its own, `shared`.
+  session: ["src/cli/command/session/session.ts", "src/terminal/drawn-dialogue.ts"],
+  base: ["src/cli/program.ts", "src/cli/context.ts", "src/cli/labels.ts"],
+  inquiry: ["src/cli/command/definitions.ts", "src/cli/command/inquiry.ts"],
   list: ["src/cli/command/conversation/definition.ts", "src/cli/command/conversation/ls.ts"],
   query: [
     "src/cli/command/query/definition.ts",
@@ -289,11 +293,7 @@ function moveMaps(dir) {
 
 /** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */
 function groupOwners(chunks, groups) {
-  // The entries of the library stay as they are.
-  const kept = chunks.flatMap(({ facadeModuleId }) =>
-    facadeModuleId?.startsWith(ENTRY) ? [facadeModuleId] : [],
-  );
-  const owners = new Map(kept.map((id) => [id, null]));
+  const users = new Map();
   for (const [group, files] of Object.entries(groups)) {
     for (const file of files) {
       const entry = chunks.find(
@@ -302,9 +302,16 @@ function groupOwners(chunks, groups) {
       );
       if (entry === undefined) throw new Error(`Nothing imports ${file}.`);
       for (const { moduleIds } of loadedWith(entry, chunks)) {
-        for (const id of moduleIds) if (!owners.has(id)) owners.set(id, group);
+        for (const id of moduleIds) users.set(id, (users.get(id) ?? new Set()).add(group));
       }
     }
+  }
+  const ownerOf = ([first, ...others]) =>
+    first === "session" && others.length > 0 ? "shared" : first;
+  const owners = new Map([...users].map(([id, names]) => [id, ownerOf([...names])]));
+  // The entries of the library stay as they are.
+  for (const { facadeModuleId } of chunks) {
+    if (facadeModuleId?.startsWith(ENTRY)) owners.set(facadeModuleId, null);
   }
   return owners;
 }

@@ -5,7 +5,7 @@ import { checkBudget, PATHS } from "./measure.ts";
 
 const RUN = {
   modules: { "src/cli/run.ts": 1, zod: 1 },
-  bytes: { bytes: 1000 },
+  bytes: { bytes: 100_000 },
   functions: { "src/cli": 10, zod: 10 },
   builtins: { net: 1 },
   processes: { "git status": 1 },
@@ -16,7 +16,7 @@ const BUDGET: Budget = {
   node: nodeVersion(),
   paths: {
     "jp query": {
-      bytes: 1000,
+      bytes: 100_000,
       functions: 20,
       syncs: { "/events.json": 2 },
       processes: ["git status"],
@@ -46,7 +46,7 @@ describe("the budget of a path", () => {
     const use = useOf([
       {
         modules: { ...RUN.modules, "src/cli/new.ts": 1, valibot: 1 },
-        bytes: { bytes: 2000 },
+        bytes: { bytes: 200_000 },
         functions: { "src/cli": 14, zod: 10, valibot: 7 },
         builtins: { net: 1, crypto: 1 },
         processes: { ...RUN.processes, "git config": 1 },
@@ -63,20 +63,20 @@ describe("the budget of a path", () => {
       "the sync of /project is new on the way of jp query.",
       "/config.toml is opened 2 times instead of 1 on the way of jp query.",
       "/events.json is synced 3 times instead of 2 on the way of jp query.",
-      "jp query needs 2,000 bytes of JavaScript. Its budget is 1,000.",
+      "jp query needs 200,000 bytes of JavaScript. Its budget is 100,000.",
       "jp query needs 31 functions. Its budget is 20. More than before: 7 in valibot, 4 in src/cli.",
     ]);
   });
 
   test("has no room for what is no longer needed", () => {
     const use = useOf([
-      { ...RUN, modules: { zod: 1 }, builtins: {}, processes: {}, bytes: { bytes: 800 } },
+      { ...RUN, modules: { zod: 1 }, builtins: {}, processes: {}, bytes: { bytes: 80_000 } },
     ]);
     expect(findProblems("jp query", use, BUDGET)).toEqual([
       "src/cli/run.ts is no longer needed on the way of jp query.",
       "net is no longer needed on the way of jp query.",
       "git status is no longer needed on the way of jp query.",
-      "jp query needs only 800 bytes, not 1,000.",
+      "jp query needs only 80,000 bytes, not 100,000.",
     ]);
   });
 

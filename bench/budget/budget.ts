@@ -165,8 +165,8 @@ function findUnused(name: string, use: Use, budget: Budget, allowed: Allowed): r
     ...goneFrom(allowed.processes, use.processes),
   ].map((each) => `${each} is no longer needed on the way of ${name}.`);
   const numbers = [
-    ["bytes", totalOf(use.bytes.most), allowed.bytes, 0],
-    ["functions", totalOf(use.functions.most), allowed.functions, 0],
+    ["bytes", totalOf(use.bytes.most), allowed.bytes, STEPS.bytes],
+    ["functions", totalOf(use.functions.most), allowed.functions, STEPS.functions],
     ["opened files", totalOf(use.files.most), totalOf(allowed.files), BESIDE],
     ["syncs", totalOf(use.syncs.most), totalOf(allowed.syncs), BESIDE],
   ] as const;

@@ -4,6 +4,7 @@ export {
   describeAttachments,
   loadAttachments,
   type LoadAttachmentsOptions,
+  preloadReaders,
 } from "./load.ts";
 export {
   findMentions,

@@ -14,6 +14,17 @@ import { base64Size, formatSize, isJpError, type JpError, loadModule } from "../
 import { AttachmentError } from "./attachment-error.ts";
 import { isKnownFile, toContent } from "./media-type.ts";
 
+const READERS = {
+  page: () => loadModule(() => import("./read-page.ts")),
+  command: () => loadModule(() => import("./run-command.ts")),
+  files: () => loadModule(() => import("./read-files.ts")),
+};
+
+/** Before a wait, after which something may be attached. Throws `module_not_loaded`. */
+export async function preloadReaders(): Promise<void> {
+  await Promise.all([READERS.page(), READERS.command(), READERS.files()]);
+}
+
 /** About a million tokens, which is more than most models read. */
 const MAX_TEXT_BYTES = 4_000_000;
 /** Providers refuse larger requests. */
@@ -113,13 +124,13 @@ async function readSource(
     case "file":
       return source.isExcluded ? [] : readFileSource(source.path, options);
     case "page": {
-      const { readPage } = await loadModule(() => import("./read-page.ts"));
+      const { readPage } = await READERS.page();
       const content = await readPage(source.url, options.signal);
       return [assertTaken({ source: source.url, content }, options)];
     }
     case "command": {
       const { root, variables = {}, signal } = options;
-      const { commandLine, runCommand } = await loadModule(() => import("./run-command.ts"));
+      const { commandLine, runCommand } = await READERS.command();
       const content = await runCommand({ command: source, root, variables, signal });
       const { description } = source;
       const attachment = { source: commandLine(source), content };
@@ -132,7 +143,7 @@ async function readSource(
 
 async function readFileSource(path: string, options: ReadOptions): Promise<readonly Attachment[]> {
   const { root, excluded, signal, onNote = () => undefined } = options;
-  const { LeftOut, readFiles } = await loadModule(() => import("./read-files.ts"));
+  const { LeftOut, readFiles } = await READERS.files();
   const leftOut = new LeftOut();
   const files = await readFiles({ root, path, excluded, signal, onNote });
   const attachments = files.flatMap(({ path: file, bytes, isNamed }): readonly Attachment[] => {

@@ -49,7 +49,12 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
   notices.on("error", (error) => onGone(error));
   let workspace: Workspace | undefined;
   const cwd = path.resolve(host.cwd, options.workspace ?? ".");
-  const output = createOutput({ stdout: results, stderr: notices, width: options.width });
+  const output = createOutput({
+    stdout: results,
+    stderr: notices,
+    width: options.width,
+    isColorForced: environment.variables["FORCE_COLOR"] !== undefined,
+  });
   return {
     host,
     environment,

@@ -33,6 +33,8 @@ export interface OutputStreams {
   readonly stderr: OutputStream;
   /** Set by the user; overrides the terminal's width. */
   readonly width?: number | undefined;
+  /** The user wants colours everywhere. */
+  readonly isColorForced?: boolean;
 }
 
 /**
@@ -78,7 +80,8 @@ export function columnsOf(stream: Pick<OutputStream, "isTTY" | "columns">): numb
 
 const FLUSH_THRESHOLD = 1 << 14;
 
-export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
+export function createOutput(streams: OutputStreams): Output {
+  const { stdout, stderr, width, isColorForced = false } = streams;
   let pending = "";
   const flush = () => {
     if (pending !== "") stdout.write(pending);
@@ -92,9 +95,9 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
     get noticeWidth() {
       return width ?? columnsOf(stderr);
     },
-    hasColors: stdout.isTTY && paintFor(stdout)("bold", "x") !== "x",
-    paint: paintFor(stdout),
-    paintNotice: paintFor(stderr),
+    hasColors: stdout.isTTY && paintFor(stdout, isColorForced)("bold", "x") !== "x",
+    paint: paintFor(stdout, isColorForced),
+    paintNotice: paintFor(stderr, isColorForced),
     write: (text) => {
       flush();
       stdout.write(text);
@@ -116,9 +119,9 @@ export function createOutput({ stdout, stderr, width }: OutputStreams): Output {
 }
 
 /** Colours on terminals only, unless NO_COLOR or FORCE_COLOR is set. */
-function paintFor(target: OutputStream): Paint {
+function paintFor(target: OutputStream, isColorForced: boolean): Paint {
   // Asking for its styles would open standard error.
-  if (!target.isTTY && process.env["FORCE_COLOR"] === undefined) return plain;
+  if (!target.isTTY && !isColorForced) return plain;
   const stream = target as NodeJS.WriteStream; // It looks at what an `OutputStream` has.
   const hasColors = styleText("bold", "x", { stream }) !== "x";
   return hasColors ? createPaint() : plain;

@@ -24,7 +24,7 @@ import { Collected, createHost, type Finished, runCommand } from "../support/com
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordOf } from "./query-project.ts";
 import { ScreenProcess } from "./screen.ts";
-import { JP, jsonLines, lines, printed, Project } from "./support.ts";
+import { JP, jsonLines, lines, LIST_LOADED, printed, Project } from "./support.ts";
 
 interface Printed {
   readonly url: string;
@@ -507,8 +507,10 @@ describe("jp serve people", () => {
 test("no other command loads any part of the desk", async () => {
   const project = new Project();
   const listLoaded = path.join(project.home, "list-loaded.cjs");
-  const print = "console.log(JSON.stringify(Object.keys(require.cache)))";
-  writeFileSync(listLoaded, `process.on("exit", () => ${print});`);
+  writeFileSync(
+    listLoaded,
+    `${LIST_LOADED} process.on("exit", () => console.log(JSON.stringify(loaded)));`,
+  );
   const variables = { NODE_OPTIONS: `--require ${listLoaded}` };
   const hasDesk = async (...words: readonly string[]) => {
     const finished = await project.jpProcessWith(variables, ...words);

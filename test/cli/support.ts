@@ -19,6 +19,17 @@ const ROOT = path.join(import.meta.dirname, "..", "..");
 export const JP = path.join(ROOT, "dist", "bin", "jp.cjs");
 /** Makes the command start faster after the first time. */
 export const NODE_COMPILE_CACHE = path.join(ROOT, "node_modules", ".cache", "node-compile");
+/** Code to preload: `loaded` has the files of the command that were loaded so far. */
+export const LIST_LOADED = `const loaded = [];
+const vm = require("node:vm");
+const { Script } = vm;
+vm.Script = class extends Script {
+  constructor(code, options) {
+    super(code, options);
+    loaded.push(options.filename);
+  }
+};
+`;
 const SESSION = "the-test";
 
 /** A conversation to create. Its id follows from its time; its files contain only what is given. */
