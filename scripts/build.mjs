@@ -291,6 +291,10 @@ function moveMaps(dir) {
   }
 }
 
+function ownerOf([first, ...others]) {
+  return first === "session" && others.length > 0 ? "shared" : first;
+}
+
 /** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */
 function groupOwners(chunks, groups) {
   const users = new Map();
@@ -306,8 +310,6 @@ function groupOwners(chunks, groups) {
       }
     }
   }
-  const ownerOf = ([first, ...others]) =>
-    first === "session" && others.length > 0 ? "shared" : first;
   const owners = new Map([...users].map(([id, names]) => [id, ownerOf([...names])]));
   // The entries of the library stay as they are.
   for (const { facadeModuleId } of chunks) {

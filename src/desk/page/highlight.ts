@@ -32,13 +32,17 @@ const LANGUAGES = {
   xml,
   yaml,
 };
-for (const [name, language] of Object.entries(LANGUAGES)) core.registerLanguage(name, language);
+/** Its own, with its own settings. */
+const highlighter = core.newInstance();
+for (const [name, language] of Object.entries(LANGUAGES)) {
+  highlighter.registerLanguage(name, language);
+}
 
 /** Undefined if the language is not known. */
 export function highlight(code: string, language: string): readonly Piece[] | undefined {
-  const known = core.getLanguage(language);
+  const known = highlighter.getLanguage(language);
   if (known === undefined) return undefined;
-  const { value } = core.highlight(code, { language, ignoreIllegals: true });
+  const { value } = highlighter.highlight(code, { language, ignoreIllegals: true });
   return piecesOf(value);
 }
 
