@@ -58,13 +58,13 @@ export const queryStart: Bench = {
       {
         name: START.llamacpp,
         unit: NODE_START,
-        goal: { most: 4 },
+        goal: { most: 3 },
         ...compared(took.llamacpp, took.node),
       },
       {
         name: START.anthropic,
         unit: NODE_START,
-        goal: { most: 4 },
+        goal: { most: 3.3 },
         ...compared(took.anthropic, took.node),
       },
       {
