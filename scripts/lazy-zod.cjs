@@ -73,9 +73,6 @@ const METHODS = [
   "url",
 ];
 
-/** What else is done with a schema. */
-const USES = ["_zod", "_def", "shape", "~standard", "parse", "safeParse", "safeParseAsync"];
-
 class Noted {
   #make;
   #schema;
@@ -94,13 +91,17 @@ for (const name of METHODS) {
     return new Noted(() => this.schema[name](...args.map(made)));
   };
 }
-for (const name of USES) {
-  Object.defineProperty(Noted.prototype, name, {
-    get() {
-      return this.schema[name];
-    },
-  });
-}
+/** Packages look for it to know a schema of zod. */
+Object.defineProperty(Noted.prototype, "_zod", {
+  get() {
+    return this.schema._zod;
+  },
+});
+/** Any other use of a schema makes it. */
+const others = {
+  get: (_, name, noted) => (noted instanceof Noted ? noted.schema[name] : undefined),
+};
+Object.setPrototypeOf(Noted.prototype, new Proxy(Object.prototype, others));
 
 /** The schema itself, also within lists and plain objects. */
 function made(value) {
