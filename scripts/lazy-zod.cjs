@@ -91,12 +91,14 @@ for (const name of METHODS) {
     return new Noted(() => this.schema[name](...args.map(made)));
   };
 }
-/** Packages look for it to know a schema of zod. */
-Object.defineProperty(Noted.prototype, "_zod", {
-  get() {
-    return this.schema._zod;
-  },
-});
+/** Packages look for these to know a schema. */
+for (const name of ["_zod", "~standard"]) {
+  Object.defineProperty(Noted.prototype, name, {
+    get() {
+      return this.schema[name];
+    },
+  });
+}
 /** Any other use of a schema makes it. */
 const others = {
   get: (_, name, noted) => (noted instanceof Noted ? noted.schema[name] : undefined),
