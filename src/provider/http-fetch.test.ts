@@ -58,6 +58,13 @@ test("reports when a request has left, before there is a response", async () => 
   expect(await response.text()).toBe("done");
 });
 
+test("does not report a question to the server about itself as a request that has left", async () => {
+  const { url } = await serve((_request, response) => response.end("done"));
+  let sent = 0;
+  const response = await createHttpFetch({ onSent: () => (sent += 1) })(url);
+  expect([await response.text(), sent]).toEqual(["done", 0]);
+});
+
 test.each([
   ["gzip", gzipSync],
   ["br", brotliCompressSync],

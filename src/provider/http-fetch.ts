@@ -10,7 +10,7 @@ import { HttpHeaders } from "./http-headers.ts";
 
 /** Callbacks for requests. */
 export interface HttpFetchOptions {
-  /** Called when a request has left. */
+  /** Called when a request with a body has left, as those to models have: servers are asked about themselves without one. */
   readonly onSent?: () => void;
 }
 
@@ -77,7 +77,7 @@ function sendOnce(
       const isClosed = outgoing.reusedSocket && cause.code === "ECONNRESET" && !signal?.aborted;
       reject(isClosed ? new ClosedConnection() : failure(cause, signal));
     });
-    if (onSent !== undefined) outgoing.on("finish", onSent);
+    if (onSent !== undefined && body !== "") outgoing.on("finish", onSent);
     outgoing.end(body);
   });
 }

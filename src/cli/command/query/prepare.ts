@@ -143,7 +143,7 @@ interface ReachedModel {
   readonly providers: Providers;
   /** The server could not say whether it has a model of the name that the user has typed. */
   readonly isNameInDoubt: boolean;
-  /** Resolves when the first request has left. */
+  /** Resolves when the first request to a model has left. */
   readonly requestSent: Promise<void>;
 }
 
