@@ -42,9 +42,12 @@ export function* scanElements(
     return;
   }
   let lastEnd = end === 0 ? window.offset : end;
+  let isDamaged = false;
   for (;;) {
     const start = findValue(window);
-    if (window.bytes[start] === CLOSE_BRACKET) return yield* afterList(window, start + 1, lastEnd);
+    if (window.bytes[start] === CLOSE_BRACKET && (!isDamaged || isLast(window, start))) {
+      return yield* afterList(window, start + 1, lastEnd);
+    }
     window.advance(start);
     const length = findLength(window);
     const element =
@@ -58,6 +61,7 @@ export function* scanElements(
     const damage = findDamage(window, length);
     if (damage === undefined) return yield endProblem(window, lastEnd);
     yield { problem: damagedProblem(window, damage), end: lastEnd };
+    isDamaged = true;
     window.advance(damage);
   }
 }
@@ -124,6 +128,12 @@ function findDamage(window: ByteWindow, length: number | undefined): number | un
     if (window.isAtEnd) return undefined;
     window.fill();
   }
+}
+
+/** After damage, a bracket may belong to what is left of an element. The last one begins a line, or has nothing after it. */
+function isLast(window: ByteWindow, bracket: number): boolean {
+  const [before] = window.readAt(window.offset + bracket - 1, 1);
+  return before === NEWLINE || findValue(window, bracket + 1) === window.bytes.length;
 }
 
 /** Bytes after the closing bracket come from a write that was rolled back, or from manual edits. */

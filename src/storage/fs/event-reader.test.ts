@@ -114,6 +114,13 @@ test("an interrupted write is reported after the last complete event, in a long 
   });
 });
 
+test("what is left of a damaged event does not end the list", () => {
+  const file = path.join(temporaryFolder(), "events.json");
+  const text = laidOut([{ lists: [[1], [2]] }, ...numberedElements(2)]);
+  const { elements } = read(file, text.replace(/(?<=\n {2})(?= +1)/, "}{"));
+  expect(elements).toEqual(numberedElements(2));
+});
+
 test("a missing file cannot be read", () => {
   const file = path.join(temporaryFolder(), "events.json");
   expect(() => [...readEntries(file)]).toThrow(
