@@ -11,7 +11,7 @@ const isCovered = process.env.NODE_V8_COVERAGE !== undefined;
 delete process.env.JP_BENCH_HOOK;
 delete process.env.NODE_V8_COVERAGE;
 
-const startedAt = performance.now();
+const startedAt = process.uptime() * 1e3; // `performance` would load a module.
 const files = [];
 const processes = [];
 const addons = [];
@@ -32,10 +32,8 @@ process.on("exit", () => {
 
 function stop(reason) {
   if (found !== undefined) return;
-  const stoppedAt = performance.now();
   const modules = process.moduleLoadList.filter((name) => !modulesBefore.has(name));
-  found = { reason, startedAt, stoppedAt, timeOrigin: performance.timeOrigin };
-  found = { ...found, files, processes, addons, syncs, modules };
+  found = { reason, startedAt, files, processes, addons, syncs, modules };
   found = structuredClone({ ...found, profile: endProfile?.() }); // As of now.
   if (isCovered) require("node:v8").takeCoverage();
 }

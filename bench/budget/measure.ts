@@ -135,10 +135,8 @@ export async function measureUse(name: keyof typeof PATHS): Promise<Use> {
 /** As the hook writes it. */
 export interface Report {
   readonly reason: Stop;
-  /** In milliseconds since the process was started, at `timeOrigin`. */
+  /** When the hook was loaded, in milliseconds since the process was started. */
   readonly startedAt: number;
-  readonly stoppedAt: number;
-  readonly timeOrigin: number;
   readonly files: readonly string[];
   readonly processes: readonly (readonly string[])[];
   readonly addons: readonly string[];

@@ -106,7 +106,7 @@ async function loadTurnAttachments(
   const { describeAttachments, loadAttachments } = await attachmentCode();
   const { clock, host } = context;
   const status = createStatusLine({
-    stream: host.stderr,
+    stream: host.notices,
     isPlain: wantsPlainText(context, config),
     now: () => clock.now().getTime(),
   });

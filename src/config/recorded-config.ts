@@ -209,6 +209,7 @@ export function configDelta(before: PartialConfig, after: PartialConfig): JsonOb
 
 /** Undefined if there is none. An empty table is no difference, any other empty value is. */
 function difference(schema: v.GenericSchema, before: unknown, after: unknown): Json | undefined {
+  if (before === after) return undefined;
   const node = nodeOf(schema);
   if (node.kind === "leaf" || !isJsonObject(after)) {
     const [old, current] = [toJson(schema, before), toJson(schema, after)];

@@ -3,6 +3,7 @@
  * else is printed, and shown only on a terminal.
  */
 import { truncate } from "../render/index.ts";
+import type { OutputStream } from "./descriptor-output.ts";
 import { columnsOf } from "./output.ts";
 
 export interface StatusLine {
@@ -21,7 +22,7 @@ export interface Pace {
 }
 
 export interface StatusLineOptions {
-  readonly stream: NodeJS.WriteStream;
+  readonly stream: OutputStream;
   /** Plain mode: a screen reader would read the line out again and again. */
   readonly isPlain: boolean;
   readonly now: () => number;

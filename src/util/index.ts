@@ -19,7 +19,7 @@ export {
   truncateBytes,
   truncationNotice,
 } from "./utf8.ts";
-export { yieldToEventLoop, shouldYield } from "./event-loop.ts";
+export { monotonicMs, shouldYield, yieldToEventLoop } from "./event-loop.ts";
 export { type Clock, MAX_TIMER_MS, systemClock } from "./clock.ts";
 export {
   findJson,

@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
 import { type ConversationId } from "../../conversation/index.ts";
-import { type CacheEnvironment, type Clock, isJpError } from "../../util/index.ts";
+import { type CacheEnvironment, type Clock, isJpError, monotonicMs } from "../../util/index.ts";
 import { archivedError, noFreeIdError, conversationNotFoundError } from "../storage-error.ts";
 import { removeLeftovers } from "./conversation-files.ts";
 import {
@@ -227,9 +227,9 @@ export class FsContext {
   async #reserveId(): Promise<ReservedId> {
     // Once: after a burst, the next free id comes after all of them.
     const known = listCopies(this.roots(), "all");
-    if (performance.now() >= this.#nextCleanup) {
+    if (monotonicMs() >= this.#nextCleanup) {
       await this.#removeAbandoned(known);
-      this.#nextCleanup = performance.now() + CLEANUP_MS;
+      this.#nextCleanup = monotonicMs() + CLEANUP_MS;
     }
     const locks = locksIn(await this.ensurePrivateFolder());
     let moment = fileIdToNumber(fileIdFromDate(this.options.clock.now()));

@@ -205,7 +205,7 @@ function createView({ context, isPlain }: Tour, toolConfig: ToolConfigs): TurnVi
   const now = () => clock.now().getTime();
   return new TextView({
     output,
-    status: createStatusLine({ stream: host.stderr, isPlain, now }),
+    status: createStatusLine({ stream: host.notices, isPlain, now }),
     isPlain,
     clock,
     model: "demo/tour",

@@ -41,7 +41,7 @@ export function createView(
   const now = () => clock.now().getTime();
   return new TextView({
     output,
-    status: createStatusLine({ stream: host.stderr, isPlain, now }),
+    status: createStatusLine({ stream: host.notices, isPlain, now }),
     isPlain,
     hasHyperlinks: showsHyperlinks(environment.variables),
     clock,
