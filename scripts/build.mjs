@@ -19,7 +19,7 @@ import path from "node:path";
 import process from "node:process";
 import { transform } from "esbuild";
 import { rolldown } from "rolldown";
-import { lightBuiltins } from "./light-builtins.mjs";
+import { lazyBuiltins, lightBuiltins } from "./light-builtins.mjs";
 import {
   assertFineLicences,
   findThirdParty,
@@ -197,7 +197,7 @@ try {
         extension: "cjs",
         minify: true,
         groups: COMMAND_GROUPS,
-        plugins: [separateZod, lightStreams],
+        plugins: [separateZod, lightStreams, lazyBuiltins],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },

@@ -1,6 +1,6 @@
 /** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
 import { isUtf8 } from "node:buffer";
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
@@ -188,8 +188,9 @@ async function createAtomically(
 ): Promise<void> {
   const partial = partialFolder(folder);
   try {
-    await rm(partial, { recursive: true, force: true });
-    await makeFolder(partial);
+    rmSync(partial, { recursive: true, force: true });
+    await makeFolder(path.dirname(partial));
+    mkdirSync(partial); // Not synced: its name is not kept.
     await fill(partial);
     await moveFolder(partial, folder);
   } catch (error) {

@@ -7,7 +7,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { codeOf, failureOf } from "../record-elements.fixture.ts";
@@ -20,6 +19,7 @@ import {
   writeDurably,
   writeJson,
 } from "./durable.ts";
+import { DirectHandle } from "./record-handle.ts";
 
 test("a file is replaced atomically, without leaving temporary files", async () => {
   const folder = temporaryFolder();
@@ -93,12 +93,12 @@ test("bytes set aside get a new file name each time", async () => {
  * Everything that is synced below the folder from now on, in order: by its path at that moment, and for a folder with the
  * names that it had.
  */
-async function watchSyncs(root: string): Promise<readonly string[]> {
-  await using handle = await open(root, "r");
-  const handles = Object.getPrototypeOf(handle) as FileHandle;
+function watchSyncs(root: string): readonly string[] {
   const synced: string[] = [];
-  const sync = Reflect.get(handles, "sync");
-  const spy = vi.spyOn(handles, "sync").mockImplementation(async function (this: FileHandle) {
+  const sync = Reflect.get(DirectHandle.prototype, "sync");
+  const spy = vi.spyOn(DirectHandle.prototype, "sync").mockImplementation(async function (
+    this: DirectHandle,
+  ) {
     synced.push(describeSynced(root, fstatSync(this.fd).ino));
     await sync.call(this);
   });
@@ -120,7 +120,7 @@ describe.skipIf(process.platform === "win32")("after a crash of the machine", ()
   test("a file has its new content: it is synced before its name changes, and its folder afterwards", async () => {
     const folder = temporaryFolder();
     writeFileSync(path.join(folder, "a.json"), "before");
-    const synced = await watchSyncs(folder);
+    const synced = watchSyncs(folder);
     await writeDurably(path.join(folder, "a.json"), Buffer.from("after"));
     expect(synced).toEqual(["a.json.tmp", ". with a.json"]);
   });
@@ -129,7 +129,7 @@ describe.skipIf(process.platform === "win32")("after a crash of the machine", ()
     const folder = temporaryFolder();
     mkdirSync(path.join(folder, "from", "x"), { recursive: true });
     mkdirSync(path.join(folder, "to"));
-    const synced = await watchSyncs(folder);
+    const synced = watchSyncs(folder);
     await moveFolder(path.join(folder, "from", "x"), path.join(folder, "to", "y"));
     expect(synced).toEqual(["to with y", "from with nothing"]);
   });
@@ -137,14 +137,14 @@ describe.skipIf(process.platform === "win32")("after a crash of the machine", ()
   test("a folder that was renamed in its place has its new name", async () => {
     const folder = temporaryFolder();
     mkdirSync(path.join(folder, "x"));
-    const synced = await watchSyncs(folder);
+    const synced = watchSyncs(folder);
     await renameFolder(path.join(folder, "x"), "y");
     expect(synced).toEqual([". with y"]);
   });
 
   test("a new folder is there with all its new parents", async () => {
     const folder = temporaryFolder();
-    const synced = await watchSyncs(folder);
+    const synced = watchSyncs(folder);
     await makeFolder(path.join(folder, "a", "b"));
     expect(synced).toEqual(["a with b", ". with a"]);
   });

@@ -1,10 +1,18 @@
 /** Writes whole files so that a crash leaves either the old or the new content, never a mix. */
-import { constants, existsSync, lstatSync } from "node:fs";
-import { access, mkdir, rename, rm } from "node:fs/promises";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import path from "node:path";
 import { writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
-import { openHandle, randomName, systemErrorCode } from "../../util/index.ts";
+import { randomName, systemErrorCode } from "../../util/index.ts";
+import { DirectHandle } from "./record-handle.ts";
 
 /**
  * `mode` applies to new files. Does not touch a file that already has the content, and refuses to
@@ -15,23 +23,31 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
   try {
     const before = findFile(file);
     if (before?.content.equals(content)) return;
-    await using handle = await openHandle(temporary, "wx", before?.mode ?? mode);
-    if (before !== undefined) await handle.chmod(before.mode); // Whatever the umask.
-    await handle.writeFile(content);
+    using handle = new DirectHandle(temporary, "wx", before?.mode ?? mode);
+    if (before !== undefined) handle.chmod(before.mode); // Whatever the umask.
+    handle.writeFile(content);
     await handle.sync();
-    await rename(temporary, file);
+    renameSync(temporary, file);
     await syncFolder(path.dirname(file));
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
+    removeQuietly(temporary);
     throw writeError(file, error);
+  }
+}
+
+function removeQuietly(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // It is left behind.
   }
 }
 
 /** For a new file in a folder that is still being made: sync the folder afterwards. Throws `write_failed`. */
 export async function createSynced(file: string, content: Buffer): Promise<void> {
   try {
-    await using handle = await openHandle(file, "wx", 0o644);
-    await handle.writeFile(content);
+    using handle = new DirectHandle(file, "wx", 0o644);
+    handle.writeFile(content);
     await handle.sync();
   } catch (error) {
     throw writeError(file, error);
@@ -59,7 +75,7 @@ export function withoutLoneSurrogates(json: string): string {
 /** Creates a folder and its parents durably. Throws `write_failed`. */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
-    const first = await mkdir(folder, { recursive: true, ...(mode !== undefined && { mode }) });
+    const first = mkdirSync(folder, { recursive: true, ...(mode !== undefined && { mode }) });
     if (first === undefined) return;
     // A new folder is on disk only after its parent has been synced.
     for (let made = path.resolve(folder); ; made = path.dirname(made)) {
@@ -67,25 +83,27 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
       if (made === path.resolve(first) || made === path.dirname(made)) break;
     }
   } catch (error) {
-    throw writeError(folder, await explainMissing(folder, error));
+    throw writeError(folder, explainMissing(folder, error));
   }
 }
 
 /** On a read-only file system, Node says that the folder to create does not exist. Returns the reason. */
-async function explainMissing(folder: string, error: unknown): Promise<unknown> {
+function explainMissing(folder: string, error: unknown): unknown {
   if (systemErrorCode(error) !== "ENOENT") return error;
   let parent = path.dirname(path.resolve(folder));
   while (!existsSync(parent) && parent !== path.dirname(parent)) parent = path.dirname(parent);
-  return access(parent, constants.W_OK).then(
-    () => error,
-    (reason: unknown) => reason,
-  );
+  try {
+    accessSync(parent, constants.W_OK);
+    return error;
+  } catch (reason) {
+    return reason;
+  }
 }
 
 /** Throws `write_failed`. */
 export async function moveFolder(from: string, to: string): Promise<void> {
   try {
-    await rename(from, to);
+    renameSync(from, to);
     await syncFolder(path.dirname(to));
     if (path.dirname(from) !== path.dirname(to)) await syncFolder(path.dirname(from));
   } catch (error) {
@@ -109,8 +127,8 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const name = file.replace(/\.json$/, attempt === 1 ? ".torn" : `.torn-${attempt}`);
     try {
-      await using handle = await openHandle(name, "wx");
-      await handle.writeFile(bytes);
+      using handle = new DirectHandle(name, "wx");
+      handle.writeFile(bytes);
       await handle.sync();
       return name;
     } catch (error) {
@@ -122,7 +140,7 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
 /** A created, moved or deleted file name is on disk only after its folder has been synced. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return; // Folders cannot be opened there.
-  await using handle = await openHandle(folder, "r");
+  using handle = new DirectHandle(folder, "r");
   await handle.sync();
 }
 

@@ -1,6 +1,5 @@
 /** A small file in the user's data folder that decides who gets in, such as the people who may use the desk. */
-import { closeSync, fstatSync, lstatSync, readFileSync, type Stats } from "node:fs";
-import { rm } from "node:fs/promises";
+import { type Stats, closeSync, fstatSync, lstatSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { systemErrorCode } from "../../util/index.ts";
 import { UnsafePathError } from "../storage-error.ts";
@@ -64,7 +63,7 @@ export class PrivateFile<Value> {
     if (value === undefined) return;
     const stats = lstatSync(this.#file, { throwIfNoEntry: false });
     // Otherwise the new file would get the mode of the old one.
-    if (stats !== undefined && findDanger(stats) !== undefined) await rm(this.#file);
+    if (stats !== undefined && findDanger(stats) !== undefined) rmSync(this.#file);
     await writeDurably(this.#file, Buffer.from(this.#options.format(value)), 0o600);
   }
 
