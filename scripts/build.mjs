@@ -85,6 +85,17 @@ const separateZod = {
   },
 };
 
+const lazyStringWidth = {
+  name: "lazy-string-width",
+  resolveId: {
+    filter: { id: /^fast-string-truncated-width$/ },
+    handler: (_id, importer = "") => {
+      const standIn = path.resolve("scripts/lazy-string-width.cjs");
+      return importer === standIn ? null : standIn;
+    },
+  },
+};
+
 const PROVIDER_MODULE =
   /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]provider)[\\/]/;
 const LIGHT_STREAMS = path.resolve("src/provider/light-streams.ts");
@@ -197,7 +208,7 @@ try {
         extension: "cjs",
         minify: true,
         groups: COMMAND_GROUPS,
-        plugins: [separateZod, lightStreams, lazyBuiltins],
+        plugins: [separateZod, lightStreams, lazyBuiltins, lazyStringWidth],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },

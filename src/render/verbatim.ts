@@ -185,12 +185,13 @@ function readWord(characters: readonly string[], start: number): readonly WordPa
 function findMarks(
   characters: readonly string[],
   base: number,
-  allowed: RegExp | undefined,
+  allowed: string | undefined,
 ): readonly string[] {
   const marks: string[] = [];
   for (let index = base + 1; /^\p{M}/u.test(characters[index] ?? ""); index += 1) {
     const mark = characters[index] ?? "";
-    if (allowed?.test(mark) !== true || marks.includes(mark) || marks.length === MAX_MARKS) break;
+    const isAllowed = allowed !== undefined && isOneOf(mark, allowed);
+    if (!isAllowed || marks.includes(mark) || marks.length === MAX_MARKS) break;
     marks.push(mark);
   }
   const cluster = [characters[base], ...marks].join("");
@@ -200,47 +201,50 @@ function findMarks(
 const MAX_MARKS = 3;
 
 /** Accents that stay apart from their letters and from each other. */
-const ACCENTS = /[\u0300-\u0304\u0306\u0308\u030a-\u030c\u0323\u0327\u0328\u0331]/u;
+const ACCENTS = String.raw`[\u0300-\u0304\u0306\u0308\u030a-\u030c\u0323\u0327\u0328\u0331]`;
 
 type Script = keyof typeof LETTERS;
 
-/** Scripts that people write today, by UAX 31, and those of their letters that are drawn. */
+/**
+ * Scripts that people write today, by UAX 31, and those of their letters that are drawn. As text: to make all these
+ * expressions takes a good part of a millisecond, and most programs show Latin letters only.
+ */
 const LETTERS = {
   // Without what only phonetics and extinct spellings use: much of it looks like other letters.
-  Latin: /[a-zA-Z\xc0-\xcf\xd1-\xd6\xd8-\xf6\xf8-\u0137\u0139-\u0148\u014a-\u017e]/u,
-  Greek: /[\u0386\u0388-\u03ce\u1f00-\u1fff]/u,
-  Cyrillic: /[\u0400-\u045f\u0490-\u04bf\u04c1-\u04ce\u04d0-\u04ff]/u,
-  CJK: /[\u3005\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]/u,
-  Armenian: /[\u0531-\u0556\u0561-\u0586]/u,
-  Hebrew: /[\u05d0-\u05ea]/u,
-  Arabic: /[\u0620-\u063f\u0641-\u064a\u066e-\u06d3\u06fa-\u06fc]/u,
-  Thaana: /\p{Script=Thaana}/u,
-  Devanagari: /\p{Script=Devanagari}/u,
-  Bengali: /\p{Script=Bengali}/u,
-  Gurmukhi: /\p{Script=Gurmukhi}/u,
-  Gujarati: /\p{Script=Gujarati}/u,
-  Oriya: /\p{Script=Oriya}/u,
-  Tamil: /\p{Script=Tamil}/u,
-  Telugu: /\p{Script=Telugu}/u,
-  Kannada: /\p{Script=Kannada}/u,
-  Malayalam: /\p{Script=Malayalam}/u,
-  Sinhala: /\p{Script=Sinhala}/u,
-  Thai: /\p{Script=Thai}/u,
-  Lao: /\p{Script=Lao}/u,
-  Tibetan: /\p{Script=Tibetan}/u,
-  Myanmar: /\p{Script=Myanmar}/u,
-  Khmer: /\p{Script=Khmer}/u,
-  Georgian: /[\u10d0-\u10fa]/u,
-  Ethiopic: /[\u1200-\u137f]/u,
+  Latin: String.raw`[a-zA-Z\xc0-\xcf\xd1-\xd6\xd8-\xf6\xf8-\u0137\u0139-\u0148\u014a-\u017e]`,
+  Greek: String.raw`[\u0386\u0388-\u03ce\u1f00-\u1fff]`,
+  Cyrillic: String.raw`[\u0400-\u045f\u0490-\u04bf\u04c1-\u04ce\u04d0-\u04ff]`,
+  CJK: String.raw`[\u3005\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]`,
+  Armenian: String.raw`[\u0531-\u0556\u0561-\u0586]`,
+  Hebrew: String.raw`[\u05d0-\u05ea]`,
+  Arabic: String.raw`[\u0620-\u063f\u0641-\u064a\u066e-\u06d3\u06fa-\u06fc]`,
+  Thaana: String.raw`\p{Script=Thaana}`,
+  Devanagari: String.raw`\p{Script=Devanagari}`,
+  Bengali: String.raw`\p{Script=Bengali}`,
+  Gurmukhi: String.raw`\p{Script=Gurmukhi}`,
+  Gujarati: String.raw`\p{Script=Gujarati}`,
+  Oriya: String.raw`\p{Script=Oriya}`,
+  Tamil: String.raw`\p{Script=Tamil}`,
+  Telugu: String.raw`\p{Script=Telugu}`,
+  Kannada: String.raw`\p{Script=Kannada}`,
+  Malayalam: String.raw`\p{Script=Malayalam}`,
+  Sinhala: String.raw`\p{Script=Sinhala}`,
+  Thai: String.raw`\p{Script=Thai}`,
+  Lao: String.raw`\p{Script=Lao}`,
+  Tibetan: String.raw`\p{Script=Tibetan}`,
+  Myanmar: String.raw`\p{Script=Myanmar}`,
+  Khmer: String.raw`\p{Script=Khmer}`,
+  Georgian: String.raw`[\u10d0-\u10fa]`,
+  Ethiopic: String.raw`[\u1200-\u137f]`,
 } as const;
 
 /** The accents of each script; none where all of them belong to letters. */
-const MARKS: Readonly<Partial<Record<Script, RegExp>>> = {
+const MARKS: Readonly<Partial<Record<Script, string>>> = {
   Latin: ACCENTS,
   Greek: ACCENTS,
   Cyrillic: ACCENTS,
-  Hebrew: /[\u05b0-\u05bc\u05c1\u05c2\u05c7]/u,
-  Arabic: /[\u064b-\u0652\u0670]/u,
+  Hebrew: String.raw`[\u05b0-\u05bc\u05c1\u05c2\u05c7]`,
+  Arabic: String.raw`[\u064b-\u0652\u0670]`,
   Thaana: LETTERS.Thaana,
   Devanagari: LETTERS.Devanagari,
   Bengali: LETTERS.Bengali,
@@ -259,6 +263,14 @@ const MARKS: Readonly<Partial<Record<Script, RegExp>>> = {
   Khmer: LETTERS.Khmer,
 };
 
+const expressions = new Map<string, RegExp>();
+
+function isOneOf(character: string, set: string): boolean {
+  const made = expressions.get(set) ?? new RegExp(set, "u");
+  expressions.set(set, made);
+  return made.test(character);
+}
+
 const scripts = new Map<string, Script | undefined>();
 
 function scriptOf(character: string): Script | undefined {
@@ -274,7 +286,7 @@ function findScript(character: string): Script | undefined {
   const isAccented = /[\u0180-\u024f\u1e00-\u1eff]/.test(character);
   if (isAccented) return character.normalize("NFD") === character ? undefined : "Latin";
   const names = Object.keys(LETTERS) as Script[]; // A record has only its own keys.
-  return names.find((name) => LETTERS[name].test(character));
+  return names.find((name) => isOneOf(character, LETTERS[name]));
 }
 
 /** Not another way to write something else, apart from the Thai and Lao vowel am. */

@@ -111,15 +111,14 @@ export interface SplitText {
   readonly rest: string;
 }
 
-/** A full stop before a capital letter, a digit or a symbol; not the one in "e.g. this". */
-const SENTENCE_END = /[.!?]["')\]]*(?=\s+[^\s\p{Ll}])/gu;
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|resp)\.$/i;
 
 /** The end of a paragraph or of a list item ends a sentence, too. */
 export function firstSentence(text: string): SplitText {
   const whole = text.trim();
   const paragraph = whole.split(/\n\s*\n|\n(?=\s*(?:[-*#]|\d+[.)])\s)/, 1)[0] ?? "";
-  const end = [...paragraph.matchAll(SENTENCE_END)]
+  // A full stop before a capital letter, a digit or a symbol; not the one in "e.g. this".
+  const end = [...paragraph.matchAll(/[.!?]["')\]]*(?=\s+[^\s\p{Ll}])/gu)]
     .map(({ index, 0: mark }) => index + mark.length)
     .find((position) => !ABBREVIATION.test(paragraph.slice(0, position)));
   const sentence = paragraph.slice(0, end ?? paragraph.length);
