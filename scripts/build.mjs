@@ -19,7 +19,7 @@ import path from "node:path";
 import process from "node:process";
 import { transform } from "esbuild";
 import { rolldown } from "rolldown";
-import { lazyBuiltins, lightBuiltins } from "./light-builtins.mjs";
+import { commandBuiltins, libraryBuiltins } from "./light-builtins.mjs";
 import {
   assertFineLicences,
   findThirdParty,
@@ -85,13 +85,21 @@ const separateZod = {
   },
 };
 
+/**
+ * The expressions of this package for the scripts and symbols of Unicode take a millisecond to make, and commands that print
+ * only ASCII do not need them.
+ */
 const lazyStringWidth = {
   name: "lazy-string-width",
-  resolveId: {
-    filter: { id: /^fast-string-truncated-width$/ },
-    handler: (_id, importer = "") => {
-      const standIn = path.resolve("scripts/lazy-string-width.cjs");
-      return importer === standIn ? null : standIn;
+  transform: {
+    filter: { id: /[\\/]fast-string-truncated-width[\\/]dist[\\/]index\.js$/ },
+    handler: (code) => {
+      const parts = /^((?:\/\*.*\n|import .*\n)*)([^]*)export default (\w+);\n?$/.exec(code);
+      if (parts === null) throw new Error("fast-string-truncated-width is not what it was.");
+      const [, imports, body, name] = parts;
+      const call = `let made; export default (...words) => (made ??= make())(...words);`;
+      const lazy = `${imports}const make = () => { ${body} return ${name}; }; ${call}\n`;
+      return { code: lazy, map: null }; // The lines stay the same.
     },
   },
 };
@@ -208,7 +216,7 @@ try {
         extension: "cjs",
         minify: true,
         groups: COMMAND_GROUPS,
-        plugins: [separateZod, lightStreams, lazyBuiltins, lazyStringWidth],
+        plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },
@@ -218,7 +226,7 @@ try {
       format: "esm",
       extension: "js",
       minify: false,
-      plugins: [entries, lightBuiltins],
+      plugins: [entries, libraryBuiltins],
       groups: LIBRARY_GROUPS,
       banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
     }),

@@ -1,6 +1,4 @@
 // Stands in for `node:child_process` in the bundled commander; see build.mjs.
-import process from "node:process";
-
 export default {
   spawn: (...args) => process.getBuiltinModule("node:child_process").spawn(...args),
 };

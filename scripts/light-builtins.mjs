@@ -27,34 +27,46 @@ function namesOf(module) {
 }
 
 const STAND_IN = "\0stand-in:";
+const WHOLE = "\0whole:";
 
-/** For sources of our own: other packages may import a module as a whole. */
-function standInFor(ids, others) {
-  return {
-    name: "light-builtins",
-    resolveId: {
-      filter: { id: /^node:/ },
-      handler: (id, importer = "") =>
-        ids.includes(id) && !importer.includes("node_modules")
-          ? { id: `${STAND_IN}${id}`, moduleSideEffects: false }
-          : others(id),
-    },
-    load: {
-      filter: { id: /^\0stand-in:/ },
-      handler: (id) => {
-        const name = id.slice(STAND_IN.length);
-        return name === "node:fs" ? LIGHT_FS.join("\n") : lazily(name);
-      },
-    },
-  };
+const load = {
+  filter: { id: /^\0(?:stand-in|whole):/ },
+  handler: (id) => {
+    const name = id.replace(/^\0[^:]*:/, "");
+    if (id.startsWith(WHOLE)) return `export default process.getBuiltinModule("${name}");`;
+    return name === "node:fs" ? LIGHT_FS.join("\n") : lazily(name);
+  },
+};
+
+/** Other packages may import a module as a whole. */
+function isOurs(importer) {
+  return !importer.includes("node_modules");
 }
 
 /** For the command. */
-export const lazyBuiltins = standInFor(LAZY, () => null);
+export const commandBuiltins = {
+  name: "command-builtins",
+  load,
+  resolveId: {
+    filter: { id: /^node:/ },
+    handler(id, importer = "") {
+      if (LAZY.includes(id) && isOurs(importer)) return `${STAND_IN}${id}`;
+      // Of a module that is imported as a whole, the bundler copies all exports, and so loads those that Node has not yet.
+      const isWhole = /^node:(?:fs|process)$/.test(id) && /[\\/]commander[\\/]/.test(importer);
+      return isWhole ? `${WHOLE}${id}` : null;
+    },
+  },
+};
 
 /** For the library. Everything else of Node is imported only where it is used. */
-export const lightBuiltins = standInFor(["node:fs", ...LAZY], (id) => ({
-  id,
-  external: true,
-  moduleSideEffects: false,
-}));
+export const libraryBuiltins = {
+  name: "library-builtins",
+  load,
+  resolveId: {
+    filter: { id: /^node:/ },
+    handler: (id, importer = "") =>
+      (id === "node:fs" || LAZY.includes(id)) && isOurs(importer)
+        ? { id: `${STAND_IN}${id}`, moduleSideEffects: false }
+        : { id, external: true, moduleSideEffects: false },
+  },
+};
