@@ -3,9 +3,8 @@
  * event of ours that it keeps and ignores. Defaults are not recorded, nor are `providers`, `notify` and
  * `usage`: addresses and prices belong to a machine.
  */
-import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
 import { mergeConfig, omitPaths, valueAt, withValue } from "./layers.ts";
 import { type ModelId, resolveModelId } from "./model-id.ts";
@@ -213,7 +212,7 @@ function difference(schema: v.GenericSchema, before: unknown, after: unknown): J
   const node = nodeOf(schema);
   if (node.kind === "leaf" || !isJsonObject(after)) {
     const [old, current] = [toJson(schema, before), toJson(schema, after)];
-    return isDeepStrictEqual(old, current) ? undefined : current;
+    return isDeepEqual(old, current) ? undefined : current;
   }
   const lower = isJsonObject(before) ? before : {};
   const entries = Object.entries(after).flatMap(([key, value]) => {

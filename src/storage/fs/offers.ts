@@ -48,6 +48,8 @@ import type { PrivatePlace } from "./user-data.ts";
 const FOLDER = "offers";
 /** Changes are noticed at once where the system reports them. Where it does not, this is the delay. */
 const POLL_MS = 200;
+/** A turn has more urgent things to do when it begins, and no one knows yet what it will ask. */
+const WATCH_DELAY_MS = 50;
 /** For whoever waits for a decision: nothing reports that a lock is free. */
 const LOCK_POLL_MS = 50;
 /** A refusal that no one has read by then is not read by anyone. */
@@ -122,7 +124,7 @@ class WatchedOffer implements Offer {
 
   constructor(folder: string, offer: PlacedOffer) {
     this.#offer = offer;
-    this.#watching = watchFolder(folder, () => this.#changed.resolve(), LOCK_POLL_MS);
+    this.#watching = watchFolder(folder, () => this.#changed.resolve(), { pollMs: LOCK_POLL_MS });
   }
 
   async changed(): Promise<void> {
@@ -301,7 +303,7 @@ function watchForAll(folder: string) {
     const names = namesIn(folder);
     for (const listener of listeners) listener(names);
   };
-  const watching = watchFolder(folder, look, POLL_MS);
+  const watching = watchFolder(folder, look, { pollMs: POLL_MS, delayMs: WATCH_DELAY_MS });
   watching.poll.unref();
   const shared = { listeners, [Symbol.dispose]: () => watching[Symbol.dispose]() };
   watched.set(folder, shared);
@@ -311,24 +313,35 @@ function watchForAll(folder: string) {
 function watchFolder(
   folder: string,
   onChange: () => void,
-  pollMs: number,
+  { pollMs, delayMs }: { readonly pollMs: number; readonly delayMs?: number },
 ): Disposable & { readonly poll: NodeJS.Timeout } {
   let isOpen = true;
   const run = () => {
     if (isOpen) onChange();
   };
   let watcher: FSWatcher | undefined;
-  try {
-    watcher = watch(folder, { persistent: false }, run);
-    watcher.on("error", () => undefined); // The poll remains.
-  } catch {
-    // The system has no watches left.
+  const begin = () => {
+    try {
+      watcher = watch(folder, { persistent: false }, run);
+      watcher.on("error", () => undefined); // The poll remains.
+    } catch {
+      // The system has no watches left.
+    }
+  };
+  let later: NodeJS.Timeout | undefined;
+  if (delayMs === undefined) begin();
+  else {
+    later = setTimeout(() => {
+      begin();
+      run(); // For what came before.
+    }, delayMs).unref();
   }
   const poll = setInterval(run, pollMs);
   return {
     poll,
     [Symbol.dispose]: () => {
       isOpen = false;
+      clearTimeout(later);
       clearInterval(poll);
       watcher?.close();
     },
