@@ -161,7 +161,14 @@ const COMMAND_GROUPS = {
   start: ["src/cli/run.ts"],
   // Its first prompt needs little. What others need as well is in a file of its own, `shared`.
   session: ["src/cli/command/session/session.ts", "src/terminal/drawn-dialogue.ts"],
-  base: ["src/cli/program.ts", "src/cli/context.ts", "src/cli/labels.ts"],
+  base: [
+    "src/cli/program.ts",
+    "src/cli/context.ts",
+    "src/cli/labels.ts",
+    "src/config/duration.ts",
+    "src/conversation/projection.ts",
+    "src/cli/conversations.ts",
+  ],
   inquiry: ["src/cli/command/definitions.ts", "src/cli/command/inquiry.ts"],
   list: ["src/cli/command/conversation/definition.ts", "src/cli/command/conversation/ls.ts"],
   query: [
@@ -169,6 +176,19 @@ const COMMAND_GROUPS = {
     "src/cli/command/query/query.ts",
     "node_modules/smol-toml/dist/index.js",
   ],
+};
+
+/**
+ * Parts of these groups that a command needs only later, or only in some cases: they are loaded when they are first used. See
+ * `src/cli/code-loader.ts`.
+ */
+const LATER = {
+  mcp: /^src\/(?:executor\/mcp\/|mcp\/(?!mcp-servers|mcp-error|own-servers))/,
+  calls:
+    /^src\/(?:process|json-schema\/(?!provider-schema)|files|executor\/local|executor\/file-identity|executor\/builtin\/fs\/(?:line-search|save-file|unified-diff|consent))\b/,
+  show: /^src\/(?:render\/(?:call-lines|decision-rows|inquiry|usage|summary|origin|files|verbatim)|cli\/command\/query\/(?:report|reasoning-lines))\b|\/fast-wrap-ansi\//,
+  rarely:
+    /^src\/(?:answer-model\/(?!backend)|trust\/describe-claim|provider\/(?:to-provider-error|from-language-model|collect-reply|warm-up)|storage\/(?:memory-store|answering)|runtime\/answers-file|cli\/(?:detect-models|compact-rules|editor)|agent\/(?:model-texts|summary|data|ask-model|compact)|conversation\/(?:compaction|subject|answers))/,
 };
 
 /** Before the name of a file: an entry that exports what the file does. */
@@ -216,6 +236,7 @@ try {
         extension: "cjs",
         minify: true,
         groups: COMMAND_GROUPS,
+        later: LATER,
         plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
@@ -264,7 +285,10 @@ function git(...words) {
 }
 
 /** Returns the files that are in the bundle. */
-async function bundle(input, { extension, inject = {}, groups = {}, plugins = [], ...options }) {
+async function bundle(
+  input,
+  { extension, inject = {}, groups = {}, later = {}, plugins = [], ...options },
+) {
   const source = {
     input,
     platform: "node",
@@ -281,6 +305,7 @@ async function bundle(input, { extension, inject = {}, groups = {}, plugins = []
     },
   };
   const owners = groupOwners(await generate(source, options), groups);
+  for (const [id, group] of owners) owners.set(id, laterGroup(path.relative(".", id), later) ?? group);
   const output = await generate(
     source,
     {
@@ -308,6 +333,10 @@ function moveMaps(dir) {
     mkdirSync(path.dirname(moved), { recursive: true });
     renameSync(path.join(dir, name), moved);
   }
+}
+
+function laterGroup(file, groups) {
+  return Object.keys(groups).find((name) => groups[name].test(file));
 }
 
 function ownerOf([first, ...others]) {

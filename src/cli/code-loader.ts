@@ -33,6 +33,26 @@ const UPDATE_MS = 24 * 60 * 60 * 1000;
 /** What a file of the bundle is compiled with in front of it. */
 export const WRAPPER = "(function (exports, require, module, __filename, __dirname) {\n";
 
+/** Every command uses these at once. */
+const NEEDED = /^\.\/(?:run|base|shared)\b/;
+
+/**
+ * The exports of a file that another one imports, without loading it until one of them is used: much of what a command
+ * imports is for later, or for a case that does not arise. The bundler never takes an export out of this object in advance.
+ */
+function whenUsed(load: () => unknown): unknown {
+  let loaded: object | undefined;
+  return new Proxy(
+    {},
+    {
+      get: (_target, key) => {
+        loaded ??= load() as object; // What a file of the bundle exports.
+        return Reflect.get(loaded, key);
+      },
+    },
+  );
+}
+
 interface Loaded {
   readonly script: Script;
   readonly file: string;
@@ -45,6 +65,8 @@ interface Loaded {
 export function createCodeLoader({ folder, cache, command, requireOther }: CodePlaces): CodeLoader {
   const modules = new Map<string, { exports: unknown }>();
   const outdated: Loaded[] = [];
+  /** How many files are being evaluated, one inside of the other. */
+  let evaluating = 0;
 
   const compile = (name: string): Script => {
     const filename = path.join(folder, name);
@@ -65,20 +87,28 @@ export function createCodeLoader({ folder, cache, command, requireOther }: CodeP
     return script;
   };
 
-  const load = (name: string): unknown => {
-    if (!name.startsWith("./")) return requireOther(name);
+  const evaluate = (name: string): unknown => {
     const found = modules.get(name);
     if (found !== undefined) return found.exports;
     const module = { exports: {} };
     modules.set(name, module); // Files may import each other.
     try {
       const run = compile(name).runInThisContext() as (...names: readonly unknown[]) => void; // As above.
+      evaluating += 1;
       run.call(module.exports, module.exports, load, module, path.join(folder, name), folder);
     } catch (error) {
       modules.delete(name);
       throw error;
+    } finally {
+      evaluating -= 1;
     }
     return module.exports;
+  };
+
+  const load = (name: string): unknown => {
+    if (!name.startsWith("./")) return requireOther(name);
+    const isImport = evaluating > 0 && !NEEDED.test(name) && !modules.has(name);
+    return isImport ? whenUsed(() => evaluate(name)) : evaluate(name);
   };
 
   return { load, save: () => outdated.splice(0).forEach(writeCompiled) };

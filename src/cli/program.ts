@@ -11,8 +11,10 @@ interface ListedCommand {
   readonly name: string;
   readonly alias?: string;
   readonly description: string;
-  /** Adds the options, help and subcommands, which the list of commands does not show. */
-  readonly loadDefinition: () => Promise<(command: Command) => void>;
+  /** Adds the options, help and subcommands, which the list of commands does not show. Those that are not named may be left out. */
+  readonly loadDefinition: () => Promise<
+    (command: Command, isNamed: (word: string) => boolean) => void
+  >;
 }
 
 const COMMANDS: readonly ListedCommand[] = [
@@ -168,7 +170,9 @@ export async function createProgram(
     const { name, alias, description, loadDefinition } = one;
     const listed = program.command(name).description(description);
     if (alias !== undefined) listed.alias(alias);
-    if (named.includes(one)) (await loadModule(loadDefinition))(listed);
+    if (named.includes(one)) {
+      (await loadModule(loadDefinition))(listed, isListed ? () => false : isNamed);
+    }
   }
   if (!isListed) {
     nameHelp(program, "jp");

@@ -131,7 +131,12 @@ export function openTools(
     findOffline,
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
-    toolbox: createToolbox({ sources, list, onWarning: warn, toRefusedQuestions }),
+    toolbox: createToolbox({
+      sources,
+      list,
+      onWarning: warn,
+      toRefusedQuestions: (stray) => toRefusedQuestions(stray), // Loaded when there is one.
+    }),
     [Symbol.asyncDispose]: async () => {
       if (given === undefined) await servers.close();
     },

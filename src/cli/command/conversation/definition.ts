@@ -27,15 +27,32 @@ const SCOPES = [
   "inquiry",
 ];
 
-export function defineConversation(group: Command): void {
-  defineReaders(group);
-  defineGrep(group);
-  defineWriters(group);
-  defineLabels(group);
-  defineVerify(group.command("verify").description("Rerun a conversation and show what differs"));
+const SUBCOMMANDS: Readonly<Record<string, (group: Command) => void>> = {
+  ls: defineList,
+  show: defineShow,
+  print: definePrint,
+  path: definePath,
+  grep: defineGrep,
+  use: defineUse,
+  fork: defineFork,
+  compact: defineCompact,
+  rm: defineRemove,
+  edit: defineEdit,
+  archive: defineArchive,
+  unarchive: defineUnarchive,
+  label: defineLabels,
+  verify: (group) =>
+    defineVerify(group.command("verify").description("Rerun a conversation and show what differs")),
+};
+
+/** Only those that are named, or all if none is. */
+export function defineConversation(group: Command, isNamed: (word: string) => boolean): void {
+  const all = Object.entries(SUBCOMMANDS);
+  const named = all.filter(([name]) => isNamed(name));
+  for (const [, define] of named.length === 0 ? all : named) define(group);
 }
 
-function defineReaders(group: Command): void {
+function defineList(group: Command): void {
   withSelection(group.command("ls"))
     .description("List conversations, the most recent last")
     .option("-a, --archived", "List archived conversations instead")
@@ -45,12 +62,18 @@ function defineReaders(group: Command): void {
     .option("-r, --reverse", "Reverse the order")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./ls.ts")).listConversations));
+}
+
+function defineShow(group: Command): void {
   group
     .command("show [target...]")
     .description("Show details of a conversation")
     .addOption(formatOption("text", "json"))
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./show.ts")).showConversations));
+}
+
+function definePrint(group: Command): void {
   withTurns(group.command("print [target]"))
     .description("Print a conversation")
     .option("--full", "Print tool results in full")
@@ -59,6 +82,9 @@ function defineReaders(group: Command): void {
     .addOption(formatOption("text", "markdown", "json"))
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./print.ts")).printConversation));
+}
+
+function definePath(group: Command): void {
   group
     .command("path [target]")
     .description("Print the folder of a conversation, or the path of one of its files")
@@ -170,12 +196,15 @@ function parsePosition(text: string): number {
   );
 }
 
-function defineWriters(group: Command): void {
+function defineUse(group: Command): void {
   group
     .command("use [target]")
     .description("Make a conversation the active one of this terminal")
     .addHelpText("after", targetHelp("previous"))
     .action(command(async () => (await import("./manage.ts")).useConversation));
+}
+
+function defineFork(group: Command): void {
   withTurns(group.command("fork [target]"))
     .description("Copy a conversation, or some of its turns, into a new one")
     .option("-t, --title <title>", "Title of the copy")
@@ -185,13 +214,18 @@ function defineWriters(group: Command): void {
     .addOption(compactOption())
     .addHelpText("after", `\n${COMPACT_HELP}\n${targetHelp("active")}`)
     .action(command(async () => (await import("./manage.ts")).forkConversation));
-  defineCompact(group);
+}
+
+function defineRemove(group: Command): void {
   group
     .command("rm [target...]")
     .description("Delete conversations permanently")
     .option("-y, --yes", "Do not ask for confirmation")
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./manage.ts")).removeConversations));
+}
+
+function defineEdit(group: Command): void {
   group
     .command("edit [target]")
     .description("Change a conversation's title, pin or location, or edit its files")
@@ -206,11 +240,17 @@ function defineWriters(group: Command): void {
     .option("-b, --base-config", "Edit its base config")
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./edit.ts")).editConversation));
+}
+
+function defineArchive(group: Command): void {
   group
     .command("archive [target...]")
     .description("Archive conversations")
     .addHelpText("after", targetHelp("active"))
     .action(command(async () => (await import("./manage.ts")).archiveConversations));
+}
+
+function defineUnarchive(group: Command): void {
   group
     .command("unarchive <target...>")
     .description("Restore archived conversations")
