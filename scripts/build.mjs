@@ -178,13 +178,16 @@ const COMMAND_GROUPS = {
   ],
 };
 
+/** What is needed at once, whatever the command. */
+const FIRST_GROUPS = new Set(["start", "session", "shared"]);
+
 /**
- * Parts of these groups that a command needs only later, or only in some cases: they are loaded when they are first used. See
+ * Parts of the other groups that a command needs only later, or only in some cases: they are loaded when they are first used. See
  * `src/cli/code-loader.ts`.
  */
 const LATER = {
   mcp: /^src\/(?:executor\/mcp\/|mcp\/(?!mcp-servers|mcp-error|own-servers))/,
-  calls:
+  running:
     /^src\/(?:process|json-schema\/(?!provider-schema)|files|executor\/local|executor\/file-identity|executor\/builtin\/fs\/(?:line-search|save-file|unified-diff|consent))\b/,
   show: /^src\/(?:render\/(?:call-lines|decision-rows|inquiry|usage|summary|origin|files|verbatim)|cli\/command\/query\/(?:report|reasoning-lines))\b|\/fast-wrap-ansi\//,
   rarely:
@@ -305,7 +308,10 @@ async function bundle(
     },
   };
   const owners = groupOwners(await generate(source, options), groups);
-  for (const [id, group] of owners) owners.set(id, laterGroup(path.relative(".", id), later) ?? group);
+  for (const [id, group] of owners) {
+    if (!FIRST_GROUPS.has(group))
+      owners.set(id, laterGroup(path.relative(".", id), later) ?? group);
+  }
   const output = await generate(
     source,
     {

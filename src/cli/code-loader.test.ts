@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
@@ -50,6 +50,43 @@ test("files load each other once, and everything else from outside", () => {
   expect(a).toMatchObject({ name: "a", other: "node's node:fs" });
   expect(a.b.a).toBe(a);
   expect(a.b.place).toEqual([path.join(bundle.folder, "b.cjs"), bundle.folder]);
+});
+
+/** Files that import each other, and say when they are loaded. */
+class Chain extends Bundle {
+  readonly loaded: string[] = [];
+
+  constructor() {
+    super({
+      "a.cjs": `const b = require("./b.cjs"); exports.value = () => b.value();`,
+      "b.cjs": `require("b"); const c = require("./c.cjs"); exports.value = () => c.value;`,
+      "c.cjs": `require("c"); exports.value = 7;`,
+    });
+  }
+
+  override open() {
+    const { folder, cache } = this;
+    const requireOther = (name: string) => this.loaded.push(name);
+    return createCodeLoader({ folder, cache, command: "query", requireOther });
+  }
+}
+
+test("what a file imports is loaded when it is first used", () => {
+  const chain = new Chain();
+  const { value } = chain.open().load("./a.cjs") as { value: () => number };
+  expect(chain.loaded).toEqual([]);
+  expect([value(), value()]).toEqual([7, 7]);
+  expect(chain.loaded).toEqual(["b", "c"]);
+});
+
+test("what was imported can be loaded before its files are gone", () => {
+  const chain = new Chain();
+  const { load, loadImports } = chain.open();
+  const { value } = load("./a.cjs") as { value: () => number };
+  loadImports();
+  expect(chain.loaded).toEqual(["b", "c"]);
+  for (const name of ["b.cjs", "c.cjs"]) rmSync(path.join(chain.folder, name));
+  expect(value()).toBe(7);
 });
 
 test("functions that ran are kept for the next run, for each command, readable by the user alone", () => {

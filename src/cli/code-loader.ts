@@ -10,6 +10,8 @@ import { constants, Script } from "node:vm";
 export interface CodeLoader {
   /** Returns the exports of a file of the folder, such as `./run.cjs`. */
   readonly load: (name: string) => unknown;
+  /** Loads the files that those loaded so far import, and from now on those of all others with them. */
+  readonly loadImports: () => void;
   /** Keeps what was compiled so far, if it is new. */
   readonly save: () => void;
 }
@@ -65,6 +67,9 @@ interface Loaded {
 export function createCodeLoader({ folder, cache, command, requireOther }: CodePlaces): CodeLoader {
   const modules = new Map<string, { exports: unknown }>();
   const outdated: Loaded[] = [];
+  /** To be loaded when they are used. */
+  const imported = new Set<string>();
+  let hasTime = false;
   /** How many files are being evaluated, one inside of the other. */
   let evaluating = 0;
 
@@ -92,9 +97,9 @@ export function createCodeLoader({ folder, cache, command, requireOther }: CodeP
     if (found !== undefined) return found.exports;
     const module = { exports: {} };
     modules.set(name, module); // Files may import each other.
+    evaluating += 1;
     try {
       const run = compile(name).runInThisContext() as (...names: readonly unknown[]) => void; // As above.
-      evaluating += 1;
       run.call(module.exports, module.exports, load, module, path.join(folder, name), folder);
     } catch (error) {
       modules.delete(name);
@@ -107,11 +112,18 @@ export function createCodeLoader({ folder, cache, command, requireOther }: CodeP
 
   const load = (name: string): unknown => {
     if (!name.startsWith("./")) return requireOther(name);
-    const isImport = evaluating > 0 && !NEEDED.test(name) && !modules.has(name);
-    return isImport ? whenUsed(() => evaluate(name)) : evaluate(name);
+    const isImport = evaluating > 0 && !modules.has(name);
+    if (!isImport || hasTime || NEEDED.test(name)) return evaluate(name);
+    imported.add(name);
+    return whenUsed(() => evaluate(name));
   };
 
-  return { load, save: () => outdated.splice(0).forEach(writeCompiled) };
+  const loadImports = () => {
+    hasTime = true;
+    for (const name of imported) evaluate(name);
+  };
+
+  return { load, loadImports, save: () => outdated.splice(0).forEach(writeCompiled) };
 }
 
 /** The files of a bundle are ASCII. Throws `MODULE_NOT_FOUND`, as Node would. */

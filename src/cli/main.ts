@@ -2,7 +2,7 @@
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { makeUserCache } from "../util/index.ts";
+import { IMPORTS, makeUserCache } from "../util/index.ts";
 import { createCodeLoader } from "./code-loader.ts";
 import { isTerminal, writeOut } from "./host.ts";
 import type * as code from "./run.ts";
@@ -31,13 +31,14 @@ if (major < 22 || (major === 22 && minor < 22)) {
 } else if (rest.length === 0 && isHelp(word) && !isTerminal() && existsSync(helpFile)) {
   writeOut(readFileSync(helpFile, "utf8"));
 } else {
-  const { load, save } = createCodeLoader({
+  const { load, loadImports, save } = createCodeLoader({
     folder: import.meta.dirname,
     cache: cacheFolder(),
     command: process.argv.find((one) => COMMANDS.has(one)) ?? "other",
     requireOther: require,
   });
   process.once("exit", save);
+  Reflect.set(globalThis, IMPORTS, loadImports);
   const { runInProcess } = load("./run.cjs") as typeof code; // Built from it.
   void runInProcess(JP_VERSION);
 }

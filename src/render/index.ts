@@ -47,7 +47,8 @@ export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines, sourceLines } from "./origin.ts";
 export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
 export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
-export { relativeTime, renderTurn, type TranscriptOptions } from "./transcript.ts";
+export { relativeTime } from "./relative-time.ts";
+export { renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {
   createMarkdownStream,
   type MarkdownStream,

@@ -28,6 +28,7 @@ import {
 import { describeFiles } from "./files.ts";
 import { describeChanged, describeEscalation } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
+import { relativeTime } from "./relative-time.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
 
@@ -236,23 +237,4 @@ function responses<Request, Response>(
 
 function lines(text: string): string[] {
   return neutralize(text.replace(/\n+$/, "")).split("\n");
-}
-
-const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
-  ["year", 365 * 24 * 3600_000],
-  ["month", 30 * 24 * 3600_000],
-  ["week", 7 * 24 * 3600_000],
-  ["day", 24 * 3600_000],
-  ["hour", 3600_000],
-  ["minute", 60_000],
-];
-
-/** A time as people say it, such as "5 minutes ago". */
-export function relativeTime(then: number, now: number): string {
-  const distance = Math.abs(now - then);
-  const [name, length] = UNITS.find(([, milliseconds]) => distance >= milliseconds) ?? [];
-  if (name === undefined || length === undefined) return "just now";
-  const count = Math.floor(distance / length);
-  const amount = `${count} ${name}${count === 1 ? "" : "s"}`;
-  return then <= now ? `${amount} ago` : `in ${amount}`;
 }

@@ -12,6 +12,7 @@ import {
 import { hasTemplate, preloadDiff, preloadTemplates, preloadValidator } from "../executor/index.ts";
 import type { Providers } from "../provider/index.ts";
 import { assertCanLock, preloadSecrets } from "../storage/index.ts";
+import { loadImports } from "../util/index.ts";
 
 /**
  * For a turn. To be called once a request has left, so that the start is not slower for it. An upgrade may replace jp's files
@@ -31,6 +32,7 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
 
 /** For whoever records an answer after a wait. Never throws. */
 export async function loadRecordingParts(): Promise<void> {
+  loadImports();
   await Promise.allSettled([loadLocks(), preloadSecrets()]);
 }
 

@@ -20,6 +20,22 @@ export async function loadModule<Module>(load: () => Promise<Module>): Promise<M
   }
 }
 
+/** Where the command keeps a function that loads what its files have imported: see `cli/code-loader.ts`. */
+export const IMPORTS = Symbol.for("jp-ts.imports");
+
+/**
+ * Loads what was imported so far, and has not been used. Only the command leaves that for later. To be called before
+ * something takes long, such as an answer: an upgrade may replace the files meanwhile. Never throws.
+ */
+export function loadImports(): void {
+  try {
+    const load: unknown = Reflect.get(globalThis, IMPORTS);
+    if (typeof load === "function") load();
+  } catch {
+    // Whatever needs a part that is missing says so.
+  }
+}
+
 /** What Node says of a module that is gone, and of a process without file descriptors. */
 const SYSTEM_CODES = new Set(["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND", "EMFILE", "ENFILE"]);
 const MAX_CAUSES = 8;
