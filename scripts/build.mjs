@@ -168,6 +168,7 @@ const COMMAND_GROUPS = {
     "src/config/duration.ts",
     "src/conversation/projection.ts",
     "src/cli/conversations.ts",
+    "src/render/relative-time.ts",
   ],
   inquiry: ["src/cli/command/definitions.ts", "src/cli/command/inquiry.ts"],
   list: ["src/cli/command/conversation/definition.ts", "src/cli/command/conversation/ls.ts"],

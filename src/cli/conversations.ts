@@ -258,8 +258,9 @@ export function selectionOf(
   const now = clock.now();
   const start = from === undefined ? Number.NEGATIVE_INFINITY : parseTime(from, now).getTime();
   const end = until === undefined ? Number.POSITIVE_INFINITY : parseTime(until, now).getTime();
+  const isAnyTime = from === undefined && until === undefined;
   return ({ createdAt, metadata }) => {
-    const time = timestampToMilliseconds(createdAt);
+    const time = isAnyTime ? 0 : timestampToMilliseconds(createdAt);
     return start <= time && time < end && hasLabels(metadata, label);
   };
 }

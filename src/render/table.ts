@@ -35,12 +35,13 @@ export function renderTable({ columns, rows, paint, width }: TableOptions): stri
   const natural = columns.map((_column, index) => widestOf(lines, index));
   const shown = columns.slice(0, countFitting(natural, columns, width));
   const widths = fit(natural.slice(0, shown.length), shown, width);
-  return lines.map((line) => {
-    const cells = shown.map((column, index) =>
-      renderCell(line[index] ?? EMPTY, { column, width: widths[index] ?? 0, paint }),
-    );
-    return cells.join(GAP).trimEnd();
-  });
+  const places = shown.map((column, index) => ({ column, width: widths[index] ?? 0, paint }));
+  return lines.map((line) =>
+    places
+      .map((place, index) => renderCell(line[index] ?? EMPTY, place))
+      .join(GAP)
+      .trimEnd(),
+  );
 }
 
 const EMPTY: Cell = { text: "" };

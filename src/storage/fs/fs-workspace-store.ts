@@ -107,8 +107,8 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
 }
 
 function placeOf(copies: readonly ConversationCopy[]): WorkspaceSummary["place"] {
-  const [only, ...others] = copies;
-  if (only !== undefined && others.length === 0)
+  const [only] = copies;
+  if (only !== undefined && copies.length === 1)
     return only.root === "local" ? "local" : "workspace";
   const roots = new Set(currentCopies(copies).map(({ root }) => root));
   if (roots.size > 1) return "both";

@@ -35,10 +35,10 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
   const which = options.archived === true ? "archived" : "live";
   const all = await workspace.conversations.list({ which });
   const isSelected = selectionOf(options, context);
-  const wanted = all
-    .filter(isSelected)
-    .filter(({ place }) => options.local !== true || place === "local");
-  const sorted = sort(wanted.map(withActivity), options.sort);
+  const isLocal = ({ place }: WorkspaceSummary) => options.local !== true || place === "local";
+  const wanted = all.filter((summary) => isSelected(summary) && isLocal(summary));
+  const keyOf = SORT_KEYS[options.sort ?? "activity"];
+  const sorted = wanted.map((summary) => toListed(summary, keyOf)).toSorted(byKey);
   const latest =
     options.limit === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - options.limit));
   const shown = options.reverse === true ? latest.toReversed() : latest;
@@ -65,10 +65,25 @@ interface Listed {
   readonly summary: WorkspaceSummary;
   /** In milliseconds since the epoch. */
   readonly activity: number;
+  readonly key: number | string;
 }
 
-function withActivity(summary: WorkspaceSummary): Listed {
-  return { summary, activity: timestampToMilliseconds(lastActivity(summary)) };
+const SORT_KEYS = {
+  activity: (_summary: WorkspaceSummary, activity: number) => activity,
+  created: ({ createdAt }: WorkspaceSummary) => timestampToMilliseconds(createdAt),
+  title: ({ metadata }: WorkspaceSummary) => metadata?.title?.toLowerCase() ?? "",
+};
+
+function toListed(
+  summary: WorkspaceSummary,
+  keyOf: (summary: WorkspaceSummary, activity: number) => number | string,
+): Listed {
+  const activity = timestampToMilliseconds(lastActivity(summary));
+  return { summary, activity, key: keyOf(summary, activity) };
+}
+
+function byKey(left: Listed, right: Listed): number {
+  return left.key < right.key ? -1 : left.key > right.key ? 1 : 0;
 }
 
 function printTable(
@@ -80,16 +95,17 @@ function printTable(
   const hasTimes = output.lineWidth >= MIN_WIDTH_FOR_TIMES;
   const hasLocal = listed.some(({ summary }) => summary.place === "local");
   const hasOpen = hasTimes && listed.some(({ summary }) => summary.openTurn !== undefined);
-  const rows = listed.map(({ summary, activity }): Cell[] => {
+  const rows = listed.map(({ summary, activity }) => {
     const isActive = summary.id === active;
-    return [
+    const row: Cell[] = [
       { text: isActive ? "*" : summary.metadata?.pinnedAt ? "^" : "", style: "green" },
       { text: summary.id, style: isActive ? "green" : "cyan" },
-      ...(hasTimes ? [{ text: relativeTime(activity, now), style: "dim" } as const] : []),
-      ...(hasLocal ? [placeCell(summary)] : []),
-      ...(hasOpen ? [stateCell(summary)] : []),
-      titleCell(summary),
     ];
+    if (hasTimes) row.push({ text: relativeTime(activity, now), style: "dim" });
+    if (hasLocal) row.push(placeCell(summary));
+    if (hasOpen) row.push(stateCell(summary));
+    row.push(titleCell(summary));
+    return row;
   });
   const columns = [
     { title: "" },
@@ -116,17 +132,4 @@ function titleCell({ metadata, problem }: WorkspaceSummary): Cell {
   const title = oneLine(metadata?.title ?? "");
   if (problem !== undefined) return { text: `${title} (${oneLine(problem)})`.trim(), style: "red" };
   return title === "" ? { text: "(no title)", style: "dim" } : { text: title };
-}
-
-const SORT_KEYS = {
-  activity: ({ activity }: Listed) => activity,
-  created: ({ summary }: Listed) => timestampToMilliseconds(summary.createdAt),
-  title: ({ summary }: Listed) => summary.metadata?.title?.toLowerCase() ?? "",
-};
-
-function sort(listed: readonly Listed[], by: ListFlags["sort"] = "activity"): readonly Listed[] {
-  const keyed = listed.map((each) => ({ each, key: SORT_KEYS[by](each) }));
-  return keyed
-    .toSorted((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
-    .map(({ each }) => each);
 }
