@@ -2,8 +2,9 @@
 // of schemas, most of them while they load. Here a schema is only noted. It is made, and zod is loaded, when it is first
 // used: for most of them after the request has left, or never.
 
+let parts;
 /** Loaded synchronously, and not before it is called. */
-const zod = () => require("./zod-parts.mjs");
+const zod = () => (parts ??= require("./zod-parts.mjs"));
 
 /** Marks options that our own code has made, and that are known to be valid: see `dialect.ts`. */
 const VALID = Symbol.for("jp-ts.valid-options");
@@ -84,7 +85,20 @@ class Noted {
   get schema() {
     return (this.#schema ??= this.#make());
   }
+
+  /** As a schema of the AI SDK does it. The packages would make one of this for every chunk of a reply. */
+  validate(value) {
+    const { success, data, error } = parse(this, value);
+    return success ? { success, value: data } : { success, error };
+  }
+
+  /** Only for tools that a vendor runs, which jp does not use. */
+  get jsonSchema() {
+    return exports.toJSONSchema(this);
+  }
 }
+
+Noted.prototype[Symbol.for("vercel.ai.schema")] = true;
 
 for (const name of METHODS) {
   Noted.prototype[name] = function (...args) {
@@ -116,16 +130,22 @@ function made(value) {
   return copy;
 }
 
+/** Compiling a schema takes longer than it saves in most replies. */
+const PARSING = { jitless: true };
+
+/** Synchronous, since no package has a schema that waits for something. */
+function parse(schema, value) {
+  if (value?.[VALID] === true) return { success: true, data: value };
+  return zod().safeParse(made(schema), value, PARSING);
+}
+
 const z = { lazy: (get) => new Noted(() => zod().lazy(() => made(get()))) };
 for (const name of MAKERS) {
   z[name] = (...args) => new Noted(() => zod()[name](...args.map(made)));
 }
 
 exports.z = z;
-exports.safeParseAsync = async (schema, value) =>
-  value?.[VALID] === true
-    ? { success: true, data: value }
-    : zod().safeParseAsync(made(schema), value);
+exports.safeParseAsync = async (schema, value) => parse(schema, value);
 exports.toJSONSchema = (schema, options) => zod().toJSONSchema(made(schema), options);
 /** `zod-parts.mjs` sets the language. */
 exports.config = () => ({ localeError: true });

@@ -21,7 +21,7 @@ export {
   object,
   partialRecord,
   record,
-  safeParseAsync,
+  safeParse,
   strictObject,
   string,
   tuple,

@@ -125,12 +125,10 @@ export async function toResponse(
   incoming: IncomingMessage,
   signal?: AbortSignal,
 ): Promise<Response> {
-  const body = toWebStream(await decompress(incoming), signal);
   const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = incoming;
-  return createResponse(
-    { status, statusText, headers: new HttpHeaders(toPairs(rawHeaders)) },
-    body,
-  );
+  const headers = new HttpHeaders(toPairs(rawHeaders));
+  const body = await decompress(incoming, headers.get("content-encoding") ?? "identity");
+  return createResponse({ status, statusText, headers }, toWebStream(body, signal));
 }
 
 /** A response with another body. `new Response` would load Node's own `fetch`. */
@@ -159,8 +157,7 @@ export function withActivity(fetch: Fetch, onActivity: () => void): Fetch {
 }
 
 /** jp does not ask for compression, but some servers compress anyway. */
-async function decompress(incoming: IncomingMessage): Promise<Readable> {
-  const encoding = incoming.headers["content-encoding"] ?? "identity";
+async function decompress(incoming: IncomingMessage, encoding: string): Promise<Readable> {
   if (encoding === "identity") return incoming;
   const { createBrotliDecompress, createUnzip } = await import("node:zlib");
   const decompressed = encoding === "br" ? createBrotliDecompress() : createUnzip();

@@ -4,11 +4,14 @@ import { isJsonObject, type Json, type JsonObject, loadModule } from "../util/in
 import {
   apiUrl,
   eventStream,
+  type Fetch,
   fetchList,
   fetchObject,
   type ListOptions,
   type OpenOptions,
   type ProviderDefinition,
+  type ProviderSettings,
+  type StreamingModel,
   toContextWindow,
   toModelInfo,
 } from "./definition.ts";
@@ -25,15 +28,20 @@ export const llamacpp: ProviderDefinition = {
   async load() {
     const { createOpenAICompatible } = await loadModule(() => import("@ai-sdk/openai-compatible"));
     return ({ name, settings, fetch }: OpenOptions) => {
-      const open = createOpenAICompatible({
-        name: "llamacpp",
-        baseURL: apiUrl(settings.baseUrl, "/v1"),
-        ...(settings.apiKey !== undefined && { apiKey: settings.apiKey }),
-        fetch,
-        supportsStructuredOutputs: true,
-        includeUsage: true,
-      });
-      return open.chatModel(name);
+      const names = opened.get(settings) ?? new Map<string, StreamingModel>();
+      opened.set(settings, names);
+      const model =
+        names.get(name) ??
+        createOpenAICompatible({
+          name: "llamacpp",
+          baseURL: apiUrl(settings.baseUrl, "/v1"),
+          ...(settings.apiKey !== undefined && { apiKey: settings.apiKey }),
+          fetch: fetchBySignal,
+          supportsStructuredOutputs: true,
+          includeUsage: true,
+        }).chatModel(name);
+      names.set(name, model);
+      return withFetch(model, fetch);
     };
   },
   async list(options: ListOptions) {
@@ -57,6 +65,33 @@ export const llamacpp: ProviderDefinition = {
     };
   },
   toBody: (other) => ({ return_progress: true, ...other }),
+};
+
+/**
+ * The package makes the schema of replies for each model that it opens, when the first chunk arrives. With one model for
+ * all requests, a chunk of the warm-up is the first.
+ */
+const opened = new WeakMap<ProviderSettings, Map<string, StreamingModel>>();
+
+/** By the signal of their request, which the package passes on. */
+const fetches = new WeakMap<AbortSignal, Fetch>();
+
+function withFetch(model: StreamingModel, fetch: Fetch): StreamingModel {
+  const { provider, modelId } = model;
+  return {
+    provider,
+    modelId,
+    doStream: (options) => {
+      if (options.abortSignal !== undefined) fetches.set(options.abortSignal, fetch);
+      return model.doStream(options);
+    },
+  };
+}
+
+const fetchBySignal: Fetch = (input, init) => {
+  const fetch = init?.signal && fetches.get(init.signal);
+  if (!fetch) throw new TypeError("The request has no signal of a reply.");
+  return fetch(input, init);
 };
 
 function fetchModels(options: ListOptions): Promise<readonly JsonObject[]> {

@@ -227,6 +227,8 @@ class ReplyReader {
   readonly #dialect: Dialect;
   readonly #modelId: string;
   #events: ModelEvent[] = [];
+  /** The last text. More is added to it as long as no other event follows, and no one has taken it. */
+  #text: { readonly type: `${BlockKind}_delta`; text: string } | undefined;
   #block: Block | undefined;
   #hasToolCalls = false;
   #finish: Part<"finish"> | undefined;
@@ -293,9 +295,9 @@ class ReplyReader {
     if (!("delta" in part) || typeof part.delta !== "string" || part.delta === "") return;
     block.hasText = true;
     const type = `${kind}_delta` as const;
-    const last = this.#events.at(-1);
-    if (last?.type === type) this.#events.splice(-1, 1, { type, text: last.text + part.delta });
-    else this.#events.push({ type, text: part.delta });
+    const text = this.#text;
+    if (text?.type === type && text === this.#events.at(-1)) text.text += part.delta;
+    else this.#events.push((this.#text = { type, text: part.delta }));
   }
 
   /** An end that comes after another piece has begun is too late: its block is already closed. */

@@ -6,6 +6,13 @@ import * as zod from "zod/v4";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const lazy = createRequire(import.meta.url)("../../scripts/lazy-zod.cjs") as typeof zod;
+/** As the packages import it. */
+const utils = createRequire(import.meta.resolve("@ai-sdk/openai-compatible"))(
+  "@ai-sdk/provider-utils",
+) as {
+  asSchema(schema: unknown): unknown;
+  safeValidateTypes(validated: { value: unknown; schema: unknown }): Promise<object>;
+};
 const PACKAGES = [
   "@ai-sdk/anthropic",
   "@ai-sdk/google",
@@ -71,17 +78,39 @@ describe("a schema that is made when it is used", () => {
     expect(lazy.z.string().safeParse(1).success).toBe(false);
   });
 
-  test("is not asked about options that are marked as valid", async () => {
+  test.each([{ parts: [], usage: null }, { parts: 1 }])(
+    "is a schema of the AI SDK, which is not made anew for each value (%j)",
+    async (value) => {
+      const schema = reply(lazy);
+      expect(utils.asSchema(schema)).toBe(schema);
+      const found = await utils.safeValidateTypes({ value, schema });
+      expect(found).toEqual(await utils.safeValidateTypes({ value, schema: reply(zod) }));
+    },
+  );
+
+  test("is neither made for options that are marked as valid nor asked about them", async () => {
     const valid = Object.defineProperty({ a: 1 }, Symbol.for("jp-ts.valid-options"), {
       value: true,
     });
-    const never = lazy.z.never();
-    expect(await lazy.safeParseAsync(never, valid)).toEqual({ success: true, data: valid });
-    expect((await lazy.safeParseAsync(never, { ...valid })).success).toBe(false);
+    const shape = {
+      get a(): zod.ZodType {
+        throw new Error("It was made.");
+      },
+    };
+    const schema = lazy.z.object(shape);
+    expect(await lazy.safeParseAsync(schema, valid)).toEqual({ success: true, data: valid });
+    expect(await utils.safeValidateTypes({ schema, value: valid })).toHaveProperty("value", valid);
+    await expect(lazy.safeParseAsync(schema, { ...valid })).rejects.toThrow("It was made.");
   });
 });
 
 describe("the packages of providers", () => {
+  test.each(PACKAGES)("%s has no schema that waits for something", (name) => {
+    const file = path.join(ROOT, "node_modules", name, "dist", "index.js");
+    const waiting = /\.(?:check|refine|superRefine|transform)\(\s*async\b/;
+    expect(waiting.exec(readFileSync(file, "utf8"))).toBeNull();
+  });
+
   test.each(PACKAGES)("%s makes schemas only with functions that are known", (name) => {
     const file = path.join(ROOT, "node_modules", name, "dist", "index.js");
     const calls = readFileSync(file, "utf8").matchAll(/(?<![\w$.])z\d*\.(\w+)\(/g);

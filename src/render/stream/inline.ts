@@ -14,7 +14,7 @@ export interface InlineOptions {
 /** Longer text is shown unparsed, since parsing it could take very long. */
 const MAX_PARSED = 4000;
 /** Text without any of these needs no parsing. */
-const SPECIAL = /[\\`*_~[<&@!\n]|:\/\/|www\./i;
+const SPECIAL = /[\\`*_~[<&@!]| {2}\n|:\/\/|www\./i;
 
 /** Takes only two tildes as strikethrough: one is usually `about` or a home folder. */
 class StrictTokenizer extends Tokenizer {

@@ -1,8 +1,8 @@
 /** Puts words on lines: splits text into words, wraps them, and writes the margins of containers. */
-import stringWidth from "fast-string-width";
 import { graphemesOf } from "../../util/index.ts";
 import { neutralize } from "../neutralize.ts";
 import type { Paint, StyleName } from "../style.ts";
+import { textWidth } from "../wrap.ts";
 
 /** The text that a container writes before its lines. */
 export interface Margin {
@@ -62,7 +62,7 @@ export function createPage(width: number, output: (text: string) => void): Page 
 
 /** A mark on the first line, spaces on the others. */
 export function markMargin(mark: string): Margin {
-  const width = stringWidth(mark);
+  const width = textWidth(mark);
   return { first: mark, further: " ".repeat(width), width };
 }
 
@@ -199,7 +199,7 @@ export function createWordSplitter(): WordSplitter {
   let blanks = 0;
   const endWord = () => {
     if (fragments.length === 0) return;
-    const width = fragments.reduce((sum, { text }) => sum + stringWidth(text), 0);
+    const width = fragments.reduce((sum, { text }) => sum + textWidth(text), 0);
     pieces.push({ type: "word", blanks, fragments, width });
     fragments = [];
     blanks = 0;
@@ -252,7 +252,7 @@ function splitWide(text: string): Part[] {
     narrow = "";
   };
   for (const segment of graphemesOf(text)) {
-    if (stringWidth(segment) < 2 && !CLOSING_PUNCTUATION.test(segment)) {
+    if (textWidth(segment) < 2 && !CLOSING_PUNCTUATION.test(segment)) {
       narrow += segment;
       continue;
     }

@@ -1,7 +1,7 @@
 /** Draws a Markdown table once it is complete, with aligned columns and wrapped cells. */
-import stringWidth from "fast-string-width";
 import { graphemesOf } from "../../util/index.ts";
 import type { Paint } from "../style.ts";
+import { textWidth } from "../wrap.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
 import {
   breakLines,
@@ -167,7 +167,7 @@ function splitWord({ blanks, fragments }: Word, room: number): Word[] {
   const parts: Word[] = [{ type: "word", blanks, fragments: [], width: 0 }];
   for (const { text, look } of fragments) {
     for (const segment of graphemesOf(text)) {
-      const width = stringWidth(segment);
+      const width = textWidth(segment);
       const last = parts.at(-1);
       if (last === undefined || last.width + width > room) {
         parts.push({ type: "word", blanks: 0, fragments: [{ text: segment, look }], width });
