@@ -2,7 +2,7 @@
 /** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { IMPORTS, makeUserCache } from "../util/index.ts";
+import { findUserCache, IMPORTS, makeUserCache } from "../util/index.ts";
 import { createCodeLoader } from "./code-loader.ts";
 import { isTerminal, writeOut } from "./host.ts";
 import type * as code from "./run.ts";
@@ -50,13 +50,16 @@ function cacheFolder(): string | undefined {
   if (isOff === "1" || (chosen !== undefined && !path.isAbsolute(chosen))) return undefined;
   const variables = chosen === undefined ? process.env : { XDG_CACHE_HOME: chosen };
   const name = `${JP_LONG_VERSION} ${process.version}`.replaceAll(/[^\w.-]+/g, "-");
-  const folder = makeUserCache({ variables, home, platform: process.platform }, "node", name);
+  const environment = { variables, home, platform: process.platform };
+  const found = findUserCache(environment, "node", name);
+  if (found !== undefined) return found;
+  const made = makeUserCache(environment, "node", name);
   try {
-    if (folder !== undefined && readdirSync(folder).length === 0) removeOldCaches(folder);
+    if (made !== undefined) removeOldCaches(made);
   } catch {
     // Another jp may be removing them too.
   }
-  return folder;
+  return made;
 }
 
 /** Removes the caches of other versions of jp and Node, when a new one starts for the first time. */

@@ -24,6 +24,8 @@ export async function runInProcess(version: string): Promise<void> {
   process.on("uncaughtException", (error) => process.exit(reportError(error, host)));
   const status = await run(process.argv.slice(2), host);
   if (status !== 0) process.exitCode = status;
+  // If nothing is left to do, Node would still free its memory, which takes longer than ending.
+  if (process.getActiveResourcesInfo().length === 0) process.exit();
 }
 
 /** Returns the exit status; see `EXIT_STATUSES`. Never throws. */

@@ -30,6 +30,15 @@ describe("a table", () => {
     ]);
   });
 
+  test("aligns numbers in its last column", () => {
+    const columns = [{ title: "NAME" }, { title: "SIZE", align: "right" }] as const;
+    const rows = [
+      ["a", "1"],
+      ["b", "10000"],
+    ].map((row) => row.map((text) => ({ text })));
+    expect(table([], { columns, rows })).toEqual(["NAME   SIZE", "a         1", "b     10000"]);
+  });
+
   test("aligns wide, combined and narrow characters", () => {
     const rows = [
       ["日本語", "1", "x"],

@@ -32,10 +32,16 @@ const MIN_COLUMN_WIDTH = 8;
 export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
   const header = columns.map(({ title }): Cell => ({ text: title, style: "bold" }));
   const lines = [header, ...rows];
-  const natural = columns.map((_column, index) => widestOf(lines, index));
+  // Where there is no limit, the last column takes what it needs, and nothing is aligned after it.
+  const isEndFree = width === Number.POSITIVE_INFINITY && columns.at(-1)?.align !== "right";
+  const measured = isEndFree ? columns.slice(0, -1) : columns;
+  const natural = measured.map((_column, index) => widestOf(lines, index));
   const shown = columns.slice(0, countFitting(natural, columns, width));
   const widths = fit(natural.slice(0, shown.length), shown, width);
-  const places = shown.map((column, index) => ({ column, width: widths[index] ?? 0, paint }));
+  const places = shown.map((column, index) => {
+    const isPadded = column.align === "right" || index < shown.length - 1;
+    return { column, width: widths[index] ?? width, isPadded, paint };
+  });
   return lines.map((line) =>
     places
       .map((place, index) => renderCell(line[index] ?? EMPTY, place))
@@ -85,14 +91,14 @@ function fit(
 interface CellPlace {
   readonly column: Column;
   readonly width: number;
+  readonly isPadded: boolean;
   readonly paint: Paint;
 }
 
-function renderCell({ text, style }: Cell, { column, width, paint }: CellPlace): string {
-  const ownWidth = textWidth(text);
-  const isCut = ownWidth > width;
-  const shown = isCut ? truncate(text, width) : text;
-  const padding = " ".repeat(Math.max(0, width - (isCut ? textWidth(shown) : ownWidth)));
+function renderCell({ text, style }: Cell, { column, width, isPadded, paint }: CellPlace): string {
+  const shown = truncate(text, width);
   const painted = style === undefined || shown === "" ? shown : paint(style, shown);
+  if (!isPadded) return painted;
+  const padding = " ".repeat(Math.max(0, width - textWidth(shown)));
   return column.align === "right" ? padding + painted : painted + padding;
 }

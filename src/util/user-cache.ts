@@ -1,5 +1,5 @@
 /** The user's folder for what jp can make again. It decides who may have written there, not what is in it. */
-import { chmodSync, mkdirSync, realpathSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
 
 /** The parts of the environment that say where it is. */
@@ -19,8 +19,10 @@ export function makeUserCache(
   ...names: readonly string[]
 ): string | undefined {
   const { owned, below } = placeOf(environment);
+  const found = findUserCache(environment, ...names);
+  if (found !== undefined) return found;
   try {
-    if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
+    if (!path.isAbsolute(owned) || !isOwn(statSync(owned))) return undefined;
     mkdirSync(path.join(owned, below, ...names), { recursive: true, mode: 0o700 });
     return findUserCache(environment, ...names);
   } catch {
@@ -36,11 +38,12 @@ export function findUserCache(
   const { owned, below } = placeOf(environment);
   let folder = path.join(owned, below);
   try {
-    if (!path.isAbsolute(owned) || !isOwn(owned)) return undefined;
+    if (!path.isAbsolute(owned) || !isOwn(statSync(owned))) return undefined;
     for (const name of ["", ...names]) {
       folder = path.join(folder, name);
-      if (!isOwn(folder)) return undefined;
-      if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+      const stats = statSync(folder);
+      if (!isOwn(stats)) return undefined;
+      if ((stats.mode & 0o077) !== 0) chmodSync(folder, 0o700);
     }
     return folder;
   } catch {
@@ -66,6 +69,6 @@ function placeOf({ variables, home, platform }: CacheEnvironment) {
   return { owned: home, below: path.join(parent, "jp-ts") };
 }
 
-function isOwn(folder: string): boolean {
-  return statSync(folder).uid === process.getuid?.();
+function isOwn({ uid }: Stats): boolean {
+  return uid === process.getuid?.();
 }
