@@ -159,7 +159,7 @@ const unusedNode = {
  */
 const COMMAND_GROUPS = {
   start: ["src/cli/run.ts"],
-  // Its first prompt needs little. What others need as well is in a file of its own, `shared`.
+  // Its first prompt needs little. What others need as well is part of `start`.
   session: ["src/cli/command/session/session.ts", "src/terminal/drawn-dialogue.ts"],
   base: [
     "src/cli/program.ts",
@@ -180,7 +180,7 @@ const COMMAND_GROUPS = {
 };
 
 /** What is needed at once, whatever the command. */
-const FIRST_GROUPS = new Set(["start", "session", "shared"]);
+const FIRST_GROUPS = new Set(["start", "session"]);
 
 /**
  * Parts of the other groups that a command needs only later, or only in some cases: they are loaded when they are first used. See
@@ -347,7 +347,7 @@ function laterGroup(file, groups) {
 }
 
 function ownerOf([first, ...others]) {
-  return first === "session" && others.length > 0 ? "shared" : first;
+  return first === "session" && others.length > 0 ? "start" : first;
 }
 
 /** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */

@@ -36,7 +36,7 @@ const UPDATE_MS = 24 * 60 * 60 * 1000;
 export const WRAPPER = "(function (exports, require, module, __filename, __dirname) {\n";
 
 /** Every command uses these at once. */
-const NEEDED = /^\.\/(?:run|base|shared)\b/;
+const NEEDED = /^\.\/(?:run|base)\b/;
 
 /**
  * The exports of a file that another one imports, without loading it until one of them is used: much of what a command

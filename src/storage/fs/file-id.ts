@@ -73,8 +73,9 @@ export function findFileId(text: string): ConversationId | undefined {
 
 /** The id in a folder's name; undefined if the folder is not a conversation. */
 export function findIdInFolderName(name: string): ConversationId | undefined {
-  const digits = /^(\d{1,15})(?:-|$)/.exec(name)?.[1];
-  return digits === undefined ? undefined : fileIdFromNumber(Number(digits));
+  const dash = name.indexOf("-");
+  const digits = dash === -1 ? name : name.slice(0, dash);
+  return /^\d{1,15}$/.test(digits) ? fileIdFromNumber(Number(digits)) : undefined;
 }
 
 /**
