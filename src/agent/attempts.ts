@@ -87,7 +87,9 @@ export async function attemptCall(
       ...given.toRequest(),
       ...(state !== undefined && { state }),
       signal,
-      idempotencyKey: steps.idempotencyKey,
+      get idempotencyKey() {
+        return steps.idempotencyKey;
+      },
       runStep,
       onProgress: (message) => {
         const { name } = tool.settings;

@@ -99,6 +99,7 @@ export class ContextWindow {
   /** `streamReply` with enough room for the request. Throws the same. */
   async stream(given: Omit<ReplyRequest, "view">): Promise<EndReason | "aborted"> {
     const request = { ...given, view: this.view };
+    await given.journal.stream.load?.();
     if (this.#setup.isAutomatic) await this.#prepare(request);
     for (;;) {
       try {

@@ -167,6 +167,7 @@ export {
 export {
   type ConversationStream,
   createStream,
+  endOf,
   eventsOf,
   findSchema,
   withRequiredConfig,
