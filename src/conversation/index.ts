@@ -174,6 +174,7 @@ export {
   type StoredStream,
 } from "./stream.ts";
 export {
+  findBeginning,
   type Attachment,
   holdsAttachments,
   intoMessages,

@@ -6,12 +6,17 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
-import { holdsAttachments, type SystemPart } from "../conversation/index.ts";
+import {
+  findBeginning,
+  holdsAttachments,
+  type ProviderEvent,
+  type SystemPart,
+} from "../conversation/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { ProviderError } from "./provider-error.ts";
 import { type CacheablePiece, type CachePoints, planCachePoints } from "./cache-points.ts";
 import { asValid, type Dialect, toProviderOptions } from "./dialect.ts";
-import { type Piece, toPieces } from "./pieces.ts";
+import { type Piece, ToolCallIds, toPieces } from "./pieces.ts";
 import type {
   ModelParameters,
   ModelRequest,
@@ -26,20 +31,27 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
   const { tools, toolChoice } = selectTools(request, dialect, schema);
   // Providers reject empty parts.
   const said = parts.systemParts.filter(({ text }) => text.trim() !== "");
-  const pieces = toPieces(parts.events, dialect);
 
   const cache = policy === "off" ? undefined : dialect.cache;
-  const places = cache?.places ?? new Set();
-  const systemParts = places.has("system") ? said : joinSurroundings(said);
-  const cacheable = pieces.map((piece, index) => toCacheable(piece, pieces[index + 1]));
-  const hasTools = tools.length > 0;
-  const points = planCachePoints({ places, hasTools, systemParts, pieces: cacheable });
-  const mark = cache === undefined || policy === "off" ? {} : { cacheControl: cache.mark(policy) };
-  const context: Context = { dialect, points, mark };
+  const systemParts = cache?.places.has("system") ? said : joinSurroundings(said);
+  const system = (marks: Context) => systemMessages(systemParts, marks);
+  let context: Context = { dialect, points: NO_POINTS, mark: {} };
+  let prompt: LanguageModelV4Message[];
+  if (cache === undefined || policy === "off") {
+    prompt = toPlainPrompt(system(context), parts.events, context);
+  } else {
+    const pieces = toPieces(parts.events, dialect);
+    const cacheable = pieces.map((piece, index) => toCacheable(piece, pieces[index + 1]));
+    const hasTools = tools.length > 0;
+    const { places } = cache;
+    const points = planCachePoints({ places, hasTools, systemParts, pieces: cacheable });
+    context = { dialect, points, mark: { cacheControl: cache.mark(policy) } };
+    prompt = toMessages(system(context), pieces, context);
+  }
 
   const { options, ...reasoning } = dialect.toOptions(parameters, schema);
   return {
-    prompt: toMessages(systemMessages(systemParts, context), pieces, context),
+    prompt,
     ...(tools.length > 0 && {
       tools: tools.map((tool, index) => toTool(tool, index === tools.length - 1, context)),
       toolChoice: toToolChoice(toolChoice),
@@ -55,6 +67,58 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
     ),
     ...(dialect.findProgress !== undefined && { includeRawChunks: true }),
   };
+}
+
+const NO_POINTS: CachePoints = {
+  isAfterTools: false,
+  systemParts: new Set(),
+  pieces: new Set(),
+};
+
+/** The messages of the turns that many requests begin with. */
+interface BegunPrompt {
+  readonly messages: readonly LanguageModelV4Message[];
+  /** The ids of their calls. */
+  readonly ids: ReadonlySet<string>;
+}
+
+/** By the events that they are made of. */
+const begun = new WeakMap<Dialect, WeakMap<readonly ProviderEvent[], BegunPrompt>>();
+
+/** Without cache points. Makes messages only of what earlier requests did not have. */
+function toPlainPrompt(
+  system: readonly LanguageModelV4Message[],
+  events: readonly ProviderEvent[],
+  context: Context,
+): LanguageModelV4Message[] {
+  const { dialect } = context;
+  const beginning = findBeginning(events);
+  // Instructions that are said by the user are in the same message as the user's first.
+  if (beginning === undefined || system.at(-1)?.role === "user") {
+    return toMessages(system, toPieces(events, dialect), context);
+  }
+  const { messages, ids } = beginPrompt(beginning, context);
+  const later = events.slice(beginning.events.length);
+  const pieces = toPieces(later, dialect, new ToolCallIds(dialect, ids));
+  return toMessages([...system, ...messages], pieces, context);
+}
+
+function beginPrompt(
+  { events, before = [] }: NonNullable<ReturnType<typeof findBeginning>>,
+  context: Context,
+): BegunPrompt {
+  const { dialect } = context;
+  const made = begun.get(dialect) ?? new WeakMap<readonly ProviderEvent[], BegunPrompt>();
+  begun.set(dialect, made);
+  const same = made.get(events);
+  if (same !== undefined) return same;
+  const base = made.get(before);
+  const ids = new ToolCallIds(dialect, base?.ids);
+  const added = base === undefined ? events : events.slice(before.length);
+  const messages = toMessages(base?.messages ?? [], toPieces(added, dialect, ids), context);
+  const prompt = { messages, ids: ids.taken };
+  made.set(events, prompt);
+  return prompt;
 }
 
 /** Event metadata that asks for a cache point after this event, so after the last of its pieces. */
@@ -129,13 +193,15 @@ function systemMessages(
 /** Said by the assistant between the results of its calls and the user's next message. */
 const NO_REPLY = "(No reply.)";
 
-/** Consecutive pieces of the same role become one message. */
+/** Consecutive pieces of the same role become one message. What comes before them stays as it is. */
 function toMessages(
-  systemMessage: readonly LanguageModelV4Message[],
+  before: readonly LanguageModelV4Message[],
   pieces: readonly Piece[],
   context: Context,
 ): LanguageModelV4Message[] {
-  const messages = [...systemMessage];
+  const messages = [...before];
+  const open = messages.pop();
+  if (open !== undefined) messages.push(copyOf(open));
   const isTemplate = context.dialect.template !== undefined;
   for (const [position, piece] of pieces.entries()) {
     const options = pieceOptions(piece, position, context);
@@ -167,6 +233,12 @@ function toMessages(
     }
   }
   return messages;
+}
+
+/** Its parts may be added to. */
+function copyOf(message: LanguageModelV4Message): LanguageModelV4Message {
+  if (message.role !== "user") return message;
+  return { ...message, content: message.content.map((part) => ({ ...part })) };
 }
 
 type MessagePart = Exclude<LanguageModelV4Message["content"], string>[number];
