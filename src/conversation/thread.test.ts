@@ -428,16 +428,16 @@ function inOrder(events: readonly ConversationEvent[]): readonly unknown[] {
   });
 }
 
-describe("a record that grows", () => {
-  /** What is sent after each entry, and what it would be as a whole. */
-  const sentOf = (record: readonly StreamEntry[]) => {
-    const lengths = [...record.keys()].map((index) => record.slice(0, index + 1));
-    return {
-      sent: lengths.map((entries) => inOrder(intoParts(threadOf(...entries)).events)),
-      whole: lengths.map((entries) => inOrder(seenIn(entries))),
-    };
+/** What is sent after each entry, and what it would be as a whole. */
+function sentOf(record: readonly StreamEntry[]) {
+  const lengths = [...record.keys()].map((index) => record.slice(0, index + 1));
+  return {
+    sent: lengths.map((entries) => inOrder(intoParts(threadOf(...entries)).events)),
+    whole: lengths.map((entries) => inOrder(seenIn(entries))),
   };
+}
 
+describe("a record that grows", () => {
   test("is sent as if all of it were worked out anew for each request", () => {
     fc.assert(
       fc.property(anyLongRecord, (record) => {

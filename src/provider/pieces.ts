@@ -162,7 +162,9 @@ function pairResponses(
   const pairs = new Map<ToolCallRequest, ToolCallResponse>();
   for (const event of events) {
     if (event.type === "tool_call_request") {
-      open.set(event.id, [...(open.get(event.id) ?? []), event]);
+      const waiting = open.get(event.id);
+      if (waiting === undefined) open.set(event.id, [event]);
+      else waiting.push(event);
     }
     if (event.type === "tool_call_response") {
       const request = open.get(event.id)?.shift();

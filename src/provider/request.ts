@@ -11,13 +11,15 @@ import {
   holdsAttachments,
   type ProviderEvent,
   type SystemPart,
+  type ThreadParts,
 } from "../conversation/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { ProviderError } from "./provider-error.ts";
 import { type CacheablePiece, type CachePoints, planCachePoints } from "./cache-points.ts";
-import { asValid, type Dialect, toProviderOptions } from "./dialect.ts";
+import { asValid, type CacheSupport, type Dialect, toProviderOptions } from "./dialect.ts";
 import { type Piece, ToolCallIds, toPieces } from "./pieces.ts";
 import type {
+  CachePolicy,
   ModelParameters,
   ModelRequest,
   SchemaChange,
@@ -29,30 +31,15 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
   const { parts, parameters, cache: policy } = request;
   const schema = canSendSchema(request, dialect) ? parts.schema : undefined;
   const { tools, toolChoice } = selectTools(request, dialect, schema);
-  // Providers reject empty parts.
-  const said = parts.systemParts.filter(({ text }) => text.trim() !== "");
-
-  const cache = policy === "off" ? undefined : dialect.cache;
-  const systemParts = cache?.places.has("system") ? said : joinSurroundings(said);
-  const system = (marks: Context) => systemMessages(systemParts, marks);
-  let context: Context = { dialect, points: NO_POINTS, mark: {} };
-  let prompt: LanguageModelV4Message[];
-  if (cache === undefined || policy === "off") {
-    prompt = toPlainPrompt(system(context), parts.events, context);
-  } else {
-    const pieces = toPieces(parts.events, dialect);
-    const cacheable = pieces.map((piece, index) => toCacheable(piece, pieces[index + 1]));
-    const hasTools = tools.length > 0;
-    const { places } = cache;
-    const points = planCachePoints({ places, hasTools, systemParts, pieces: cacheable });
-    context = { dialect, points, mark: { cacheControl: cache.mark(policy) } };
-    prompt = toMessages(system(context), pieces, context);
-  }
-
+  const hasTools = tools.length > 0;
+  const { prompt, context } =
+    policy === "off" || dialect.cache === undefined
+      ? toPlainPrompt(parts, dialect)
+      : toMarkedPrompt(parts, dialect, { cache: dialect.cache, policy, hasTools });
   const { options, ...reasoning } = dialect.toOptions(parameters, schema);
   return {
     prompt,
-    ...(tools.length > 0 && {
+    ...(hasTools && {
       tools: tools.map((tool, index) => toTool(tool, index === tools.length - 1, context)),
       toolChoice: toToolChoice(toolChoice),
     }),
@@ -67,6 +54,37 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
     ),
     ...(dialect.findProgress !== undefined && { includeRawChunks: true }),
   };
+}
+
+interface Prompt {
+  readonly prompt: LanguageModelV4Message[];
+  readonly context: Context;
+}
+
+interface Caching {
+  readonly cache: CacheSupport;
+  readonly policy: Exclude<CachePolicy, "off">;
+  readonly hasTools: boolean;
+}
+
+function toMarkedPrompt(
+  { systemParts, events }: ThreadParts,
+  dialect: Dialect,
+  { cache, policy, hasTools }: Caching,
+): Prompt {
+  const { places } = cache;
+  const said = sendable(systemParts);
+  const system = places.has("system") ? said : joinSurroundings(said);
+  const pieces = toPieces(events, dialect);
+  const cacheable = pieces.map((piece, index) => toCacheable(piece, pieces[index + 1]));
+  const points = planCachePoints({ places, hasTools, systemParts: system, pieces: cacheable });
+  const context = { dialect, points, mark: { cacheControl: cache.mark(policy) } };
+  return { prompt: toMessages(systemMessages(system, context), pieces, context), context };
+}
+
+/** Providers reject empty parts. */
+function sendable(parts: readonly SystemPart[]): readonly SystemPart[] {
+  return parts.filter(({ text }) => text.trim() !== "");
 }
 
 const NO_POINTS: CachePoints = {
@@ -86,21 +104,18 @@ interface BegunPrompt {
 const begun = new WeakMap<Dialect, WeakMap<readonly ProviderEvent[], BegunPrompt>>();
 
 /** Without cache points. Makes messages only of what earlier requests did not have. */
-function toPlainPrompt(
-  system: readonly LanguageModelV4Message[],
-  events: readonly ProviderEvent[],
-  context: Context,
-): LanguageModelV4Message[] {
-  const { dialect } = context;
+function toPlainPrompt({ systemParts, events }: ThreadParts, dialect: Dialect): Prompt {
+  const context: Context = { dialect, points: NO_POINTS, mark: {} };
+  const system = systemMessages(joinSurroundings(sendable(systemParts)), context);
   const beginning = findBeginning(events);
   // Instructions that are said by the user are in the same message as the user's first.
   if (beginning === undefined || system.at(-1)?.role === "user") {
-    return toMessages(system, toPieces(events, dialect), context);
+    return { prompt: toMessages(system, toPieces(events, dialect), context), context };
   }
   const { messages, ids } = beginPrompt(beginning, context);
   const later = events.slice(beginning.events.length);
   const pieces = toPieces(later, dialect, new ToolCallIds(dialect, ids));
-  return toMessages([...system, ...messages], pieces, context);
+  return { prompt: toMessages([...system, ...messages], pieces, context), context };
 }
 
 function beginPrompt(
@@ -212,21 +227,21 @@ function toMessages(
     switch (piece.role) {
       case "user":
         if (last?.role !== "user") {
-          messages.push({ role: "user", content: [{ ...piece.part, ...options }] });
+          messages.push({ role: "user", content: [withOptions(piece.part, options)] });
         } else if (!isTemplate || !joinText(last.content.at(-1), piece.part)) {
-          last.content.push({ ...piece.part, ...options });
+          last.content.push(withOptions(piece.part, options));
         }
         break;
       case "assistant":
         if (last?.role !== "assistant") {
-          messages.push({ role: "assistant", content: [{ ...piece.part, ...options }] });
+          messages.push({ role: "assistant", content: [withOptions(piece.part, options)] });
         } else if (!isTemplate || !joinText(last.content.at(-1), piece.part)) {
-          last.content.push({ ...piece.part, ...options });
+          last.content.push(withOptions(piece.part, options));
         }
         break;
       case "tool":
-        if (last?.role === "tool") last.content.push({ ...piece.part, ...options });
-        else messages.push({ role: "tool", content: [{ ...piece.part, ...options }] });
+        if (last?.role === "tool") last.content.push(withOptions(piece.part, options));
+        else messages.push({ role: "tool", content: [withOptions(piece.part, options)] });
         break;
       default:
         assertNever(piece);
@@ -258,6 +273,14 @@ function pieceOptions(
   // No provider has written what the user says.
   const own = role === "user" ? {} : dialect.toPartOptions(event);
   return toProviderOptions(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
+}
+
+/** The part itself if it has none: there may be a hundred thousand. */
+function withOptions<Part extends MessagePart>(
+  part: Part,
+  options: ReturnType<typeof pieceOptions>,
+): Part {
+  return options.providerOptions === undefined ? part : { ...part, ...options };
 }
 
 function toTool(
