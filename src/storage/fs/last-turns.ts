@@ -13,6 +13,8 @@ import { BETWEEN, ELEMENT_CLOSES, parseList, readEntries } from "./event-reader.
 /** The last turn is often short, so the first pieces are too. */
 const FIRST_PIECE = 1 << 13;
 const MAX_GROWTH = 128;
+/** A file of at most so many bytes is read at once. */
+const SHORT = 1 << 16;
 
 /** `count` is at least 1. `firstPiece` is in bytes. Throws `read_failed`. */
 export async function findLastTurns(
@@ -56,7 +58,8 @@ export interface RecordEnd {
 /** Without a turn start, all of the record. Undefined and throws like `findLastTurns`. */
 export async function findRecordEnd(file: string): Promise<RecordEnd | undefined> {
   using window = new ByteWindow(file);
-  return await readTail(window, 1, FIRST_PIECE);
+  const { size } = window;
+  return await readTail(window, 1, size <= SHORT ? size : FIRST_PIECE);
 }
 
 /** Reads pieces from the end backwards, until they contain this many turn starts. */
