@@ -18,8 +18,11 @@ export interface SettledTurns {
   readonly before?: readonly ProviderEvent[];
 }
 
-/** By their last entry. */
-const known = new WeakMap<StreamEntry, SettledTurns>();
+/**
+ * By the first entry of a record. The latest, and those that it was made of: a question to another model adds a turn of its
+ * own to a copy. No more, since each is as long as the record.
+ */
+const known = new WeakMap<StreamEntry, readonly SettledTurns[]>();
 
 /** The events that a model sees of a stream. */
 type ToEvents = (stream: ConversationStream) => readonly ProviderEvent[];
@@ -45,8 +48,9 @@ export function findSettledTurns(
           events: [...base.events, ...toEvents({ ...stream, entries: turn })],
           before: base.events,
         };
-  const last = entries[end - 1];
-  if (settled !== undefined && last !== undefined) known.set(last, settled);
+  const [first] = entries;
+  if (settled === undefined || first === undefined) return settled;
+  known.set(first, base === undefined ? [settled] : [settled, base]);
   return settled;
 }
 
@@ -62,10 +66,12 @@ function settle(stream: ConversationStream, toEvents: ToEvents): SettledTurns | 
 
 /** Comparing thousands of entries takes microseconds. */
 function recall(entries: readonly StreamEntry[], end: number): SettledTurns | undefined {
-  const last = entries[end - 1];
-  const found = last && known.get(last);
-  if (found?.entries.length !== end) return undefined;
-  return found.entries.every((entry, index) => entry === entries[index]) ? found : undefined;
+  const [first] = entries;
+  const all = (first && known.get(first)) ?? [];
+  return all.find(
+    (one) =>
+      one.entries.length === end && one.entries.every((entry, index) => entry === entries[index]),
+  );
 }
 
 /** Whether a turn leaves those before it as they are, and starts with a request, as each does that jp has recorded. */
