@@ -100,9 +100,11 @@ async function inquireBackend(
   spent: SpentTokens,
 ): Promise<InquiryAnswer> {
   const { name } = tool.settings;
-  const stream = view(journal.stream);
-  const seen = prompt === undefined ? { stream } : { stream: emptyStream(stream), prompt };
   try {
+    if (prompt === undefined) await journal.stream.load?.();
+    const { stream } = journal;
+    const seen =
+      prompt === undefined ? { stream: view(stream) } : { stream: emptyStream(stream), prompt };
     return await inquiries.inquire({
       inquiryId,
       toolCallId,

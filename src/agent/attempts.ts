@@ -68,6 +68,9 @@ export async function attemptCall(
 ): Promise<AttemptsResult> {
   const { progress, tool, signal } = call;
   const token = {};
+  // Tools outside of this process are always given their key. What it depends on is read while others can go on.
+  const { stream } = context.journal;
+  if (stream.end !== undefined && tool.settings.source.type !== "builtin") await stream.load?.();
   const attempt = await resumeAttempt(context, call, steps);
   if ("type" in attempt) return attempt;
   const { given, budget } = attempt;
@@ -87,7 +90,9 @@ export async function attemptCall(
       ...given.toRequest(),
       ...(state !== undefined && { state }),
       signal,
-      idempotencyKey: steps.idempotencyKey,
+      get idempotencyKey() {
+        return steps.idempotencyKey;
+      },
       runStep,
       onProgress: (message) => {
         const { name } = tool.settings;

@@ -1,5 +1,5 @@
 /** The record of a turn: what is written to it, and what of it is the turn's own. */
-import { type ConversationEvent, eventsOf, lastTurnOf } from "../conversation/index.ts";
+import { type ConversationEvent, endOf, eventsOf, lastTurnOf } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Journal, Observer } from "./ports.ts";
 
@@ -32,6 +32,6 @@ export function createJournal(conversation: ConversationWriter, observer?: Obser
 
 /** The events of the turn that the record ends with. Those before the first `turn_start` form one too. */
 export function lastTurn({ stream }: Pick<Journal, "stream">): readonly ConversationEvent[] {
-  const turn = lastTurnOf(stream.entries);
+  const turn = lastTurnOf(endOf(stream));
   return turn.length > 0 ? turn : [...eventsOf(stream.entries)];
 }

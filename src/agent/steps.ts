@@ -19,12 +19,12 @@ const STEP_GRACE_MS = 2000;
 
 /** The steps of one call, over all its attempts in this process. Dispose of it when the call has ended or waits. */
 export class CallSteps implements Disposable {
-  readonly idempotencyKey: string;
-  readonly #context: Pick<TurnContext, "journal" | "clock">;
+  readonly #context: Pick<TurnContext, "journal" | "clock" | "state">;
   readonly #call: Pick<ToolStep, "toolCallId" | "callIndex">;
   readonly #finished = new Map<string, ToolStep>();
   /** Never reject. A step may outlive the attempt that has started it. */
   readonly #running = new Map<string, Promise<void>>();
+  #key: string | undefined;
   #isClosed = false;
   #writeFailure: { readonly error: unknown } | undefined;
 
@@ -36,13 +36,19 @@ export class CallSteps implements Disposable {
     this.#call = { toolCallId: request.id, ...(callIndex > 0 && { callIndex }) };
     for (const step of steps)
       if (!this.#finished.has(step.name)) this.#finished.set(step.name, step);
-    const turnIndex = context.state.turnIndex(context.journal);
-    this.idempotencyKey = createKey([
-      context.journal.conversation,
-      turnIndex,
-      request.id,
+  }
+
+  /** Made when a tool wants it: that reads the whole record, if only its end was read so far. */
+  get idempotencyKey(): string {
+    const { journal, state } = this.#context;
+    const { toolCallId, callIndex = 0 } = this.#call;
+    this.#key ??= createKey([
+      journal.conversation,
+      state.turnIndex(journal),
+      toolCallId,
       callIndex,
     ]);
+    return this.#key;
   }
 
   /** A step that finishes from now on is not recorded. */

@@ -11,6 +11,7 @@ import {
   type Attachment,
   canGoOn,
   type ConversationEvent,
+  endOf,
   lastTurnOf,
   type MessageFile,
   newCall,
@@ -198,7 +199,7 @@ export class Turn {
     const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());
     await this.#journal.record(
-      ...closeTurnBefore(message, lastTurnOf(this.#journal.stream.entries), clock),
+      ...closeTurnBefore(message, lastTurnOf(endOf(this.#journal.stream)), clock),
       { type: "turn_start", timestamp },
       { type: "chat_request", timestamp, ...message, ...recorded, ...check },
     );
@@ -207,7 +208,7 @@ export class Turn {
   }
 
   #assertNothingWaits(): void {
-    const pending = pendingOf(readTurnProgress(lastTurnOf(this.#journal.stream.entries)));
+    const pending = pendingOf(readTurnProgress(lastTurnOf(endOf(this.#journal.stream))));
     if (pending.length > 0) throw turnWaitingError(this.#journal.conversation);
   }
 

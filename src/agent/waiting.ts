@@ -6,6 +6,7 @@
 import {
   type AnswerEvent,
   deciderOf,
+  endOf,
   judgeAnswer,
   lastTurnOf,
   type OfferedAnswer,
@@ -132,7 +133,7 @@ export class WaitingList {
   ): Promise<AnswerResult | undefined> {
     const { event, secret } = offered;
     while (!this.#isClosed) {
-      const judged = judgeAnswer(lastTurnOf(journal.stream.entries), offered, true);
+      const judged = judgeAnswer(lastTurnOf(endOf(journal.stream)), offered, true);
       if (judged.type !== "fits") return judged;
       const { id, tool } = judged.item;
       const item = secret === undefined ? this.open(id) : this.#items.get(id);

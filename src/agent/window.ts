@@ -99,6 +99,7 @@ export class ContextWindow {
   /** `streamReply` with enough room for the request. Throws the same. */
   async stream(given: Omit<ReplyRequest, "view">): Promise<EndReason | "aborted"> {
     const request = { ...given, view: this.view };
+    await given.journal.stream.load?.();
     if (this.#setup.isAutomatic) await this.#prepare(request);
     for (;;) {
       try {
@@ -112,11 +113,12 @@ export class ContextWindow {
 
   async #prepare(request: ReplyRequest): Promise<void> {
     const { stream } = this.#options.journal;
-    const estimated = estimateRequest(request);
-    let tokens = measure(stream, request) ?? estimated;
-    if (tokens < SMALL_REQUEST) return;
+    const measured = measure(stream, request);
+    if (measured === undefined ? isSmall(request) : measured < SMALL_REQUEST) return;
     const size = await this.#findSize(request.signal);
     if (size === undefined) return;
+    const estimated = estimateRequest(request);
+    let tokens = measured ?? estimated;
     const scale = tokens / estimated; // What the provider has counted is better than an estimate.
     while (tokens > size * this.#setup.triggerRatio) {
       const isShorter =
@@ -286,6 +288,17 @@ function savedBy(compaction: Compaction, stream: ConversationStream): number {
 
 function estimateRequest(request: ReplyRequest): number {
   return requestTokens(createParts(request), request.tools);
+}
+
+/** Looks at no more of a long one than it takes to see that it is not. */
+function isSmall(request: ReplyRequest): boolean {
+  const { events, ...others } = createParts(request);
+  let tokens = requestTokens({ ...others, events: [] }, request.tools);
+  for (const event of events) {
+    if (tokens >= SMALL_REQUEST) return false;
+    tokens += eventTokens([event]);
+  }
+  return tokens < SMALL_REQUEST;
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   type PermissionAction,
   type PermissionDecision,
   type PermissionRequestEvent,
+  type Compaction,
   StreamEntry,
   type SubjectDigest,
   type Timestamp,
@@ -460,6 +461,79 @@ export const anyDamagedStream: fc.Arbitrary<ConversationStream> = fc
       ),
     ),
   );
+
+/**
+ * Records of several turns, most of which start with a request: with calls whose ids occur again, turns that replace the one
+ * before, compactions of any turns, and entries that cannot be read.
+ */
+export const anyLongRecord: fc.Arbitrary<readonly StreamEntry[]> = fc
+  .array(
+    fc.array(
+      fc.tuple(
+        fc.constantFrom<((id: string) => ConversationEvent) | JsonObject>(
+          chatRequest,
+          (id) => chatRequest(id, { type: "object" }),
+          message,
+          message,
+          reasoning,
+          (id) => toolCall(id),
+          (id) => toolCall(id),
+          (id) => toolResult(id),
+          (id) => toolResult(id),
+          (id) => inquiry(id),
+          () => tokenUsage({ input: 1 }),
+          () => turnEnd(),
+          { type: "config_delta", delta: {} },
+          { type: "chat_request", content: 1 },
+        ),
+        fc.constantFrom("a", "b", "an id that no API takes"),
+      ),
+      { maxLength: 6 },
+    ),
+    { minLength: 1, maxLength: 6 },
+  )
+  .chain((turns) =>
+    fc.tuple(fc.constant(turns), fc.array(anyTurnChange, { maxLength: 6 })).map(joinTurns),
+  );
+
+/** What a turn starts with, and a compaction at its end. */
+interface TurnChange {
+  readonly start: "request" | "replacement" | "none";
+  readonly compacted: Omit<Compaction, "timestamp"> | undefined;
+}
+
+const anyTurnChange: fc.Arbitrary<TurnChange> = fc.record({
+  start: fc.constantFrom("request", "request", "request", "replacement", "none"),
+  compacted: fc.option(
+    fc.oneof(
+      objects({ fromTurn: fc.nat(2), toTurn: fc.nat(8), summary: fc.constant("summary") }),
+      objects({ fromTurn: fc.nat(2), toTurn: fc.nat(8), reasoning: fc.constant("strip" as const) }),
+    ),
+    { nil: undefined, freq: 3 },
+  ),
+});
+
+function joinTurns([turns, changes]: readonly [
+  readonly (readonly (readonly [((id: string) => ConversationEvent) | JsonObject, string])[])[],
+  readonly TurnChange[],
+]): readonly StreamEntry[] {
+  const entries = turns.flatMap((items, index) => {
+    const { start = "request", compacted } = changes[index] ?? {};
+    const request = chatRequest(`request ${index}`);
+    const opening = { ...request, ...(start === "replacement" && { replacesTurn: true }) };
+    return entriesOf(
+      turnStart(),
+      ...(start === "none" ? [] : [opening]),
+      ...items.map(([item, id]) =>
+        typeof item === "function" ? item(id) : StreamEntry.fromJson(item),
+      ),
+      ...(compacted === undefined
+        ? []
+        : [StreamEntry.fromCompaction({ timestamp: at(index), ...compacted })]),
+    );
+  });
+  return entries;
+}
 
 function eventOf(
   type: ConversationEvent["type"],

@@ -167,12 +167,14 @@ export {
 export {
   type ConversationStream,
   createStream,
+  endOf,
   eventsOf,
   findSchema,
   withRequiredConfig,
   type StoredStream,
 } from "./stream.ts";
 export {
+  findBeginning,
   type Attachment,
   holdsAttachments,
   intoMessages,

@@ -9,7 +9,17 @@ export interface ConversationStream {
   readonly createdAt: Timestamp;
   /** The config when the conversation was created, as opaque JSON. */
   readonly baseConfig: JsonObject;
+  /** All of them. If the store has not read them all yet, it does so now, at once: see `load`. */
   readonly entries: readonly StreamEntry[];
+  /** Those from the last turn start on, as long as only the end of the record is read. */
+  readonly end?: readonly StreamEntry[] | undefined;
+  /** Resolves when all entries are read, while others can go on. Absent if they always are. Throws `read_failed`, `record_damaged`. */
+  load?(): Promise<void>;
+}
+
+/** The last turn, or more: enough for whoever looks at the last turn only. Reads nothing. */
+export function endOf(stream: ConversationStream): readonly StreamEntry[] {
+  return stream.end ?? stream.entries;
 }
 
 /** A record as storage reads it. */

@@ -1,8 +1,10 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
 import { counters } from "../../test/security/threats.ts";
 import {
   answered,
+  anyLongRecord,
   at,
   attemptStart,
   cancelled,
@@ -24,8 +26,10 @@ import {
 } from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
 import { type ConversationEvent, EVENT_TYPES, isProviderVisible } from "./event.ts";
+import { project } from "./projection.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
-import { intoMessages, intoParts, type Thread } from "./thread.ts";
+import { findBeginning, intoMessages, intoParts, type Thread } from "./thread.ts";
+import { transcript } from "./transcript.fixture.ts";
 
 const threadOf = (...items: (ConversationEvent | StreamEntry)[]): Thread => ({
   sections: [],
@@ -404,4 +408,88 @@ test("calls that share an id get their results in the order of arrival", () => {
   expect(
     events.flatMap((event) => (event.type === "tool_call_response" ? [event.content] : [])),
   ).toEqual(["of the first x", "of y", "of the second x"]);
+});
+
+/** What a model sees, worked out for all of it at once; apart from the order of results. */
+function seenIn(entries: readonly StreamEntry[]): readonly ConversationEvent[] {
+  return sanitize(project(streamOf(...entries)), "calls").entries.flatMap(({ event }) =>
+    event !== undefined && isProviderVisible(event) ? [event] : [],
+  );
+}
+
+/** With results that follow each other in a fixed order. */
+function inOrder(events: readonly ConversationEvent[]): readonly unknown[] {
+  return events.map(({ type }, index) => {
+    if (type !== "tool_call_response") return events[index];
+    const end = events.findIndex((other, place) => place > index && other.type !== type);
+    const start = events.findLastIndex((other, place) => place < index && other.type !== type);
+    const run = events.slice(start + 1, end === -1 ? undefined : end);
+    return run.map((one) => JSON.stringify(one)).toSorted()[index - start - 1];
+  });
+}
+
+/** What is sent after each entry, and what it would be as a whole. */
+function sentOf(record: readonly StreamEntry[]) {
+  const lengths = [...record.keys()].map((index) => record.slice(0, index + 1));
+  return {
+    sent: lengths.map((entries) => inOrder(intoParts(threadOf(...entries)).events)),
+    whole: lengths.map((entries) => inOrder(seenIn(entries))),
+  };
+}
+
+describe("a record that grows", () => {
+  test("is sent as if all of it were worked out anew for each request", () => {
+    fc.assert(
+      fc.property(anyLongRecord, (record) => {
+        const { sent, whole } = sentOf(record);
+        expect(sent).toEqual(whole);
+      }),
+    );
+  });
+
+  test.each([
+    ["has no request", [turnStart(), message("Hello.")], []],
+    ["is empty", [turnStart()], []],
+    [
+      "starts with a reply",
+      [turnStart(), chatRequest("One."), turnStart(), message("1"), chatRequest("More.")],
+      [],
+    ],
+    ["is replaced", [turnStart(), chatRequest("One.")], [{ replacesTurn: true }]],
+    ["asks for data", [turnStart(), chatRequest("One.", { type: "object" })], []],
+  ] as const)("is sent the same as a whole, with a turn that %s", (_name, turn, [marks]) => {
+    const next = [turnStart(), { ...chatRequest("Two."), ...marks }];
+    const last = [turnStart(), chatRequest("Three.")];
+    const record = [...turn, ...next, ...last].map((event) => StreamEntry.fromEvent(event));
+    const { sent, whole } = sentOf(record);
+    expect(sent).toEqual(whole);
+  });
+
+  test("has its earlier turns worked out once", () => {
+    const entries = [turnStart(), chatRequest("One."), message("1")].map((event) =>
+      StreamEntry.fromEvent(event),
+    );
+    const next = [turnStart(), chatRequest("Two.")].map((event) => StreamEntry.fromEvent(event));
+    const [first, second] = [1, 2].map(() =>
+      findBeginning(intoParts(threadOf(...entries, ...next)).events),
+    );
+    expect(first?.events).toHaveLength(2);
+    expect(second?.events).toBe(first?.events);
+  });
+
+  test("in which an earlier entry was exchanged is sent with the new one", () => {
+    const [one, two] = ["One.", "Two."].map((text) =>
+      [turnStart(), chatRequest(text), message("1"), turnStart(), chatRequest("Three.")].map(
+        (event) => StreamEntry.fromEvent(event),
+      ),
+    );
+    const [start, , ...rest] = one ?? [];
+    const exchanged = [start, two?.[1], ...rest].flatMap((entry) => entry ?? []);
+    intoParts(threadOf(...(one ?? [])));
+    expect(transcript(intoParts(threadOf(...exchanged)).events)).toEqual([
+      "person: Two.",
+      "message: 1",
+      "person: Three.",
+    ]);
+  });
 });

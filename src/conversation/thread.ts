@@ -14,6 +14,7 @@ import {
 import { type MessageFile, recordFiles } from "./message-file.ts";
 import { project } from "./projection.ts";
 import { sanitize } from "./sanitize.ts";
+import { findSettledTurns, type SettledTurns } from "./settled-turns.ts";
 import { type ConversationStream, findSchema } from "./stream.ts";
 import { pairToolCalls } from "./turns.ts";
 
@@ -64,14 +65,40 @@ export interface ThreadParts {
 
 /** Applies compactions, sanitizes, and removes what a model must not see. */
 export function intoParts(thread: Thread): ThreadParts {
-  // Compactions refer to turns by their number in the record, so they are applied first.
-  const stream = sanitize(project(thread.stream), "calls");
-  const schema = findSchema(stream);
+  const settled = findSettledTurns(thread.stream, (stream) => modelEvents(toView(stream)));
+  const view = toView(
+    settled === undefined
+      ? thread.stream
+      : { ...thread.stream, entries: thread.stream.entries.slice(settled.entries.length) },
+  );
+  const schema = findSchema(view);
+  const attached = attachmentMessages(thread);
+  const events = [...attached, ...(settled?.events ?? []), ...modelEvents(view)];
+  if (settled !== undefined && attached.length === 0) beginnings.set(events, settled);
   return {
     systemParts: renderSystemParts(thread),
-    events: [...attachmentMessages(thread), ...orderResults(visibleEvents(stream.entries))],
+    events,
     ...(schema !== undefined && { schema }),
   };
+}
+
+/** By the events that start with them. */
+const beginnings = new WeakMap<readonly ProviderEvent[], SettledTurns>();
+
+/** The turns that the events of a request start with, if it is known where they end. Each list is made once. */
+export function findBeginning(
+  events: readonly ProviderEvent[],
+): Pick<SettledTurns, "events" | "before"> | undefined {
+  return beginnings.get(events);
+}
+
+function toView(stream: ConversationStream): ConversationStream {
+  // Compactions refer to turns by their number in the record, so they are applied first.
+  return sanitize(project(stream), "calls");
+}
+
+function modelEvents({ entries }: ConversationStream): readonly ProviderEvent[] {
+  return orderResults(visibleEvents(entries));
 }
 
 /** Decodes no others. */

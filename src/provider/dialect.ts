@@ -35,7 +35,7 @@ export interface Dialect {
   toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject;
   /** The reverse: options to send a piece back with. Empty for pieces of other providers. */
   toPartOptions(event: ProviderEvent): JsonObject;
-  /** The part of the reasoning that this provider accepts. It would reject that of others. */
+  /** The part of the reasoning that this provider accepts. It would reject that of others. No turn depends on another. */
   ownReasoning(reasoning: readonly ChatResponse[]): readonly ChatResponse[];
   /** Whether some model of this provider takes files of this type. Text is never sent as a file. */
   readonly acceptsFile: (mediaType: string) => boolean;

@@ -61,7 +61,7 @@ export interface LanguageModelOptions {
 export function fromLanguageModel(given: LanguageModel, options: LanguageModelOptions = {}): Model {
   const model = openModel(typeof given === "string" ? findModel(given) : given);
   const { id = defaultId(model), contextWindow, clock = systemClock } = options;
-  const dialect = findDialect(model);
+  const dialect = dialectOf(model);
   return {
     id,
     acceptsFile: dialect.acceptsFile,
@@ -187,6 +187,20 @@ function vendorOf({ provider }: ModelName): string {
 
 function defaultId(model: ModelName): string {
   return `${vendorOf(model)}/${model.modelId}`;
+}
+
+/** The latest ones. Much is made once for each dialect: see `toCallOptions`. */
+const dialects = new Map<string, Dialect>();
+const MAX_DIALECTS = 64;
+
+function dialectOf(model: ModelName): Dialect {
+  const key = `${model.provider} ${model.modelId}`;
+  const found = dialects.get(key);
+  if (found !== undefined) return found;
+  const dialect = findDialect(model);
+  if (dialects.size === MAX_DIALECTS) dialects.clear();
+  dialects.set(key, dialect);
+  return dialect;
 }
 
 /** By `provider`, which names the vendor and then its API: `anthropic.messages`, `openai.responses`. */

@@ -65,7 +65,9 @@ function sendOnce(
   const { request } = process.getBuiltinModule(
     url.protocol === "https:" ? "node:https" : "node:http",
   );
-  const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  // As bytes: of a string, Node would make a copy together with the headers.
+  const bytes = Buffer.from(body);
+  const length = body === "" ? {} : { "content-length": String(bytes.length) };
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method,
@@ -78,7 +80,7 @@ function sendOnce(
       reject(isClosed ? new ClosedConnection() : failure(cause, signal));
     });
     if (onSent !== undefined && body !== "") outgoing.on("finish", onSent);
-    outgoing.end(body);
+    outgoing.end(bytes);
   });
 }
 

@@ -32,11 +32,15 @@ export type Piece = (
 
 type TextPart = LanguageModelV4TextPart | LanguageModelV4ReasoningPart;
 
-export function toPieces(all: readonly ProviderEvent[], dialect: Dialect): readonly Piece[] {
+/** `ids` has those of the calls before. */
+export function toPieces(
+  all: readonly ProviderEvent[],
+  dialect: Dialect,
+  ids = new ToolCallIds(dialect),
+): readonly Piece[] {
   const own = new Set(dialect.ownReasoning(all.filter(isReasoning)));
   const events = all.filter((event) => !isReasoning(event) || own.has(event));
   const responses = pairResponses(events);
-  const ids = new ToolCallIds(dialect.template?.hasShortIds === true ? SHORT_ID : ACCEPTED_ID);
   const pieces: Piece[] = [];
   let reply: Piece[] = [];
   let results: Result[] = [];
@@ -158,7 +162,9 @@ function pairResponses(
   const pairs = new Map<ToolCallRequest, ToolCallResponse>();
   for (const event of events) {
     if (event.type === "tool_call_request") {
-      open.set(event.id, [...(open.get(event.id) ?? []), event]);
+      const waiting = open.get(event.id);
+      if (waiting === undefined) open.set(event.id, [event]);
+      else waiting.push(event);
     }
     if (event.type === "tool_call_response") {
       const request = open.get(event.id)?.shift();
@@ -176,23 +182,30 @@ const SHORT_ID = /^[A-Za-z0-9]{9}$/;
  * The ids that calls are sent with. Recorded ids may come from another provider or occur twice; every
  * API wants them short, plain and unique.
  */
-class ToolCallIds {
+export class ToolCallIds {
   readonly #accepted: RegExp;
-  readonly #taken = new Set<string>();
+  readonly #before: ReadonlySet<string>;
+  readonly #own = new Set<string>();
 
-  constructor(accepted: RegExp) {
-    this.#accepted = accepted;
+  constructor({ template }: Pick<Dialect, "template">, before: ReadonlySet<string> = new Set()) {
+    this.#accepted = template?.hasShortIds === true ? SHORT_ID : ACCEPTED_ID;
+    this.#before = before;
+  }
+
+  /** All so far, with those before. */
+  get taken(): ReadonlySet<string> {
+    return new Set([...this.#before, ...this.#own]);
   }
 
   /** The recorded id if possible. The same calls in the same order always get the same ids. */
   next(id: string): string {
     let unique = id;
-    let number = this.#taken.size;
-    while (!this.#accepted.test(unique) || this.#taken.has(unique)) {
+    let number = this.#before.size + this.#own.size;
+    while (!this.#accepted.test(unique) || this.#before.has(unique) || this.#own.has(unique)) {
       unique = `call${String(number).padStart(5, "0")}`;
       number += 1;
     }
-    this.#taken.add(unique);
+    this.#own.add(unique);
     return unique;
   }
 }

@@ -1,14 +1,17 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  anyLongRecord,
   chatRequest,
   message,
   streamOf,
   toolCall,
   toolResult,
 } from "../conversation/events.fixture.ts";
-import { type ConversationEvent, intoParts } from "../conversation/index.ts";
+import { type ConversationEvent, intoParts, type StreamEntry } from "../conversation/index.ts";
 import { anthropicDialect } from "./anthropic.ts";
 import { type Dialect, localDialect } from "./dialect.ts";
+import { googleDialect } from "./google.ts";
 import type { ModelRequest } from "./port.ts";
 import { toCallOptions } from "./request.ts";
 
@@ -146,3 +149,28 @@ test("a schema forbids calls, but keeps the tools, only if the server would wait
     [2, { type: "auto" }],
   ]);
 });
+
+test.each([
+  ["an API", googleDialect("gemini-3-pro")],
+  ["a chat template", LOCAL],
+  ["a template with short ids", { ...LOCAL, template: { calls: "one_by_one", hasShortIds: true } }],
+  ["a template without calls", AS_TEXT],
+  ["an API with cache points", API],
+] as const)(
+  "a record that grows is sent as if all of its messages were made anew for each request: %s",
+  (_name, dialect) => {
+    fc.assert(
+      fc.property(anyLongRecord, (record) => {
+        const entries: StreamEntry[] = [];
+        for (const entry of record) {
+          entries.push(entry);
+          const parts = intoParts({ ...SYSTEM, attachments: [], stream: streamOf(...entries) });
+          const request = requestOf([], { parts, cache: "short" });
+          const { prompt } = toCallOptions(request, dialect);
+          const anew = { ...parts, events: [...parts.events] };
+          expect(prompt).toEqual(toCallOptions({ ...request, parts: anew }, dialect).prompt);
+        }
+      }),
+    );
+  },
+);

@@ -6,13 +6,20 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
-import { holdsAttachments, type SystemPart } from "../conversation/index.ts";
+import {
+  findBeginning,
+  holdsAttachments,
+  type ProviderEvent,
+  type SystemPart,
+  type ThreadParts,
+} from "../conversation/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { ProviderError } from "./provider-error.ts";
 import { type CacheablePiece, type CachePoints, planCachePoints } from "./cache-points.ts";
-import { asValid, type Dialect, toProviderOptions } from "./dialect.ts";
-import { type Piece, toPieces } from "./pieces.ts";
+import { asValid, type CacheSupport, type Dialect, toProviderOptions } from "./dialect.ts";
+import { type Piece, ToolCallIds, toPieces } from "./pieces.ts";
 import type {
+  CachePolicy,
   ModelParameters,
   ModelRequest,
   SchemaChange,
@@ -24,23 +31,15 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
   const { parts, parameters, cache: policy } = request;
   const schema = canSendSchema(request, dialect) ? parts.schema : undefined;
   const { tools, toolChoice } = selectTools(request, dialect, schema);
-  // Providers reject empty parts.
-  const said = parts.systemParts.filter(({ text }) => text.trim() !== "");
-  const pieces = toPieces(parts.events, dialect);
-
-  const cache = policy === "off" ? undefined : dialect.cache;
-  const places = cache?.places ?? new Set();
-  const systemParts = places.has("system") ? said : joinSurroundings(said);
-  const cacheable = pieces.map((piece, index) => toCacheable(piece, pieces[index + 1]));
   const hasTools = tools.length > 0;
-  const points = planCachePoints({ places, hasTools, systemParts, pieces: cacheable });
-  const mark = cache === undefined || policy === "off" ? {} : { cacheControl: cache.mark(policy) };
-  const context: Context = { dialect, points, mark };
-
+  const { prompt, context } =
+    policy === "off" || dialect.cache === undefined
+      ? toPlainPrompt(parts, dialect)
+      : toMarkedPrompt(parts, dialect, { cache: dialect.cache, policy, hasTools });
   const { options, ...reasoning } = dialect.toOptions(parameters, schema);
   return {
-    prompt: toMessages(systemMessages(systemParts, context), pieces, context),
-    ...(tools.length > 0 && {
+    prompt,
+    ...(hasTools && {
       tools: tools.map((tool, index) => toTool(tool, index === tools.length - 1, context)),
       toolChoice: toToolChoice(toolChoice),
     }),
@@ -55,6 +54,86 @@ export function toCallOptions(request: ModelRequest, dialect: Dialect): Language
     ),
     ...(dialect.findProgress !== undefined && { includeRawChunks: true }),
   };
+}
+
+interface Prompt {
+  readonly prompt: LanguageModelV4Message[];
+  readonly context: Context;
+}
+
+interface Caching {
+  readonly cache: CacheSupport;
+  readonly policy: Exclude<CachePolicy, "off">;
+  readonly hasTools: boolean;
+}
+
+function toMarkedPrompt(
+  { systemParts, events }: ThreadParts,
+  dialect: Dialect,
+  { cache, policy, hasTools }: Caching,
+): Prompt {
+  const { places } = cache;
+  const said = sendable(systemParts);
+  const system = places.has("system") ? said : joinSurroundings(said);
+  const pieces = toPieces(events, dialect);
+  const cacheable = pieces.map((piece, index) => toCacheable(piece, pieces[index + 1]));
+  const points = planCachePoints({ places, hasTools, systemParts: system, pieces: cacheable });
+  const context = { dialect, points, mark: { cacheControl: cache.mark(policy) } };
+  return { prompt: toMessages(systemMessages(system, context), pieces, context), context };
+}
+
+/** Providers reject empty parts. */
+function sendable(parts: readonly SystemPart[]): readonly SystemPart[] {
+  return parts.filter(({ text }) => text.trim() !== "");
+}
+
+const NO_POINTS: CachePoints = {
+  isAfterTools: false,
+  systemParts: new Set(),
+  pieces: new Set(),
+};
+
+/** The messages of the turns that many requests begin with. */
+interface BegunPrompt {
+  readonly messages: readonly LanguageModelV4Message[];
+  /** The ids of their calls. */
+  readonly ids: ReadonlySet<string>;
+}
+
+/** By the events that they are made of. */
+const begun = new WeakMap<Dialect, WeakMap<readonly ProviderEvent[], BegunPrompt>>();
+
+/** Without cache points. Makes messages only of what earlier requests did not have. */
+function toPlainPrompt({ systemParts, events }: ThreadParts, dialect: Dialect): Prompt {
+  const context: Context = { dialect, points: NO_POINTS, mark: {} };
+  const system = systemMessages(joinSurroundings(sendable(systemParts)), context);
+  const beginning = findBeginning(events);
+  // Instructions that are said by the user are in the same message as the user's first.
+  if (beginning === undefined || system.at(-1)?.role === "user") {
+    return { prompt: toMessages(system, toPieces(events, dialect), context), context };
+  }
+  const { messages, ids } = beginPrompt(beginning, context);
+  const later = events.slice(beginning.events.length);
+  const pieces = toPieces(later, dialect, new ToolCallIds(dialect, ids));
+  return { prompt: toMessages([...system, ...messages], pieces, context), context };
+}
+
+function beginPrompt(
+  { events, before = [] }: NonNullable<ReturnType<typeof findBeginning>>,
+  context: Context,
+): BegunPrompt {
+  const { dialect } = context;
+  const made = begun.get(dialect) ?? new WeakMap<readonly ProviderEvent[], BegunPrompt>();
+  begun.set(dialect, made);
+  const same = made.get(events);
+  if (same !== undefined) return same;
+  const base = made.get(before);
+  const ids = new ToolCallIds(dialect, base?.ids);
+  const added = base === undefined ? events : events.slice(before.length);
+  const messages = toMessages(base?.messages ?? [], toPieces(added, dialect, ids), context);
+  const prompt = { messages, ids: ids.taken };
+  made.set(events, prompt);
+  return prompt;
 }
 
 /** Event metadata that asks for a cache point after this event, so after the last of its pieces. */
@@ -129,13 +208,15 @@ function systemMessages(
 /** Said by the assistant between the results of its calls and the user's next message. */
 const NO_REPLY = "(No reply.)";
 
-/** Consecutive pieces of the same role become one message. */
+/** Consecutive pieces of the same role become one message. What comes before them stays as it is. */
 function toMessages(
-  systemMessage: readonly LanguageModelV4Message[],
+  before: readonly LanguageModelV4Message[],
   pieces: readonly Piece[],
   context: Context,
 ): LanguageModelV4Message[] {
-  const messages = [...systemMessage];
+  const messages = [...before];
+  const open = messages.pop();
+  if (open !== undefined) messages.push(copyOf(open));
   const isTemplate = context.dialect.template !== undefined;
   for (const [position, piece] of pieces.entries()) {
     const options = pieceOptions(piece, position, context);
@@ -146,27 +227,33 @@ function toMessages(
     switch (piece.role) {
       case "user":
         if (last?.role !== "user") {
-          messages.push({ role: "user", content: [{ ...piece.part, ...options }] });
+          messages.push({ role: "user", content: [withOptions(piece.part, options)] });
         } else if (!isTemplate || !joinText(last.content.at(-1), piece.part)) {
-          last.content.push({ ...piece.part, ...options });
+          last.content.push(withOptions(piece.part, options));
         }
         break;
       case "assistant":
         if (last?.role !== "assistant") {
-          messages.push({ role: "assistant", content: [{ ...piece.part, ...options }] });
+          messages.push({ role: "assistant", content: [withOptions(piece.part, options)] });
         } else if (!isTemplate || !joinText(last.content.at(-1), piece.part)) {
-          last.content.push({ ...piece.part, ...options });
+          last.content.push(withOptions(piece.part, options));
         }
         break;
       case "tool":
-        if (last?.role === "tool") last.content.push({ ...piece.part, ...options });
-        else messages.push({ role: "tool", content: [{ ...piece.part, ...options }] });
+        if (last?.role === "tool") last.content.push(withOptions(piece.part, options));
+        else messages.push({ role: "tool", content: [withOptions(piece.part, options)] });
         break;
       default:
         assertNever(piece);
     }
   }
   return messages;
+}
+
+/** Its parts may be added to. */
+function copyOf(message: LanguageModelV4Message): LanguageModelV4Message {
+  if (message.role !== "user") return message;
+  return { ...message, content: message.content.map((part) => ({ ...part })) };
 }
 
 type MessagePart = Exclude<LanguageModelV4Message["content"], string>[number];
@@ -186,6 +273,14 @@ function pieceOptions(
   // No provider has written what the user says.
   const own = role === "user" ? {} : dialect.toPartOptions(event);
   return toProviderOptions(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
+}
+
+/** The part itself if it has none: there may be a hundred thousand. */
+function withOptions<Part extends MessagePart>(
+  part: Part,
+  options: ReturnType<typeof pieceOptions>,
+): Part {
+  return options.providerOptions === undefined ? part : { ...part, ...options };
 }
 
 function toTool(

@@ -3,6 +3,7 @@ import { type DetachedDenial, isBesideReply, type Turn, type TurnEnd } from "../
 import {
   type ConversationEvent,
   type ConversationStream,
+  endOf,
   eventsOf,
   usageOf,
 } from "../conversation/index.ts";
@@ -60,9 +61,10 @@ async function untilEnd<Data>(
 /** The result of the last turn in the stream. */
 function createResult(
   end: TurnEnd,
-  { entries }: ConversationStream,
+  stream: ConversationStream,
   denials: readonly DetachedDenial[],
 ): TurnResult {
+  const entries = endOf(stream);
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   const events = [...eventsOf(entries.slice(start))];
   const turn = events.filter(({ type }) => !isBesideReply(type));

@@ -4,6 +4,7 @@ import {
   type AnswerProblem,
   type ConversationId,
   type Judgement,
+  endOf,
   judgeAnswer,
   lastTurnOf,
   type OfferedAnswer,
@@ -200,7 +201,7 @@ async function record(
 ): Promise<AnswerResult> {
   let isKept = false;
   try {
-    const judged = judgeAnswer(lastTurnOf(writer.stream.entries), offered, false);
+    const judged = judgeAnswer(lastTurnOf(endOf(writer.stream)), offered, false);
     if (judged.type !== "fits") return toResult(judged, offered, wasClaimed);
     await writer.append(offered.event);
     isKept = keepsOpen;

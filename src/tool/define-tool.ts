@@ -225,10 +225,11 @@ async function parseArguments<Arguments>(
 }
 
 function createContext(
-  { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress, ...call }: ToolCall,
+  call: ToolCall,
   onAsked: (questions: readonly Question[]) => void,
 ): ToolContext {
-  let { idempotencyKey } = call;
+  const { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress } = call;
+  let idempotencyKey: string | undefined;
   const askAll = async (questions: Readonly<Record<string, Question>>) => {
     const asked = Object.values(questions);
     const duplicate = findDuplicate(asked.map(({ id }) => id));
@@ -248,7 +249,7 @@ function createContext(
     notes,
     progress: (message) => onProgress?.(message),
     get idempotencyKey() {
-      idempotencyKey ??= randomKey();
+      idempotencyKey ??= call.idempotencyKey ?? randomKey();
       return idempotencyKey;
     },
     once: ((name, step) => handled((call.runStep ?? refuseStep)(name, step))) as Once,

@@ -12,7 +12,8 @@ export function encodeBase64(text: string): string {
  * of the result reveals.
  */
 export function decodeBase64(encoded: string): string | undefined {
-  if (encoded.length % 4 !== 0) return undefined;
+  // Most texts have a space near the start. A `Buffer` would look for base64 in all of it.
+  if (encoded.length % 4 !== 0 || NOT_BASE64.test(encoded)) return undefined;
   const padding = encoded.endsWith("==") ? 2 : encoded.endsWith("=") ? 1 : 0;
   const bytes = encoded.length <= shared.length ? shared : Buffer.allocUnsafe(encoded.length);
   const length = bytes.write(encoded, "base64");
@@ -22,6 +23,8 @@ export function decodeBase64(encoded: string): string | undefined {
   // Either written as such, or in place of bytes that are not UTF-8.
   return text.includes("\ufffd") ? decodeStrictly(bytes.subarray(0, length)) : text;
 }
+
+const NOT_BASE64 = /[^\w+/=-]/;
 
 /** A long record has a hundred thousand short texts. */
 const shared = Buffer.allocUnsafeSlow(1 << 16);

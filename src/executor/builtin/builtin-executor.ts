@@ -1,8 +1,8 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
 import type { PartialToolConfig } from "../../config/index.ts";
-import type { Tool, Outcome } from "../../tool/index.ts";
+import type { Outcome, Tool, ToolCall } from "../../tool/index.ts";
 import { assertNever } from "../../util/index.ts";
-import type { AttemptResult, Executor } from "../port.ts";
+import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
@@ -18,14 +18,15 @@ export interface ShippedTool {
 /** `name` is the tool's name in the config, which is the one the model knows. */
 export function createBuiltinExecutor(tool: Tool, name: string): Executor {
   return {
-    attempt: async ({ call: _call, secretAnswers: _secretAnswers, signal, ...call }) => {
+    attempt: async (request) => {
+      const { signal } = request;
       if (signal.aborted) return { type: "cancelled" };
       const aborted = Promise.withResolvers<AttemptResult>();
       const onAbort = () => aborted.resolve({ type: "cancelled" });
       signal.addEventListener("abort", onAbort, { once: true });
       try {
         const finished = tool
-          .execute({ ...call, signal })
+          .execute(toToolCall(request))
           .then((outcome) => toResult(outcome, tool, name));
         return await Promise.race([finished, aborted.promise]);
       } finally {
@@ -33,6 +34,24 @@ export function createBuiltinExecutor(tool: Tool, name: string): Executor {
       }
     },
   };
+}
+
+/** The key is made only for a tool that wants it. */
+function toToolCall(request: AttemptRequest): ToolCall {
+  const { toolCallId, arguments: args, answers, notes, bindings, signal, onProgress } = request;
+  const call = {
+    ...(toolCallId !== undefined && { toolCallId }),
+    arguments: args,
+    answers,
+    notes,
+    ...(bindings !== undefined && { bindings }),
+    signal,
+    ...(onProgress !== undefined && { onProgress }),
+    ...(request.runStep !== undefined && { runStep: request.runStep }),
+  };
+  if (!("idempotencyKey" in request)) return call;
+  const get = () => request.idempotencyKey;
+  return Object.defineProperty(call, "idempotencyKey", { get, enumerable: true });
 }
 
 function toResult(outcome: Outcome, tool: Tool, name: string): AttemptResult {

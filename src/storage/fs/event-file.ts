@@ -6,7 +6,7 @@ import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
 import type { StreamEntry } from "../../conversation/index.ts";
 import { yieldToEventLoop, shouldYield } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { damagedError, writeError } from "../storage-error.ts";
+import { damagedError, readError, writeError } from "../storage-error.ts";
 import {
   type AppendPoint,
   CLOSING,
@@ -18,7 +18,7 @@ import {
   restoreTurn,
   rewriteInLayout,
 } from "./event-layout.ts";
-import { readEntries } from "./event-reader.ts";
+import { endsElement, readEntries } from "./event-reader.ts";
 import {
   findDoubt,
   isWhole,
@@ -37,6 +37,8 @@ export type OpenFile = (file: string) => Promise<RecordHandle>;
 export interface OpenedEvents {
   readonly entries: StreamEntry[];
   readonly problems: readonly RecordProblem[];
+  /** Where those before them end, if these are only the last ones. */
+  readonly unreadEnd?: number | undefined;
 }
 
 /** The contents of a file in the usual layout, read when it had this fingerprint. */
@@ -44,8 +46,8 @@ export interface LoadedEvents {
   readonly file: string;
   readonly fingerprint: string;
   readonly entries: readonly StreamEntry[];
-  /** Only the last of them. */
-  readonly isPartial?: boolean;
+  /** Where those before them end, if these are only the last ones. */
+  readonly unreadEnd?: number | undefined;
 }
 
 /** Whoever keeps track of what is in the file. */
@@ -96,7 +98,7 @@ export class EventFile {
     const isLoaded =
       loaded?.file === this.#file && loaded.fingerprint === fingerprint(this.#stat());
     if (isLoaded && (await this.#openAtEnd())) {
-      return { entries: [...loaded.entries], problems: [] };
+      return { entries: [...loaded.entries], problems: [], unreadEnd: loaded.unreadEnd };
     }
     await this.#closeHandle();
     const opened = await readForWriting(this.#file, () => this.#listener.findCopy());
@@ -125,6 +127,28 @@ export class EventFile {
     this.#queue.push({ entries, done });
     if (this.#queue.length === 1) void this.#enqueue(() => this.#flushQueue());
     return done.promise;
+  }
+
+  /** Reads all of the file if another program has changed it (see `onChanged`), and then returns false. Throws like `open`. */
+  refresh(): Promise<boolean> {
+    return this.#enqueue(async () => {
+      if (this.#needsRollback || !this.#isChanged()) return true;
+      this.#listener.onChanged(await this.open());
+      await this.#closeHandle();
+      return false;
+    });
+  }
+
+  /** The entries before a position where one ended when the file was read. Throws `read_failed`, `record_damaged`. */
+  *readEarlier(end: number): Generator<readonly StreamEntry[]> {
+    // Not by the fingerprint: an append may be under way.
+    if (!endsElement(this.#file, end))
+      throw readError(this.#file, new Error("another program has changed it"));
+    for (const { entries, problems } of readEntries(this.#file, end)) {
+      const [problem] = problems;
+      if (problem !== undefined) throw damagedError(problem);
+      yield entries;
+    }
   }
 
   /** Runs an action that moves the file and returns its new path. Throws what the action throws. */
@@ -201,12 +225,15 @@ export class EventFile {
     if (this.#needsRollback) {
       throw writeError(this.#file, new Error("an earlier write could not be undone"));
     }
-    const isUnchanged =
-      this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
-    const isOpen = isUnchanged && (this.#handle !== undefined || (await this.#reopen()));
+    const isOpen = !this.#isChanged() && (this.#handle !== undefined || (await this.#reopen()));
     if (!isOpen) this.#listener.onChanged(await this.open());
     if (this.#handle === undefined) throw new Error("an opened file has a handle");
     return this.#handle;
+  }
+
+  /** Or has to be read again for another reason. Throws `write_failed`. */
+  #isChanged(): boolean {
+    return this.#lastFingerprint === "" || fingerprint(this.#stat()) !== this.#lastFingerprint;
   }
 
   /** Returns false if the file has been changed or replaced meanwhile. Throws `write_failed`. */

@@ -31,16 +31,24 @@ const MAX_REREADS = 100;
 
 /**
  * Needs no lock: a writer only replaces the end of the list, so what cannot be parsed is read again if the file has changed
- * meanwhile. Throws `read_failed`.
+ * meanwhile. With a position, which has to be the end of an element but the last, only what comes before. Throws `read_failed`.
  */
-export function* readEntries(file: string): Generator<EntryBatch> {
+export function* readEntries(
+  file: string,
+  before = Number.POSITIVE_INFINITY,
+): Generator<EntryBatch> {
   using window = new ByteWindow(file);
   let end = 0;
   let { version } = window;
   let rereads = 0;
   for (;;) {
     window.fill();
-    const cut = window.isAtEnd ? -1 : window.bytes.lastIndexOf(BETWEEN);
+    const isLast = window.offset + window.bytes.length > before;
+    const cut = isLast
+      ? before - window.offset - ELEMENT_CLOSES
+      : window.isAtEnd
+        ? -1
+        : window.bytes.lastIndexOf(BETWEEN);
     if (cut === -1 && !window.isAtEnd) continue;
     const entries = parsePiece(window, cut === -1 ? undefined : cut + ELEMENT_CLOSES);
     if (entries === undefined) {
@@ -52,15 +60,22 @@ export function* readEntries(file: string): Generator<EntryBatch> {
       continue;
     }
     yield { entries, problems: [], isScanned: false };
-    if (window.isAtEnd) return;
+    if (window.isAtEnd || isLast) return;
     end = window.offset + cut + ELEMENT_CLOSES;
     // Keep one space before the next element: `parsePiece` puts a bracket there.
     window.advance(cut + BETWEEN.length - 2);
   }
-  for (const { element, problem } of scanElements(window, end)) {
+  for (const { element, problem, end: elementEnd } of scanElements(window, end)) {
+    if (elementEnd > before) return;
     const entries = element === undefined ? [] : [StreamEntry.fromJson(element)];
     yield { entries, problems: problem === undefined ? [] : [problem], isScanned: true };
   }
+}
+
+/** Whether an element ends at this position, and another one follows. Throws `read_failed`. */
+export function endsElement(file: string, position: number): boolean {
+  using window = new ByteWindow(file);
+  return window.readAt(position - ELEMENT_CLOSES, BETWEEN.length).equals(BETWEEN);
 }
 
 /**

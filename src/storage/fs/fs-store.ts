@@ -2,6 +2,7 @@
  * Stores conversations on disk in the layout of the Rust original, which can read and write them
  * too. Reading creates no folders, moves no files and takes no locks.
  */
+import { existsSync } from "node:fs";
 import path from "node:path";
 import {
   type AnswerEvent,
@@ -64,7 +65,7 @@ import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
-import { findLastTurn, findLastTurns } from "./last-turns.ts";
+import { findLastTurns, findRecordEnd } from "./last-turns.ts";
 import { Offers } from "./offers.ts";
 import {
   findOwnTurn,
@@ -189,10 +190,9 @@ export class FsConversationStore implements ConversationStore {
   ): Promise<AnswerResult> {
     const workspace = this.#findOtherWorkspace(id);
     if (workspace !== undefined) return { type: "other_workspace", workspace };
-    const keepsOpen = options?.keepsOpen === true;
     const target = {
-      // A turn that is to go on here needs the whole record; an answer alone, only what it answers.
-      open: () => (keepsOpen ? this.open(id) : this.#open(id, loadLastTurn)),
+      // A turn that is to go on here reads the rest once a model is asked.
+      open: () => this.#open(id, loadEnd),
       readLastTurn: async () => (await this.#readLastTurn(id, this.context.liveCopies(id))).entries,
       offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
       deliver: (_id: ConversationId, offered: SecretOffer, signal?: AbortSignal) =>
@@ -433,10 +433,13 @@ function listed(roots: ConversationRoots, options: ListOptions) {
   return newestOf(wanted, ([id]) => fileIdCreation(id), options);
 }
 
-/** The last turn instead of the whole record. Undefined if only reading all of it is certain to find it. */
-async function loadLastTurn(file: string): Promise<LoadedEvents | undefined> {
+/** The end instead of the whole record. Undefined if only reading all of it is certain to find the last turn. */
+async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   const fingerprint = fingerprintOf(file);
-  const entries = fingerprint === "" ? undefined : await findLastTurn(file);
-  if (entries === undefined || entries.length === 0) return undefined;
-  return { file, fingerprint, entries, isPartial: true };
+  // Without a base config file, the first element is the base config.
+  const isPacked = !existsSync(path.join(path.dirname(file), BASE_CONFIG));
+  const end = fingerprint === "" || isPacked ? undefined : await findRecordEnd(file);
+  if (end === undefined || lastTurnOf(end.entries).length === 0) return undefined;
+  const { entries, offset } = end;
+  return { file, fingerprint, entries, ...(offset > 0 && { unreadEnd: offset }) };
 }

@@ -5,7 +5,6 @@ import {
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
-  createStream,
   StreamEntry,
 } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
@@ -21,6 +20,7 @@ import type { ConversationLock } from "./lock.ts";
 import { Offers } from "./offers.ts";
 import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
 import { keepRecent } from "./recent-records.ts";
+import { RecordStream } from "./record-stream.ts";
 import type { PrivatePlace } from "./user-data.ts";
 import { folderName } from "./file-id.ts";
 
@@ -54,12 +54,10 @@ export class FsConversationWriter implements ConversationWriter {
   #lastAppend: Promise<unknown> = Promise.resolve();
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
-  /** It may have only the last entries. */
-  #isPartial = false;
   /** Absent until the record is read. */
   #marker: TurnMarker | undefined;
   #metadata: ConversationMetadata;
-  #stream: ConversationStream & { readonly entries: StreamEntry[] };
+  #stream: RecordStream;
   #problems: readonly RecordProblem[] = [];
 
   private constructor(parts: FsWriterParts) {
@@ -71,16 +69,16 @@ export class FsConversationWriter implements ConversationWriter {
     this.#folder = parts.folder;
     this.#otherFolders = parts.otherFolders;
     this.#metadata = parts.metadata;
-    this.#stream = { createdAt: parts.base.createdAt, baseConfig: {}, entries: [] };
+    this.#stream = this.#createStream({ entries: [], problems: [] });
     const file = path.join(parts.folder, EVENTS);
     const listener = {
       findCopy: () => findCopy(this.#place),
       onChanged: (opened: OpenedEvents) => {
         this.#replaceStream(opened);
-        this.#marker?.check(this.#stream.entries);
+        this.#marker?.check(this.#stream.lastEntries);
       },
       beforeWrite: (added: readonly StreamEntry[]) =>
-        this.#marker?.prepare(added, this.#stream.entries),
+        this.#marker?.prepare(added, this.#stream.lastEntries),
       afterWrite: (isWritten: boolean) => {
         if (isWritten) this.#marker?.commit();
         else this.#marker?.undo();
@@ -93,10 +91,9 @@ export class FsConversationWriter implements ConversationWriter {
   static async open(parts: FsWriterParts, loaded?: LoadedEvents): Promise<FsConversationWriter> {
     const writer = new FsConversationWriter(parts);
     try {
-      writer.#isPartial = loaded?.isPartial === true;
       writer.#replaceStream(await writer.#events.open(loaded));
       const { isOwnUnmarked = false } = parts;
-      const { entries } = writer.#stream;
+      const { lastEntries: entries } = writer.#stream;
       const ownTurn = isOwnUnmarked ? turnToText(entries) : parts.ownTurn;
       const marked = { folderName: path.basename(parts.folder), entries, ownTurn };
       writer.#marker = new TurnMarker(writer.#place, marked);
@@ -139,7 +136,7 @@ export class FsConversationWriter implements ConversationWriter {
 
   async #append(entries: readonly StreamEntry[]): Promise<void> {
     await this.#events.append(entries);
-    for (const entry of entries) this.#stream.entries.push(entry); // There may be too many for one call.
+    this.#stream.append(entries);
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {
@@ -188,10 +185,11 @@ export class FsConversationWriter implements ConversationWriter {
     try {
       await this.#metadataWrites;
       const closed = await this.#events.close();
-      const { entries } = this.#stream;
-      this.#marker?.close(entries);
-      const isWhole = !this.#isPartial && this.#marker !== undefined && this.#problems.length === 0;
-      if (closed !== undefined && isWhole) keepRecent({ ...closed, entries }, this.#events.size);
+      const { isWhole, lastEntries } = this.#stream;
+      this.#marker?.close(lastEntries);
+      const isSound = this.#marker !== undefined && this.#problems.length === 0;
+      if (closed === undefined || !isWhole || !isSound) return;
+      keepRecent({ ...closed, entries: this.#stream.entries }, this.#events.size);
     } finally {
       this.#lock.release();
     }
@@ -211,10 +209,17 @@ export class FsConversationWriter implements ConversationWriter {
       throw writeError(this.#folder, new Error("the conversation was released"));
   }
 
-  #replaceStream({ entries, problems }: OpenedEvents): void {
-    const stream = createStream({ ...this.#base, entries });
-    this.#stream = { ...stream, entries: stream.entries.slice() };
-    this.#problems = [...this.#problems, ...problems];
+  #replaceStream(opened: OpenedEvents): void {
+    this.#stream = this.#createStream(opened);
+    this.#problems = [...this.#problems, ...opened.problems];
+  }
+
+  #createStream({ entries, unreadEnd }: OpenedEvents): RecordStream {
+    const source = {
+      readEarlier: (end: number) => this.#events.readEarlier(end),
+      refresh: () => this.#events.refresh(),
+    };
+    return new RecordStream({ ...this.#base, entries }, source, unreadEnd);
   }
 
   /** Returns the new path of the events. */

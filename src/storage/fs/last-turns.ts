@@ -11,8 +11,10 @@ import { ENDING_LENGTH, findAppendPoint } from "./event-layout.ts";
 import { BETWEEN, ELEMENT_CLOSES, parseList, readEntries } from "./event-reader.ts";
 
 /** The last turn is often short, so the first pieces are too. */
-const FIRST_PIECE = 1 << 16;
-const MAX_GROWTH = 16;
+const FIRST_PIECE = 1 << 13;
+const MAX_GROWTH = 128;
+/** A file of at most so many bytes is read at once. */
+const SHORT = 1 << 16;
 
 /** `count` is at least 1. `firstPiece` is in bytes. Throws `read_failed`. */
 export async function findLastTurns(
@@ -40,17 +42,24 @@ export async function findLastTurns(
  * and throws like it.
  */
 export async function findLastTurn(file: string): Promise<readonly StreamEntry[] | undefined> {
-  using window = new ByteWindow(file);
-  const tail = await readTail(window, 1, FIRST_PIECE);
-  if (tail === undefined) return undefined;
-  const start = nthTurnStartFromEnd(tail.entries, 1);
-  return start === -1 ? [] : tail.entries.slice(start);
+  const end = await findRecordEnd(file);
+  if (end === undefined) return undefined;
+  const start = nthTurnStartFromEnd(end.entries, 1);
+  return start === -1 ? [] : end.entries.slice(start);
 }
 
-interface Tail {
+/** The end of a record: its last turn, and perhaps something before it. */
+export interface RecordEnd {
   readonly entries: readonly StreamEntry[];
   /** Where the element before them ends; 0 if there is none. */
   readonly offset: number;
+}
+
+/** Without a turn start, all of the record. Undefined and throws like `findLastTurns`. */
+export async function findRecordEnd(file: string): Promise<RecordEnd | undefined> {
+  using window = new ByteWindow(file);
+  const { size } = window;
+  return await readTail(window, 1, size <= SHORT ? size : FIRST_PIECE);
 }
 
 /** Reads pieces from the end backwards, until they contain this many turn starts. */
@@ -58,7 +67,7 @@ async function readTail(
   window: ByteWindow,
   count: number,
   firstPiece: number,
-): Promise<Tail | undefined> {
+): Promise<RecordEnd | undefined> {
   const { size } = window;
   const ending = window.readAt(Math.max(0, size - ENDING_LENGTH), ENDING_LENGTH);
   if (findAppendPoint(size, ending.toString("latin1")) === undefined) return undefined;
