@@ -58,11 +58,11 @@ export async function writeConversation(folder: string, files: ConversationFiles
   await createAtomically(folder, async (partial) => {
     const metadata = Buffer.from(`${jsonText(metadataToJson(files.metadata))}\n`);
     const { baseConfig, events } = files;
-    await Promise.all([
-      createSynced(path.join(partial, METADATA), metadata),
-      baseConfig !== undefined && createSynced(path.join(partial, BASE_CONFIG), baseConfig),
-      createSynced(path.join(partial, EVENTS), events),
-    ]);
+    await createSynced(partial, {
+      [METADATA]: metadata,
+      ...(baseConfig !== undefined && { [BASE_CONFIG]: baseConfig }),
+      [EVENTS]: events,
+    });
     await syncFolder(partial);
   });
 }
@@ -80,11 +80,11 @@ export async function readOrReplaceMetadata(
   folder: string,
   lastActivatedAt: Timestamp,
 ): Promise<ConversationMetadata> {
-  const file = path.join(folder, METADATA);
-  const bytes = findFile(file);
   try {
     return readMetadata(folder);
   } catch {
+    const file = path.join(folder, METADATA);
+    const bytes = findFile(file);
     if (bytes !== undefined) await setAside(file, bytes);
     await writeMetadata(folder, { lastActivatedAt });
     return { lastActivatedAt };

@@ -43,14 +43,26 @@ function removeQuietly(file: string): void {
   }
 }
 
-/** For a new file in a folder that is still being made: sync the folder afterwards. Throws `write_failed`. */
-export async function createSynced(file: string, content: Buffer): Promise<void> {
+/**
+ * For new files in a folder that is still being made: sync the folder afterwards. All are written before the first is synced,
+ * since a file system that syncs one lets others wait. Throws `write_failed`.
+ */
+export async function createSynced(
+  folder: string,
+  files: Readonly<Record<string, Buffer>>,
+): Promise<void> {
+  const handles: DirectHandle[] = [];
   try {
-    using handle = new DirectHandle(file, "wx", 0o644);
-    handle.writeFile(content);
-    await handle.sync();
+    for (const [name, content] of Object.entries(files)) {
+      const handle = new DirectHandle(path.join(folder, name), "wx", 0o644);
+      handles.push(handle);
+      handle.writeFile(content);
+    }
+    await Promise.all(handles.map((handle) => handle.sync()));
   } catch (error) {
-    throw writeError(file, error);
+    throw writeError(folder, error);
+  } finally {
+    for (const handle of handles) handle[Symbol.dispose]();
   }
 }
 
