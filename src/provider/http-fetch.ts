@@ -57,6 +57,8 @@ async function send(request: HttpRequest): Promise<IncomingMessage> {
 
 class ClosedConnection extends Error {}
 
+const MAX_COPIED = 1_000_000;
+
 function sendOnce(
   { url, method, headers, body, signal, onSent }: HttpRequest,
   options: RequestOptions = {},
@@ -65,9 +67,9 @@ function sendOnce(
   const { request } = process.getBuiltinModule(
     url.protocol === "https:" ? "node:https" : "node:http",
   );
-  // As bytes: of a string, Node would make a copy together with the headers.
-  const bytes = Buffer.from(body);
-  const length = body === "" ? {} : { "content-length": String(bytes.length) };
+  // Node sends a string together with the headers. It copies it for that, which is too much for a long one.
+  const content = body.length > MAX_COPIED ? Buffer.from(body) : body;
+  const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(content)) };
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {
       method,
@@ -80,7 +82,7 @@ function sendOnce(
       reject(isClosed ? new ClosedConnection() : failure(cause, signal));
     });
     if (onSent !== undefined && body !== "") outgoing.on("finish", onSent);
-    outgoing.end(bytes);
+    outgoing.end(content);
   });
 }
 
