@@ -1,6 +1,6 @@
 /** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
 import { isUtf8 } from "node:buffer";
-import { readdirSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
@@ -24,7 +24,6 @@ import {
   BASE_CONFIG,
   type ConversationCopy,
   type ConversationRoots,
-  copiesOf,
   EVENTS,
   METADATA,
   parentFolder,
@@ -80,11 +79,11 @@ export async function readOrReplaceMetadata(
   folder: string,
   lastActivatedAt: Timestamp,
 ): Promise<ConversationMetadata> {
-  const file = path.join(folder, METADATA);
-  const bytes = findFile(file);
   try {
     return readMetadata(folder);
   } catch {
+    const file = path.join(folder, METADATA);
+    const bytes = findFile(file);
     if (bytes !== undefined) await setAside(file, bytes);
     await writeMetadata(folder, { lastActivatedAt });
     return { lastActivatedAt };
@@ -188,8 +187,10 @@ async function createAtomically(
 ): Promise<void> {
   const partial = partialFolder(folder);
   try {
-    await rm(partial, { recursive: true, force: true });
-    await makeFolder(partial);
+    const isLeft = lstatSync(partial, { throwIfNoEntry: false }) !== undefined;
+    if (isLeft) await rm(partial, { recursive: true, force: true });
+    await makeFolder(path.dirname(partial));
+    mkdirSync(partial); // On disk once it has its name.
     await fill(partial);
     await moveFolder(partial, folder);
   } catch (error) {
@@ -221,11 +222,15 @@ function partialFolder(folder: string): string {
 }
 
 /**
- * Removes temporary folders and files of processes that were killed. Requires the conversation's lock.
- * What cannot be removed now stays until the next time.
+ * Removes temporary folders and files of processes that were killed, the latter from its copies. Requires the
+ * conversation's lock. What cannot be removed now stays until the next time.
  */
-export async function removeLeftovers(roots: ConversationRoots, id: ConversationId): Promise<void> {
-  const files = copiesOf(roots, id).flatMap(({ folder }) => partialFiles(folder));
+export async function removeLeftovers(
+  roots: ConversationRoots,
+  id: ConversationId,
+  copies: readonly ConversationCopy[],
+): Promise<void> {
+  const files = copies.flatMap(({ folder }) => partialFiles(folder));
   for (const name of [...partialFolders(roots, id), ...files]) {
     await rm(name, { recursive: true, force: true }).catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-import {
+import fs, {
   chmodSync,
   fstatSync,
   mkdirSync,
@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { codeOf, failureOf } from "../record-elements.fixture.ts";
@@ -98,11 +99,20 @@ async function watchSyncs(root: string): Promise<readonly string[]> {
   const handles = Object.getPrototypeOf(handle) as FileHandle;
   const synced: string[] = [];
   const sync = Reflect.get(handles, "sync");
-  const spy = vi.spyOn(handles, "sync").mockImplementation(async function (this: FileHandle) {
+  vi.spyOn(handles, "sync").mockImplementation(async function (this: FileHandle) {
     synced.push(describeSynced(root, fstatSync(this.fd).ino));
     await sync.call(this);
   });
-  onTestFinished(() => spy.mockRestore());
+  const { fsync } = fs;
+  vi.spyOn(fs, "fsync").mockImplementation((fd, done) => {
+    synced.push(describeSynced(root, fstatSync(fd).ino));
+    fsync(fd, done);
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
   return synced;
 }
 
