@@ -1,8 +1,13 @@
 // Stand-ins for modules of Node whose `import` loads more than it uses: an ES module of `node:fs` has all of its exports, also
 // those for streams and promises, which together take a fifth of Node's own start. These are loaded when first called.
+import buffer from "node:buffer";
 import fs from "node:fs";
 
 const LIGHT = {
+  "node:buffer": [
+    'const buffer = process.getBuiltinModule("node:buffer");',
+    ...namesOf(buffer).map((name) => `export const ${name} = buffer.${name};`),
+  ],
   "node:fs": [
     'const fs = process.getBuiltinModule("node:fs");',
     // The others are getters that load something.
