@@ -1,7 +1,7 @@
 /** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
 import { isUtf8 } from "node:buffer";
-import { lstatSync, mkdirSync, readdirSync } from "node:fs";
-import { cp, rename, rm } from "node:fs/promises";
+import { lstatSync, readdirSync } from "node:fs";
+import { cp, mkdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
   type ConversationId,
@@ -190,7 +190,7 @@ async function createAtomically(
     const isLeft = lstatSync(partial, { throwIfNoEntry: false }) !== undefined;
     if (isLeft) await rm(partial, { recursive: true, force: true });
     await makeFolder(path.dirname(partial));
-    mkdirSync(partial); // On disk once it has its name.
+    await mkdir(partial); // On disk once it has its name.
     await fill(partial);
     await moveFolder(partial, folder);
   } catch (error) {

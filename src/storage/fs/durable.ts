@@ -5,6 +5,7 @@ import {
   existsSync,
   fsync,
   lstatSync,
+  open,
   openSync,
   statSync,
   writeFileSync,
@@ -39,14 +40,16 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
 /** For a new file in a folder that is still being made: sync the folder afterwards. Throws `write_failed`. */
 export async function createSynced(file: string, content: Buffer): Promise<void> {
   try {
-    const fd = openSync(file, "wx", 0o644);
+    const fd = await new Promise<number>((resolve, reject) => {
+      open(file, "wx", 0o644, (error, opened) => (error === null ? resolve(opened) : reject(error)));
+    });
     await syncAndClose(fd, () => writeFileSync(fd, content));
   } catch (error) {
     throw writeError(file, error);
   }
 }
 
-/** Only the sync is left to Node's threads: the rest takes microseconds, and the way there takes longer. */
+/** Only what waits for the disk is left to Node's threads: the rest takes microseconds, and the way there takes longer. */
 async function syncAndClose(fd: number, write?: () => void): Promise<void> {
   try {
     write?.();

@@ -201,16 +201,20 @@ export class EventFile {
     if (this.#needsRollback) {
       throw writeError(this.#file, new Error("an earlier write could not be undone"));
     }
-    const isUnchanged =
-      this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
-    const isOpen = isUnchanged && (this.#handle !== undefined || (await this.#reopen()));
-    if (!isOpen) this.#listener.onChanged(await this.open());
+    const isCurrent = this.#handle === undefined ? await this.#reopen() : this.#isAsWritten();
+    if (!isCurrent) this.#listener.onChanged(await this.open());
     if (this.#handle === undefined) throw new Error("an opened file has a handle");
     return this.#handle;
   }
 
-  /** Returns false if the file has been changed or replaced meanwhile. Throws `write_failed`. */
+  /** False if another program has changed or replaced the file. Throws `write_failed`. */
+  #isAsWritten(): boolean {
+    return this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
+  }
+
+  /** The same for a file that is not open, and opens it. */
   async #reopen(): Promise<boolean> {
+    if (this.#lastFingerprint === "") return false;
     try {
       const handle = await this.#open(this.#file);
       this.#handle = handle;
