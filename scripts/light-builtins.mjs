@@ -1,12 +1,16 @@
 // Stand-ins for modules of Node that take long to load, or whose `import` loads more than it uses: an ES module of `node:fs`
 // has all of its exports, also those for streams and promises, which together take a fifth of Node's own start.
-import fs from "node:fs";
 
-/** Its functions, without those that are getters and load something. */
-const LIGHT_FS = [
-  'const fs = process.getBuiltinModule("node:fs");',
-  ...namesOf(fs).map((name) => `export const ${name} = fs.${name};`),
-];
+/** Without exports that are getters and load something. */
+const LIGHT = ["node:buffer", "node:fs"];
+
+async function lightly(id) {
+  const { default: module } = await import(id);
+  return [
+    `const module = process.getBuiltinModule(${JSON.stringify(id)});`,
+    ...namesOf(module).map((name) => `export const ${name} = module.${name};`),
+  ].join("\n");
+}
 
 /** Loaded with the first call of a function. */
 const LAZY = ["node:fs/promises", "node:stream/consumers"];
@@ -34,7 +38,7 @@ const load = {
   handler: (id) => {
     const name = id.replace(/^\0[^:]*:/, "");
     if (id.startsWith(WHOLE)) return `export default process.getBuiltinModule("${name}");`;
-    return name === "node:fs" ? LIGHT_FS.join("\n") : lazily(name);
+    return LIGHT.includes(name) ? lightly(name) : lazily(name);
   },
 };
 
@@ -65,7 +69,7 @@ export const libraryBuiltins = {
   resolveId: {
     filter: { id: /^node:/ },
     handler: (id, importer = "") =>
-      (id === "node:fs" || LAZY.includes(id)) && isOurs(importer)
+      [...LIGHT, ...LAZY].includes(id) && isOurs(importer)
         ? { id: `${STAND_IN}${id}`, moduleSideEffects: false }
         : { id, external: true, moduleSideEffects: false },
   },

@@ -132,11 +132,11 @@ const LIBRARY = [
 ];
 
 /**
- * An `import()` of something else than Node itself, which is not replaced while it runs. `command` and `loadDefinition` pass
- * what they are given to `loadModule`.
+ * An `import()` of something else than Node itself, which is not replaced while it runs. `loaderOf`, `command` and
+ * `loadDefinition` pass what they are given to `loadModule`.
  */
 const BARE_IMPORT =
-  /(?<!loadModule\(\(\) => |command\( ?async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
+  /(?<!(?:loadModule|loaderOf)\(\(\) => |command\( ?async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
 /** Files that load parts without `loadModule`, and why they may. */
 const BARE_IMPORTS: Readonly<Record<string, string>> = {
   "src/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",

@@ -1,6 +1,6 @@
 /** The calls of a reply while it is read. What runs them is loaded when there is one: many replies have none. */
 import type { CallProgress } from "../conversation/index.ts";
-import { loadModule } from "../util/index.ts";
+import { loaderOf } from "../util/index.ts";
 import type { ToolCycle } from "./calls.ts";
 import type { TurnContext } from "./context.ts";
 import type { StopCause } from "./stop-cause.ts";
@@ -52,6 +52,4 @@ export class CollectedCalls {
 }
 
 /** Throws `module_not_loaded`. */
-export function loadCalls() {
-  return loadModule(() => import("./calls.ts"));
-}
+export const loadCalls = loaderOf(() => import("./calls.ts"));

@@ -67,7 +67,7 @@ export class Interrupts {
       return { value, interruption: work.interruption };
     } finally {
       this.#work = outer;
-      work.ended.abort();
+      work.closeMenu();
     }
   }
 
@@ -92,14 +92,14 @@ export class Interrupts {
   #leave(exit: Exit): void {
     this.#exit ??= exit;
     this.#work?.apply(this.#exit);
-    this.#work?.ended.abort();
+    this.#work?.closeMenu();
   }
 
   async #choose(menu: InterruptMenu, work: Work): Promise<void> {
     this.#isMenuOpen = true;
     try {
       const { choices } = work.options;
-      using open = await this.#prompts.open(work.ended.signal);
+      using open = await this.#prompts.open(work.openMenu());
       if (open === undefined) return;
       const choice = await menu.choose({ choices, signal: open.signal });
       if (choice.type === "leave") this.#leave(choice);
@@ -114,8 +114,7 @@ export class Interrupts {
 
 class Work implements InterruptibleWork {
   readonly options: InterruptOptions;
-  /** Closes the menu: the work has ended, or the person leaves. */
-  readonly ended = new AbortController();
+  #menu: AbortController | undefined;
   readonly #abort = new AbortController();
   #interruption: Interruption | undefined;
 
@@ -129,6 +128,16 @@ class Work implements InterruptibleWork {
 
   get interruption(): Interruption | undefined {
     return this.#interruption;
+  }
+
+  /** The signal is aborted when the work has ended, or the person leaves. */
+  openMenu(): AbortSignal {
+    this.#menu = new AbortController();
+    return this.#menu.signal;
+  }
+
+  closeMenu(): void {
+    this.#menu?.abort();
   }
 
   apply(choice: InterruptChoice | Interruption): void {

@@ -9,7 +9,7 @@ import {
   isTooDeep,
   type Json,
   type JsonObject,
-  loadModule,
+  loaderOf,
   MAX_JSON_DEPTH,
   messageOf,
   pathToText,
@@ -261,6 +261,4 @@ export async function preloadValidator(): Promise<void> {
   await loadValidator();
 }
 
-function loadValidator() {
-  return loadModule(() => import("@cfworker/json-schema"));
-}
+const loadValidator = loaderOf(() => import("@cfworker/json-schema"));

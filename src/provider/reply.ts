@@ -107,6 +107,7 @@ async function* readParts(
   };
 
   let reader: BatchReader | undefined;
+  let isOver = false;
   try {
     const open = async () => {
       const { stream } = await model.doStream({ ...options, abortSignal: request.signal });
@@ -115,12 +116,13 @@ async function* readParts(
     reader = await wait(open());
     for (;;) {
       const parts = await wait(reader.read());
+      isOver = parts === undefined;
       if (parts === undefined) return;
       yield parts;
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    request.abort();
+    if (!isOver) request.abort();
     reader?.cancel();
   }
 }

@@ -81,6 +81,9 @@ interface Deadline {
   readonly error: () => ProviderError;
 }
 
+/** Node makes an error with a stack where no reason is given. */
+const OVER = "the stream is over";
+
 /**
  * Waits for each event, up to the limits. One timer serves the whole stream, because a timer for each of
  * thousands of events would cost more than the events.
@@ -132,7 +135,7 @@ class EventWaiter implements Disposable {
 
   [Symbol.dispose](): void {
     this.#watched.request.signal.removeEventListener("abort", this.#onAbort);
-    this.#ended.abort();
+    this.#ended.abort(OVER);
   }
 
   /** Runs until the sleep is aborted at the end of the stream. */

@@ -1,7 +1,7 @@
 /** The turns of programs. What runs them is loaded with the first one. */
 import type { TurnUpdate } from "../agent/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { type Json, loadModule } from "../util/index.ts";
+import { type Json, loaderOf } from "../util/index.ts";
 import type { DataOf, DataSchema, Message } from "./data.ts";
 import type { ResumeOptions, TurnOptions, TurnResult, TurnServers } from "./turn-options.ts";
 
@@ -41,9 +41,7 @@ export async function resumeTurn<
 }
 
 /** Throws `module_not_loaded`. */
-function loadOwnTurn() {
-  return loadModule(() => import("./own-turn.ts"));
-}
+const loadOwnTurn = loaderOf(() => import("./own-turn.ts"));
 
 /**
  * Runs one turn as `runTurn` does, and yields what happens as it happens. A reader who stops early ends

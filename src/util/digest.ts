@@ -32,25 +32,26 @@ export function sha256(data: string | Uint8Array): string {
 
 const BLOCK = 64;
 
-/** The first bits of the fractional parts of the square or cube roots of the first primes. */
-function fractions(count: number, root: (prime: number) => number): Uint32Array {
-  const bits = new Uint32Array(count);
-  for (let [candidate, found] = [2, 0]; found < count; candidate += 1) {
-    let divisor = 2;
-    while (candidate % divisor !== 0) divisor += 1;
-    if (divisor !== candidate) continue;
-    bits[found] = Math.trunc((root(candidate) % 1) * 2 ** 32);
-    found += 1;
-  }
-  return bits;
-}
+/** The first bits of the fractional parts of the square roots of the first primes. */
+const START = [
+  0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+];
 
-let constants: { readonly start: Uint32Array; readonly rounds: Uint32Array } | undefined;
+/** The same of their cube roots. */
+const ROUNDS = [
+  0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+  0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+  0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+  0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+  0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+  0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+  0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+  0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+];
 
 /** FIPS 180-4. */
 export function sha256Here(bytes: Uint8Array): string {
-  constants ??= { start: fractions(8, Math.sqrt), rounds: fractions(BLOCK, Math.cbrt) };
-  const hash = constants.start.slice();
+  const hash = Uint32Array.from(START);
   // The data, a one, zeros, and its length in bits.
   const padded = new Uint8Array(Math.ceil((bytes.length + 9) / BLOCK) * BLOCK);
   padded.set(bytes);
@@ -61,15 +62,16 @@ export function sha256Here(bytes: Uint8Array): string {
   const words = new Uint32Array(BLOCK);
   for (let offset = 0; offset < padded.length; offset += BLOCK) {
     for (let index = 0; index < 16; index += 1) words[index] = view.getUint32(offset + index * 4);
-    mix(hash, words, constants.rounds);
+    mix(hash, words);
   }
   return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
 /** The names are those of the standard. */
-function mix(hash: Uint32Array, w: Uint32Array, k: Uint32Array): void {
+function mix(hash: Uint32Array, w: Uint32Array): void {
   for (let t = 16; t < BLOCK; t += 1) {
-    const [far, near] = [w[t - 15] ?? 0, w[t - 2] ?? 0];
+    const far = w[t - 15] ?? 0;
+    const near = w[t - 2] ?? 0;
     const small0 = turn(far, 7) ^ turn(far, 18) ^ (far >>> 3);
     const small1 = turn(near, 17) ^ turn(near, 19) ^ (near >>> 10);
     w[t] = (w[t - 16] ?? 0) + small0 + (w[t - 7] ?? 0) + small1;
@@ -77,7 +79,7 @@ function mix(hash: Uint32Array, w: Uint32Array, k: Uint32Array): void {
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = hash;
   for (let t = 0; t < BLOCK; t += 1) {
     const large1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
-    const first = (h + large1 + ((e & f) ^ (~e & g)) + (k[t] ?? 0) + (w[t] ?? 0)) | 0;
+    const first = (h + large1 + ((e & f) ^ (~e & g)) + (ROUNDS[t] ?? 0) + (w[t] ?? 0)) | 0;
     const large0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
     const second = (large0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;

@@ -38,7 +38,7 @@ export { canonicalJson, sha256 } from "./digest.ts";
 export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";
 export { graphemesOf } from "./graphemes.ts";
 export { findClosest } from "./find-closest.ts";
-export { IMPORTS, isNotLoaded, loadImports, loadModule } from "./load-module.ts";
+export { IMPORTS, isNotLoaded, loaderOf, loadImports, loadModule } from "./load-module.ts";
 export { randomKey, randomName } from "./random-name.ts";
 export { withinOrigin } from "./redirects.ts";
 export {

@@ -16,6 +16,7 @@ import { describe, expect, test } from "vitest";
 import {
   answerInquiry,
   booleanQuestion,
+  type ConversationStore,
   defineTool,
   listPending,
   openStore,
@@ -218,4 +219,20 @@ function askTool(name: string, ...ids: readonly string[]) {
       return answers.join(", ");
     },
   });
+}
+
+test("conversations that are created at once through two stores of one folder have ids of their own", async () => {
+  const folder = temporaryFolder();
+  const stores = [await openStore(folder), await openStore(folder)];
+  const ids = await Promise.all(
+    stores.flatMap((store) => Array.from({ length: 10 }, () => createEmpty(store))),
+  );
+  const listed = await stores[0]?.list();
+  expect(listed?.map(({ id }) => id).toSorted()).toEqual([...new Set(ids)].toSorted());
+  expect(new Set(ids).size).toBe(20);
+});
+
+async function createEmpty(store: ConversationStore) {
+  await using conversation = await store.create({});
+  return conversation.id;
 }

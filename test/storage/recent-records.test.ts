@@ -68,3 +68,20 @@ test("a conversation is opened again as it was let go of", async () => {
   expect(conversation.stream.entries).toHaveLength(length);
   expect(conversation.isOwnTurn).toBe(true);
 });
+
+test("what waits is listed with the last turn only, also from a record that is remembered", async () => {
+  const { store, id, length } = await leaveQuestion(temporaryFolder());
+  const [turn] = await store.listPending({ id });
+  expect(turn?.entries.at(0)?.eventType).toBe("turn_start");
+  expect(turn?.entries.length).toBeLessThan(length);
+});
+
+test("what waits is no longer listed once another program has taken its turn out of the record", async () => {
+  const folder = temporaryFolder();
+  const { store, id } = await leaveQuestion(folder);
+  const file = eventsFile(folder, id);
+  const elements = JSON.parse(readFileSync(file, "utf8")) as { readonly type?: string }[];
+  const start = elements.findLastIndex(({ type }) => type === "turn_start");
+  writeFileSync(file, `${JSON.stringify(elements.slice(0, start), null, 2)}\n`);
+  expect(await listPending(store)).toEqual([]);
+});

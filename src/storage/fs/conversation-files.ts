@@ -24,7 +24,6 @@ import {
   BASE_CONFIG,
   type ConversationCopy,
   type ConversationRoots,
-  copiesOf,
   EVENTS,
   METADATA,
   parentFolder,
@@ -222,11 +221,15 @@ function partialFolder(folder: string): string {
 }
 
 /**
- * Removes temporary folders and files of processes that were killed. Requires the conversation's lock.
- * What cannot be removed now stays until the next time.
+ * Removes temporary folders and files of processes that were killed, the latter from its copies. Requires the
+ * conversation's lock. What cannot be removed now stays until the next time.
  */
-export async function removeLeftovers(roots: ConversationRoots, id: ConversationId): Promise<void> {
-  const files = copiesOf(roots, id).flatMap(({ folder }) => partialFiles(folder));
+export async function removeLeftovers(
+  roots: ConversationRoots,
+  id: ConversationId,
+  copies: readonly ConversationCopy[],
+): Promise<void> {
+  const files = copies.flatMap(({ folder }) => partialFiles(folder));
   for (const name of [...partialFolders(roots, id), ...files]) {
     await rm(name, { recursive: true, force: true }).catch(() => undefined);
   }

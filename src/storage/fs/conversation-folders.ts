@@ -125,9 +125,11 @@ export function currentCopies(copies: readonly ConversationCopy[]): readonly Con
 export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
   const folder = roots[root];
   if (folder === undefined) throw new Error("there is no folder for local conversations");
-  const parent = isArchived ? path.join(folder, ARCHIVE) : folder;
-  if (root === "main") [path.dirname(folder), folder, parent].forEach(assertNotLink);
-  return parent;
+  if (root === "main") [path.dirname(folder), folder].forEach(assertNotLink);
+  if (!isArchived) return folder;
+  const archive = path.join(folder, ARCHIVE);
+  if (root === "main") assertNotLink(archive);
+  return archive;
 }
 
 /** The copy in which one of these files changed last. On a tie, the user's own. */
@@ -210,6 +212,12 @@ const NO_ID = "" as ConversationId;
 /** File times are coarse: a folder that changed more recently may change again without a new time. */
 const SETTLE_MS = { seconds: 2000, fractions: 100 };
 
+interface FolderState {
+  readonly changed: number;
+  /** A listing is known, or can be kept. */
+  readonly isCached: boolean;
+}
+
 /**
  * Lists the folders in a folder, cached until it changes: loops over all conversations look up each
  * of them. Includes links, so that opening one reports what is wrong with it.
@@ -222,14 +230,16 @@ export class FolderNames {
     if (only === undefined) return this.listing(folder).names;
     const state = this.#stateOf(folder);
     if (state === undefined) return [];
-    return state.isCached ? this.listing(folder).of(only) : listFoldersOf(folder, only);
+    return state.isCached ? this.#listingAt(folder, state).of(only) : listFoldersOf(folder, only);
   }
 
   /** Empty if the folder does not exist. */
   listing(folder: string): Listing {
     const state = this.#stateOf(folder);
-    if (state === undefined) return new Listing([]);
-    const { changed, isCached } = state;
+    return state === undefined ? new Listing([]) : this.#listingAt(folder, state);
+  }
+
+  #listingAt(folder: string, { changed, isCached }: FolderState): Listing {
     const known = this.#known.get(folder);
     if (known?.changed === changed) return known.listing;
     const listing = new Listing(listEntries(folder));
@@ -237,8 +247,8 @@ export class FolderNames {
     return listing;
   }
 
-  /** Whether a listing is known, or can be kept. Undefined if the folder does not exist. */
-  #stateOf(folder: string): { readonly changed: number; readonly isCached: boolean } | undefined {
+  /** Undefined if the folder does not exist. */
+  #stateOf(folder: string): FolderState | undefined {
     const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
     if (changed === undefined) return undefined;
     const settled = changed % 1000 === 0 ? SETTLE_MS.seconds : SETTLE_MS.fractions;

@@ -132,7 +132,7 @@ export class EventFile {
   /** Reads all of the file if another program has changed it (see `onChanged`), and then returns false. Throws like `open`. */
   refresh(): Promise<boolean> {
     return this.#enqueue(async () => {
-      if (this.#needsRollback || !this.#isChanged()) return true;
+      if (this.#needsRollback || !!this.#isAsWritten()) return true;
       this.#listener.onChanged(await this.open());
       await this.#closeHandle();
       return false;
@@ -225,19 +225,20 @@ export class EventFile {
     if (this.#needsRollback) {
       throw writeError(this.#file, new Error("an earlier write could not be undone"));
     }
-    const isOpen = !this.#isChanged() && (this.#handle !== undefined || (await this.#reopen()));
-    if (!isOpen) this.#listener.onChanged(await this.open());
+    const isCurrent = this.#handle === undefined ? await this.#reopen() : this.#isAsWritten();
+    if (!isCurrent) this.#listener.onChanged(await this.open());
     if (this.#handle === undefined) throw new Error("an opened file has a handle");
     return this.#handle;
   }
 
-  /** Or has to be read again for another reason. Throws `write_failed`. */
-  #isChanged(): boolean {
-    return this.#lastFingerprint === "" || fingerprint(this.#stat()) !== this.#lastFingerprint;
+  /** False if another program has changed or replaced the file. Throws `write_failed`. */
+  #isAsWritten(): boolean {
+    return this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
   }
 
-  /** Returns false if the file has been changed or replaced meanwhile. Throws `write_failed`. */
+  /** The same for a file that is not open, and opens it. */
   async #reopen(): Promise<boolean> {
+    if (this.#lastFingerprint === "") return false;
     try {
       const handle = await this.#open(this.#file);
       this.#handle = handle;

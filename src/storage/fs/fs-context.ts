@@ -80,6 +80,8 @@ export class FsContext {
   readonly #names = new FolderNames();
   #workspace: string | undefined;
   #reserved: Promise<unknown> = Promise.resolve();
+  /** No id from the first to the last of these is free, as far as is known here. */
+  #burst = { from: 0, to: -1 };
   /** By the monotonic clock. */
   #nextCleanup = 0;
 
@@ -184,8 +186,8 @@ export class FsContext {
   }
 
   /** Throws `conversation_not_found`, `conversation_archived`. */
-  liveCopies(id: ConversationId): readonly ConversationCopy[] {
-    const live = this.copies(id).filter((copy) => !copy.isArchived);
+  liveCopies(id: ConversationId, copies = this.copies(id)): readonly ConversationCopy[] {
+    const live = copies.filter((copy) => !copy.isArchived);
     if (live.length === 0) throw archivedError(id);
     return live;
   }
@@ -225,36 +227,41 @@ export class FsContext {
   }
 
   async #reserveId(): Promise<ReservedId> {
-    // Once: after a burst, the next free id comes after all of them.
-    const known = listCopies(this.roots(), "all");
     if (monotonicMs() >= this.#nextCleanup) {
-      await this.#removeAbandoned(known);
+      await this.#removeAbandoned();
       this.#nextCleanup = monotonicMs() + CLEANUP_MS;
     }
     const locks = locksIn(await this.ensurePrivateFolder());
-    let moment = fileIdToNumber(fileIdFromDate(this.options.clock.now()));
+    const now = fileIdToNumber(fileIdFromDate(this.options.clock.now()));
+    // Of many at once, the next free id comes after all of them.
+    const { from, to } = this.#burst;
+    const isInBurst = from <= now && now <= to;
+    let moment = isInBurst ? to + 1 : now;
+    let known: ReadonlyMap<ConversationId, unknown> | undefined;
     for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {
       const id = fileIdFromNumber(moment);
-      if (known.has(id) || isHeldHere(locks, id)) continue;
+      if (known?.has(id) === true || isHeldHere(locks, id)) continue;
       const lock = await this.#tryLock(id);
-      if (lock === undefined) {
-        if (!this.#exists(id)) locked += 1;
-        continue;
+      if (lock !== undefined && !this.#exists(id)) {
+        this.#burst = { from: isInBurst ? from : now, to: moment };
+        return { id, lock };
       }
-      if (!this.#exists(id)) return { id, lock };
-      lock.release();
+      if (lock === undefined && !this.#exists(id)) locked += 1;
+      lock?.release();
+      known ??= listCopies(this.roots(), "all");
     }
     throw noFreeIdError(MAX_LOCKED_IDS);
   }
 
   /** Cleans up conversations whose process was killed while creating them. */
-  async #removeAbandoned(known: ReadonlyMap<ConversationId, unknown>): Promise<void> {
+  async #removeAbandoned(): Promise<void> {
     const folder = this.findPrivateFolder();
     if (folder === undefined) return;
+    const known = listCopies(this.roots(), "all");
     for (const id of listLockFiles(locksIn(folder))) {
       const lock = known.has(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
-      if (!this.#exists(id)) await removeLeftovers(this.roots(), id);
+      if (!this.#exists(id)) await removeLeftovers(this.roots(), id, []);
       lock.release();
     }
   }

@@ -232,14 +232,13 @@ export class FsConversationStore implements ConversationStore {
     this.context.liveCopies(id);
     const lock = await this.context.lock(id);
     try {
-      await removeLeftovers(this.context.roots(), id);
-      const copies = this.context.liveCopies(id);
+      const all = this.context.copies(id);
+      await removeLeftovers(this.context.roots(), id, all);
+      const copies = this.context.liveCopies(id, all);
       const folder = await mergeCopies(copies, "main");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
       const events = path.join(folder, EVENTS);
-      const recent = takeRecent(events);
-      const isCurrent = recent !== undefined && recent.fingerprint === fingerprintOf(events);
-      const known = isCurrent ? recent : await find(events);
+      const known = takeRecent(events) ?? (await find(events));
       const isOwnUnmarked = this.#isOwnUnmarked(id);
       return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
     } catch (error) {
@@ -313,7 +312,11 @@ export class FsConversationStore implements ConversationStore {
     const folder = path.join(parent, folderName(id, files.metadata.title));
     try {
       await writeConversation(folder, files);
-      return await this.#openWriter({ id, folder, otherFolders: [], lock, ownTurn });
+      const events = path.join(folder, EVENTS);
+      const isEmpty = files.events.equals(eventFileBytes([]));
+      const loaded = { file: events, fingerprint: fingerprintOf(events), entries: [] };
+      const parts = { id, folder, otherFolders: [], lock, ownTurn };
+      return await this.#openWriter(parts, isEmpty ? loaded : undefined);
     } catch (error) {
       await removeFolder(folder).catch(() => undefined);
       lock.release();

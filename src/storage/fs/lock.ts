@@ -11,8 +11,8 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from "node:fs";
 import { createRequire } from "node:module";
@@ -140,9 +140,9 @@ function releaseOnce(fd: number, file: string): () => void {
     isReleased = true;
     held.delete(file);
     try {
-      rmSync(file, { force: true });
+      unlinkSync(file);
     } catch {
-      // A file that stays behind does not lock anything.
+      // Someone has removed it; and one that stays behind does not lock anything.
     }
     closeSync(fd);
   };

@@ -15,6 +15,7 @@
  */
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   fsyncSync,
@@ -26,8 +27,8 @@ import {
   readFileSync,
   readSync,
   renameSync,
-  rmSync,
   statSync,
+  unlinkSync,
   utimesSync,
   writeFileSync,
   writeSync,
@@ -174,9 +175,9 @@ export function isUnmarked(privateFolder: string, id: ConversationId): boolean {
 /** A marker that stays behind is wrong, but does no harm. */
 export function unmark(privateFolder: string, id: ConversationId): void {
   try {
-    rmSync(path.join(privateFolder, FOLDER, id), { force: true });
+    unlinkSync(path.join(privateFolder, FOLDER, id));
   } catch {
-    // The next writer tries again.
+    // There is none, or the next writer tries again.
   }
 }
 
@@ -223,7 +224,11 @@ function matchTurn(marker: MarkerFile, entries: readonly StreamEntry[]): OwnTurn
   for (let count = last.length; count >= 0; count -= 1) {
     const lastWrite = last.slice(0, count).join("\n");
     const isComplete = count === last.length && !marker.isTorn;
-    if (lastTurnIn([...earlier, lastWrite]) === text) return { text, lastWrite, isComplete };
+    const writes = [...earlier, lastWrite];
+    // Usually the marker has just this, and its lines need not be parsed.
+    if (writes.join("\n") === text || lastTurnIn(writes) === text) {
+      return { text, lastWrite, isComplete };
+    }
   }
   return undefined;
 }
@@ -383,8 +388,7 @@ export class TurnMarker {
   #write(text: string, flag: "a" | "w" = "a"): void {
     const file = this.#path;
     try {
-      if (this.#file === undefined && flag === "w") makeEmpty(file);
-      this.#file ??= openSync(file, "a", 0o600);
+      this.#file ??= flag === "w" ? openEmpty(file) : openSync(file, "a", 0o600);
       this.#length = fstatSync(this.#file).size;
       const written = writeSync(this.#file, text);
       if (written < Buffer.byteLength(text)) throw new Error("the disk is full");
@@ -415,7 +419,15 @@ function syncFile(file: string): void {
   }
 }
 
-function makeEmpty(file: string): void {
-  mkdirSync(path.dirname(file), { recursive: true, mode: OWNER_FOLDER });
-  closeSync(openSync(file, "w", 0o600));
+/** To append to it. */
+function openEmpty(file: string): number {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
+  const open = () => openSync(file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600);
+  try {
+    return open();
+  } catch (error) {
+    if (systemErrorCode(error) !== "ENOENT") throw error;
+    mkdirSync(path.dirname(file), { recursive: true, mode: OWNER_FOLDER });
+    return open();
+  }
 }

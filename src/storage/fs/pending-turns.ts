@@ -31,6 +31,7 @@ import {
   type TurnCopy,
   withLoss,
 } from "./restore-turn.ts";
+import { findRecent } from "./recent-records.ts";
 import { folderOfLatest, readMetadata } from "./summary.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
@@ -87,12 +88,19 @@ interface LastTurnRead {
   readonly problem?: RecordProblem | undefined;
 }
 
+/** -1 if there is none. */
+function lastTurnStart(entries: readonly StreamEntry[]): number {
+  return entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+}
+
 /** Reads nothing before the last turn, if the record is in the usual layout. Throws `read_failed`. */
 export async function readLastTurn(
   copies: readonly ConversationCopy[],
   place: PrivatePlace | undefined,
 ): Promise<LastTurnRead> {
   const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
+  const recent = findRecent(file)?.entries;
+  if (recent !== undefined) return { entries: recent.slice(Math.max(0, lastTurnStart(recent))) };
   const entries = await findLastTurn(file);
   return entries === undefined || entries.length === 0 ? readWithCopy(file, place) : { entries };
 }

@@ -2,7 +2,7 @@
  * The records that this process has let go of last, as they were: a service opens the same conversation for a message, for the
  * answer to a question and for the next message, and need not read all of it each time.
  */
-import type { LoadedEvents } from "./event-file.ts";
+import { fingerprintOf, type LoadedEvents } from "./event-file.ts";
 
 /** The most bytes of records. In memory they take several times as much. */
 const MAX_BYTES = 16 << 20;
@@ -12,21 +12,32 @@ const recent = new Map<string, { readonly loaded: LoadedEvents; readonly bytes: 
 let total = 0;
 
 export function keepRecent(loaded: LoadedEvents, bytes: number): void {
-  takeRecent(loaded.file);
+  forget(loaded.file);
   if (bytes > MAX_BYTES) return;
   recent.set(loaded.file, { loaded, bytes });
   total += bytes;
   for (const [file] of recent) {
     if (total <= MAX_BYTES) break;
-    takeRecent(file);
+    forget(file);
   }
 }
 
-/** Undefined if it is not there. It is only a guess: another program may have changed the file. */
+/** Undefined if it is not there, or another program has changed the file. */
+export function findRecent(file: string): LoadedEvents | undefined {
+  const loaded = recent.get(file)?.loaded;
+  return loaded?.fingerprint === fingerprintOf(file) ? loaded : undefined;
+}
+
+/** The same, and forgets it: whoever has it may change it. */
 export function takeRecent(file: string): LoadedEvents | undefined {
+  const loaded = findRecent(file);
+  forget(file);
+  return loaded;
+}
+
+function forget(file: string): void {
   const found = recent.get(file);
-  if (found === undefined) return undefined;
+  if (found === undefined) return;
   recent.delete(file);
   total -= found.bytes;
-  return found.loaded;
 }
