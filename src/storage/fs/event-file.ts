@@ -132,7 +132,7 @@ export class EventFile {
   /** Reads all of the file if another program has changed it (see `onChanged`), and then returns false. Throws like `open`. */
   refresh(): Promise<boolean> {
     return this.#enqueue(async () => {
-      if (this.#needsRollback || !!this.#isAsWritten()) return true;
+      if (this.#needsRollback || this.#isAsWritten()) return true;
       this.#listener.onChanged(await this.open());
       await this.#closeHandle();
       return false;
