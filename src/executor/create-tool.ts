@@ -31,7 +31,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return {
         description,
         executor: createLocalExecutor(settings, local),
-        describeSource: () => describeLocalSource(settings, local),
+        describeSource: async () => describeLocalSource(settings, local),
       };
     }
     case "builtin": {

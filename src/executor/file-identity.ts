@@ -2,9 +2,8 @@
  * Says which file someone was shown, as data: its content or, if that is long, its size and time. Whoever compares two
  * of these finds out whether it is still that file.
  */
-import { type BigIntStats, constants } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { type JsonObject, openHandle, sha256, systemErrorCode } from "../util/index.ts";
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { type JsonObject, sha256, systemErrorCode } from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
 const MAX_DIGESTED_BYTES = 1024 * 1024;
@@ -13,18 +12,21 @@ const MAX_DIGESTED_BYTES = 1024 * 1024;
  * Describes the regular file at a path without links, whose status is known. Never throws: what cannot be read is
  * described as such.
  */
-export async function identifyContent(file: string, stats: BigIntStats): Promise<JsonObject> {
+export function identifyContent(file: string, stats: BigIntStats): JsonObject {
   if (stats.size > MAX_DIGESTED_BYTES) return identifyByTime(stats);
+  let fd: number | undefined;
   try {
     // Something else may have taken its place: a link, or a pipe without a writer, which would block.
     const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
-    await using handle = await openHandle(file, constants.O_RDONLY | noFollow | nonBlocking);
-    const now = await handle.stat({ bigint: true });
+    fd = openSync(file, constants.O_RDONLY | noFollow | nonBlocking);
+    const now = fstatSync(fd, { bigint: true });
     if (!now.isFile()) return { unreadable: "not a regular file" };
-    const bytes = now.size > MAX_DIGESTED_BYTES ? undefined : await readUpToLimit(handle, now.size);
+    const bytes = now.size > MAX_DIGESTED_BYTES ? undefined : readUpToLimit(fd, now.size);
     return bytes === undefined ? identifyByTime(now) : { sha256: sha256(bytes) };
   } catch (error) {
     return { ...identifyByTime(stats), unreadable: systemErrorCode(error) ?? "unknown" };
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
 }
 
@@ -37,14 +39,15 @@ export function identifyByTime({ size, mtimeNs }: BigIntStats): { size: number; 
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
 /** Undefined if it is longer than its status says: files of `/proc` are, and others while they are written. */
-async function readUpToLimit(handle: FileHandle, size: bigint): Promise<Buffer | undefined> {
+function readUpToLimit(fd: number, size: bigint): Buffer | undefined {
   const chunkBytes = Math.min(MAX_CHUNK_BYTES, Number(size) + 1);
   const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes));
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    const bytesRead = readSync(fd, chunk, 0, chunkBytes, null);
     if (bytesRead === 0) return Buffer.concat(chunks);
-    chunks.push(buffer.subarray(0, bytesRead));
+    chunks.push(chunk.subarray(0, bytesRead));
     length += bytesRead;
     if (length > MAX_DIGESTED_BYTES) return undefined;
   }

@@ -82,7 +82,6 @@ export async function answerFromCommandLine({
     requireTerminal(prompter, row);
     return continueTurn(context, { id, ...asked });
   }
-  await loadRecordingParts();
   const reply = await findReply(row, { ...options, words, prompter }, context);
   if (reply === undefined) {
     context.output.notice(`${oneLine(row.id)} is still waiting.`);
@@ -289,6 +288,7 @@ async function findReply(
     return reply;
   }
   const terminal = requireTerminal(prompter, row);
+  await loadRecordingParts(); // An answer may take long.
   if (row.kind === "permission") {
     context.output.notice("To edit the arguments first, continue the turn:");
     context.output.notice(`  jp query --continue-turn --id ${row.conversation}`);

@@ -43,7 +43,7 @@ function scene(): Scene {
       chmodSync(file, 0o755);
       return file;
     },
-    source: (command, subjectIgnore = []) =>
+    source: async (command, subjectIgnore = []) =>
       describeLocalSource(
         { command: toCommand(command), subjectIgnore },
         { workspaceRoot: root, variables },
@@ -83,8 +83,8 @@ test("a local tool is described by its command, its program, and the files that 
   });
 });
 
-test("a tool without a command is described as such", async () => {
-  expect(await describeLocalSource({}, { workspaceRoot: "/", variables: {} })).toEqual({
+test("a tool without a command is described as such", () => {
+  expect(describeLocalSource({}, { workspaceRoot: "/", variables: {} })).toEqual({
     origin: { type: "local", command: "" },
     folder: ".",
   });

@@ -2,8 +2,7 @@
  * Describes what a local tool would run, as it is right now: its command, the program, and the files that words of the
  * command name. What those load in turn is out of reach, and so is code in an argument such as that of `sh -c`.
  */
-import type { BigIntStats } from "node:fs";
-import { lstat, realpath } from "node:fs/promises";
+import { type BigIntStats, lstatSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { type CommandConfig, splitWords, type ToolSettings } from "../../config/index.ts";
 import { quoteCommand, resolveProgram } from "../../process/index.ts";
@@ -17,16 +16,14 @@ import { hasTemplate, splitTemplate } from "./template.ts";
 type Place = Pick<LocalEnvironment, "workspaceRoot" | "variables">;
 
 /** Reads each file once. Never throws: what cannot be read is described as such. */
-export async function describeLocalSource(
+export function describeLocalSource(
   { command, subjectIgnore = [] }: Pick<ToolSettings, "command" | "subjectIgnore">,
   { workspaceRoot, variables }: Place,
-): Promise<ToolSource> {
+): ToolSource {
   if (command === undefined) return { origin: { type: "local", command: "" }, folder: "." };
   const files = new SourceFiles(workspaceRoot, subjectIgnore);
-  const [program, named] = await Promise.all([
-    describeProgram(command, files, { workspaceRoot, variables }),
-    Promise.all(wordsOf(command).map((word) => files.describe(word))),
-  ]);
+  const program = describeProgram(command, files, { workspaceRoot, variables });
+  const named = wordsOf(command).map((word) => files.describe(word));
   const unique = new Map(named.flatMap((file) => (file === undefined ? [] : [[file.path, file]])));
   return {
     origin: { type: "local", command: commandText(command) },
@@ -43,18 +40,18 @@ function commandText({ program, args, shell }: CommandConfig): string {
   return [program, ...(args.length === 0 ? [] : [quoteCommand(args)])].join(" ");
 }
 
-async function describeProgram(
+function describeProgram(
   { program, shell }: CommandConfig,
   files: SourceFiles,
   { workspaceRoot: cwd, variables }: Place,
-): Promise<Json> {
+): Json {
   if (!shell && hasTemplate(program)) return { template: program };
   const command = shell ? findShell() : program;
   const found = resolveProgram(command, { cwd, searchPath: variables["PATH"] });
   if (found === undefined) return { missing: command };
   const described = files.isIgnored(found)
-    ? await files.locate(found)
-    : await files.describe(found);
+    ? files.locate(found)
+    : files.describe(found);
   return described ?? { missing: command };
 }
 
@@ -84,7 +81,7 @@ interface DescribedFile {
 class SourceFiles {
   readonly #folder: string;
   readonly #ignored: ReadonlySet<string>;
-  readonly #described = new Map<string, Promise<DescribedFile>>();
+  readonly #described = new Map<string, DescribedFile>();
 
   constructor(folder: string, ignored: readonly string[]) {
     this.#folder = folder;
@@ -97,29 +94,25 @@ class SourceFiles {
   }
 
   /** Undefined if it is not a regular file, or ignored. */
-  async describe(file: string): Promise<DescribedFile | undefined> {
-    const found = this.isIgnored(file) ? undefined : await this.#find(file);
+  describe(file: string): DescribedFile | undefined {
+    const found = this.isIgnored(file) ? undefined : this.#find(file);
     if (found === undefined) return undefined;
     const { path: real, stats } = found;
-    const described =
-      this.#described.get(real) ??
-      identifyContent(real, stats).then((content) => ({ path: real, ...content }));
+    const described = this.#described.get(real) ?? { path: real, ...identifyContent(real, stats) };
     this.#described.set(real, described);
     return described;
   }
 
   /** Without its content. */
-  async locate(file: string): Promise<DescribedFile | undefined> {
-    const found = await this.#find(file);
+  locate(file: string): DescribedFile | undefined {
+    const found = this.#find(file);
     return found && { path: found.path };
   }
 
-  async #find(
-    file: string,
-  ): Promise<{ readonly path: string; readonly stats: BigIntStats } | undefined> {
+  #find(file: string): { readonly path: string; readonly stats: BigIntStats } | undefined {
     try {
-      const real = await realpath(path.resolve(this.#folder, file));
-      const stats = await lstat(real, { bigint: true });
+      const real = realpathSync.native(path.resolve(this.#folder, file));
+      const stats = lstatSync(real, { bigint: true });
       return stats.isFile() ? { path: real, stats } : undefined;
     } catch {
       return undefined;

@@ -89,7 +89,7 @@ async function examineFile(target: FileTarget): Promise<ExaminedFile> {
     const content =
       stats.nlink > 1n
         ? { ...identifyByTime(stats), inode: String(stats.ino) }
-        : await identifyContent(file, stats);
+        : identifyContent(file, stats);
     return { stats, content };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") throw notFoundError(displayPath);
