@@ -24,6 +24,7 @@ export async function runInProcess(version: string): Promise<void> {
   process.on("uncaughtException", (error) => process.exit(reportError(error, host)));
   const status = await run(process.argv.slice(2), host);
   if (status !== 0) process.exitCode = status;
+  await new Promise((resolve) => setImmediate(resolve)); // A stream may still say that it could not write.
   // If nothing is left to do, Node would still free its memory, which takes longer than ending.
   if (process.getActiveResourcesInfo().length === 0) process.exit();
 }

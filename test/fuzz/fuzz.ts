@@ -49,3 +49,12 @@ export function thrownBy(call: () => unknown): unknown {
     return error;
   }
 }
+
+/**
+ * Whether `JSON.parse` returns the value that was written. That of Node 24 takes a key such as `"` for one that ends with a
+ * backslash, if it has seen that in the same place of another object.
+ */
+export function canParse(value: unknown): boolean {
+  const text = JSON.stringify(value);
+  return JSON.stringify(JSON.parse(text)) === text;
+}

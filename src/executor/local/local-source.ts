@@ -49,9 +49,7 @@ function describeProgram(
   const command = shell ? findShell() : program;
   const found = resolveProgram(command, { cwd, searchPath: variables["PATH"] });
   if (found === undefined) return { missing: command };
-  const described = files.isIgnored(found)
-    ? files.locate(found)
-    : files.describe(found);
+  const described = files.isIgnored(found) ? files.locate(found) : files.describe(found);
   return described ?? { missing: command };
 }
 
