@@ -187,13 +187,60 @@ const FIRST_GROUPS = new Set(["start", "session"]);
  * `src/cli/code-loader.ts`.
  */
 const LATER = {
-  mcp: /^src\/(?:executor\/mcp\/|mcp\/(?!mcp-servers|mcp-error|own-servers))/,
-  running:
-    /^src\/(?:process|json-schema\/(?!provider-schema)|files|executor\/local|executor\/file-identity|executor\/builtin\/fs\/(?:line-search|save-file|unified-diff|consent))\b/,
-  show: /^src\/(?:render\/(?:call-lines|decision-rows|inquiry|usage|summary|origin|files|verbatim)|cli\/command\/query\/(?:report|reasoning-lines))\b|\/fast-wrap-ansi\//,
-  rarely:
-    /^src\/(?:answer-model\/(?!backend)|trust\/describe-claim|provider\/(?:to-provider-error|from-language-model|collect-reply|warm-up)|storage\/(?:memory-store|answering)|runtime\/answers-file|cli\/(?:detect-models|compact-rules|editor)|agent\/(?:model-texts|summary|data|ask-model|compact)|conversation\/(?:compaction|subject|answers))/,
+  mcp: ["src/executor/mcp/", "src/mcp/"],
+  running: [
+    "src/executor/builtin/fs/consent",
+    "src/executor/builtin/fs/line-search",
+    "src/executor/builtin/fs/save-file",
+    "src/executor/builtin/fs/unified-diff",
+    "src/executor/file-identity",
+    "src/executor/local/",
+    "src/files/",
+    "src/json-schema/",
+    "src/process/",
+  ],
+  show: [
+    "src/cli/command/query/reasoning-lines",
+    "src/cli/command/query/report",
+    "src/render/call-lines",
+    "src/render/decision-rows",
+    "src/render/files",
+    "src/render/inquiry",
+    "src/render/origin",
+    "src/render/summary",
+    "src/render/usage",
+  ],
+  rarely: [
+    "src/agent/ask-model",
+    "src/agent/compact",
+    "src/agent/data",
+    "src/agent/model-texts",
+    "src/agent/summary",
+    "src/answer-model/",
+    "src/cli/compact-rules",
+    "src/cli/detect-models",
+    "src/cli/editor",
+    "src/conversation/answers",
+    "src/conversation/compaction",
+    "src/conversation/subject",
+    "src/provider/collect-reply",
+    "src/provider/from-language-model",
+    "src/provider/to-provider-error",
+    "src/provider/warm-up",
+    "src/runtime/answers-file",
+    "src/storage/answering",
+    "src/storage/memory-store",
+    "src/trust/describe-claim",
+  ],
 };
+/** Used before a request, unlike what is beside them. */
+const NOT_LATER = [
+  "src/answer-model/backend",
+  "src/json-schema/provider-schema",
+  "src/mcp/mcp-error",
+  "src/mcp/mcp-servers",
+  "src/mcp/own-servers",
+];
 
 /** Before the name of a file: an entry that exports what the file does. */
 const ENTRY = "\0entry:";
@@ -343,7 +390,8 @@ function moveMaps(dir) {
 }
 
 function laterGroup(file, groups) {
-  return Object.keys(groups).find((name) => groups[name].test(file));
+  const isIn = (starts) => starts.some((start) => file.startsWith(start));
+  return isIn(NOT_LATER) ? undefined : Object.keys(groups).find((name) => isIn(groups[name]));
 }
 
 function ownerOf([first, ...others]) {

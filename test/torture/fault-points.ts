@@ -35,10 +35,17 @@ export class FaultPoints {
     for (const name of ["datasync", "sync", "truncate"]) points.#replace(handles, name);
     for (const name of ["rename", "mkdir", "rm"]) points.#replace(fs.promises, name);
     points.#replace(fs, "writeSync", tearWriteSync);
-    for (const name of ["ftruncateSync", "renameSync", "rmSync", "writeFileSync"]) {
+    for (const name of [
+      "ftruncateSync",
+      "mkdirSync",
+      "renameSync",
+      "rmSync",
+      "unlinkSync",
+      "writeFileSync",
+    ]) {
       points.#replace(fs, name);
     }
-    points.#replaceWithCallback("fdatasync");
+    for (const name of ["fdatasync", "fsync"]) points.#replaceWithCallback(name);
     for (const name of ["spawn", "spawnSync"]) points.#replaceSpawn(name);
     syncBuiltinESMExports();
     return points;

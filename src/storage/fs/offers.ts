@@ -82,7 +82,7 @@ export class Offers {
 
   /**
    * Passes every offer to the listener, until disposed of. Requires the conversation's lock. If the folder
-   * cannot be watched, offers are found a little later.
+   * cannot be watched, offers are found a little later. Throws `write_failed`.
    */
   listen(listener: AnswerListener): Disposable {
     const seen = new Set<string>();
@@ -357,9 +357,13 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Answers are the user's own. */
+/** Answers are the user's own. Throws `write_failed`. */
 function makePrivateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
+  try {
+    mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
+  } catch (error) {
+    throw writeError(folder, error);
+  }
 }
 
 function writeAtomically(file: string, text: string): void {
