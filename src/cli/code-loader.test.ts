@@ -66,8 +66,8 @@ class Chain extends Bundle {
 
   override open() {
     const { folder, cache } = this;
-    const requireOther = (name: string) => this.loaded.push(name);
-    return createCodeLoader({ folder, cache, command: "query", requireOther });
+    const note = (name: string) => this.loaded.push(name);
+    return createCodeLoader({ folder, cache, command: "query", requireOther: note });
   }
 }
 

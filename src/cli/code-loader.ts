@@ -43,13 +43,13 @@ const NEEDED = /^\.\/(?:run|base)\b/;
  * imports is for later, or for a case that does not arise. The bundler never takes an export out of this object in advance.
  */
 function whenUsed(load: () => unknown): unknown {
-  let loaded: object | undefined;
+  let loaded: Readonly<Record<PropertyKey, unknown>> | undefined;
   return new Proxy(
     {},
     {
       get: (_target, key) => {
-        loaded ??= load() as object; // What a file of the bundle exports.
-        return Reflect.get(loaded, key);
+        loaded ??= load() as Readonly<Record<PropertyKey, unknown>>; // What a file of the bundle exports.
+        return loaded[key];
       },
     },
   );

@@ -131,16 +131,16 @@ export function openTools(
     findOffline,
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
-    toolbox: createToolbox({
-      sources,
-      list,
-      onWarning: warn,
-      toRefusedQuestions: (stray) => toRefusedQuestions(stray), // Loaded when there is one.
-    }),
+    toolbox: createToolbox({ sources, list, onWarning: warn, toRefusedQuestions: refuse }),
     [Symbol.asyncDispose]: async () => {
       if (given === undefined) await servers.close();
     },
   };
+}
+
+/** The command loads what this needs when there is such a question. */
+function refuse(stray: UnscopedQuestion): RefusedQuestions {
+  return toRefusedQuestions(stray);
 }
 
 function describeOffline(servers: McpServers, { name, source }: ToolSettings): ToolSource {

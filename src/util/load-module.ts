@@ -35,8 +35,8 @@ export const IMPORTS = Symbol.for("jp-ts.imports");
  */
 export function loadImports(): void {
   try {
-    const load: unknown = Reflect.get(globalThis, IMPORTS);
-    if (typeof load === "function") load();
+    const { [IMPORTS]: load } = globalThis as { readonly [IMPORTS]?: () => void }; // Set by the command.
+    load?.();
   } catch {
     // Whatever needs a part that is missing says so.
   }
