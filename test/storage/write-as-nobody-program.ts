@@ -55,6 +55,7 @@ async function loadAll(): Promise<void> {
   await createWorkspaceFolder(folder, systemClock);
   const writer = await open(folder, path.join(folder, "data")).conversations.create({});
   await writer.release();
+  await openStore(path.join(folder, "store"));
   rmSync(folder, { recursive: true });
 }
 
