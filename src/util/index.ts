@@ -57,7 +57,7 @@ export {
   stringField,
   unknownFields,
 } from "./shape.ts";
-export { openHandle } from "./open-handle.ts";
+export { openHandle, settled } from "./open-handle.ts";
 export {
   type CacheEnvironment,
   findUserCache,

@@ -17,7 +17,7 @@ export async function openHandle(...args: Parameters<typeof open>): Promise<File
 }
 
 /** As `promisify`, whose module takes a tenth of Node's own start to load. */
-function settled(action: (done: (error: Error | null) => void) => void): Promise<void> {
+export function settled(action: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     action((error) => (error === null ? resolve() : reject(error)));
   });

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import { settled } from "../../util/index.ts";
 
 /** The part of a `FileHandle` that writes a record. */
 export interface RecordHandle extends Pick<FileHandle, "fd" | "truncate" | "datasync" | "close"> {
@@ -64,11 +65,4 @@ export class DirectHandle implements RecordHandle, Disposable {
   [Symbol.dispose](): void {
     closeSync(this.fd);
   }
-}
-
-/** As `promisify`, whose module takes a tenth of Node's own start to load. */
-function settled(action: (done: (error: Error | null) => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    action((error) => (error === null ? resolve() : reject(error)));
-  });
 }
