@@ -199,7 +199,7 @@ test.runIf(hasFlock)("a lock held by another program with flock(1) is respected"
   const { conversations, locks, id } = await placeRecord();
   mkdirSync(locks, { recursive: true });
   const file = path.join(locks, `${id}.lock`);
-  const foreign = new ChildProgram("flock", ["-x", file, "sh", "-c", "echo held; exec cat"]);
+  const foreign = new ChildProgram("flock", ["-x", "-o", file, "sh", "-c", "echo held; exec cat"]);
   await foreign.nextLine();
   const refused = await failureOf(conversations.open(id));
   const isKept = existsSync(file);
