@@ -161,12 +161,13 @@ const TIMED = 'exec 4>&2 2>"$0"; TIMEFORMAT="%3U %3S"; time "$@" 2>&4 4>&-';
 /** The CPU time of a Node program on a terminal, in milliseconds. Throws if it fails. */
 async function runOnTerminal(folder: string, words: readonly string[]): Promise<{ cpu: number }> {
   const report = path.join(folder, "cpu-time");
-  const { NO_COLOR: _, ...env } = benchEnvironment(folder);
+  const { NO_COLOR: _, NODE_DISABLE_COLORS: _disabled, ...env } = benchEnvironment(folder);
   const terminal = spawn("bash", ["-c", TIMED, report, process.execPath, ...words], {
     cols: 80,
     rows: 24,
     cwd: folder,
-    env: { ...env, TERM: "xterm-256color" },
+    // Otherwise Node shows none where `CI` is set.
+    env: { ...env, TERM: "xterm-256color", FORCE_COLOR: "2" },
   });
   let output = "";
   terminal.onData((data) => (output += data));
