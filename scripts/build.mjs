@@ -20,6 +20,7 @@ import process from "node:process";
 import { transform } from "esbuild";
 import { rolldown } from "rolldown";
 import { commandBuiltins, libraryBuiltins } from "./light-builtins.mjs";
+import { plainExports } from "./plain-exports.mjs";
 import {
   assertFineLicences,
   findThirdParty,
@@ -288,7 +289,7 @@ try {
         minify: true,
         groups: COMMAND_GROUPS,
         later: LATER,
-        plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth],
+        plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth, plainExports],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
       },

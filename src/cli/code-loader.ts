@@ -43,16 +43,14 @@ const NEEDED = /^\.\/(?:run|base)\b/;
  * imports is for later, or for a case that does not arise. The bundler never takes an export out of this object in advance.
  */
 function whenUsed(load: () => unknown): unknown {
-  let loaded: Readonly<Record<PropertyKey, unknown>> | undefined;
-  return new Proxy(
-    {},
-    {
-      get: (_target, key) => {
-        loaded ??= load() as Readonly<Record<PropertyKey, unknown>>; // What a file of the bundle exports.
-        return loaded[key];
-      },
-    },
-  );
+  const exported = {};
+  const get = (_target: object, key: PropertyKey): unknown => {
+    const loaded = load() as Readonly<Record<PropertyKey, unknown>>; // What a file of the bundle exports.
+    Object.setPrototypeOf(exported, loaded);
+    return loaded[key];
+  };
+  Object.setPrototypeOf(exported, new Proxy({}, { get }));
+  return exported;
 }
 
 interface Loaded {
