@@ -42,20 +42,15 @@ export function renderTable({ columns, rows, paint, width }: TableOptions): stri
     const isPadded = column.align === "right" || index < shown.length - 1;
     return { column, width: widths[index] ?? width, isPadded, paint };
   });
-  return lines.map((line) =>
-    places
-      .map((place, index) => renderCell(line[index] ?? EMPTY, place))
-      .join(GAP)
-      .trimEnd(),
-  );
+  return lines.map((line) => renderLine(line, places));
 }
 
 const EMPTY: Cell = { text: "" };
 
 function widestOf(lines: readonly (readonly Cell[])[], column: number): number {
-  let widest = 0;
-  for (const line of lines) widest = Math.max(widest, textWidth((line[column] ?? EMPTY).text));
-  return widest;
+  const widen = (widest: number, line: readonly Cell[]) =>
+    Math.max(widest, textWidth((line[column] ?? EMPTY).text));
+  return lines.reduce(widen, 0);
 }
 
 /** If not all columns fit, the last ones are dropped, but two always stay. */
@@ -93,6 +88,12 @@ interface CellPlace {
   readonly width: number;
   readonly isPadded: boolean;
   readonly paint: Paint;
+}
+
+function renderLine(line: readonly Cell[], places: readonly CellPlace[]): string {
+  const add = (before: string, place: CellPlace, index: number) =>
+    (index === 0 ? before : before + GAP) + renderCell(line[index] ?? EMPTY, place);
+  return places.reduce(add, "").trimEnd();
 }
 
 function renderCell({ text, style }: Cell, { column, width, isPadded, paint }: CellPlace): string {

@@ -30,6 +30,12 @@ export interface ConversationCopy {
   readonly isLink?: boolean;
 }
 
+/** A conversation, and all of its copies. */
+export interface ConversationCopies {
+  readonly id: ConversationId;
+  readonly copies: readonly ConversationCopy[];
+}
+
 /** The `conversations` folders. Only a workspace has a local one, and it may not exist yet. */
 export interface ConversationRoots {
   readonly main: string;
@@ -63,7 +69,7 @@ export function listNewestCopies(
   roots: ConversationRoots,
   which: "live" | "all",
   { limit, before }: { readonly limit: number; readonly before?: ConversationCreation },
-): readonly (readonly [ConversationId, readonly ConversationCopy[]])[] {
+): readonly ConversationCopies[] {
   const folders = places(roots, which).map((place) => {
     const parent = parentFolder(roots, place.root, place.isArchived);
     return { ...place, parent, listing: roots.names.listing(parent) };
@@ -73,7 +79,7 @@ export function listNewestCopies(
     const copies = folders.flatMap(({ root, isArchived, parent, listing }) =>
       listing.of(id).map((name) => ({ root, isArchived, folder: path.join(parent, name) })),
     );
-    return [id, copies];
+    return { id, copies };
   });
 }
 

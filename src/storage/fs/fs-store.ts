@@ -48,6 +48,7 @@ import {
 } from "./conversation-files.ts";
 import {
   BASE_CONFIG,
+  type ConversationCopies,
   type ConversationCopy,
   type ConversationRoots,
   copiesOf,
@@ -121,7 +122,7 @@ export class FsConversationStore implements ConversationStore {
     const isWhole = options.limit === undefined && options.before === undefined;
     const index = isWhole && all.length >= MIN_INDEXED ? this.context.findIndex() : undefined;
     const found: FoundSummary[] = [];
-    for (const [id, copies] of all) {
+    for (const { id, copies } of all) {
       const summary = summarize(id, copies, index);
       const isMarked = marked.has(id);
       found.push({ summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies });
@@ -422,18 +423,17 @@ export class FsConversationStore implements ConversationStore {
   }
 }
 
-function listed(roots: ConversationRoots, options: ListOptions) {
+function listed(roots: ConversationRoots, options: ListOptions): readonly ConversationCopies[] {
   const { which = "live", limit } = options;
   if (which !== "archived" && limit !== undefined) {
     return listNewestCopies(roots, which, { ...options, limit });
   }
-  const all = [...listCopies(roots, which === "live" ? "live" : "all")];
-  // A conversation is archived only if it has no live copy.
-  const wanted =
-    which === "archived"
-      ? all.filter(([, copies]) => copies.every((copy) => copy.isArchived))
-      : all;
-  return newestOf(wanted, ([id]) => fileIdCreation(id), options);
+  const all: ConversationCopies[] = [];
+  listCopies(roots, which === "live" ? "live" : "all").forEach((copies, id) => {
+    // A conversation is archived only if it has no live copy.
+    if (which !== "archived" || copies.every((copy) => copy.isArchived)) all.push({ id, copies });
+  });
+  return newestOf(all, ({ id }) => fileIdCreation(id), options);
 }
 
 /** The end instead of the whole record. Undefined if only reading all of it is certain to find the last turn. */

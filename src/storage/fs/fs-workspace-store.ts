@@ -107,9 +107,7 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
 }
 
 function placeOf(copies: readonly ConversationCopy[]): WorkspaceSummary["place"] {
-  const [only] = copies;
-  if (only !== undefined && copies.length === 1)
-    return only.root === "local" ? "local" : "workspace";
+  if (copies.length === 1) return copies[0]?.root === "local" ? "local" : "workspace";
   const roots = new Set(currentCopies(copies).map(({ root }) => root));
   if (roots.size > 1) return "both";
   return roots.has("local") ? "local" : "workspace";
