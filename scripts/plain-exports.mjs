@@ -11,6 +11,7 @@ const GETTER =
 export const plainExports = {
   name: "plain-exports",
   renderChunk(code) {
+    if (!code.includes("Object.defineProperty(exports, ")) return null;
     const changing = assignedNames(parseAst(code));
     const plain = code.replaceAll(GETTER, (getter, name, local) =>
       changing.has(local) ? getter : `exports.${name} = ${local};`,

@@ -10,16 +10,21 @@ const SECONDS: Readonly<Record<string, number>> = {
   w: 7 * 24 * 3600,
 };
 
-const UNIT = "ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?|w(?:eeks?)?";
-const DURATION = new RegExp(`^(?:\\d+(?:\\.\\d+)?\\s*(?:${UNIT})\\s*)+$`);
+/** An amount and its unit. */
+const PART =
+  /(\d+(?:\.\d+)?)\s*(ms|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?|w(?:eeks?)?)\s*/y;
 
 /** Undefined if it is not a duration. */
 export function findSeconds(text: string): number | undefined {
   if (/^0+$/.test(text)) return 0;
-  if (!DURATION.test(text)) return undefined;
-  return [...text.matchAll(/(?<amount>[\d.]+)\s*(?<unit>[a-z]+)/g)]
-    .map(({ groups = {} }) => Number(groups["amount"]) * secondsIn(groups["unit"] ?? ""))
-    .reduce((sum, seconds) => sum + seconds, 0);
+  let seconds: number | undefined;
+  for (let end = 0; end < text.length; end = PART.lastIndex) {
+    PART.lastIndex = end;
+    const [, amount, unit = ""] = PART.exec(text) ?? [];
+    if (amount === undefined) return undefined;
+    seconds = (seconds ?? 0) + Number(amount) * secondsIn(unit);
+  }
+  return seconds;
 }
 
 function secondsIn(unit: string): number {
