@@ -149,8 +149,38 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
   }
 }
 
-/** A created, moved or deleted file name is on disk only after its folder has been synced. */
-export async function syncFolder(folder: string): Promise<void> {
+interface FolderSyncs {
+  /** Under way. */
+  readonly current: Promise<void>;
+  /** Begins when the current one is done. */
+  next?: Promise<void>;
+}
+
+const folderSyncs = new Map<string, FolderSyncs>();
+
+/**
+ * A created, moved or deleted file name is on disk only after its folder has been synced. Those who ask while the folder is
+ * being synced share the next sync: it covers all that they have done.
+ */
+export function syncFolder(folder: string): Promise<void> {
+  const syncs = folderSyncs.get(folder);
+  if (syncs === undefined) return startSync(folder);
+  const start = () => startSync(folder);
+  syncs.next ??= syncs.current.then(start, start);
+  return syncs.next;
+}
+
+function startSync(folder: string): Promise<void> {
+  const syncs: FolderSyncs = { current: syncFolderNow(folder) };
+  folderSyncs.set(folder, syncs);
+  const end = () => {
+    if (syncs.next === undefined) folderSyncs.delete(folder);
+  };
+  void syncs.current.then(end, end);
+  return syncs.current;
+}
+
+async function syncFolderNow(folder: string): Promise<void> {
   if (process.platform === "win32") return; // Folders cannot be opened there.
   using handle = new DirectHandle(folder, "r");
   await handle.sync();
