@@ -3,7 +3,13 @@
  * that a yes counts for what was shown and for nothing else.
  */
 import type { ToolSource } from "../tool/index.ts";
-import { canonicalJson, type Json, type JsonObject, sha256 } from "../util/index.ts";
+import {
+  canonicalJson,
+  canonicalObject,
+  type Json,
+  type JsonObject,
+  sha256,
+} from "../util/index.ts";
 import type { ConversationId } from "./conversation-id.ts";
 import type { InquiryRequest, SubjectDigest, ToolResult } from "./event.ts";
 import { inquiryQuestionToJson } from "./inquiry-codec.ts";
@@ -86,21 +92,28 @@ function callParts({ conversation, toolCallId, tool, source, ...call }: CallSubj
 const PART_DIGITS = 16;
 
 function digest(kind: string, parts: Parts): SubjectDigest {
-  const present = Object.entries(parts).flatMap(
-    ([name, value]) => (value === undefined ? [] : [[name, value as Json] as const]), // Data all the way down.
-  );
-  const subject = { version: SUBJECT_VERSION, kind, ...Object.fromEntries(present) };
+  const present = Object.entries(parts)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, canonicalJson(value as Json)] as const); // Data all the way down.
+  const subject = canonicalObject([
+    ["version", canonicalJson(SUBJECT_VERSION)],
+    ["kind", canonicalJson(kind)],
+    ...present,
+  ]);
+  const shown = present.filter(([name, json]) => name !== "folder" || json !== USUAL_FOLDER);
   return {
-    digest: sha256(canonicalJson(subject)),
+    digest: sha256(subject),
     version: SUBJECT_VERSION,
-    parts: Object.fromEntries(
-      present
-        .filter(([name, value]) => name !== "folder" || value !== ".") // It is the usual one.
-        .map(([name, value]) => [name, partDigest(value)]),
-    ),
+    parts: Object.fromEntries(shown.map(([name, json]) => [name, partDigestOf(json)])),
   };
 }
 
+const USUAL_FOLDER = canonicalJson(".");
+
 function partDigest(part: Json): string {
-  return sha256(canonicalJson(part)).slice(0, PART_DIGITS);
+  return partDigestOf(canonicalJson(part));
+}
+
+function partDigestOf(canonical: string): string {
+  return sha256(canonical).slice(0, PART_DIGITS);
 }

@@ -10,11 +10,16 @@ export function canonicalJson(value: Json): string {
     return `[${(value as readonly Json[]).map(canonicalJson).join(",")}]`;
   }
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .toSorted(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0))
-    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-  return `{${members.join(",")}}`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return canonicalObject(members.map(([key, member]) => [key, canonicalJson(member)]));
+}
+
+/** The same of an object whose members are canonical JSON already. */
+export function canonicalObject(
+  members: readonly (readonly [key: string, json: string])[],
+): string {
+  const sorted = members.toSorted(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
+  return `{${sorted.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
 }
 
 /** Up to here, our own is faster than loading Node's. */
@@ -23,11 +28,13 @@ let ownBytes = 0;
 
 /** In hexadecimal digits. */
 export function sha256(data: string | Uint8Array): string {
-  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
-  ownBytes += bytes.length;
-  if (ownBytes <= MAX_OWN_BYTES) return sha256Here(bytes);
+  if (ownBytes <= MAX_OWN_BYTES) {
+    const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+    ownBytes += bytes.length;
+    if (ownBytes <= MAX_OWN_BYTES) return sha256Here(bytes);
+  }
   // Not imported: Node takes a fifth of its own start to load it, and the desk's page bundles this folder.
-  return process.getBuiltinModule("node:crypto").hash("sha256", bytes, "hex");
+  return process.getBuiltinModule("node:crypto").hash("sha256", data, "hex");
 }
 
 const BLOCK = 64;

@@ -34,7 +34,7 @@ export {
   pathToText,
 } from "./json.ts";
 export { isDeepEqual } from "./deep-equal.ts";
-export { canonicalJson, sha256 } from "./digest.ts";
+export { canonicalJson, canonicalObject, sha256 } from "./digest.ts";
 export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";
 export { graphemesOf } from "./graphemes.ts";
 export { findClosest } from "./find-closest.ts";

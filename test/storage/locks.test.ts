@@ -98,6 +98,27 @@ test("creating a conversation fails if the next hundred ids are locked", async (
   });
 });
 
+test("conversations that are created at once get no id that is locked, or taken under another name", async () => {
+  const { conversations, root, locks, id } = await placeRecord();
+  const owner = { pid: process.pid, acquiredAt: "2026-01-02T03:04:05.000Z" };
+  const others = `${locks}-of-others`;
+  symlinkSync(locks, others);
+  const first = fileIdToNumber(id);
+  const lock = await acquireLock(others, fileIdFromNumber(first + 2), owner);
+  onTestFinished(() => lock.release());
+  const folder = path.join(root, ".jp", "conversations");
+  for (const taken of [`${first + 3}-a-title`, `.archive/${first + 5}`, `${first + 70}`]) {
+    mkdirSync(path.join(folder, taken), { recursive: true });
+  }
+  const created = await Promise.all(Array.from({ length: 80 }, () => conversations.create({})));
+  onTestFinished(async () => void (await Promise.all(created.map((each) => each.release()))));
+  const found = created.map((each) => fileIdToNumber(each.id) - first).toSorted((a, b) => a - b);
+  const free = Array.from({ length: 85 }, (_, more) => more).filter(
+    (more) => ![0, 2, 3, 5, 70].includes(more),
+  );
+  expect(found).toEqual(free);
+});
+
 test("the error names the process that holds the conversation, and since when", async () => {
   const { root, data, id, conversations } = await placeRecord();
   const first = await startHolder(root, data, id);

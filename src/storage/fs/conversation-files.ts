@@ -52,18 +52,19 @@ export interface ConversationFiles {
   readonly events: Buffer;
 }
 
-/** Atomic: the folder appears complete or not at all. Throws `write_failed`. */
-export async function writeConversation(folder: string, files: ConversationFiles): Promise<void> {
+/** Atomic: the folder appears complete or not at all. Returns the text of its metadata. Throws `write_failed`. */
+export async function writeConversation(folder: string, files: ConversationFiles): Promise<string> {
+  const metadata = `${jsonText(metadataToJson(files.metadata))}\n`;
   await createAtomically(folder, async (partial) => {
-    const metadata = Buffer.from(`${jsonText(metadataToJson(files.metadata))}\n`);
     const { baseConfig, events } = files;
     await createSynced(partial, {
-      [METADATA]: metadata,
+      [METADATA]: Buffer.from(metadata),
       ...(baseConfig !== undefined && { [BASE_CONFIG]: baseConfig }),
       [EVENTS]: events,
     });
     await syncFolder(partial);
   });
+  return metadata;
 }
 
 export async function writeMetadata(folder: string, metadata: ConversationMetadata): Promise<void> {
@@ -73,14 +74,16 @@ export async function writeMetadata(folder: string, metadata: ConversationMetada
 
 /**
  * For writers. Unreadable metadata does not make a conversation unusable: it is set aside and
- * replaced with just `lastActivatedAt`. Throws `write_failed`.
+ * replaced with just `lastActivatedAt`. Does not read what was just written. Throws `write_failed`.
  */
 export async function readOrReplaceMetadata(
   folder: string,
   lastActivatedAt: Timestamp,
+  written?: string,
 ): Promise<ConversationMetadata> {
   try {
-    return readMetadata(folder);
+    if (written === undefined) return readMetadata(folder);
+    return parseMetadata(parseJson(written));
   } catch {
     const file = path.join(folder, METADATA);
     const bytes = findFile(file);
@@ -92,15 +95,20 @@ export async function readOrReplaceMetadata(
 
 /** Undefined in packed records. Throws `read_failed`. */
 export function readBaseConfig(folder: string): JsonObject | undefined {
-  const bytes = findFile(path.join(folder, BASE_CONFIG));
-  if (bytes === undefined) return undefined;
+  const file = path.join(folder, BASE_CONFIG);
+  const bytes = findFile(file);
+  return bytes && parseBaseConfig(file, bytes);
+}
+
+/** The content of this file. Throws `read_failed`. */
+export function parseBaseConfig(file: string, bytes: Buffer): JsonObject {
   try {
     if (!isUtf8(bytes)) throw new Error("it is not UTF-8");
     const value = parseJson(bytes.toString("utf8"));
     if (isJsonObject(value)) return value;
     throw new Error("it is not a JSON object");
   } catch (error) {
-    throw readError(path.join(folder, BASE_CONFIG), error);
+    throw readError(file, error);
   }
 }
 
@@ -187,14 +195,24 @@ async function createAtomically(
 ): Promise<void> {
   const partial = partialFolder(folder);
   try {
-    rmSync(partial, { recursive: true, force: true });
-    await makeFolder(path.dirname(partial));
-    mkdirSync(partial); // Not synced: its name is not kept.
+    await makeEmpty(partial);
     await fill(partial);
     await moveFolder(partial, folder);
   } catch (error) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
     throw writeError(folder, error);
+  }
+}
+
+/** Not synced: its name is not kept. */
+async function makeEmpty(partial: string): Promise<void> {
+  try {
+    mkdirSync(partial);
+  } catch {
+    // It is there already, or its parent is not.
+    rmSync(partial, { recursive: true, force: true });
+    await makeFolder(path.dirname(partial));
+    mkdirSync(partial);
   }
 }
 

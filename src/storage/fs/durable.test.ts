@@ -16,6 +16,7 @@ import {
   moveFolder,
   renameFolder,
   setAside,
+  syncFolder,
   writeDurably,
   writeJson,
 } from "./durable.ts";
@@ -77,6 +78,17 @@ test("the error names the file and the reason", async () => {
   );
 });
 
+test("all who wait for the sync of a folder learn that it failed, and the next ones can succeed", async () => {
+  const folder = path.join(temporaryFolder(), "later");
+  const failed = await Promise.allSettled([1, 2, 3].map(() => syncFolder(folder)));
+  mkdirSync(folder);
+  const then = await Promise.allSettled([1, 2, 3].map(() => syncFolder(folder)));
+  expect([failed, then].map((all) => all.map(({ status }) => status))).toEqual([
+    ["rejected", "rejected", "rejected"],
+    ["fulfilled", "fulfilled", "fulfilled"],
+  ]);
+});
+
 test("bytes set aside get a new file name each time", async () => {
   const folder = temporaryFolder();
   const file = path.join(folder, "events.json");
@@ -123,6 +135,17 @@ describe.skipIf(process.platform === "win32")("after a crash of the machine", ()
     const synced = watchSyncs(folder);
     await writeDurably(path.join(folder, "a.json"), Buffer.from("after"));
     expect(synced).toEqual(["a.json.tmp", ". with a.json"]);
+  });
+
+  test("folders that are moved at once are where they were moved to, after a sync that began later", async () => {
+    const folder = temporaryFolder();
+    for (const name of ["x1", "x2", "x3"]) mkdirSync(path.join(folder, name));
+    const synced = watchSyncs(folder);
+    const moves = ["1", "2", "3"].map((number) =>
+      moveFolder(path.join(folder, `x${number}`), path.join(folder, `y${number}`)),
+    );
+    await Promise.all(moves);
+    expect(synced).toEqual([". with x2 and x3 and y1", ". with y1 and y2 and y3"]);
   });
 
   test("a folder is where it was moved to, and no longer where it was", async () => {

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   renameSync,
   rmSync,
+  statSync,
 } from "node:fs";
 import path from "node:path";
 import { writeError } from "../storage-error.ts";
@@ -54,7 +55,7 @@ export async function createSynced(
   const handles: DirectHandle[] = [];
   try {
     for (const [name, content] of Object.entries(files)) {
-      const handle = new DirectHandle(path.join(folder, name), "wx", 0o644);
+      const handle = new DirectHandle(`${folder}${path.sep}${name}`, "wx", 0o644);
       handles.push(handle);
       handle.writeFile(content);
     }
@@ -87,6 +88,7 @@ export function withoutLoneSurrogates(json: string): string {
 /** Creates a folder and its parents durably. Throws `write_failed`. */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
+    if (isFolder(folder)) return; // Much faster than trying to create it.
     const first = mkdirSync(folder, { recursive: true, ...(mode !== undefined && { mode }) });
     if (first === undefined) return;
     // A new folder is on disk only after its parent has been synced.
@@ -97,6 +99,10 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
   } catch (error) {
     throw writeError(folder, explainMissing(folder, error));
   }
+}
+
+export function isFolder(folder: string): boolean {
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** On a read-only file system, Node says that the folder to create does not exist. Returns the reason. */
@@ -149,8 +155,38 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
   }
 }
 
-/** A created, moved or deleted file name is on disk only after its folder has been synced. */
-export async function syncFolder(folder: string): Promise<void> {
+interface FolderSyncs {
+  /** Under way. */
+  readonly current: Promise<void>;
+  /** Begins when the current one is done. */
+  next?: Promise<void>;
+}
+
+const folderSyncs = new Map<string, FolderSyncs>();
+
+/**
+ * A created, moved or deleted file name is on disk only after its folder has been synced. Those who ask while the folder is
+ * being synced share the next sync: it covers all that they have done.
+ */
+export function syncFolder(folder: string): Promise<void> {
+  const syncs = folderSyncs.get(folder);
+  if (syncs === undefined) return startSync(folder);
+  const start = () => startSync(folder);
+  syncs.next ??= syncs.current.then(start, start);
+  return syncs.next;
+}
+
+function startSync(folder: string): Promise<void> {
+  const syncs: FolderSyncs = { current: syncFolderNow(folder) };
+  folderSyncs.set(folder, syncs);
+  const end = () => {
+    if (syncs.next === undefined) folderSyncs.delete(folder);
+  };
+  void syncs.current.then(end, end);
+  return syncs.current;
+}
+
+async function syncFolderNow(folder: string): Promise<void> {
   if (process.platform === "win32") return; // Folders cannot be opened there.
   using handle = new DirectHandle(folder, "r");
   await handle.sync();

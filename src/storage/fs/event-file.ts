@@ -95,9 +95,8 @@ export class EventFile {
    */
   async open(loaded?: LoadedEvents): Promise<OpenedEvents> {
     await this.#closeHandle();
-    const isLoaded =
-      loaded?.file === this.#file && loaded.fingerprint === fingerprint(this.#stat());
-    if (isLoaded && (await this.#openAtEnd())) {
+    const mayBeLoaded = loaded?.file === this.#file && loaded.fingerprint !== "";
+    if (mayBeLoaded && (await this.#openAtEnd()) && this.#lastFingerprint === loaded.fingerprint) {
       return { entries: [...loaded.entries], problems: [], unreadEnd: loaded.unreadEnd };
     }
     await this.#closeHandle();
@@ -111,8 +110,9 @@ export class EventFile {
     try {
       const handle = await this.#open(this.#file);
       this.#handle = handle;
-      const point = readAppendPoint(handle);
-      this.#lastFingerprint = fingerprint(fstatSync(handle.fd, { bigint: true }));
+      const stats = fstatSync(handle.fd, { bigint: true });
+      this.#lastFingerprint = fingerprint(stats);
+      const point = readAppendPoint(handle, Number(stats.size));
       if (point === undefined) return false;
       this.#point = point;
       return true;
@@ -320,15 +320,14 @@ async function readForWriting(
 async function hasLayout(file: string): Promise<boolean> {
   try {
     using handle = await openRecordToWrite(file);
-    return readAppendPoint(handle) !== undefined;
+    return readAppendPoint(handle, fstatSync(handle.fd).size) !== undefined;
   } catch (error) {
     throw writeError(file, error);
   }
 }
 
 /** Synchronous, because it takes microseconds; going through the thread pool takes longer. */
-function readAppendPoint({ fd }: RecordHandle): AppendPoint | undefined {
-  const { size } = fstatSync(fd);
+function readAppendPoint({ fd }: RecordHandle, size: number): AppendPoint | undefined {
   const bytes = Buffer.alloc(Math.min(size, ENDING_LENGTH));
   readSync(fd, bytes, 0, bytes.length, size - bytes.length);
   return findAppendPoint(size, bytes.toString("latin1"));

@@ -69,8 +69,12 @@ interface ReservedId {
   readonly lock: ConversationLock;
 }
 
+type IdRequest = PromiseWithResolvers<ReservedId>;
+
 /** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
+/** How many ids are reserved together. The first of those who wait has to wait for all of them. */
+const MAX_TOGETHER = 64;
 /** How often to look for what killed processes have left: a service may create thousands of conversations at once. */
 const CLEANUP_MS = 1000;
 
@@ -79,6 +83,7 @@ export class FsContext {
 
   readonly #names = new FolderNames();
   #workspace: string | undefined;
+  readonly #requests: IdRequest[] = [];
   #reserved: Promise<unknown> = Promise.resolve();
   /** No id from the first to the last of these is free, as far as is known here. */
   #burst = { from: 0, to: -1 };
@@ -220,35 +225,89 @@ export class FsContext {
 
   /** Locks the id for the current time, or the next free one. Throws `conversation_locked`. */
   reserveId(): Promise<ReservedId> {
+    const request = Promise.withResolvers<ReservedId>();
+    this.#requests.push(request);
     // One after the other: of many at once, all would try the same ids.
-    const reserved = this.#reserved.then(() => this.#reserveId());
-    this.#reserved = reserved.catch(() => undefined);
-    return reserved;
+    if (this.#requests.length === 1) {
+      this.#reserved = this.#reserved.then(() => this.#reserveAll());
+    }
+    return request.promise;
   }
 
-  async #reserveId(): Promise<ReservedId> {
-    if (monotonicMs() >= this.#nextCleanup) {
-      await this.#removeAbandoned();
-      this.#nextCleanup = monotonicMs() + CLEANUP_MS;
+  /** For all who wait. Never rejects: each request does. */
+  async #reserveAll(): Promise<void> {
+    let known: ReadonlySet<ConversationId> = new Set();
+    while (this.#requests.length > 0) {
+      const requests = this.#requests.splice(0, MAX_TOGETHER);
+      try {
+        if (monotonicMs() >= this.#nextCleanup) {
+          await this.#removeAbandoned();
+          this.#nextCleanup = monotonicMs() + CLEANUP_MS;
+        }
+        known = await this.#reserveTogether(requests, known);
+      } catch (error) {
+        for (const request of requests) request.reject(error);
+      }
     }
+  }
+
+  /**
+   * Looks at the folders of conversations once for all of these: there may be thousands. Does not try ids that are known to
+   * be taken. Returns those that are known then.
+   */
+  async #reserveTogether(
+    requests: readonly IdRequest[],
+    known: ReadonlySet<ConversationId>,
+  ): Promise<ReadonlySet<ConversationId>> {
+    const locked: (ReservedId & { readonly request: IdRequest })[] = [];
+    for (const request of requests) {
+      try {
+        locked.push({ request, ...(await this.#lockNextId(known)) });
+      } catch (error) {
+        request.reject(error);
+      }
+    }
+    // Only now: whoever creates a conversation locks its id before, so an id that is free stays free.
+    const taken = this.#findTaken(locked);
+    for (const { request, id, lock } of locked) {
+      if (!taken.has(id)) request.resolve({ id, lock });
+      else {
+        lock.release();
+        this.#requests.push(request);
+      }
+    }
+    return taken;
+  }
+
+  /** The ids of all conversations; none if it is clear without them that none of these is taken. If it throws, they are released. */
+  #findTaken(locked: readonly ReservedId[]): ReadonlySet<ConversationId> {
+    try {
+      const isFree = locked.length < 2 && locked.every(({ id }) => !this.#exists(id));
+      return isFree ? new Set() : this.#listIds();
+    } catch (error) {
+      for (const { lock } of locked) lock.release();
+      throw error;
+    }
+  }
+
+  async #lockNextId(taken: ReadonlySet<ConversationId>): Promise<ReservedId> {
     const locks = locksIn(await this.ensurePrivateFolder());
     const now = fileIdToNumber(fileIdFromDate(this.options.clock.now()));
     // Of many at once, the next free id comes after all of them.
     const { from, to } = this.#burst;
     const isInBurst = from <= now && now <= to;
     let moment = isInBurst ? to + 1 : now;
-    let known: ReadonlyMap<ConversationId, unknown> | undefined;
+    let known = taken;
     for (let locked = 0; locked < MAX_LOCKED_IDS; moment += 1) {
       const id = fileIdFromNumber(moment);
-      if (known?.has(id) === true || isHeldHere(locks, id)) continue;
+      if (known.has(id) || isHeldHere(locks, id)) continue;
       const lock = await this.#tryLock(id);
-      if (lock !== undefined && !this.#exists(id)) {
+      if (lock !== undefined) {
         this.#burst = { from: isInBurst ? from : now, to: moment };
         return { id, lock };
       }
-      if (lock === undefined && !this.#exists(id)) locked += 1;
-      lock?.release();
-      known ??= listCopies(this.roots(), "all");
+      if (!this.#exists(id)) locked += 1;
+      if (known === taken) known = this.#listIds();
     }
     throw noFreeIdError(MAX_LOCKED_IDS);
   }
@@ -257,13 +316,17 @@ export class FsContext {
   async #removeAbandoned(): Promise<void> {
     const folder = this.findPrivateFolder();
     if (folder === undefined) return;
-    const known = listCopies(this.roots(), "all");
+    const known = this.#listIds();
     for (const id of listLockFiles(locksIn(folder))) {
       const lock = known.has(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
       if (!this.#exists(id)) await removeLeftovers(this.roots(), id, []);
       lock.release();
     }
+  }
+
+  #listIds(): ReadonlySet<ConversationId> {
+    return new Set(listCopies(this.roots(), "all").keys());
   }
 
   #exists(id: ConversationId): boolean {

@@ -39,6 +39,7 @@ import {
   mergeCopies,
   type ConversationFiles,
   findFile,
+  parseBaseConfig,
   readBaseConfig,
   readOrReplaceMetadata,
   removeFolder,
@@ -89,6 +90,14 @@ import { FolderWatch } from "./watch.ts";
 interface FoundSummary {
   readonly summary: ConversationSummary;
   readonly copies: readonly ConversationCopy[];
+}
+
+interface OpenedParts extends Pick<
+  FsWriterParts,
+  "id" | "folder" | "otherFolders" | "lock" | "ownTurn" | "isOwnUnmarked"
+> {
+  /** In the folder that is just being created. They need not be read. */
+  readonly written?: Pick<ConversationFiles, "baseConfig"> & { readonly metadata: string };
 }
 
 /** Fewer conversations are read in a few milliseconds. */
@@ -312,11 +321,18 @@ export class FsConversationStore implements ConversationStore {
     const parent = parentFolder(this.context.roots(), root, false);
     const folder = path.join(parent, folderName(id, files.metadata.title));
     try {
-      await writeConversation(folder, files);
+      const metadata = await writeConversation(folder, files);
       const events = path.join(folder, EVENTS);
       const isEmpty = files.events.equals(eventFileBytes([]));
       const loaded = { file: events, fingerprint: fingerprintOf(events), entries: [] };
-      const parts = { id, folder, otherFolders: [], lock, ownTurn };
+      const parts = {
+        id,
+        folder,
+        otherFolders: [],
+        lock,
+        ownTurn,
+        written: { ...files, metadata },
+      };
       return await this.#openWriter(parts, isEmpty ? loaded : undefined);
     } catch (error) {
       await removeFolder(folder).catch(() => undefined);
@@ -340,19 +356,20 @@ export class FsConversationStore implements ConversationStore {
   }
 
   async #openWriter(
-    parts: Pick<
-      FsWriterParts,
-      "id" | "folder" | "otherFolders" | "lock" | "ownTurn" | "isOwnUnmarked"
-    >,
+    { written, ...parts }: OpenedParts,
     loaded?: LoadedEvents,
   ): Promise<FsConversationWriter> {
     const { openFile } = this.context.options;
-    const baseConfig = readBaseConfig(parts.folder);
+    const { folder } = parts;
+    const baseConfig =
+      written === undefined
+        ? readBaseConfig(folder)
+        : written.baseConfig && parseBaseConfig(path.join(folder, BASE_CONFIG), written.baseConfig);
     return FsConversationWriter.open(
       {
         ...parts,
         ...(await this.context.ensurePlace(parts.id)),
-        metadata: await readOrReplaceMetadata(parts.folder, this.#now()),
+        metadata: await readOrReplaceMetadata(folder, this.#now(), written?.metadata),
         base: { createdAt: fileIdCreatedAt(parts.id), baseConfig },
         ...(openFile !== undefined && { openFile }),
       },

@@ -128,7 +128,8 @@ function isSameFile(fd: number, file: string): boolean {
 
 function writeOwner(fd: number, owner: LockOwner): void {
   const { pid, session, acquiredAt } = owner;
-  ftruncateSync(fd);
+  // Not a new one: ext4 would write what was truncated to disk when it is closed, and deleting it would wait for that.
+  if (fstatSync(fd).size > 0) ftruncateSync(fd);
   writeSync(fd, JSON.stringify({ pid, session, acquired_at: acquiredAt }));
 }
 

@@ -41,6 +41,7 @@ import {
 import type { Offer } from "../answering.ts";
 import type { AnswerListener } from "../port.ts";
 import { writeError } from "../storage-error.ts";
+import { isFolder } from "./durable.ts";
 import { OWNER_FOLDER } from "./private-folder.ts";
 import { readRegularFile } from "./safe-open.ts";
 import type { PrivatePlace } from "./user-data.ts";
@@ -360,7 +361,7 @@ function namesIn(folder: string): readonly string[] {
 /** Answers are the user's own. Throws `write_failed`. */
 function makePrivateFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
+    if (!isFolder(folder)) mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
   } catch (error) {
     throw writeError(folder, error);
   }

@@ -135,6 +135,8 @@ function findMarker(folder: string, id: ConversationId): MarkerFile | undefined 
 
 function findText(file: string): string | undefined {
   try {
+    // Usually there is none, and an error takes longer to make.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
     return readFileSync(file, "utf8");
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
@@ -204,14 +206,27 @@ export function findOwnTurn(
   place: PrivatePlace | undefined,
   entries: readonly StreamEntry[],
 ): OwnTurn | undefined {
-  const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
-  if (!marker || marker.workspace !== place.workspace) return undefined;
-  return matchTurn(marker, entries);
+  return place && ownTurnIn(findMarkerOf(place), place, entries);
+}
+
+function findMarkerOf({ privateFolder, id }: PrivatePlace): MarkerFile | undefined {
+  return findMarker(markersIn(privateFolder), id);
+}
+
+function ownTurnIn(
+  marker: MarkerFile | undefined,
+  { workspace }: PrivatePlace,
+  entries: readonly StreamEntry[],
+): OwnTurn | undefined {
+  return marker?.workspace === workspace ? marker && matchTurn(marker, entries) : undefined;
 }
 
 /** Another folder in which the user has left the last turn, if the turn is still the same. */
-function findOtherFolder(place: PrivatePlace, entries: readonly StreamEntry[]): string | undefined {
-  const marker = findMarker(markersIn(place.privateFolder), place.id);
+function otherFolderIn(
+  marker: MarkerFile | undefined,
+  place: PrivatePlace,
+  entries: readonly StreamEntry[],
+): string | undefined {
   if (marker?.workspace === undefined || marker.workspace === place.workspace) return undefined;
   return matchTurn(marker, entries) && marker.workspace;
 }
@@ -286,18 +301,19 @@ export class TurnMarker {
 
   /** Throws `write_failed`. */
   constructor(place: PrivatePlace, { folderName, entries, ownTurn }: MarkedRecord) {
-    const { privateFolder, id, workspace = null } = place;
+    const { workspace = null } = place;
     this.#place = place;
     // A clone may bring a name of several lines: they would count as written by this user.
     const name = folderName.includes("\n") ? "" : folderName;
     this.#head = `${name}\n${JSON.stringify(workspace)}\n`;
     const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
-    const own = findOwnTurn(place, entries);
+    const marker = findMarkerOf(place);
+    const own = ownTurnIn(marker, place, entries);
     this.#isOwnTurn = isCopied || own !== undefined;
     this.#isOurs = this.#isOwnTurn;
-    this.#startedIn = this.#isOwnTurn ? undefined : findOtherFolder(place, entries);
+    this.#startedIn = this.#isOwnTurn ? undefined : otherFolderIn(marker, place, entries);
     if (own?.isComplete === false) this.#repair(own);
-    if (!hasMarker(privateFolder, id) && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
+    if (marker === undefined && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
     this.#closeFile();
   }
 
@@ -352,8 +368,9 @@ export class TurnMarker {
 
   /** Another program has changed the record. */
   check(entries: readonly StreamEntry[]): void {
-    this.#isOwnTurn &&= findOwnTurn(this.#place, entries) !== undefined;
-    this.#startedIn &&= findOtherFolder(this.#place, entries);
+    const marker = findMarkerOf(this.#place);
+    this.#isOwnTurn &&= ownTurnIn(marker, this.#place, entries) !== undefined;
+    this.#startedIn &&= otherFolderIn(marker, this.#place, entries);
   }
 
   /** Removes it unless the turn is still open. */
