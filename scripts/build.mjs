@@ -182,6 +182,7 @@ const COMMAND_GROUPS = {
   query: [
     "src/cli/command/query/definition.ts",
     "src/cli/command/query/query.ts",
+    "src/agent/window.ts",
     "node_modules/smol-toml/dist/index.js",
   ],
 };
@@ -242,7 +243,7 @@ const LATER = {
 };
 /** Used before a request, unlike what is beside them. */
 const NOT_LATER = [
-  "src/answer-model/backend",
+  "src/answer-model/lazy-backend",
   "src/json-schema/provider-schema",
   "src/mcp/mcp-error",
   "src/mcp/mcp-servers",
@@ -272,7 +273,10 @@ const LIBRARY_GROUPS = {
   "serve-tool": ["src/serve-tool/index.ts"],
   client: ["src/desk/client.ts"],
   store: ["src/storage/fs/open-store.ts"],
-  turn: ["src/runtime/own-turn.ts", "src/provider/reply.ts"],
+  turn: ["src/runtime/own-turn.ts"],
+  calls: ["src/agent/calls.ts"],
+  request: ["src/agent/window.ts", "src/provider/reply.ts"],
+  decisions: ["src/agent/form.ts"],
   storage: ["src/storage/index.ts"],
   testing: ["src/testing/index.ts"],
   "ai-sdk": ["src/ai-sdk/index.ts"],
