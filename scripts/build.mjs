@@ -366,7 +366,9 @@ async function bundle(
       inject,
     },
   };
-  const owners = groupOwners(await generate(source, options), groups);
+  // Otherwise, what an entry shares with others may become part of it, and all of it would seem needed.
+  const alone = { ...source, preserveEntrySignatures: "strict" };
+  const owners = groupOwners(await generate(alone, options), groups);
   for (const [id, group] of owners) {
     if (!FIRST_GROUPS.has(group))
       owners.set(id, laterGroup(path.relative(".", id), later) ?? group);

@@ -18,8 +18,8 @@ import {
   isImageOrPdf,
   pickRenamed,
   toReasoningLevel,
+  isReasoning,
 } from "./dialect.ts";
-import { isReasoning } from "./pieces.ts";
 import type { CachePolicy, ModelParameters } from "./port.ts";
 
 export const anthropic: ProviderDefinition = {

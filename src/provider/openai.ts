@@ -18,8 +18,8 @@ import {
   pickRenamed,
   type PieceKind,
   toReasoningLevel,
+  isReasoning,
 } from "./dialect.ts";
-import { isReasoning } from "./pieces.ts";
 import type { ModelParameters } from "./port.ts";
 import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 

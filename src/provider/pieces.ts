@@ -22,7 +22,7 @@ import {
 } from "../conversation/index.ts";
 import { filesForModel, type ResultFile } from "../tool/index.ts";
 import { assertNever, base64Size } from "../util/index.ts";
-import type { CallHistory, Dialect } from "./dialect.ts";
+import { type CallHistory, type Dialect, isReasoning } from "./dialect.ts";
 
 export type Piece = (
   | { readonly role: "user"; readonly part: LanguageModelV4TextPart | LanguageModelV4FilePart }
@@ -90,10 +90,6 @@ export function toPieces(
   }
   finishReply();
   return pieces;
-}
-
-export function isReasoning(event: ProviderEvent): event is ChatResponse {
-  return event.type === "chat_response" && event.content.type === "reasoning";
 }
 
 /** The files first: a model reads the question about them last. */

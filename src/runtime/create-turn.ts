@@ -19,7 +19,7 @@ import { systemClock } from "../util/index.ts";
 import { toCompactionSetup } from "./compaction.ts";
 import { inquiryModelsOf, type InquiryModels } from "./inquiry-models.ts";
 import { toModel } from "./model.ts";
-import { withSurroundings } from "./surroundings.ts";
+import { withSurroundings } from "./describe-surroundings.ts";
 import { deferring } from "./tools.ts";
 import type { TurnOptions } from "./turn-options.ts";
 

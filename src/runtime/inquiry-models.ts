@@ -7,7 +7,8 @@ import {
 } from "../config/index.ts";
 import type { InquiryBackendOptions } from "../answer-model/index.ts";
 import type { Model, Providers } from "../provider/index.ts";
-import { type Surroundings, withSurroundings } from "./surroundings.ts";
+import { withSurroundings } from "./describe-surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** The model for each question, by what the question's `target` says. */
 export type InquiryModels = Pick<
