@@ -243,6 +243,7 @@ const LATER = {
 };
 /** Used before a request, unlike what is beside them. */
 const NOT_LATER = [
+  "src/agent/compaction-setup",
   "src/answer-model/lazy-backend",
   "src/json-schema/provider-schema",
   "src/mcp/mcp-error",
@@ -491,7 +492,7 @@ async function generate(input, options, how = "generate") {
 
 /** Node reads, compares and compiles a file faster if all of it is ASCII. */
 async function escapeAll(folder) {
-  const names = readdirSync(folder, { recursive: true });
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const files = names.filter((name) => /\.c?js$/.test(name));
   await Promise.all(
     files.map(async (name) => {

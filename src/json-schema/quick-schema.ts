@@ -1,5 +1,5 @@
 /** Schemas that any value is checked against in no time, and values that plainly fit: the validator takes long to load. */
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 /** Keywords without schemas inside. Each looks at a value once. */
 const PLAIN = new Set([
@@ -69,7 +69,7 @@ export function fitsPlainly(schema: Json, value: Json): boolean {
           rule.every((key) => typeof key === "string" && Object.hasOwn(value, key))
         );
       case "items":
-        return Array.isArray(value) && value.every((item) => fitsPlainly(rule, item));
+        return isJsonArray(value) && value.every((item) => fitsPlainly(rule, item));
       case "properties":
       case "additionalProperties":
         return isJsonObject(value) && fitProperties(schema, value);
