@@ -1,5 +1,5 @@
 /** Anthropic through `@ai-sdk/anthropic`: signed and redacted thinking, cache marks on parts. */
-import type { ProviderEvent } from "../conversation/index.ts";
+import { type ProviderEvent, isReasoning } from "../conversation/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import {
   eventStream,
@@ -18,7 +18,6 @@ import {
   isImageOrPdf,
   pickRenamed,
   toReasoningLevel,
-  isReasoning,
 } from "./dialect.ts";
 import type { CachePolicy, ModelParameters } from "./port.ts";
 

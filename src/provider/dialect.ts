@@ -193,7 +193,3 @@ export function metadataOf(key: string, providerMetadata: unknown): JsonObject {
   const own = all[key];
   return isJsonObject(own) ? own : {};
 }
-
-export function isReasoning(event: ProviderEvent): event is ChatResponse {
-  return event.type === "chat_response" && event.content.type === "reasoning";
-}

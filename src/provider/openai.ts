@@ -1,5 +1,5 @@
 /** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
-import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
+import { type ChatResponse, type ProviderEvent, isReasoning } from "../conversation/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import {
   eventStream,
@@ -18,7 +18,6 @@ import {
   pickRenamed,
   type PieceKind,
   toReasoningLevel,
-  isReasoning,
 } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
 import { isStrict, toStrictSchema } from "../json-schema/index.ts";

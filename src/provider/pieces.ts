@@ -19,10 +19,11 @@ import {
   renderDocument,
   type ToolCallRequest,
   type ToolCallResponse,
+  isReasoning,
 } from "../conversation/index.ts";
 import { filesForModel, type ResultFile } from "../tool/index.ts";
 import { assertNever, base64Size } from "../util/index.ts";
-import { type CallHistory, type Dialect, isReasoning } from "./dialect.ts";
+import type { CallHistory, Dialect } from "./dialect.ts";
 
 export type Piece = (
   | { readonly role: "user"; readonly part: LanguageModelV4TextPart | LanguageModelV4FilePart }

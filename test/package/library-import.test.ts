@@ -10,7 +10,7 @@ const LIBRARY = path.join(ROOT, "dist", "lib");
 function importsOf(entry: string, found = new Set<string>()): ReadonlySet<string> {
   const file = path.join(LIBRARY, entry);
   for (const [, name = ""] of readFileSync(file, "utf8").matchAll(
-    /\bimport(?:[^"();]*?from)?"([^"]+)"/g,
+    /\b(?:import|from)\s*"([^"]+)"/g,
   )) {
     const imported = name.startsWith("node:")
       ? name
