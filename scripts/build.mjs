@@ -52,13 +52,6 @@ const NODE_CHECK = `{
 	}
 }`;
 
-/** Shorter code compiles faster. Functions and classes keep their names, for the stack traces of programs. */
-const READABLE_TRACES = {
-  compress: { keepNames: { function: true, class: true } },
-  mangle: { keepNames: true },
-  codegen: true,
-};
-
 /** Matches the folder of a file's package; its first group is the name. */
 const PACKAGE_FOLDER = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
 
@@ -309,7 +302,8 @@ try {
       dir: `${made}/lib`,
       format: "esm",
       extension: "js",
-      minify: READABLE_TRACES,
+      minify: false,
+      comments: { jsdoc: false }, // They are in the types, and Node would read past them.
       plugins: [entries, libraryBuiltins],
       groups: LIBRARY_GROUPS,
       banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
@@ -317,7 +311,7 @@ try {
     bundlePage(`${made}/desk`),
     writeTypes(`${made}/lib`),
   ]);
-  await Promise.all([escapeAll(`${made}/bin`), escapeAll(`${made}/lib`)]);
+  await escapeAll(`${made}/bin`);
   writeHelp(`${made}/bin`);
   copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
   writeNotices([
@@ -492,8 +486,7 @@ async function generate(input, options, how = "generate") {
 
 /** Node reads, compares and compiles a file faster if all of it is ASCII. */
 async function escapeAll(folder) {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const files = names.filter((name) => /\.c?js$/.test(name));
+  const files = readdirSync(folder).filter((name) => name.endsWith(".cjs"));
   await Promise.all(
     files.map(async (name) => {
       const file = path.join(folder, name);
