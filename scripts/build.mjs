@@ -176,6 +176,7 @@ const COMMAND_GROUPS = {
   query: [
     "src/cli/command/query/definition.ts",
     "src/cli/command/query/query.ts",
+    "src/agent/window.ts",
     "node_modules/smol-toml/dist/index.js",
   ],
 };
@@ -236,7 +237,8 @@ const LATER = {
 };
 /** Used before a request, unlike what is beside them. */
 const NOT_LATER = [
-  "src/answer-model/backend",
+  "src/agent/compaction-setup",
+  "src/answer-model/lazy-backend",
   "src/json-schema/provider-schema",
   "src/mcp/mcp-error",
   "src/mcp/mcp-servers",
@@ -266,7 +268,10 @@ const LIBRARY_GROUPS = {
   "serve-tool": ["src/serve-tool/index.ts"],
   client: ["src/desk/client.ts"],
   store: ["src/storage/fs/open-store.ts"],
-  turn: ["src/runtime/own-turn.ts", "src/provider/reply.ts"],
+  turn: ["src/runtime/own-turn.ts"],
+  calls: ["src/agent/calls.ts"],
+  request: ["src/agent/window.ts", "src/provider/reply.ts"],
+  decisions: ["src/agent/form.ts"],
   storage: ["src/storage/index.ts"],
   testing: ["src/testing/index.ts"],
   "ai-sdk": ["src/ai-sdk/index.ts"],
@@ -302,6 +307,7 @@ try {
       format: "esm",
       extension: "js",
       minify: false,
+      comments: { jsdoc: false }, // They are in the types, and Node would read past them.
       plugins: [entries, libraryBuiltins],
       groups: LIBRARY_GROUPS,
       banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
@@ -359,7 +365,9 @@ async function bundle(
       inject,
     },
   };
-  const owners = groupOwners(await generate(source, options), groups);
+  // Otherwise, what an entry shares with others may become part of it, and all of it would seem needed.
+  const alone = { ...source, preserveEntrySignatures: "strict" };
+  const owners = groupOwners(await generate(alone, options), groups);
   for (const [id, group] of owners) {
     if (!FIRST_GROUPS.has(group))
       owners.set(id, laterGroup(path.relative(".", id), later) ?? group);

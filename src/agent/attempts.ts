@@ -23,18 +23,19 @@ import {
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
-import type { AskedQuestion, OpenCall, Replaced } from "./asked.ts";
+import { type AskedQuestion, type OpenCall, type Replaced, startOf } from "./asked.ts";
 import { CallBudget } from "./budget.ts";
 import type { TurnContext } from "./context.ts";
-import { changesSince, type PENDING, startOf, voidEvent } from "./decide.ts";
-import { answerQuestions, type QuestionsResult, refuseQuestions } from "./form.ts";
+import { loadForms } from "./load-decisions.ts";
+import type { PENDING } from "./decide.ts";
+import type { QuestionsResult } from "./form.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
 import { lastTurn } from "./journal.ts";
 import { isAutomatic } from "./memory.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import type { Journal } from "./ports.ts";
 import type { CallSteps } from "./steps.ts";
-import { describeCall } from "./subject.ts";
+import { changesSince, describeCall, voidEvent } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
@@ -172,6 +173,7 @@ async function resumeAttempt(
   const resumed = { ...attempt, ...stateOf(progress) };
   if (open.length === 0) return { ...resumed, isStarted: false, events };
   if (events.length > 0) await context.journal.record(...events);
+  const { answerQuestions } = await loadForms();
   const result = await answerQuestions(context, open, isCurrent(context, call, attempt));
   const end = takeAnswers(result, attempt);
   return "type" in end ? end : { ...resumed, isStarted: end.isStarted, events: [] };
@@ -261,6 +263,7 @@ async function confirm(
       ...askedAgain(call, attempt, request),
       replaces,
     }));
+    const { answerQuestions } = await loadForms();
     const result = await answerQuestions(context, asked, isCurrent(context, call, attempt));
     const end = takeAnswers(result, attempt);
     if ("type" in end) return end;
@@ -396,6 +399,7 @@ async function answerAttempt(
   }
   const questions = asked.map(({ question }) => question);
   const exceeded = budget.countBytes(bytesOf(questions, needs.state));
+  const { answerQuestions, refuseQuestions } = await loadForms();
   let result: QuestionsResult;
   if (exceeded !== undefined) result = exhausted(questionsTooLarge(name, exceeded));
   else if (needs.refusal === undefined) {

@@ -34,7 +34,8 @@ import {
 } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
-import { changesSince, type Decided, decideCall, voidEvent } from "./decide.ts";
+import { loadDecisions } from "./load-decisions.ts";
+import type { Decided } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
   deniedText,
@@ -49,7 +50,7 @@ import {
 import type { CallableTool } from "./ports.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
 import { CallSteps } from "./steps.ts";
-import { describeDecision } from "./subject.ts";
+import { changesSince, describeDecision, voidEvent } from "./subject.ts";
 
 /** The end of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
@@ -457,4 +458,9 @@ async function deliver(
 
 function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {
   return decision.decision === "denied" ? deniedText(decision) : (decision.result ?? own);
+}
+
+async function decideCall(context: TurnContext, asked: AskedCall): Promise<Decided> {
+  const decisions = await loadDecisions();
+  return decisions.decideCall(context, asked);
 }

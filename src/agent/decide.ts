@@ -14,10 +14,8 @@ import {
   type AnswerEvent,
   type AttemptStart,
   type CallDecisionKind,
-  changedParts,
   type Decider,
   type DecisionSubject,
-  type DecisionVoid,
   type DenialCause,
   digestQuestion,
   type InquiryEscalation,
@@ -39,7 +37,7 @@ import { checkArguments, type ModelReply } from "../executor/index.ts";
 import { explainMisfit, type ToolSource } from "../tool/index.ts";
 import { assertNever, isNotLoaded, type Json, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
-import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
+import { type Asked, type AskedCall, type AskedQuestion, startOf } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
@@ -54,7 +52,7 @@ import type {
 import { isFromOther, personOf, promptRequest } from "./prompts.ts";
 import { type PolicyKey, type Route, routeOf } from "./route.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
-import { describeCall, describeDecision } from "./subject.ts";
+import { changesSince, describeCall, describeDecision, voidEvent } from "./subject.ts";
 import type { WaitingItem } from "./waiting.ts";
 
 /** How a decision ended, or that it has not. */
@@ -173,31 +171,6 @@ function replacedBy(
   const { id, isForPerson = false, for: person } = recorded.request;
   const changed = changesSince(recorded.request.subject, subject);
   return { id, changed, isForPerson, for: person, isRecorded: false };
-}
-
-/** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */
-export function changesSince(
-  before: SubjectDigest | undefined,
-  now: SubjectDigest,
-): readonly string[] {
-  const changed = before === undefined ? [] : changedParts(before, now);
-  return changed.length === 0 ? ["digest"] : changed;
-}
-
-export function voidEvent(
-  { id, changed }: Pick<DecisionVoid, "id" | "changed">,
-  timestamp: Timestamp,
-): DecisionVoid {
-  return { type: "decision_void", timestamp, id, changed };
-}
-
-/** A call that was never started can be run without a doubt, and one that is safe to run twice needs no question. */
-export function startOf(
-  { toolCallId, tool }: Pick<AskedQuestion, "toolCallId" | "tool">,
-  timestamp: Timestamp,
-): AttemptStart {
-  const isIdempotent = tool.isIdempotent === true && { isIdempotent: true };
-  return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent };
 }
 
 /** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */

@@ -1,5 +1,6 @@
 export { ToolCycle } from "./calls.ts";
 export { loadCalls } from "./collected-calls.ts";
+export { loadForms } from "./load-decisions.ts";
 export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
 export { closeCall, closeTurn } from "./closing.ts";
 export { type DataValidator, type Done, type InvalidData, isBesideReply } from "./data.ts";
@@ -44,4 +45,4 @@ export type { TurnContext } from "./context.ts";
 export { Turn, type TurnEnd, type TurnMessage, type TurnSetup } from "./turn.ts";
 export { OUTCOME_UNKNOWN } from "./model-texts.ts";
 export type { Summarizer } from "./summary.ts";
-export { type CompactionSetup, DEFAULT_COMPACTION } from "./window.ts";
+export { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";

@@ -1,9 +1,12 @@
 /** Describes what a call would do right now, so that it can be compared with what was decided. */
 import {
   type CallSubject,
+  changedParts,
+  type DecisionVoid,
   digestCall,
   digestDelivery,
   type SubjectDigest,
+  type Timestamp,
 } from "../conversation/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
@@ -40,4 +43,20 @@ export async function describeDecision(
   }
   const call = await describeCall(context, asked);
   return { subject: digestCall(call), source: call.source };
+}
+
+/** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */
+export function changesSince(
+  before: SubjectDigest | undefined,
+  now: SubjectDigest,
+): readonly string[] {
+  const changed = before === undefined ? [] : changedParts(before, now);
+  return changed.length === 0 ? ["digest"] : changed;
+}
+
+export function voidEvent(
+  { id, changed }: Pick<DecisionVoid, "id" | "changed">,
+  timestamp: Timestamp,
+): DecisionVoid {
+  return { type: "decision_void", timestamp, id, changed };
 }

@@ -11,6 +11,7 @@ import {
   type Attachment,
   canGoOn,
   type ConversationEvent,
+  type ConversationStream,
   endOf,
   lastTurnOf,
   type MessageFile,
@@ -24,7 +25,7 @@ import {
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { type Clock, isNotLoaded, type JsonObject } from "../util/index.ts";
+import { type Clock, isNotLoaded, type JsonObject, loaderOf } from "../util/index.ts";
 import { CollectedCalls } from "./collected-calls.ts";
 import {
   closeTurnBefore,
@@ -54,7 +55,8 @@ import type { Assistant } from "./reply.ts";
 import { type DetachedDenial, TurnState } from "./memory.ts";
 import { createJournal, lastTurn, type TurnJournal } from "./journal.ts";
 import type { TurnContext } from "./context.ts";
-import { type CompactionSetup, ContextWindow } from "./window.ts";
+import type { CompactionSetup } from "./compaction-setup.ts";
+import type { ContextWindow } from "./window.ts";
 
 /** Everything a turn needs. */
 export interface TurnSetup {
@@ -128,7 +130,8 @@ export class Turn {
   readonly #journal: TurnJournal;
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
-  readonly #window: ContextWindow;
+  /** Set with the first request: a turn that is resumed may end before. */
+  #window: ContextWindow | undefined;
   #state: TurnState | undefined;
   /** The turn was the user's own when it was started or continued. */
   #isOwn = false;
@@ -137,7 +140,6 @@ export class Turn {
     this.#setup = setup;
     this.#journal = createJournal(setup.conversation, setup.observer);
     this.#interrupts = new Interrupts(this.#prompts, setup.menu);
-    this.#window = new ContextWindow({ ...setup, journal: this.#journal });
   }
 
   /** Handles Ctrl-C: the user chooses what happens to the current work. */
@@ -344,8 +346,9 @@ export class Turn {
   ): Promise<ReplyEnd> {
     const { value: reason, interruption } = await this.#interrupts.during(
       { choices: ["continue", "reply", "stop", "discard"], requiresMessage: true },
-      (work) =>
-        this.#window.stream({
+      async (work) => {
+        const window = await this.#openWindow();
+        return window.stream({
           ...this.#setup,
           journal: this.#journal,
           attachments: this.#setup.attachments ?? [],
@@ -354,10 +357,18 @@ export class Turn {
           signal: work.signal,
           isDiscarded: () => work.interruption?.type === "discard",
           onCall: (request) => calls.add(newCall(request)),
-        }),
+        });
+      },
     );
     if (interruption !== undefined) return interruption;
     return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
+  }
+
+  /** Throws `module_not_loaded`. */
+  async #openWindow(): Promise<ContextWindow> {
+    const { ContextWindow } = await loadWindow();
+    this.#window ??= new ContextWindow({ ...this.#setup, journal: this.#journal });
+    return this.#window;
   }
 
   /** The end of the turn, or undefined if its data does not fit and the model has to be asked again. */
@@ -394,10 +405,12 @@ export class Turn {
   #createContext(state: TurnState): TurnContext {
     this.#state = state;
     const journal = this.#journal;
-    const { view } = this.#window;
+    const view = (stream: ConversationStream) => this.#window?.view(stream) ?? stream;
     return { ...this.#setup, journal, prompts: this.#prompts, state, view, allowsLater: true };
   }
 }
+
+const loadWindow = loaderOf(() => import("./window.ts"));
 
 /** With the calls that an earlier process has left. */
 function openCycle(context: TurnContext, progress: TurnProgress): CollectedCalls {

@@ -6,7 +6,6 @@
  *   the configured rule ─► a summary of old turns ─► a summary of all turns before this one
  *     ─► without tool calls in them ─► without the oldest turns ─► only the latest results of this turn
  */
-import { resolveCompaction } from "../config/index.ts";
 import {
   afterAll,
   type Compaction,
@@ -31,27 +30,10 @@ import { type EndReason, type Model, ProviderError } from "../provider/index.ts"
 import type { ConversationWriter } from "../storage/index.ts";
 import { type Clock, isJpError, messageOf } from "../util/index.ts";
 import { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
+import { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";
 import type { Journal, Observer } from "./ports.ts";
 import { type Assistant, createParts, type ReplyRequest, streamReply } from "./reply.ts";
-import { SUMMARY_SHARE, type Summarizer } from "./summary.ts";
-
-/** When and how a turn compacts by itself. */
-export interface CompactionSetup {
-  /** False: never, so that a full window is an error. */
-  readonly isAutomatic: boolean;
-  /** The share of the context window that may be full before a request. */
-  readonly triggerRatio: number;
-  /** In tokens. By default, what is known about the model. */
-  readonly contextWindow?: number;
-  readonly rule: CompactionRule;
-  /** The model that writes a summary for this rule; the turn's own by default. May throw `JpError`. */
-  readonly summarizer?: (rule: CompactionRule) => Promise<Summarizer>;
-}
-
-const { rules: _byHand, ...BY_DEFAULT } = resolveCompaction({});
-
-/** Strips reasoning and tool calls when three quarters of the window are full. */
-export const DEFAULT_COMPACTION: CompactionSetup = BY_DEFAULT;
+import { SUMMARY_SHARE } from "./summary.ts";
 
 /** In tokens. It fits into any window, so there is no need to ask about the model. */
 const SMALL_REQUEST = 1500;

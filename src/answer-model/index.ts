@@ -1,4 +1,5 @@
-export { createInquiryBackend, type InquiryBackendOptions } from "./backend.ts";
+export type { InquiryBackendOptions } from "./backend.ts";
+export { createInquiryBackend, preloadInquiries } from "./lazy-backend.ts";
 export {
   type InquiryAnswer,
   type InquiryBackend,

@@ -2,10 +2,10 @@ export { AttachmentError, type AttachmentErrorCode } from "./attachment-error.ts
 export {
   attachmentSize,
   describeAttachments,
-  loadAttachments,
   type LoadAttachmentsOptions,
   preloadReaders,
 } from "./load.ts";
+export { loadAttachments } from "./load-attachments.ts";
 export {
   findMentions,
   type MentioningText,

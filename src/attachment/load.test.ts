@@ -3,7 +3,8 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
-import { describeAttachments, loadAttachments, type LoadAttachmentsOptions } from "./load.ts";
+import { describeAttachments, type LoadAttachmentsOptions } from "./load.ts";
+import { loadAttachments } from "./load-attachments.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 const NO_FILES = { acceptsFile: () => false };

@@ -49,12 +49,8 @@ export interface LoadAttachmentsOptions {
   readonly onNote?: (note: string) => void;
 }
 
-/**
- * Reads attachments by their addresses: paths, `https:`, `cmd:` and `mcp+<server>+…`, as in `conversation.attachments`
- * of a config. It runs and reaches what they name, so they must not come from someone else. Throws
- * `AttachmentError`, `invalid_attachment`, `McpError`, and the signal's reason.
- */
-export async function loadAttachments(
+/** See `loadAttachments`. */
+export async function readAttachments(
   uris: readonly string[],
   options: LoadAttachmentsOptions,
 ): Promise<readonly Attachment[]> {

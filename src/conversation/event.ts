@@ -393,3 +393,7 @@ export function isProviderVisibleType(type: EventType | undefined): boolean {
 export function isProviderVisible(event: ConversationEvent): event is ProviderEvent {
   return PROVIDER_VISIBLE[event.type];
 }
+
+export function isReasoning(event: ProviderEvent): event is ChatResponse {
+  return event.type === "chat_response" && event.content.type === "reasoning";
+}

@@ -34,6 +34,7 @@ export {
   type InquiryResponse,
   isEventType,
   isProviderVisible,
+  isReasoning,
   type KnownCancellationReason,
   type PermissionAction,
   type PermissionDecision,

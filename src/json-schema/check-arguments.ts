@@ -15,7 +15,7 @@ import {
   pathToText,
 } from "../util/index.ts";
 import { coerceArguments, fillDefaults } from "./normalize-arguments.ts";
-import { isQuick } from "./quick-schema.ts";
+import { fitsPlainly, isQuick } from "./quick-schema.ts";
 import { describeViolations } from "./violations.ts";
 
 /** The arguments with their defaults, or what is wrong with them. */
@@ -45,6 +45,8 @@ export async function checkArguments(
     const problem = `the arguments: nested more than ${MAX_JSON_DEPTH} levels deep`;
     return invalidArguments(tool, [problem]);
   }
+  const fitting = isQuick(schema, given) ? findFitting(schema, given) : undefined;
+  if (fitting !== undefined) return { ok: true, arguments: fitting };
   const { Validator } = await loadValidator();
   try {
     const check = () => {
@@ -63,6 +65,16 @@ export async function checkArguments(
         : `its parameters are not a valid JSON Schema. ${messageOf(error).split("\n")[0]}`;
     const problem = `Tool '${name}' was not run: ${reason}`;
     return { ok: false, problem, message: problem };
+  }
+}
+
+/** The arguments with their defaults, if that they fit can be told without the validator. */
+function findFitting(schema: JsonObject, given: JsonObject): JsonObject | undefined {
+  try {
+    const filled = fillDefaults(coerceArguments(given, schema), schema);
+    return fitsPlainly(schema, filled) ? filled : undefined;
+  } catch {
+    return undefined; // The validator says what is wrong with the schema.
   }
 }
 

@@ -1,5 +1,5 @@
-/** Tells schemas that any value is checked against in no time from those that could take forever. */
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+/** Schemas that any value is checked against in no time, and values that plainly fit: the validator takes long to load. */
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 /** Keywords without schemas inside. Each looks at a value once. */
 const PLAIN = new Set([
@@ -43,4 +43,68 @@ export function isQuick(schema: JsonObject, value: Json): boolean {
     });
   };
   return isFine(schema) && JSON.stringify(value).length <= MAX_LENGTH;
+}
+
+/** They say nothing about a value. */
+const ANNOTATIONS = new Set(["default", "deprecated", "description", "examples", "title"]);
+
+/**
+ * Whether a value fits a schema of the simplest kind: types, properties and lists of allowed texts and numbers. False if it
+ * does not, and whenever only the validator can tell.
+ */
+export function fitsPlainly(schema: Json, value: Json): boolean {
+  if (schema === true) return true;
+  if (!isJsonObject(schema)) return false;
+  return Object.entries(schema).every(([keyword, rule]) => {
+    if (ANNOTATIONS.has(keyword)) return true;
+    switch (keyword) {
+      case "type":
+        return [rule].flat().some((type) => isOfType(value, type));
+      case "enum":
+        return !isNested(value) && Array.isArray(rule) && rule.includes(value);
+      case "required":
+        return (
+          isJsonObject(value) &&
+          Array.isArray(rule) &&
+          rule.every((key) => typeof key === "string" && Object.hasOwn(value, key))
+        );
+      case "items":
+        return isJsonArray(value) && value.every((item) => fitsPlainly(rule, item));
+      case "properties":
+      case "additionalProperties":
+        return isJsonObject(value) && fitProperties(schema, value);
+      default:
+        return false;
+    }
+  });
+}
+
+function fitProperties(
+  { properties = {}, additionalProperties = true }: JsonObject,
+  value: JsonObject,
+): boolean {
+  return Object.entries(value).every(([key, member]) => {
+    if (!isJsonObject(properties)) return false;
+    const own = Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
+    return own !== undefined && fitsPlainly(own, member);
+  });
+}
+
+function isOfType(value: Json, type: Json): boolean {
+  switch (type) {
+    case "array":
+      return Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "null":
+      return value === null;
+    case "object":
+      return isJsonObject(value);
+    default:
+      return typeof value === type && !isNested(value); // `boolean`, `number` and `string`.
+  }
+}
+
+function isNested(value: Json): boolean {
+  return typeof value === "object" && value !== null;
 }

@@ -1,5 +1,5 @@
 /** Anthropic through `@ai-sdk/anthropic`: signed and redacted thinking, cache marks on parts. */
-import type { ProviderEvent } from "../conversation/index.ts";
+import { type ProviderEvent, isReasoning } from "../conversation/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import {
   eventStream,
@@ -19,7 +19,6 @@ import {
   pickRenamed,
   toReasoningLevel,
 } from "./dialect.ts";
-import { isReasoning } from "./pieces.ts";
 import type { CachePolicy, ModelParameters } from "./port.ts";
 
 export const anthropic: ProviderDefinition = {

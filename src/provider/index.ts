@@ -16,6 +16,7 @@ export {
   type LanguageModelOptions,
 } from "./from-language-model.ts";
 export { type CollectedReply, type CollectedRequest, collectReply } from "./collect-reply.ts";
+export { INVALID_ARGUMENTS } from "./port.ts";
 export type {
   CachePolicy,
   EndReason,
@@ -40,5 +41,4 @@ export {
   type RetryPolicy,
 } from "./provider-error.ts";
 export { type StreamLimits, type WatchedStream, watchStream } from "./watch-stream.ts";
-export { INVALID_ARGUMENTS } from "./reply.ts";
 export type { Usage } from "../conversation/index.ts";

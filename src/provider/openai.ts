@@ -1,5 +1,5 @@
 /** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
-import type { ChatResponse, ProviderEvent } from "../conversation/index.ts";
+import { type ChatResponse, type ProviderEvent, isReasoning } from "../conversation/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import {
   eventStream,
@@ -19,7 +19,6 @@ import {
   type PieceKind,
   toReasoningLevel,
 } from "./dialect.ts";
-import { isReasoning } from "./pieces.ts";
 import type { ModelParameters } from "./port.ts";
 import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 

@@ -19,6 +19,7 @@ import {
   renderDocument,
   type ToolCallRequest,
   type ToolCallResponse,
+  isReasoning,
 } from "../conversation/index.ts";
 import { filesForModel, type ResultFile } from "../tool/index.ts";
 import { assertNever, base64Size } from "../util/index.ts";
@@ -90,10 +91,6 @@ export function toPieces(
   }
   finishReply();
   return pieces;
-}
-
-export function isReasoning(event: ProviderEvent): event is ChatResponse {
-  return event.type === "chat_response" && event.content.type === "reasoning";
 }
 
 /** The files first: a model reads the question about them last. */

@@ -133,3 +133,9 @@ export type ModelEvent =
 export type EndReason = "stop" | "tool_calls" | "length" | "refused" | "other";
 
 export type { Usage } from "../conversation/index.ts";
+
+/**
+ * The only argument of a call whose arguments are not a JSON object. No tool has such a parameter, so
+ * checking the arguments rejects the call and shows the model what it wrote.
+ */
+export const INVALID_ARGUMENTS = "__invalid_json";

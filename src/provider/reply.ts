@@ -18,7 +18,13 @@ import {
 import type { StreamingModel } from "./definition.ts";
 import { type Dialect, metadataOf } from "./dialect.ts";
 import type { LightReader, Sink } from "./light-streams.ts";
-import type { EndReason, ModelEvent, ModelRequest, Usage } from "./port.ts";
+import {
+  type EndReason,
+  INVALID_ARGUMENTS,
+  type ModelEvent,
+  type ModelRequest,
+  type Usage,
+} from "./port.ts";
 import { brokenOffError, ProviderError } from "./provider-error.ts";
 import { toCallOptions } from "./request.ts";
 import { type Endpoint, toProviderError } from "./to-provider-error.ts";
@@ -386,12 +392,6 @@ function assertToolCall(part: Partial<Part<"tool-call">>, modelId: string): void
   const message = `${modelId}: the reply has a call without an id or a name.`;
   throw new ProviderError("other", message, { isRetryable: true });
 }
-
-/**
- * The only argument of a call whose arguments are not a JSON object. No tool has such a parameter, so
- * checking the arguments rejects the call and shows the model what it wrote.
- */
-export const INVALID_ARGUMENTS = "__invalid_json";
 
 /** Text, but some packages pass the arguments themselves. */
 function parseToolArguments(input: unknown): JsonObject {

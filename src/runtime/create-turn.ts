@@ -17,9 +17,8 @@ import { createInquiryBackend, type InquiryBackend } from "../answer-model/index
 import type { ToolSchema } from "../provider/index.ts";
 import { systemClock } from "../util/index.ts";
 import { toCompactionSetup } from "./compaction.ts";
-import { inquiryModelsOf, type InquiryModels } from "./inquiry-models.ts";
+import { inquiryModelsOf, type InquiryModels, withSurroundings } from "./inquiry-models.ts";
 import { toModel } from "./model.ts";
-import { withSurroundings } from "./surroundings.ts";
 import { deferring } from "./tools.ts";
 import type { TurnOptions } from "./turn-options.ts";
 

@@ -34,9 +34,9 @@ export { openProviders } from "./providers.ts";
 export { createTurn, type CreateTurnOptions } from "./create-turn.ts";
 export { resumeTurn, runTurn, streamTurn } from "./turn.ts";
 export type { ResumeOptions, TurnOptions, TurnResult, TurnServers } from "./turn-options.ts";
+export { describeSurroundings } from "./describe-surroundings.ts";
 export {
   configuredSurroundings,
-  describeSurroundings,
   findInstructions,
   type InstructionFile,
   type Surroundings,
@@ -50,8 +50,8 @@ export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
 export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";
 export { findTool, openConfiguredServers, openTools, serversForTurn, type Tools } from "./tools.ts";
+export { readUsage } from "./read-usage.ts";
 export {
-  readUsage,
   sumTotals,
   type UsageGroup,
   type UsageOptions,

@@ -7,7 +7,7 @@ import {
 } from "../config/index.ts";
 import type { InquiryBackendOptions } from "../answer-model/index.ts";
 import type { Model, Providers } from "../provider/index.ts";
-import { type Surroundings, withSurroundings } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** The model for each question, by what the question's `target` says. */
 export type InquiryModels = Pick<
@@ -70,4 +70,18 @@ function oneModel(model: Model, assistant: Assistant): InquiryModels {
     cache,
   };
   return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
+}
+
+/** The same assistant, told where it is. */
+export function withSurroundings<Of extends Pick<AssistantSettings, "sections" | "surroundings">>(
+  assistant: Of,
+  surroundings: Surroundings | undefined,
+): Of {
+  if (surroundings === undefined) return assistant;
+  const { sections, text } = surroundings;
+  return {
+    ...assistant,
+    sections: [...assistant.sections, ...sections],
+    ...(text !== undefined && { surroundings: text }),
+  };
 }

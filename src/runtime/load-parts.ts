@@ -1,5 +1,6 @@
 /** Loads the parts of jp that are needed after a wait for the model, a person or a tool, before it. */
-import { loadCalls } from "../agent/index.ts";
+import { loadCalls, loadForms } from "../agent/index.ts";
+import { preloadInquiries } from "../answer-model/index.ts";
 import {
   type AssistantSettings,
   mergeConfig,
@@ -23,6 +24,8 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
   await Promise.allSettled([
     ...modelsOf(config).map(({ provider, name }) => providers.warmUp(provider, name)),
     loadCalls(),
+    loadForms(),
+    preloadInquiries(),
     preloadValidator(),
     preloadDiff(),
     loadRecordingParts(),

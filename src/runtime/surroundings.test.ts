@@ -9,7 +9,8 @@ import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock, ScriptedModel, ScriptedPrompter } from "../testing/index.ts";
 import { defineTool, booleanQuestion } from "../tool/index.ts";
 import { findCheckout, findGitState, parseStatus } from "./git-state.ts";
-import { configuredSurroundings, describeSurroundings, findInstructions } from "./surroundings.ts";
+import { describeSurroundings } from "./describe-surroundings.ts";
+import { configuredSurroundings, findInstructions } from "./surroundings.ts";
 import { runTurn } from "./turn.ts";
 
 const variables = { PATH: process.env["PATH"] };

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { type AssistantSettings, namesSecretFile, type PartialConfig } from "../config/index.ts";
+import { namesSecretFile, type PartialConfig } from "../config/index.ts";
 import type { Section } from "../conversation/index.ts";
 import { isProtectedName } from "../files/index.ts";
 import { type Clock, sha256, systemClock } from "../util/index.ts";
@@ -52,14 +52,6 @@ const FILE_NAME = "AGENTS.md";
 const MAX_BYTES = 32 * 1024;
 const MAX_NAME_LENGTH = 100;
 
-/**
- * Looks at a folder, and says what a model should know about it. Pass the result as `surroundings` to turns. Never
- * throws: what cannot be found is left out.
- */
-export async function describeSurroundings(options: SurroundingsOptions): Promise<Surroundings> {
-  return searchSurroundings(options).complete;
-}
-
 /** The surroundings while git is still counting changed files. */
 export interface SurroundingsSearch {
   readonly complete: Promise<Surroundings>;
@@ -67,7 +59,7 @@ export interface SurroundingsSearch {
   readonly take: () => Surroundings;
 }
 
-function searchSurroundings(options: SurroundingsOptions): SurroundingsSearch {
+export function searchSurroundings(options: SurroundingsOptions): SurroundingsSearch {
   const { folder, root = folder, shows = {}, variables = {}, clock = systemClock } = options;
   const { instructions = findInstructions({ folder, root }) } = options;
   const lines = [
@@ -225,18 +217,4 @@ function shortName(name: string): string {
 function plainLine(text: string): string {
   if (/^[ -;=?-~]*$/.test(text)) return text; // Properties of characters are slow to look up.
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}<>]+/gu, "?");
-}
-
-/** The same assistant, told where it is. */
-export function withSurroundings<Of extends Pick<AssistantSettings, "sections" | "surroundings">>(
-  assistant: Of,
-  surroundings: Surroundings | undefined,
-): Of {
-  if (surroundings === undefined) return assistant;
-  const { sections, text } = surroundings;
-  return {
-    ...assistant,
-    sections: [...assistant.sections, ...sections],
-    ...(text !== undefined && { surroundings: text }),
-  };
 }

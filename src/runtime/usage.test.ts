@@ -4,7 +4,7 @@ import { type Timestamp, timestampFromDate, type TokenUsage } from "../conversat
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../testing/index.ts";
 import { booleanQuestion, defineTool } from "../tool/index.ts";
 import { runTurn } from "./turn.ts";
-import { readUsage } from "./usage.ts";
+import { readUsage } from "./read-usage.ts";
 
 const HOUR = 3600_000;
 

@@ -43,13 +43,10 @@ export interface UsageTotal {
   readonly isPartial: boolean;
 }
 
-/**
- * Adds up what the conversations of a store have cost, archived ones included, in order of `key`. Conversations outside
- * of the period are not read. Throws what the store throws, except for records that cannot be read.
- */
-export async function readUsage(
+/** See `readUsage`. */
+export async function addUpUsage(
   store: UsageSource,
-  options: UsageOptions = {},
+  options: UsageOptions,
 ): Promise<readonly UsageTotal[]> {
   const totals = new UsageTotals(options);
   for (const summary of await store.list({ which: "all" })) {

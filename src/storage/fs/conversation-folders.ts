@@ -14,6 +14,8 @@ import { fileIdCreation, fileIdToNumber, findIdInFolderName, isOlderThan } from 
 import { assertNotLink } from "./safe-open.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
+/** The folder that makes another one a workspace. */
+export const WORKSPACE_FOLDER = ".jp";
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
 export const BASE_CONFIG = "base_config.json";

@@ -4,9 +4,9 @@ import path from "node:path";
 import type { Clock } from "../../util/index.ts";
 import type { ConversationStore } from "../port.ts";
 import { StorageError, writeError } from "../storage-error.ts";
+import { WORKSPACE_FOLDER } from "./conversation-folders.ts";
 import { makeFolder } from "./durable.ts";
 import { FsConversationStore } from "./fs-store.ts";
-import { WORKSPACE_FOLDER } from "./workspace.ts";
 
 /** See `openStore`. */
 export async function openFsStore(folder: string, clock: Clock): Promise<ConversationStore> {

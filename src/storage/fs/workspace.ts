@@ -4,6 +4,7 @@ import path from "node:path";
 import type { Clock } from "../../util/index.ts";
 import { readError, StorageError } from "../storage-error.ts";
 import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-port.ts";
+import { WORKSPACE_FOLDER } from "./conversation-folders.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsWorkspaceStore } from "./fs-workspace-store.ts";
@@ -177,8 +178,6 @@ function movedError(root: string, former: string): StorageError {
   );
 }
 
-/** The folder that makes another one a workspace. */
-export const WORKSPACE_FOLDER = ".jp";
 const ID_NOTE = "# The id of this workspace. Written by jp; do not edit.";
 
 /** The nearest folder, upwards, with a `.jp` folder. Throws `no_workspace`, or `read_failed` for a link. */

@@ -1,0 +1,8 @@
+/** Loads what decides about calls. If one is resumed, an earlier process may have decided everything. */
+import { loaderOf } from "../util/index.ts";
+
+/** For the call itself. Throws `module_not_loaded`. */
+export const loadDecisions = loaderOf(() => import("./decide.ts"));
+
+/** For the questions of a call, and the call itself. Throws the same. */
+export const loadForms = loaderOf(() => import("./form.ts"));
