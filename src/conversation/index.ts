@@ -166,6 +166,7 @@ export {
 } from "./searchable-text.ts";
 export {
   type ConversationStream,
+  type StreamOutline,
   createStream,
   endOf,
   eventsOf,
