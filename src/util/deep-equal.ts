@@ -1,5 +1,5 @@
 /** Compares data of any depth. */
-import { isJsonObject, type Json } from "./json.ts";
+import { isJsonArray, isJsonObject, type Json } from "./json.ts";
 
 /** As `isDeepStrictEqual` of Node, which is slow to load: it is loaded with the first comparison of two objects. */
 export function isDeepEqual(one: unknown, other: unknown): boolean {
@@ -9,7 +9,7 @@ export function isDeepEqual(one: unknown, other: unknown): boolean {
 
 /** Compares JSON by its content, without anything of Node. */
 export function isSameJson(one: Json | undefined, other: Json | undefined): boolean {
-  if (Array.isArray(one) && Array.isArray(other)) {
+  if (isJsonArray(one) && isJsonArray(other)) {
     return one.length === other.length && one.every((item, at) => isSameJson(item, other[at]));
   }
   if (!isJsonObject(one) || !isJsonObject(other)) return Object.is(one, other);

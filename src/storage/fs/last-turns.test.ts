@@ -154,7 +154,7 @@ function isDelta({ content: { kind } }: StreamEntry): boolean {
 function outlineOf(elements: readonly JsonObject[]): ElementOutline {
   const counter = new TurnCounter();
   const turns = elements.map(({ type }) => (isEventType(type) ? counter.next(type) : 0));
-  const deltas = elements.filter(({ type }) => DELTA_TYPES.includes(String(type)));
+  const deltas = elements.filter(({ type }) => DELTA_TYPES.some((one) => one === type));
   return { deltas, lastTurn: Math.max(0, ...turns) };
 }
 
