@@ -179,6 +179,8 @@ const COMMAND_GROUPS = {
     "src/agent/window.ts",
     "node_modules/smol-toml/dist/index.js",
   ],
+  // With what `LATER` has of the same name.
+  running: ["src/executor/local/local-tools.ts", "src/process/process-group.ts"],
 };
 
 /** What is needed at once, whatever the command. */
@@ -189,6 +191,12 @@ const FIRST_GROUPS = new Set(["start", "session"]);
  * `src/cli/code-loader.ts`.
  */
 const LATER = {
+  answering: [
+    "src/cli/editor",
+    "src/conversation/answers",
+    "src/conversation/subject",
+    "src/storage/answering",
+  ],
   mcp: ["src/executor/mcp/", "src/mcp/"],
   running: [
     "src/executor/builtin/fs/consent",
@@ -221,16 +229,12 @@ const LATER = {
     "src/answer-model/",
     "src/cli/compact-rules",
     "src/cli/detect-models",
-    "src/cli/editor",
-    "src/conversation/answers",
     "src/conversation/compaction",
-    "src/conversation/subject",
     "src/provider/collect-reply",
     "src/provider/from-language-model",
     "src/provider/to-provider-error",
     "src/provider/warm-up",
     "src/runtime/answers-file",
-    "src/storage/answering",
     "src/storage/memory-store",
     "src/trust/describe-claim",
   ],

@@ -70,8 +70,7 @@ export async function attemptCall(
   const { progress, tool, signal } = call;
   const token = {};
   // Tools outside of this process are always given their key. What it depends on is read while others can go on.
-  const { stream } = context.journal;
-  if (stream.end !== undefined && tool.settings.source.type !== "builtin") await stream.load?.();
+  if (tool.settings.source.type !== "builtin") await context.state.findTurnIndex(context.journal);
   const attempt = await resumeAttempt(context, call, steps);
   if ("type" in attempt) return attempt;
   const { given, budget } = attempt;

@@ -114,6 +114,14 @@ export class TurnState {
     }
   }
 
+  /** Finds out `turnIndex` while others can go on, unless that is quick. Throws `read_failed`, `record_damaged`. */
+  async findTurnIndex(journal: Pick<Journal, "stream">): Promise<void> {
+    if (this.#turnIndex !== undefined || journal.stream.end === undefined) return;
+    const outline = await journal.stream.outline?.();
+    if (outline === undefined) await journal.stream.load?.();
+    else this.#turnIndex = outline.lastTurn;
+  }
+
   /** The position of the turn in the record. Read once: that takes longer, the longer the record is. */
   turnIndex({ stream }: Pick<Journal, "stream">): number {
     this.#turnIndex ??= lastTurnIndex(stream.entries);

@@ -42,7 +42,9 @@ export async function loadConfig(
     places: configPlaces(context),
     ...shippedConfig(),
     ...(id !== undefined && {
-      conversation: rememberedConfig((conversation ?? (await loadTarget(context, id))).stream),
+      conversation: await rememberedConfig(
+        (conversation ?? (await loadTarget(context, id))).stream,
+      ),
     }),
     settings: cfg,
   });

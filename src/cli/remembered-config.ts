@@ -10,14 +10,15 @@ import type { CreateOptions } from "../storage/index.ts";
 import type { Clock } from "../util/index.ts";
 import { shippedConfig } from "../runtime/index.ts";
 
-/** Never throws. */
-export function rememberedConfig({ baseConfig, entries }: ConversationStream): PartialConfig {
-  const deltas = entries
+/** Throws `read_failed` and `record_damaged`, if the record is not read yet. */
+export async function rememberedConfig(stream: ConversationStream): Promise<PartialConfig> {
+  const outline = await stream.outline?.();
+  const deltas = (outline?.deltas ?? stream.entries)
     .filter(({ eventType }) => eventType === undefined) // Decoding all events takes long.
     .flatMap(({ content }) =>
       content.kind === "config_delta" || content.kind === "own_config_delta" ? [content.delta] : [],
     );
-  return conversationConfig(baseConfig, deltas);
+  return conversationConfig(stream.baseConfig, deltas);
 }
 
 export function configForNewConversation(
@@ -30,13 +31,13 @@ export function configForNewConversation(
 }
 
 /** The deltas to append when a conversation continues with this config. */
-export function configChanges(
+export async function configChanges(
   stream: ConversationStream,
   config: PartialConfig,
   clock: Clock,
-): readonly StreamEntry[] {
+): Promise<readonly StreamEntry[]> {
   const { builtins } = shippedConfig();
-  const remembered = rememberedConfig(stream);
+  const remembered = await rememberedConfig(stream);
   return deltasOf(recordConfig({ builtins, remembered, config }), clock);
 }
 

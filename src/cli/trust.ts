@@ -87,5 +87,5 @@ export async function trustRecord(
   { id, stream }: ConversationWriter,
 ): Promise<void> {
   const trust = workspaceTrust(context, context.workspace);
-  await trust.trustRecord(trusted, { id, config: rememberedConfig(stream) });
+  await trust.trustRecord(trusted, { id, config: await rememberedConfig(stream) });
 }

@@ -167,6 +167,7 @@ export {
 } from "./searchable-text.ts";
 export {
   type ConversationStream,
+  type StreamOutline,
   createStream,
   endOf,
   eventsOf,

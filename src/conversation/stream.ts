@@ -15,6 +15,18 @@ export interface ConversationStream {
   readonly end?: readonly StreamEntry[] | undefined;
   /** Resolves when all entries are read, while others can go on. Absent if they always are. Throws `read_failed`, `record_damaged`. */
   load?(): Promise<void>;
+  /**
+   * Says as much of all entries without reading them. Undefined if they are read already, or have to be for it. Damage is
+   * not noticed. Throws `read_failed`.
+   */
+  outline?(): Promise<StreamOutline | undefined>;
+}
+
+export interface StreamOutline {
+  /** All config deltas, in their order. There may be other entries between them. */
+  readonly deltas: readonly StreamEntry[];
+  /** The index of the last turn. */
+  readonly lastTurn: number;
 }
 
 /** The last turn, or more: enough for whoever looks at the last turn only. Reads nothing. */
@@ -91,7 +103,7 @@ export function* eventsOf(entries: Iterable<StreamEntry>): Generator<Conversatio
 
 /** The schema of the structured output requested by the last turn, from its first request. */
 export function findSchema(stream: ConversationStream): JsonObject | undefined {
-  const { entries } = stream;
+  const entries = endOf(stream);
   const start = entries.findLastIndex((entry) => entry.eventType === "turn_start");
   for (const event of eventsOf(entries.slice(Math.max(start, 0)))) {
     if (event.type === "chat_request") return event.schema;

@@ -38,6 +38,7 @@ export type {
   ForkOptions,
   LastTurns,
   ListOptions,
+  LoadOptions,
   ListPendingTurnsOptions,
   MetadataChange,
   PendingTurn,

@@ -40,7 +40,7 @@ export interface ConversationStore {
   find(id: ConversationId): Promise<ConversationSummary | undefined>;
 
   /** Reads the whole record into memory: everything that was appended before. Throws `conversation_not_found`. */
-  load(id: ConversationId): Promise<Conversation>;
+  load(id: ConversationId, options?: LoadOptions): Promise<Conversation>;
 
   /** Reads the record in order, in pieces of bounded size. Throws `conversation_not_found`. */
   scan(id: ConversationId): AsyncIterable<RecordPiece>;
@@ -291,6 +291,14 @@ export interface RecordPiece {
   readonly entries: readonly StreamEntry[];
   /** See `Conversation.problems`. */
   readonly problems?: readonly RecordProblem[];
+}
+
+export interface LoadOptions {
+  /**
+   * Read the last turn only, and the others once someone asks for all entries, if the store can. Damage before the last turn is
+   * not among the problems then, but an error of whoever asks.
+   */
+  readonly onlyEnd?: boolean;
 }
 
 /** The end of a record. */

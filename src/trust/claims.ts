@@ -2,7 +2,6 @@
  * Finds what the files of a workspace would run, reach or allow: programs as tools, MCP servers, addresses of
  * models, notifications, attachments. The files may come from a clone, so each of these is a claim that the user has to trust.
  */
-import { isDeepStrictEqual } from "node:util";
 import {
   effectiveLayers,
   findModelParameters,
@@ -20,7 +19,7 @@ import {
   withoutAttachments,
   withValue,
 } from "../config/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, isSameJson, type Json, type JsonObject } from "../util/index.ts";
 import {
   isAnsweredByModel,
   LOOSER_SETTINGS,
@@ -128,7 +127,8 @@ export function isClaimWithin(config: PartialConfig, { kind, name, path, value }
   if (kind === "inherit" || kind === "instructions") return false;
   if (kind === "attachment") return resolveAttachments(config).includes(name);
   if (kind === "alias" || kind === "setting") {
-    return isDeepStrictEqual(valueAt(config, path), value["value"]);
+    const own = valueAt(config, path) as Json | undefined; // Read from JSON.
+    return isSameJson(own, value["value"]);
   }
   if (kind !== "model") return isWithin(value, tableAt(config, path));
   const parameters = findModelParameters(config).find((place) => place.name === name);
@@ -136,11 +136,11 @@ export function isClaimWithin(config: PartialConfig, { kind, name, path, value }
 }
 
 function isWithin(part: Json, whole: Json | undefined): boolean {
-  if (!isJsonObject(part) || !isJsonObject(whole)) return isDeepStrictEqual(part, whole);
+  if (!isJsonObject(part) || !isJsonObject(whole)) return isSameJson(part, whole);
   return Object.entries(part).every(([key, value]) => {
     const other = Object.hasOwn(whole, key) ? whole[key] : undefined;
     // Less of a target lets others answer.
-    return key === "target" ? isDeepStrictEqual(value, other) : isWithin(value, other);
+    return key === "target" ? isSameJson(value, other) : isWithin(value, other);
   });
 }
 
@@ -231,7 +231,10 @@ function ownTool(name: string, { own, user, readOnlyTools }: Views): OwnTool {
   const userTables = [name, "*"].map((one) => tableAt(user, [...TOOLS, one]));
   return {
     policy: toolPolicy(tableAt(own, [...TOOLS, "*"]), entry),
-    timeoutSecs: ownTimeout(name, own),
+    // Takes a look at all tools, and is seldom needed.
+    get timeoutSecs() {
+      return ownTimeout(name, own);
+    },
     isSetByUser: (key) => userTables.some((table) => table[key] !== undefined),
     isReadOnly: isReadOnly(name, entry, readOnlyTools),
   };

@@ -2,8 +2,7 @@
  * Selects the fields of a workspace's config that need trust: those by which it runs, reaches or allows more than
  * the user's own config does. Names, descriptions and stricter settings do not.
  */
-import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, isLoopback, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, isLoopback, isSameJson, type Json, type JsonObject } from "../util/index.ts";
 
 /** Fields of a tool that the workspace brings, and that never run, connect to or allow more. */
 const HARMLESS_TOOL_FIELDS = new Set([
@@ -32,7 +31,7 @@ export interface OwnTool {
 /** For a tool that the workspace brings, everything but harmless fields; for other tools, what loosens them. */
 export function trustRelevantToolFields(fields: JsonObject, own: OwnTool): JsonObject {
   const isReplaced = ["source", "command"].some(
-    (key) => fields[key] !== undefined && !isDeepStrictEqual(fields[key], own.policy[key]),
+    (key) => fields[key] !== undefined && !isSameJson(fields[key], own.policy[key]),
   );
   const loosened = () => {
     const all = looserFields(fields, own);
@@ -195,12 +194,12 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(isJsonObject(enable) && isEnabling(enable, own) && { enable }),
     // Users switch on tools by the name of their group.
     ...(group !== undefined && group !== policy["group"] && { group }),
-    ...(isLonger(timeout_secs, own.timeoutSecs) && { timeout_secs }),
+    ...(timeout_secs !== undefined && isLonger(timeout_secs, own.timeoutSecs) && { timeout_secs }),
     // A call that may have run is run again without asking.
     ...(idempotent === true && policy["idempotent"] !== true && { idempotent }),
     // A call runs although a file of its program is not the one that was shown.
     ...(ignored !== undefined &&
-      !isDeepStrictEqual(ignored, policy["subject_ignore"] ?? []) && { subject_ignore: ignored }),
+      !isSameJson(ignored, policy["subject_ignore"] ?? []) && { subject_ignore: ignored }),
     ...(options !== undefined && { options }),
     ...(parameters !== undefined && { parameters }),
     ...(access !== undefined && { access }),

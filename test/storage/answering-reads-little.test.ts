@@ -1,9 +1,9 @@
 /** An answer costs the same however long its conversation is, and however many others wait. */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { chatRequest, message, turnStart } from "../../src/conversation/events.fixture.ts";
-import { eventsOf } from "../../src/conversation/index.ts";
+import { eventsOf, StreamEntry } from "../../src/conversation/index.ts";
 import { answerInquiry } from "../../src/runtime/index.ts";
 import { watchFiles } from "../../src/storage/file-access.fixture.ts";
 import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
@@ -18,6 +18,13 @@ async function placeLong(turns: number) {
   const turn = [turnStart(), chatRequest("x".repeat(1000)), message("y".repeat(1000))];
   await writer.append(...Array.from({ length: turns }, () => turn).flat(), ...WAITING);
   return { ...workspace, id: writer.id };
+}
+
+/** As if another process had written it, so that nothing of it is in memory. */
+async function placeLongByOther(turns: number) {
+  const placed = await placeLong(turns);
+  utimesSync(placed.files.paths(placed.id).events, 0, 0);
+  return placed;
 }
 
 test("an answer reads the end of a long record, and appends to it", async () => {
@@ -47,6 +54,32 @@ test("an answer for a turn that goes on here opens the whole record", async () =
   if (result.type !== "recorded") throw new Error(`it is ${result.type}`);
   await using conversation = result.conversation;
   expect(conversation?.stream.entries).toHaveLength(3 * 100 + WAITING.length + 1);
+});
+
+test("an answered record that is open at its end knows its config and its turns without reading them", async () => {
+  const { id, conversations } = await placeLongByOther(100);
+  const result = await conversations.answer(id, answerBy("Ana"), { keepsOpen: true });
+  if (result.type !== "recorded") throw new Error(`it is ${result.type}`);
+  await using conversation = result.conversation;
+  const delta = { kind: "config_delta", delta: { assistant: { name: "Ben" } } } as const;
+  const entry = StreamEntry.fromConfigDelta(turnStart().timestamp, delta);
+  await conversation?.appendEntries([entry]);
+  const outline = await conversation?.stream.outline?.();
+  expect(outline?.lastTurn).toBe(100);
+  expect(outline?.deltas.map(({ content }) => content)).toEqual([delta]);
+  expect(conversation?.stream.end).toBeDefined();
+});
+
+test("a conversation that is loaded at its end is opened there, and reads the rest when it is asked for", async () => {
+  const { id, conversations, files } = await placeLongByOther(500);
+  const { bytes } = watchFiles();
+  const loaded = await conversations.load(id, { onlyEnd: true });
+  await using writer = await conversations.open(id, loaded);
+  expect(bytes.get("events.json")).toBeLessThanOrEqual(PIECE);
+  expect(statSync(files.paths(id).events).size).toBeGreaterThan(16 * PIECE);
+  expect(loaded.isOwnTurn).toBe(true);
+  const lengths = [loaded, writer].map(({ stream }) => stream.entries.length);
+  expect(lengths).toEqual([3 * 500 + WAITING.length, 3 * 500 + WAITING.length]);
 });
 
 test("an answer to an open turn that is the user's own leaves it the user's own", async () => {

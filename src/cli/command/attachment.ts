@@ -184,8 +184,8 @@ async function change(
   const { value = [] } = changed.conversation?.attachments ?? {};
   const attachments = { value, strategy: "replace" as const };
   const { stream } = conversation;
-  const recorded = mergeConfig(rememberedConfig(stream), { conversation: { attachments } });
-  const entries = configChanges(stream, recorded, context.clock);
+  const recorded = mergeConfig(await rememberedConfig(stream), { conversation: { attachments } });
+  const entries = await configChanges(stream, recorded, context.clock);
   if (entries.length > 0) await conversation.appendEntries(entries);
   const added = resolveAttachments(changed).filter(
     (uri) => !resolveAttachments(config).includes(uri),

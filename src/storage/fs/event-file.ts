@@ -3,7 +3,7 @@
  * the file is, and is on disk when it resolves. Appends that are queued together share one sync.
  */
 import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
-import type { StreamEntry } from "../../conversation/index.ts";
+import type { StreamEntry, StreamOutline } from "../../conversation/index.ts";
 import { yieldToEventLoop, shouldYield } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { damagedError, readError, writeError } from "../storage-error.ts";
@@ -19,6 +19,7 @@ import {
   rewriteInLayout,
 } from "./event-layout.ts";
 import { endsElement, readEntries } from "./event-reader.ts";
+import { outlineBefore } from "./last-turns.ts";
 import {
   findDoubt,
   isWhole,
@@ -29,6 +30,7 @@ import {
   withLoss,
 } from "./restore-turn.ts";
 import type { RecordHandle } from "./record-handle.ts";
+import type { UnreadPart } from "./record-stream.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
 /** Opens the file for reading and writing. Tests simulate a failing disk here. */
@@ -37,8 +39,8 @@ export type OpenFile = (file: string) => Promise<RecordHandle>;
 export interface OpenedEvents {
   readonly entries: StreamEntry[];
   readonly problems: readonly RecordProblem[];
-  /** Where those before them end, if these are only the last ones. */
-  readonly unreadEnd?: number | undefined;
+  /** Those before them, if these are only the last ones. */
+  readonly unread?: UnreadPart | undefined;
 }
 
 /** The contents of a file in the usual layout, read when it had this fingerprint. */
@@ -46,8 +48,8 @@ export interface LoadedEvents {
   readonly file: string;
   readonly fingerprint: string;
   readonly entries: readonly StreamEntry[];
-  /** Where those before them end, if these are only the last ones. */
-  readonly unreadEnd?: number | undefined;
+  /** Those before them, if these are only the last ones. */
+  readonly unread?: UnreadPart | undefined;
 }
 
 /** Whoever keeps track of what is in the file. */
@@ -97,7 +99,7 @@ export class EventFile {
     await this.#closeHandle();
     const mayBeLoaded = loaded?.file === this.#file && loaded.fingerprint !== "";
     if (mayBeLoaded && (await this.#openAtEnd()) && this.#lastFingerprint === loaded.fingerprint) {
-      return { entries: [...loaded.entries], problems: [], unreadEnd: loaded.unreadEnd };
+      return { entries: [...loaded.entries], problems: [], unread: loaded.unread };
     }
     await this.#closeHandle();
     const opened = await readForWriting(this.#file, () => this.#listener.findCopy());
@@ -140,15 +142,13 @@ export class EventFile {
   }
 
   /** The entries before a position where one ended when the file was read. Throws `read_failed`, `record_damaged`. */
-  *readEarlier(end: number): Generator<readonly StreamEntry[]> {
-    // Not by the fingerprint: an append may be under way.
-    if (!endsElement(this.#file, end))
-      throw readError(this.#file, new Error("another program has changed it"));
-    for (const { entries, problems } of readEntries(this.#file, end)) {
-      const [problem] = problems;
-      if (problem !== undefined) throw damagedError(problem);
-      yield entries;
-    }
+  readEarlier(end: number): Iterable<readonly StreamEntry[]> {
+    return readEarlier(this.#file, end);
+  }
+
+  /** Says what they are. Throws `read_failed`. */
+  outlineEarlier(end: number): Promise<StreamOutline | undefined> {
+    return outlineEarlier(this.#file, end);
   }
 
   /** Runs an action that moves the file and returns its new path. Throws what the action throws. */
@@ -275,6 +275,30 @@ export class EventFile {
       // If the process dies now, the next one to open the file repairs it.
     }
   }
+}
+
+/** The entries before a position where one ended when the file was read. Throws `read_failed`, `record_damaged`. */
+export function* readEarlier(file: string, end: number): Generator<readonly StreamEntry[]> {
+  assertEnd(file, end);
+  for (const { entries, problems } of readEntries(file, end)) {
+    const [problem] = problems;
+    if (problem !== undefined) throw damagedError(problem);
+    yield entries;
+  }
+}
+
+/** Says what they are. Undefined if that takes reading them. Throws `read_failed`. */
+export async function outlineEarlier(
+  file: string,
+  end: number,
+): Promise<StreamOutline | undefined> {
+  assertEnd(file, end);
+  return outlineBefore(file, end);
+}
+
+/** Not by the fingerprint: an append may be under way. */
+function assertEnd(file: string, end: number): void {
+  if (!endsElement(file, end)) throw readError(file, new Error("another program has changed it"));
 }
 
 /** Reads the whole file. Throws `read_failed`. */

@@ -30,6 +30,7 @@ import type {
   LastTurns,
   ListOptions,
   ListPendingTurnsOptions,
+  LoadOptions,
   MetadataChange,
   PendingTurn,
   RecordPiece,
@@ -62,7 +63,7 @@ import {
 } from "./conversation-folders.ts";
 import { jsonText, makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
-import { fingerprintOf, type LoadedEvents } from "./event-file.ts";
+import { fingerprintOf, type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
@@ -81,6 +82,7 @@ import {
 } from "./open-turns.ts";
 import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
 import { takeRecent } from "./recent-records.ts";
+import { type EarlierSource, RecordStream } from "./record-stream.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import { isWorkspace } from "./user-data.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
@@ -150,20 +152,34 @@ export class FsConversationStore implements ConversationStore {
     return { summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies };
   }
 
-  async load(id: ConversationId): Promise<Conversation> {
+  async load(id: ConversationId, { onlyEnd = false }: LoadOptions = {}): Promise<Conversation> {
     const copies = this.context.readableCopies(id);
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const file = path.join(folder, EVENTS);
+    const end = onlyEnd ? await loadEnd(file) : undefined;
+    const read = end === undefined ? await this.#readAll(id, file) : { loaded: end, problems: [] };
+    const { loaded, problems } = read;
+    const { entries, unread } = loaded;
+    const baseConfig = readBaseConfig(folder);
+    const stored = { createdAt: fileIdCreatedAt(id), baseConfig, entries };
+    const stream =
+      unread === undefined
+        ? createStream(stored)
+        : new RecordStream(stored, earlierIn(file), unread);
+    const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
+    const conversation = { id, stream, isOwnTurn, problems };
+    if (loaded.fingerprint !== "") this.#loaded.set(conversation, loaded);
+    return conversation;
+  }
+
+  /** Without a fingerprint if the file has to be read again to be written. */
+  async #readAll(id: ConversationId, file: string) {
     const before = fingerprintOf(file);
     const read = await readWithCopy(file, this.context.findPlace(id));
     const { entries, problems, isInLayout } = read;
-    const baseConfig = readBaseConfig(folder);
-    const stream = createStream({ createdAt: fileIdCreatedAt(id), baseConfig, entries });
-    const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
-    const conversation = { id, stream, isOwnTurn, problems };
-    if (isInLayout && problems.length === 0)
-      this.#loaded.set(conversation, { file, fingerprint: before, entries });
-    return conversation;
+    const fingerprint = isInLayout && problems.length === 0 ? before : "";
+    const loaded: LoadedEvents = { file, fingerprint, entries };
+    return { loaded, problems };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
@@ -453,6 +469,15 @@ function listed(roots: ConversationRoots, options: ListOptions): readonly Conver
   return newestOf(all, ({ id }) => fileIdCreation(id), options);
 }
 
+/** For a conversation that is only read. */
+function earlierIn(file: string): EarlierSource {
+  return {
+    readEarlier: (end) => readEarlier(file, end),
+    outlineEarlier: (end) => outlineEarlier(file, end),
+    refresh: async () => true,
+  };
+}
+
 /** The end instead of the whole record. Undefined if only reading all of it is certain to find the last turn. */
 async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   const fingerprint = fingerprintOf(file);
@@ -461,5 +486,5 @@ async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   const end = fingerprint === "" || isPacked ? undefined : await findRecordEnd(file);
   if (end === undefined || lastTurnOf(end.entries).length === 0) return undefined;
   const { entries, offset } = end;
-  return { file, fingerprint, entries, ...(offset > 0 && { unreadEnd: offset }) };
+  return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset } }) };
 }

@@ -214,12 +214,13 @@ export class FsConversationWriter implements ConversationWriter {
     this.#problems = [...this.#problems, ...opened.problems];
   }
 
-  #createStream({ entries, unreadEnd }: OpenedEvents): RecordStream {
+  #createStream({ entries, unread }: OpenedEvents): RecordStream {
     const source = {
       readEarlier: (end: number) => this.#events.readEarlier(end),
+      outlineEarlier: (end: number) => this.#events.outlineEarlier(end),
       refresh: () => this.#events.refresh(),
     };
-    return new RecordStream({ ...this.#base, entries }, source, unreadEnd);
+    return new RecordStream({ ...this.#base, entries }, source, unread);
   }
 
   /** Returns the new path of the events. */

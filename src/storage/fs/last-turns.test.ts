@@ -2,12 +2,12 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isEventType, TurnCounter } from "../../conversation/index.ts";
+import { isEventType, type StreamEntry, TurnCounter } from "../../conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { anyElement, laidOut, numberedElement, time } from "../record-elements.fixture.ts";
 import { temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { readEntries } from "./event-reader.ts";
-import { findLastTurns } from "./last-turns.ts";
+import { findLastTurns, outlineBefore } from "./last-turns.ts";
 
 const START = { timestamp: time(0), type: "turn_start" };
 /** So small that even a short record is read in several pieces. */
@@ -69,6 +69,47 @@ test.each([
   expect(await findLastTurns(file, 1, PIECE)).toBeUndefined();
 });
 
+test("the outline of any record in the usual layout has its config deltas and its last turn", async () => {
+  const file = path.join(temporaryFolder(), "events.json");
+  await fc.assert(
+    fc.asyncProperty(anyRecordWithDeltas(), async (elements) => {
+      writeFileSync(file, laidOut(elements));
+      const hasTurn = elements.some(({ type }) => type === "turn_start");
+      const end = endOfElements(laidOut(elements));
+      expect(await outline(file, end)).toEqual(hasTurn ? outlineOf(elements) : undefined);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("in any other layout, the outline equals that of a full read, or there is none", async () => {
+  const file = path.join(temporaryFolder(), "events.json");
+  const outcomes = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(anyRecordWithDeltas(), anyLayout(), async (elements, layout) => {
+      writeFileSync(file, layout(elements));
+      const found = await outline(file, endOfElements(layout(elements)));
+      outcomes.add(found === undefined ? "none" : "found");
+      const whole = outlineOf(allOf(file));
+      expect(found ?? whole).toEqual(whole);
+    }),
+    { numRuns: 500 },
+  );
+  expect(outcomes).toEqual(new Set(["found", "none"]));
+});
+
+test("the outline of several mebibytes has each delta once, wherever it is and however long", async () => {
+  const file = path.join(temporaryFolder(), "events.json");
+  const elements = Array.from({ length: 1500 }, (_, index) => [
+    START,
+    { ...numberedElement(index), filler: 'config_delta"'.repeat(index % 97) },
+    { type: "config_delta", timestamp: time(0), delta: { key: "x".repeat((index * 71) % 40_000) } },
+  ]).flat();
+  const text = laidOut(elements);
+  writeFileSync(file, text);
+  expect(await outline(file, endOfElements(text))).toEqual(outlineOf(elements));
+});
+
 test("a missing file cannot be read", async () => {
   const file = path.join(temporaryFolder(), "events.json");
   await expect(findLastTurns(file, 1)).rejects.toMatchObject({ code: "read_failed" });
@@ -86,7 +127,7 @@ async function find(...given: Parameters<typeof findLastTurns>): Promise<LastEle
 
 /** The last turns according to a full read, which numbers turns from the beginning. */
 function lastOf(file: string, count: number): LastElements {
-  const elements = [...readEntries(file)].flatMap(({ entries }) => entries.map(({ raw }) => raw));
+  const elements = allOf(file);
   const counter = new TurnCounter();
   const starts = elements.flatMap(({ type }, position) => {
     const turn = isEventType(type) ? counter.next(type) : 0;
@@ -94,6 +135,47 @@ function lastOf(file: string, count: number): LastElements {
   });
   const { position = 0, turn: firstTurn = 0 } = starts.at(-count) ?? {};
   return { elements: elements.slice(position), firstTurn };
+}
+
+interface ElementOutline {
+  readonly deltas: readonly JsonObject[];
+  readonly lastTurn: number;
+}
+
+async function outline(file: string, end: number): Promise<ElementOutline | undefined> {
+  const found = await outlineBefore(file, end);
+  return found && { ...found, deltas: found.deltas.filter(isDelta).map(({ raw }) => raw) };
+}
+
+function isDelta({ content: { kind } }: StreamEntry): boolean {
+  return kind === "config_delta" || kind === "own_config_delta";
+}
+
+function outlineOf(elements: readonly JsonObject[]): ElementOutline {
+  const counter = new TurnCounter();
+  const turns = elements.map(({ type }) => (isEventType(type) ? counter.next(type) : 0));
+  const deltas = elements.filter(({ type }) => DELTA_TYPES.some((one) => one === type));
+  return { deltas, lastTurn: Math.max(0, ...turns) };
+}
+
+const DELTA_TYPES: readonly string[] = ["config_delta", "jp_ts_config_delta"];
+
+function allOf(file: string): readonly JsonObject[] {
+  return [...readEntries(file)].flatMap(({ entries }) => entries.map(({ raw }) => raw));
+}
+
+/** In bytes. */
+function endOfElements(text: string): number {
+  return Buffer.byteLength(text.slice(0, text.lastIndexOf("}") + 1));
+}
+
+function anyRecordWithDeltas(): fc.Arbitrary<readonly JsonObject[]> {
+  const delta = fc
+    .constantFrom(...DELTA_TYPES)
+    .map((type) => ({ type, timestamp: time(0), delta: { assistant: { name: "Ana" } } }));
+  const mention = fc.constant({ ...numberedElement(0), content: 'a "config_delta"' });
+  const element = fc.oneof(fc.constant(START), delta, mention, anyElement());
+  return fc.array(element, { maxLength: 20 });
 }
 
 function anyCount(): fc.Arbitrary<number> {

@@ -3,7 +3,7 @@
  * the usual layout, where only elements are indented by two spaces. Wherever the file looks different,
  * the result is undefined: then only reading all of it is certain.
  */
-import type { StreamEntry } from "../../conversation/index.ts";
+import type { StreamEntry, StreamOutline } from "../../conversation/index.ts";
 import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import type { LastTurns } from "../port.ts";
 import { ByteWindow } from "./byte-window.ts";
@@ -29,9 +29,9 @@ export async function findLastTurns(
   const start = nthTurnStartFromEnd(entries, count);
   if (start === -1) return { entries, firstTurn: 0 };
   const first = offset === 0 ? entries.find(isEvent) : findFirstEvent(file);
-  const starts = await countTurnStarts(window, offset);
+  const starts = (await findTurnStarts(window, offset))?.starts;
   if (first === undefined || starts === undefined) return undefined;
-  const earlier = starts + entries.slice(0, start).filter(isTurnStart).length;
+  const earlier = starts.length + entries.slice(0, start).filter(isTurnStart).length;
   // Events before the first turn start form a turn too.
   const firstTurn = isTurnStart(first) ? earlier : earlier + 1;
   return { entries: entries.slice(start), firstTurn };
@@ -118,7 +118,31 @@ function isTurnStart({ eventType }: StreamEntry): boolean {
   return eventType === "turn_start";
 }
 
-const TURN_START = Buffer.from('"turn_start"');
+/** Finds a text in pieces of a file that overlap. */
+class Search {
+  readonly #text: Buffer;
+  /** No position before it is found again. */
+  #next = 0;
+
+  constructor(text: string) {
+    this.#text = Buffer.from(text);
+  }
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  /** The positions in these bytes, which are at the offset. */
+  *in(bytes: Buffer, offset: number): Generator<number> {
+    let at = Math.max(0, this.#next - offset) - 1;
+    while ((at = bytes.indexOf(this.#text, at + 1)) !== -1) yield at;
+    this.#next = Math.max(this.#next, offset + bytes.length - this.#text.length + 1);
+  }
+}
+
+const TURN_START = '"turn_start"';
+/** In the type of either kind of delta. */
+const DELTA = 'config_delta"';
 /** What precedes it in the usual layout: the end of another element, and the start of this one. */
 const BEFORE = /\n {2}\},\n {2}\{\n {4}"timestamp": "[^"\\\n]{0,40}",\n {4}"type": $/;
 const BEFORE_FIRST = /^\[\n {2}\{\n {4}"timestamp": "[^"\\\n]{0,40}",\n {4}"type": $/;
@@ -128,29 +152,102 @@ const MAX_BEFORE = 100;
 const ESCAPED_ASCII = /\\u00[2-7]/;
 const ESCAPE = Buffer.from("\\u00");
 
+/** Positions in the file. */
+interface Found {
+  readonly starts: readonly number[];
+  /** Not each of them is one: a text may contain the word. */
+  readonly deltas: readonly number[];
+}
+
 /**
- * Counts the turn starts before an offset by their bytes. Undefined if the text occurs anywhere else.
- * Damage is not noticed: an unreadable turn start is counted too.
+ * Finds the turn starts before an offset by their bytes. Undefined if their text occurs anywhere else. Damage is not noticed:
+ * an unreadable turn start is found too.
  */
-async function countTurnStarts(window: ByteWindow, end: number): Promise<number | undefined> {
-  let count = 0;
-  let searched = 0;
+async function findTurnStarts(window: ByteWindow, end: number): Promise<Found | undefined> {
+  const [turnStart, delta] = [new Search(TURN_START), new Search(DELTA)];
+  const starts: number[] = [];
+  const deltas: number[] = [];
   for (;;) {
     window.fill();
-    const bytes = window.bytes.subarray(0, end - window.offset);
-    for (let at = searched - window.offset; ; at += 1) {
-      at = bytes.indexOf(TURN_START, at);
-      if (at === -1) break;
+    const { offset } = window;
+    const bytes = window.bytes.subarray(0, end - offset);
+    for (const at of turnStart.in(bytes, offset)) {
       const before = bytes.toString("latin1", Math.max(0, at - MAX_BEFORE), at);
-      const isFirst = window.offset === 0 && at < MAX_BEFORE;
+      const isFirst = offset === 0 && at < MAX_BEFORE;
       if (!(isFirst ? BEFORE_FIRST : BEFORE).test(before)) return undefined;
-      count += 1;
+      starts.push(offset + at);
     }
+    for (const at of delta.in(bytes, offset)) deltas.push(offset + at);
     if (hasEscapedAscii(bytes)) return undefined;
-    if (window.isAtEnd || window.offset + window.bytes.length >= end) return count;
-    searched = Math.max(0, window.offset + bytes.length - TURN_START.length + 1);
-    window.advance(Math.max(0, bytes.length - MAX_BEFORE - TURN_START.length));
+    if (window.isAtEnd || offset + window.bytes.length >= end) return { starts, deltas };
+    window.advance(Math.max(0, bytes.length - MAX_BEFORE - turnStart.length));
     if (shouldYield()) await yieldToEventLoop();
+  }
+}
+
+/**
+ * Says what is before an offset, where an element has to end. Parses only the elements that look like config deltas, and
+ * those before the first turn. Undefined if that is not enough. Throws `read_failed`.
+ */
+export async function outlineBefore(file: string, end: number): Promise<StreamOutline | undefined> {
+  using window = new ByteWindow(file);
+  const found = await findTurnStarts(window, end);
+  const [first] = found?.starts ?? [];
+  if (found === undefined || first === undefined) return undefined;
+  const opening = readElementsBefore(window, first);
+  const deltas = readElementsAt(window, found.deltas, end);
+  if (opening === undefined || deltas === undefined) return undefined;
+  // Events before the first turn start form a turn too.
+  const lastTurn = found.starts.length - (opening.some(isEvent) ? 0 : 1);
+  return { deltas, lastTurn };
+}
+
+/** The elements before the one at a position. */
+function readElementsBefore(
+  window: ByteWindow,
+  position: number,
+): readonly StreamEntry[] | undefined {
+  const bytes = window.readAt(0, position);
+  const cut = bytes.lastIndexOf(BETWEEN);
+  return cut === -1 ? [] : parseList(bytes.subarray(0, cut + ELEMENT_CLOSES), "", "]");
+}
+
+/** The elements at these positions, each once. */
+function readElementsAt(
+  window: ByteWindow,
+  positions: readonly number[],
+  end: number,
+): readonly StreamEntry[] | undefined {
+  const all: (readonly StreamEntry[])[] = [];
+  let read = 0;
+  for (const position of positions) {
+    if (position < read) continue;
+    const found = readElementAt(window, position, end);
+    if (found === undefined) return undefined;
+    all.push(found.entries);
+    read = found.end;
+  }
+  return all.flat();
+}
+
+/** The element at a position, and where it ends. If the file has several on one line, all of these. */
+function readElementAt(
+  window: ByteWindow,
+  position: number,
+  limit: number,
+): { readonly entries: readonly StreamEntry[]; readonly end: number } | undefined {
+  for (let reach = FIRST_PIECE; ; reach *= 2) {
+    const from = Math.max(0, position - reach);
+    const bytes = window.readAt(from, Math.min(limit, position + reach) - from);
+    const before = bytes.lastIndexOf(BETWEEN, position - from);
+    const after = bytes.indexOf(BETWEEN, position - from);
+    const isFirst = before === -1 && from === 0;
+    const isLast = after === -1 && position + reach >= limit;
+    if ((before === -1 && !isFirst) || (after === -1 && !isLast)) continue;
+    const end = isLast ? bytes.length : after + ELEMENT_CLOSES;
+    const elements = bytes.subarray(isFirst ? 0 : before + BETWEEN.length - 1, end);
+    const entries = parseList(elements, isFirst ? "" : "[", "]");
+    return entries && { entries, end: from + end };
   }
 }
 

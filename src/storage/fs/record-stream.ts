@@ -7,15 +7,25 @@ import {
   createStream,
   type StoredStream,
   type StreamEntry,
+  type StreamOutline,
 } from "../../conversation/index.ts";
 import { type JsonObject, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 
-/** The file of the record. Both throw `read_failed` and `record_damaged`. */
+/** The file of the record. All throw `read_failed` and `record_damaged`. */
 export interface EarlierSource {
   /** Reads the entries before a position, piece by piece. */
   readEarlier(end: number): Iterable<readonly StreamEntry[]>;
+  /** Says what there is before a position. Undefined if that takes reading it. */
+  outlineEarlier(end: number): Promise<StreamOutline | undefined>;
   /** Before they are read. Returns false if the record has changed: then another stream has taken the place of this one. */
   refresh(): Promise<boolean>;
+}
+
+/** The part of a record that is not read yet. */
+export interface UnreadPart {
+  readonly end: number;
+  /** Says what is in it. Kept for all streams of the same part. */
+  outline?: Promise<StreamOutline | undefined>;
 }
 
 /** Its accessors are not copied along with the rest, so a changed copy has only the entries that it is given. */
@@ -24,22 +34,21 @@ export class RecordStream implements ConversationStream {
   readonly baseConfig: JsonObject;
   readonly #source: EarlierSource;
   #entries: StreamEntry[];
-  /** Where the part ends that is not read yet. */
-  #unreadEnd: number | undefined;
+  #unread: UnreadPart | undefined;
 
-  constructor(stored: StoredStream, source: EarlierSource, unreadEnd?: number) {
+  constructor(stored: StoredStream, source: EarlierSource, unread?: UnreadPart) {
     const { createdAt, baseConfig, entries } = createStream(stored);
     this.createdAt = createdAt;
     this.baseConfig = baseConfig;
     this.#entries = entries.slice();
-    this.#unreadEnd = unreadEnd;
+    this.#unread = unread;
     this.#source = source;
   }
 
   get entries(): readonly StreamEntry[] {
-    if (this.#unreadEnd !== undefined) {
+    if (this.#unread !== undefined) {
       const earlier: StreamEntry[] = [];
-      for (const batch of this.#source.readEarlier(this.#unreadEnd)) append(earlier, batch);
+      for (const batch of this.#source.readEarlier(this.#unread.end)) append(earlier, batch);
       this.#complete(earlier);
     }
     return this.#entries;
@@ -56,18 +65,35 @@ export class RecordStream implements ConversationStream {
   }
 
   get isWhole(): boolean {
-    return this.#unreadEnd === undefined;
+    return this.#unread === undefined;
   }
 
   async load(): Promise<void> {
-    if (this.#unreadEnd === undefined) return;
-    if (!(await this.#source.refresh())) return;
+    const unread = this.#unread;
+    if (unread === undefined || !(await this.#source.refresh())) return;
     const earlier: StreamEntry[] = [];
-    for (const batch of this.#source.readEarlier(this.#unreadEnd)) {
+    for (const batch of this.#source.readEarlier(unread.end)) {
       append(earlier, batch);
       if (shouldYield()) await yieldToEventLoop();
     }
     this.#complete(earlier);
+  }
+
+  async outline(): Promise<StreamOutline | undefined> {
+    if (this.#unread === undefined) return undefined;
+    this.#unread.outline ??= this.#outlineEarlier(this.#unread.end);
+    const earlier = await this.#unread.outline;
+    if (earlier === undefined || this.isWhole) return undefined;
+    const deltas = this.#entries.filter(({ eventType }) => eventType === undefined);
+    const starts = this.#entries.filter(({ eventType }) => eventType === "turn_start");
+    return {
+      deltas: [...earlier.deltas, ...deltas],
+      lastTurn: earlier.lastTurn + starts.length,
+    };
+  }
+
+  async #outlineEarlier(end: number): Promise<StreamOutline | undefined> {
+    return (await this.#source.refresh()) ? this.#source.outlineEarlier(end) : undefined;
   }
 
   append(added: readonly StreamEntry[]): void {
@@ -76,10 +102,10 @@ export class RecordStream implements ConversationStream {
 
   /** Unless someone else has been faster. */
   #complete(earlier: StreamEntry[]): void {
-    if (this.#unreadEnd === undefined) return;
+    if (this.#unread === undefined) return;
     append(earlier, this.#entries);
     this.#entries = earlier;
-    this.#unreadEnd = undefined;
+    this.#unread = undefined;
   }
 }
 

@@ -9,6 +9,7 @@ import {
 } from "../../../config/index.ts";
 import {
   type ConversationId,
+  endOf,
   isReplaced,
   lastTurnOf,
   turnsOf,
@@ -19,6 +20,7 @@ import {
   type Conversation,
   type ConversationWriter,
   findFileId,
+  type LoadOptions,
   MemoryConversationStore,
   type WorkspaceCreateOptions,
 } from "../../../storage/index.ts";
@@ -51,12 +53,13 @@ const POLL_MS = 200;
 export async function loadConversation(
   context: CommandContext,
   { new: isNew = false, id: target, fork: isForked }: ConversationFlags,
+  options?: LoadOptions,
 ): Promise<Conversation | undefined> {
   const id = isNew ? undefined : await findConversation(context, target);
   if (id === undefined && isForked !== undefined) {
     throw usageError("There is no conversation to fork.", "Name one with --id.");
   }
-  return id && context.workspace.conversations.load(id);
+  return id && context.workspace.conversations.load(id, options);
 }
 
 /** The one that the words name, or else the active one. Undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
@@ -216,7 +219,7 @@ export async function recordChange(
   config: PartialConfig,
   { clock }: CommandContext,
 ): Promise<void> {
-  const entries = configChanges(conversation.stream, config, clock);
+  const entries = await configChanges(conversation.stream, config, clock);
   if (entries.length > 0) await conversation.appendEntries(entries);
 }
 
@@ -265,7 +268,7 @@ export async function forgetWrongModel(
 
 function hasReply({ stream }: ConversationWriter): boolean {
   const replies = new Set(["chat_response", "tool_call_request"]);
-  return lastTurnOf(stream.entries).some(({ type }) => replies.has(type));
+  return lastTurnOf(endOf(stream)).some(({ type }) => replies.has(type));
 }
 
 /** Another process may be about to release the lock. Ctrl-C ends the wait. */

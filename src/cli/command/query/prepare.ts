@@ -97,9 +97,11 @@ export interface LoadedTurn {
 /** Throws what is wrong with the config, `no_model`, and what `loadConversation` throws. */
 export async function loadTurn(
   context: CommandContext,
-  { conversation, opened, settings, nonInteractive }: TurnRequest,
+  { conversation, opened, settings, start, nonInteractive }: TurnRequest,
 ): Promise<LoadedTurn> {
-  const found = opened ?? (await loadConversation(context, conversation));
+  // A turn that is continued may run a tool first. The rest is read once a model is asked.
+  const onlyEnd = start.continueTurn === true;
+  const found = opened ?? (await loadConversation(context, conversation, { onlyEnd }));
   const { cfg = [], model, param = [], directives = [] } = settings;
   const flags = {
     cfg: [

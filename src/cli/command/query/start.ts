@@ -6,6 +6,7 @@ import {
   type ConversationEvent,
   type ConversationId,
   type ConversationStream,
+  endOf,
   findRequest,
   type InquiryId,
   lastTurnOf,
@@ -76,13 +77,13 @@ export type Start =
 export type NewStart = Extract<Start, { readonly type: "new" | "replay" }>;
 
 export function isIncomplete(stream: ConversationStream): boolean {
-  const events = lastTurnOf(stream.entries);
+  const events = lastTurnOf(endOf(stream));
   return events.length > 0 && readTurnProgress(events).next !== "done";
 }
 
 /** The calls that the last turn is left with. */
 export function openCalls(stream: ConversationStream): readonly CallProgress[] {
-  return readTurnProgress(lastTurnOf(stream.entries)).calls;
+  return readTurnProgress(lastTurnOf(endOf(stream))).calls;
 }
 
 /**
@@ -137,7 +138,7 @@ async function startAfter(
   const { clock } = person.context;
   // A script may pass the flag. In the menu, a person chooses.
   const by = discardTurn ? "interrupted" : "user";
-  await left.append(...closeTurn(lastTurnOf(left.stream.entries), clock, by));
+  await left.append(...closeTurn(lastTurnOf(endOf(left.stream)), clock, by));
   return start;
 }
 
@@ -161,7 +162,7 @@ async function confirmForeign(
   );
   const here = there === undefined ? "" : " here";
   output.notice(`If you continue it${here}, jp accepts these recorded permissions and answers:`);
-  const remembered = describeRemembered(lastTurnOf(stream.entries));
+  const remembered = describeRemembered(lastTurnOf(endOf(stream)));
   for (const line of [...describeCalls(openCalls(stream)), ...remembered])
     output.notice(`  ${line}`);
   const result = await prompter.ask({
@@ -196,7 +197,7 @@ async function ask(
   { context: { output }, prompter }: Person,
 ): Promise<Start> {
   const { stream, isOwnTurn } = left;
-  const events = lastTurnOf(stream.entries);
+  const events = lastTurnOf(endOf(stream));
   const progress = readTurnProgress(events);
   const lines = describeIncomplete(progress);
   if (prompter?.canAsk() !== true) throw incompleteError(lines, id);
@@ -246,7 +247,7 @@ function pendingRequest(
 }
 
 function describeIncompleteError({ stream, id }: Pick<Conversation, "stream" | "id">): JpError {
-  const lines = describeIncomplete(readTurnProgress(lastTurnOf(stream.entries)));
+  const lines = describeIncomplete(readTurnProgress(lastTurnOf(endOf(stream))));
   return incompleteError(lines, id);
 }
 
@@ -267,7 +268,7 @@ export function printPending(
   stream: ConversationStream,
   { output }: CommandContext,
 ): readonly PendingItem[] {
-  const { calls } = readTurnProgress(lastTurnOf(stream.entries));
+  const { calls } = readTurnProgress(lastTurnOf(endOf(stream)));
   const pending = pendingOf({ calls });
   for (const item of pending) {
     const [what = "", ...below] = describeWaiting(item, calls);
@@ -279,7 +280,7 @@ export function printPending(
 
 /** The message of the last turn. Throws `nothing_to_replace`, and `incomplete_turn` if the turn may still do something. */
 export function chooseReplay(conversation: Conversation | undefined): NewStart {
-  const request = conversation && findRequest(lastTurnOf(conversation.stream.entries));
+  const request = conversation && findRequest(lastTurnOf(endOf(conversation.stream)));
   if (conversation === undefined || request === undefined) {
     throw new JpError("nothing_to_replace", "There is no earlier message to send again.");
   }
@@ -289,7 +290,7 @@ export function chooseReplay(conversation: Conversation | undefined): NewStart {
 
 /** Throws `record_changed` if another process has used the conversation since the request was read. */
 export function assertLastRequest(request: ChatRequest, { stream }: ConversationWriter): void {
-  const last = findRequest(lastTurnOf(stream.entries));
+  const last = findRequest(lastTurnOf(endOf(stream)));
   if (last?.timestamp === request.timestamp && last.content === request.content) return;
   throw new JpError(
     "record_changed",
