@@ -1,6 +1,5 @@
 /** `npm run bench`: measures, and prints a table. `npm run bench -- --help` lists the flags. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -24,6 +23,7 @@ import { session } from "./session.ts";
 import { stampNow } from "./stamp.ts";
 import { measureStart } from "./start-table.ts";
 import { asMarkdown, asText, peerTable, resultTable } from "./table.ts";
+import { inFolder } from "./workspace.ts";
 
 const HELP = `Usage: npm run bench -- [options]
 
@@ -158,17 +158,12 @@ async function tryAll(benches: readonly Bench[]): Promise<void> {
 }
 
 async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
-  const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-"));
-  try {
-    const results = await run(folder);
-    const missing = rows.find((row, index) => results[index]?.name !== row);
-    // One that this machine cannot run, such as without a browser, has no results.
-    if (missing !== undefined && results.length > 0)
-      throw new Error(`The result "${missing}" is missing.`);
-    return results.filter(({ name }) => isWanted(name));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const results = await inFolder(run);
+  const missing = rows.find((row, index) => results[index]?.name !== row);
+  // One that this machine cannot run, such as without a browser, has no results.
+  if (missing !== undefined && results.length > 0)
+    throw new Error(`The result "${missing}" is missing.`);
+  return results.filter(({ name }) => isWanted(name));
 }
 
 function stamped(results: readonly Result[]): readonly StoredResult[] {

@@ -62,17 +62,20 @@ type Samples<All extends Sides> = {
   readonly [Name in keyof All]: readonly Awaited<ReturnType<All[Name]>>[];
 };
 
-/** Runs all sides in turn, so that noise affects them alike. The first round warms up, and does not count. */
+/** How many rounds do not count. In so many, jp fills its cache of compiled code. */
+export const WARM_UP_ROUNDS = 3;
+
+/** Runs all sides in turn, so that noise affects them alike. The first rounds warm up. */
 export async function takeTurns<All extends Sides>(
   sides: All,
   rounds: number,
 ): Promise<Samples<All>> {
   const samples: Record<string, unknown[]> = {};
-  const [from, to] = isSmall ? [1, 1] : [0, rounds];
-  for (let round = from; round <= to; round += 1) {
+  const [uncounted, counted] = isSmall ? [0, 1] : [WARM_UP_ROUNDS, rounds];
+  for (let round = 0; round < uncounted + counted; round += 1) {
     for (const [name, side] of Object.entries(sides)) {
       const sample = await side();
-      if (round > 0) (samples[name] ??= []).push(sample);
+      if (round >= uncounted) (samples[name] ??= []).push(sample);
     }
   }
   return samples as Samples<All>; // One list for each side.

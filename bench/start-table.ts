@@ -2,19 +2,18 @@
  * `--start-table`: where the time of `jp query` goes until its request leaves. Each sample of a profile belongs to the step of
  * the code that was running, or that called Node. The times are medians.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { BuiltFile, builtFileOf, groupOf } from "./budget/origins.ts";
-import { JP, run } from "./measure.ts";
+import { JP, run, WARM_UP_ROUNDS } from "./measure.ts";
 import { ModelServer } from "./model-server.ts";
 import { configure } from "./query.ts";
 import { isSmall } from "./small.ts";
 import { stampNow } from "./stamp.ts";
 import { median } from "./statistics.ts";
 import type { Table } from "./table.ts";
-import { benchEnvironment } from "./workspace.ts";
+import { benchEnvironment, inFolder } from "./workspace.ts";
 
 const ROUNDS = isSmall ? 1 : 15;
 const HOOK = path.join(import.meta.dirname, "budget", "hook.cjs");
@@ -89,29 +88,25 @@ interface Frame {
 
 /** A sentence, and the table. */
 export async function measureStart(): Promise<{ readonly title: string; readonly table: Table }> {
-  const folder = mkdtempSync(path.join(tmpdir(), "jp-bench-"));
   await using server = await ModelServer.start();
-  try {
+  return await inFolder(async (folder) => {
     const words = [JP, ...configure(server, folder, ["--new"])];
     const env = benchEnvironment(folder);
     const report = path.join(folder, "profile.json");
     const hook = JSON.stringify({ report, until: "request", isProfiled: true });
     const profiled: Readonly<Record<Step, number>>[] = [];
     const plain: number[] = [];
-    // The first round fills caches.
-    for (let round = 0; round <= ROUNDS; round += 1) {
+    for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
       const { startedAt } = await run(process.execPath, words, { env });
       const arrivedAt = server.askedAt;
       const watched = { ...env, JP_BENCH_HOOK: hook };
       await run(process.execPath, ["--require", HOOK, ...words], { env: watched });
-      if (round === 0) continue;
+      if (round < WARM_UP_ROUNDS) continue;
       plain.push(arrivedAt - startedAt);
       profiled.push(stepsOf(JSON.parse(readFileSync(report, "utf8")) as Report)); // By the hook.
     }
     return { title: titleNow(), table: tableOf(profiled, plain) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 interface Report {

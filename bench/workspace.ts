@@ -1,10 +1,30 @@
 /** A workspace in a folder, including its user data and config. */
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { openWorkspace, type Workspace } from "../src/storage/index.ts";
 import { systemClock } from "../src/util/index.ts";
 import { writeRecord } from "./data.ts";
+
+/** Runs something in a new folder, which is removed then. */
+export async function inFolder<Result>(run: (folder: string) => Promise<Result>): Promise<Result> {
+  const parent = mkdtempSync(path.join(tmpdir(), "jp-bench-"));
+  const folder = path.join(parent, "project");
+  mkdirSync(folder);
+  try {
+    return await run(folder);
+  } finally {
+    rmSync(parent, { recursive: true, force: true });
+  }
+}
+
+/** Compiled code of earlier benches would be loaded with that of this one. Not in the workspace, where jp caches nothing. */
+function makeCacheBeside(folder: string): string {
+  const cache = path.join(path.dirname(folder), "cache");
+  mkdirSync(cache, { recursive: true });
+  return cache;
+}
 
 export function makeWorkspace(folder: string): void {
   mkdirSync(path.join(folder, ".jp"), { recursive: true });
@@ -25,6 +45,7 @@ export function benchEnvironment(folder: string): NodeJS.ProcessEnv {
     ...process.env,
     JP_USER_DATA_DIR: path.join(folder, "user-data"),
     JP_GLOBAL_CONFIG_DIR: path.join(folder, "user-config"),
+    XDG_CACHE_HOME: makeCacheBeside(folder),
     NO_COLOR: "1",
   };
 }
