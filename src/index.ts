@@ -106,6 +106,7 @@ export {
   SecretAnswer,
   spokenText,
   type StreamEntry,
+  type StreamOutline,
   type ThreadParts,
   type SystemPart,
   type Section,

@@ -1,11 +1,6 @@
 export { AttachmentError, type AttachmentErrorCode } from "./attachment-error.ts";
-export {
-  attachmentSize,
-  describeAttachments,
-  type LoadAttachmentsOptions,
-  preloadReaders,
-} from "./load.ts";
-export { loadAttachments } from "./load-attachments.ts";
+export { attachmentSize, describeAttachments, type LoadAttachmentsOptions } from "./load.ts";
+export { loadAttachments, preloadAttachments } from "./load-attachments.ts";
 export {
   findMentions,
   type MentioningText,

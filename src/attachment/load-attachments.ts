@@ -16,4 +16,10 @@ export async function loadAttachments(
   return readAttachments(uris, options);
 }
 
+/** Loads the code that reads attachments. Throws `module_not_loaded`. */
+export async function preloadAttachments(): Promise<void> {
+  const { preloadReaders } = await loadReader();
+  await preloadReaders();
+}
+
 const loadReader = loaderOf(() => import("./load.ts"));

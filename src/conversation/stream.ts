@@ -22,6 +22,7 @@ export interface ConversationStream {
   outline?(): Promise<StreamOutline | undefined>;
 }
 
+/** As much of a stream as can be said without reading all of it. */
 export interface StreamOutline {
   /** All config deltas, in their order. There may be other entries between them. */
   readonly deltas: readonly StreamEntry[];

@@ -293,6 +293,7 @@ export interface RecordPiece {
   readonly problems?: readonly RecordProblem[];
 }
 
+/** How much of a record to read at once. */
 export interface LoadOptions {
   /**
    * Read the last turn only, and the others once someone asks for all entries, if the store can. Damage before the last turn is

@@ -20,10 +20,14 @@ export async function loadModule<Module>(load: () => Promise<Module>): Promise<M
   }
 }
 
-/** The same for what each turn needs: Node takes a tenth of a millisecond to find a module that is loaded. */
+/** The same for what each turn needs: it is loaded once, and those who wait for it go on in the order in which they came. */
 export function loaderOf<Module>(load: () => Promise<Module>): () => Promise<Module> {
-  let loaded: Module | undefined;
-  return async () => (loaded ??= await loadModule(load));
+  let loaded: Promise<Module> | undefined;
+  return () =>
+    (loaded ??= loadModule(load).catch((error: unknown) => {
+      loaded = undefined; // It may be there the next time.
+      throw error;
+    }));
 }
 
 /** Where the command keeps a function that loads what its files have imported: see `cli/code-loader.ts`. */

@@ -159,8 +159,8 @@ interface Editing extends InteractionFlags {
 
 /** Loads what a message needs once it is written, so that an upgrade meanwhile does not lose it. Never throws. */
 export async function loadMessageParts(): Promise<void> {
-  const readers = attachmentCode().then(({ preloadReaders }) => preloadReaders());
-  await Promise.allSettled([readers, loadRecordingParts()]);
+  const attachments = attachmentCode().then(({ preloadAttachments }) => preloadAttachments());
+  await Promise.allSettled([attachments, loadRecordingParts()]);
 }
 
 /** In the user's editor; without one, at a prompt. */
