@@ -29,7 +29,7 @@ export async function findLastTurns(
   const start = nthTurnStartFromEnd(entries, count);
   if (start === -1) return { entries, firstTurn: 0 };
   const first = offset === 0 ? entries.find(isEvent) : findFirstEvent(file);
-  const starts = (await findTurnStarts(window, offset))?.starts;
+  const starts = await findTurnStarts(window, offset);
   if (first === undefined || starts === undefined) return undefined;
   const earlier = starts.length + entries.slice(0, start).filter(isTurnStart).length;
   // Events before the first turn start form a turn too.
@@ -152,21 +152,17 @@ const MAX_BEFORE = 100;
 const ESCAPED_ASCII = /\\u00[2-7]/;
 const ESCAPE = Buffer.from("\\u00");
 
-/** Positions in the file. */
-interface Found {
-  readonly starts: readonly number[];
-  /** Not each of them is one: a text may contain the word. */
-  readonly deltas: readonly number[];
-}
-
 /**
- * Finds the turn starts before an offset by their bytes. Undefined if their text occurs anywhere else. Damage is not noticed:
- * an unreadable turn start is found too.
+ * Finds the turn starts before an offset by their bytes, and returns their positions. Undefined if their text occurs anywhere
+ * else. Damage is not noticed: an unreadable turn start is found too. `see` gets each piece of the file; they overlap.
  */
-async function findTurnStarts(window: ByteWindow, end: number): Promise<Found | undefined> {
-  const [turnStart, delta] = [new Search(TURN_START), new Search(DELTA)];
+async function findTurnStarts(
+  window: ByteWindow,
+  end: number,
+  see?: (bytes: Buffer, offset: number) => void,
+): Promise<readonly number[] | undefined> {
+  const turnStart = new Search(TURN_START);
   const starts: number[] = [];
-  const deltas: number[] = [];
   for (;;) {
     window.fill();
     const { offset } = window;
@@ -177,9 +173,9 @@ async function findTurnStarts(window: ByteWindow, end: number): Promise<Found | 
       if (!(isFirst ? BEFORE_FIRST : BEFORE).test(before)) return undefined;
       starts.push(offset + at);
     }
-    for (const at of delta.in(bytes, offset)) deltas.push(offset + at);
+    see?.(bytes, offset);
     if (hasEscapedAscii(bytes)) return undefined;
-    if (window.isAtEnd || offset + window.bytes.length >= end) return { starts, deltas };
+    if (window.isAtEnd || offset + window.bytes.length >= end) return starts;
     window.advance(Math.max(0, bytes.length - MAX_BEFORE - turnStart.length));
     if (shouldYield()) await yieldToEventLoop();
   }
@@ -191,14 +187,19 @@ async function findTurnStarts(window: ByteWindow, end: number): Promise<Found | 
  */
 export async function outlineBefore(file: string, end: number): Promise<StreamOutline | undefined> {
   using window = new ByteWindow(file);
-  const found = await findTurnStarts(window, end);
-  const [first] = found?.starts ?? [];
-  if (found === undefined || first === undefined) return undefined;
+  const delta = new Search(DELTA);
+  /** Not each of them is one: a text may contain the word. */
+  const found: number[] = [];
+  const starts = await findTurnStarts(window, end, (bytes, offset) => {
+    for (const at of delta.in(bytes, offset)) found.push(offset + at);
+  });
+  const [first] = starts ?? [];
+  if (starts === undefined || first === undefined) return undefined;
   const opening = readElementsBefore(window, first);
-  const deltas = readElementsAt(window, found.deltas, end);
+  const deltas = readElementsAt(window, found, end);
   if (opening === undefined || deltas === undefined) return undefined;
   // Events before the first turn start form a turn too.
-  const lastTurn = found.starts.length - (opening.some(isEvent) ? 0 : 1);
+  const lastTurn = starts.length - (opening.some(isEvent) ? 0 : 1);
   return { deltas, lastTurn };
 }
 
