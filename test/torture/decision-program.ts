@@ -84,10 +84,12 @@ async function takeTurn(): Promise<void> {
     ...(plan.isLive === true ? { prompter: SILENT } : { defer: true }),
   });
   const last = lastTurnOf(writer.stream.entries);
-  const isDone = last.length > 0 && readTurnProgress(last).next === "done";
+  // The write of a turn's first events may be torn between them. Then no one has said that the message is on record.
+  const isAsked = last.some(({ type }) => type === "chat_request");
+  const isDone = isAsked && readTurnProgress(last).next === "done";
   const { type } = isDone
     ? { type: "done" }
-    : await (last.length === 0 ? turn.run({ content: "Ship it." }) : turn.resume());
+    : await (isAsked ? turn.resume() : turn.run({ content: "Ship it." }));
   report({ type: "ended", as: type });
 }
 
