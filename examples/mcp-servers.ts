@@ -23,7 +23,7 @@ const prompter = new ScriptedPrompter({
   permissions: () => ({ type: "run", isRemembered: false }),
   answers: [{ answer: true }],
 });
-const server = path.join(import.meta.dirname, "tools", "backup-server.ts");
+const server = path.join(import.meta.dirname, "tools", "backup-server.mts");
 const store = new MemoryConversationStore();
 
 // The server starts when a turn first needs it, and ends with the program.

@@ -80,7 +80,7 @@ describe("code blocks in the documentation", () => {
   });
 
   test("of programs are copied from the examples", () => {
-    const examples = globSync("examples/**/*.{ts,sh,py}", { cwd: ROOT }).map((name) =>
+    const examples = globSync("examples/**/*.{ts,mts,sh,py}", { cwd: ROOT }).map((name) =>
       readFileSync(path.join(ROOT, name), "utf8"),
     );
     const isExample = ({ code }: Block) => examples.some((example) => example.includes(code));

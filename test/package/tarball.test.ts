@@ -1,12 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROVIDER_NAMES } from "../../src/provider/index.ts";
 import { Project } from "../cli/support.ts";
+import type { JsonObject } from "../../src/util/index.ts";
 import { AllProviders } from "../support/all-providers.ts";
+import { blocksOf, readDocument } from "../support/documents.ts";
 import {
   CHAT_BOT,
   NIGHTLY_JOB,
@@ -29,6 +31,30 @@ import {
   type Tarball,
 } from "./tarball.ts";
 
+const PAID_ONCE = `Paid 12, with a key of 32 characters
+Attempt
+Attempt
+Ordered Emma as a gift, receipt r-1
+`;
+
+/** A program, below the name of its file. */
+const NAMED_PROGRAM = /^`(\S+)`:\n\n```\w+\n([^]*?)^```$/gm;
+
+/** A new project with everything that is in the guide to writing tools, word for word. Returns its folder. */
+async function copyGuide(root: string, installed: string): Promise<string> {
+  mkdirSync(path.join(root, "tools"), { recursive: true });
+  mkdirSync(path.join(root, ".jp"));
+  await runOrThrow("npm", ["init", "-y"], { cwd: root });
+  symlinkSync(path.join(installed, "node_modules"), path.join(root, "node_modules"));
+  const guide = readDocument("docs/writing-tools.md");
+  for (const [, name = "", code = ""] of guide.text.matchAll(NAMED_PROGRAM)) {
+    writeFileSync(path.join(root, name), code);
+  }
+  const config = blocksOf([guide], "toml").map(({ code }) => code);
+  writeFileSync(path.join(root, ".jp", "config.toml"), config.join("\n"));
+  return root;
+}
+
 const folder = makeFolder();
 const manifest = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as {
   readonly version: string;
@@ -42,6 +68,7 @@ const ENTRIES = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const TIMEOUT_MS = 180_000;
 const MAX_INSTALLED_BYTES = 15_000_000;
 const MAX_PACKAGES = 10;
+const MCP_SERVER = "@modelcontextprotocol/server";
 /** Of all scripts of the desk's page, compressed. */
 const MAX_PAGE_BYTES = 68_000;
 const API_KEYS = {
@@ -170,7 +197,7 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
     project = await install(tarball.file, folder);
     installed = findInstalled(project);
     addNodeTypes(project);
-    const used = ["valibot", "@valibot/to-json-schema", "zod", "ai", "ai-6"];
+    const used = ["valibot", "@valibot/to-json-schema", "zod", "ai", "ai-6", MCP_SERVER];
     for (const name of used) linkPackage(project, name);
     const types = "types-program.ts";
     cpSync(path.join(import.meta.dirname, types), path.join(project, types));
@@ -308,6 +335,48 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
       const expected = PROVIDER_NAMES.map((name) => `${name}: Hello.\n`).join("");
       expect(fromCommand).toBe(expected);
       expect(fromLibrary).toEqual({ status: 0, stdout: expected, stderr: "" });
+    });
+
+    test("the tools of the guide run when they are copied into a new project", async () => {
+      const guide = await copyGuide(path.join(folder, `guide on ${which}`), project);
+      const place = { ...options(), cwd: guide };
+      const tool = (name: string, args: JsonObject, answers: JsonObject = {}) => {
+        const settings = Object.entries(answers).flatMap(([id, answer]) => [
+          "--cfg",
+          `conversation.tools.${name}.questions.${id}.answer:=${JSON.stringify(answer)}`,
+        ]);
+        const words = ["--non-interactive", "--args", JSON.stringify(args), ...settings];
+        return run(command, ["tool", "run", name, ...words], place);
+      };
+      writeFileSync(path.join(guide, "notes.txt"), "one");
+      const file = { path: "notes.txt" };
+      await runOrThrow(command, ["trust", "--yes"], place);
+      const backups = ["backup_sh", "backup_py", "backup_ts", "backup_mcp"];
+      for (const name of backups) {
+        rmSync(path.join(guide, "notes.txt.bak"), { force: true });
+        const results = [
+          await tool(name, file),
+          await tool(name, file, { overwrite: false }),
+          await tool(name, file, { overwrite: true }),
+        ];
+        expect(results.map(({ status, stdout }) => ({ name, status, stdout }))).toEqual([
+          { name, status: 0, stdout: "Saved notes.txt.bak\n" },
+          { name, status: 0, stdout: "The old backup was kept.\n" },
+          { name, status: 0, stdout: "Saved notes.txt.bak\n" },
+        ]);
+      }
+      const report = await tool(
+        "report",
+        { service: "mail" },
+        { title: "Slow.", severity: "high" },
+      );
+      const clear = await tool("clear", file, { clear: true });
+      const order = await run("node", ["order.mts"], place);
+      expect([report, clear, order].map(({ stdout }) => stdout)).toEqual([
+        "mail! Slow. (no details), copies: 1\n",
+        "notes.txt is empty.\n",
+        PAID_ONCE,
+      ]);
     });
 
     test("the command prints the help of a command, and tells an unknown option from a fault", async () => {
