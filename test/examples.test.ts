@@ -64,12 +64,6 @@ describe("the examples", () => {
     );
   });
 
-  test("include a tool that asks several questions as one form", async () => {
-    expect(await run("form-tool.ts")).toEqual(
-      printed(lines("Forms: 1", "mail! It is slow. (since Monday), copies: 1")),
-    );
-  });
-
   test("include a tool that pays once, though its call runs twice", async () => {
     const printedLines = lines(
       "Paid 12, with a key of 32 characters",

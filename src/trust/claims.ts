@@ -19,7 +19,7 @@ import {
   withoutAttachments,
   withValue,
 } from "../config/index.ts";
-import { isJsonObject, isSameJson, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, isDeepEqual, type Json, type JsonObject } from "../util/index.ts";
 import {
   isAnsweredByModel,
   LOOSER_SETTINGS,
@@ -128,7 +128,7 @@ export function isClaimWithin(config: PartialConfig, { kind, name, path, value }
   if (kind === "attachment") return resolveAttachments(config).includes(name);
   if (kind === "alias" || kind === "setting") {
     const own = valueAt(config, path) as Json | undefined; // Read from JSON.
-    return isSameJson(own, value["value"]);
+    return isDeepEqual(own, value["value"]);
   }
   if (kind !== "model") return isWithin(value, tableAt(config, path));
   const parameters = findModelParameters(config).find((place) => place.name === name);
@@ -136,11 +136,11 @@ export function isClaimWithin(config: PartialConfig, { kind, name, path, value }
 }
 
 function isWithin(part: Json, whole: Json | undefined): boolean {
-  if (!isJsonObject(part) || !isJsonObject(whole)) return isSameJson(part, whole);
+  if (!isJsonObject(part) || !isJsonObject(whole)) return isDeepEqual(part, whole);
   return Object.entries(part).every(([key, value]) => {
     const other = Object.hasOwn(whole, key) ? whole[key] : undefined;
     // Less of a target lets others answer.
-    return key === "target" ? isSameJson(value, other) : isWithin(value, other);
+    return key === "target" ? isDeepEqual(value, other) : isWithin(value, other);
   });
 }
 

@@ -2,7 +2,13 @@
  * Selects the fields of a workspace's config that need trust: those by which it runs, reaches or allows more than
  * the user's own config does. Names, descriptions and stricter settings do not.
  */
-import { isJsonObject, isLoopback, isSameJson, type Json, type JsonObject } from "../util/index.ts";
+import {
+  isJsonObject,
+  isLoopback,
+  isDeepEqual,
+  type Json,
+  type JsonObject,
+} from "../util/index.ts";
 
 /** Fields of a tool that the workspace brings, and that never run, connect to or allow more. */
 const HARMLESS_TOOL_FIELDS = new Set([
@@ -31,7 +37,7 @@ export interface OwnTool {
 /** For a tool that the workspace brings, everything but harmless fields; for other tools, what loosens them. */
 export function trustRelevantToolFields(fields: JsonObject, own: OwnTool): JsonObject {
   const isReplaced = ["source", "command"].some(
-    (key) => fields[key] !== undefined && !isSameJson(fields[key], own.policy[key]),
+    (key) => fields[key] !== undefined && !isDeepEqual(fields[key], own.policy[key]),
   );
   const loosened = () => {
     const all = looserFields(fields, own);
@@ -199,7 +205,7 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(idempotent === true && policy["idempotent"] !== true && { idempotent }),
     // A call runs although a file of its program is not the one that was shown.
     ...(ignored !== undefined &&
-      !isSameJson(ignored, policy["subject_ignore"] ?? []) && { subject_ignore: ignored }),
+      !isDeepEqual(ignored, policy["subject_ignore"] ?? []) && { subject_ignore: ignored }),
     ...(options !== undefined && { options }),
     ...(parameters !== undefined && { parameters }),
     ...(access !== undefined && { access }),

@@ -33,7 +33,7 @@ export {
   parseJson,
   pathToText,
 } from "./json.ts";
-export { isDeepEqual, isSameJson } from "./deep-equal.ts";
+export { isDeepEqual } from "./deep-equal.ts";
 export { canonicalJson, canonicalObject, sha256 } from "./digest.ts";
 export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";
 export { graphemesOf } from "./graphemes.ts";
