@@ -24,6 +24,8 @@ export interface OpenCall {
   /** Checked, with defaults filled in. */
   readonly arguments: JsonObject;
   readonly signal: AbortSignal;
+  /** Aborted with `signal`, and once nothing more may be asked: the person has said what to do instead. */
+  readonly asking: AbortSignal;
 }
 
 /** A decision about a call itself. */

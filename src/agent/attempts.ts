@@ -205,7 +205,7 @@ function neededBy({ asked, isInDoubt, permissions }: CallProgress): readonly Inq
 }
 
 function askedAgain(
-  { toolCallId, tool, signal, arguments: args }: PermittedCall,
+  { toolCallId, tool, asking: signal, arguments: args }: PermittedCall,
   { given, budget }: Attempt,
   request: InquiryRequest,
 ): AskedQuestion {
@@ -405,7 +405,7 @@ async function answerAttempt(
     result = await answerQuestions(context, asked, isCurrent(context, call, attempt));
   } else result = await refuseQuestions(context, asked, needs.refusal);
   // A tool that withdraws its question reports the outcome of the call itself.
-  const isWithdrawn = needs.closed?.aborted === true && !call.signal.aborted;
+  const isWithdrawn = needs.closed?.aborted === true && !call.asking.aborted;
   if (result.type === "unanswered" && isWithdrawn && exceeded === undefined) {
     const limit = budget.countAnswer(); // Or a tool could ask and withdraw forever.
     if (limit === undefined) return undefined;
@@ -446,7 +446,7 @@ function exhausted(content: string): QuestionsResult {
 }
 
 function toAskedQuestions(
-  { progress, tool, signal, arguments: args }: PermittedCall,
+  { progress, tool, asking: signal, arguments: args }: PermittedCall,
   { needs, given, budget }: AskingAttempt,
 ): readonly AskedQuestion[] {
   const { question, more = [], source, prompts, closed, state, isBound } = needs;

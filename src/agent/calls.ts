@@ -42,6 +42,7 @@ import {
   EXECUTION_CANCELLED,
   OUTCOME_UNKNOWN,
   ranWithEditedArguments,
+  SKIPPED_FOR_MESSAGE,
   stoppedWithMessage,
   toolNotEnabled,
   toolUnavailable,
@@ -60,7 +61,7 @@ export class ToolCycle {
   readonly #context: TurnContext;
   readonly #calls: CallProgress[] = [];
   readonly #stop = new AbortController();
-  #stopMessage = "";
+  #stopMessage: string | Promise<string> = "";
   #isMessageDelivered = false;
   /** Aborted and replaced to restart the calls that have not finished. */
   #round = new AbortController();
@@ -104,10 +105,10 @@ export class ToolCycle {
   }
 
   /**
-   * Stops every call that has not ended. If the user did it, the model sees `message` as their result;
-   * otherwise they stay open.
+   * Stops every call that has not ended. If the user did it, the model sees `message` as their result, which is recorded
+   * once the message is written; otherwise they stay open.
    */
-  stop(by: StopCause, message = ""): void {
+  stop(by: StopCause, message: string | Promise<string> = ""): void {
     if (by === "user") this.#stopMessage = message;
     abortBy(by, this.#stop);
   }
@@ -177,8 +178,10 @@ export class ToolCycle {
     }
     const { signal } = this.#stop;
     const { id: toolCallId } = request;
-    let call: OpenCall = { toolCallId, progress, tool, arguments: request.arguments, signal };
-    const checked = await checkArguments(tool.description, request.arguments);
+    const asking = this.#asking(signal);
+    const args = request.arguments;
+    let call: OpenCall = { toolCallId, progress, tool, arguments: args, signal, asking };
+    const checked = await checkArguments(tool.description, args);
     if (checked.ok) call = { ...call, arguments: checked.arguments };
     if (isInDoubt) await this.#closeBoundQuestions(progress);
     else if (!checked.ok) return { content: checked.message, isError: true };
@@ -186,11 +189,12 @@ export class ToolCycle {
       const permission = await permit(this.#context, call);
       if (permission.type === "refused") return permission;
       if (permission.type === "pending") return undefined;
-      if (permission.type === "stopped") return this.#stoppedResult(tool);
+      if (permission.type === "stopped") return this.#skippedOrStopped(call, isInDoubt);
       if (!checked.ok) return { content: checked.message, isError: true };
-      const { arguments: args, isEdited } = permission;
+      if (asking.aborted && call.progress.attempts === 0) return this.#skippedOrStopped(call);
+      const { arguments: permitted, isEdited } = permission;
       const end = await this.#run({ ...call, ...permission });
-      if (end !== "void") return isEdited ? withEdit(end, args) : end;
+      if (end !== "void") return isEdited ? withEdit(end, permitted) : end;
       call = { ...call, progress: this.#readAgain(call.progress) };
     }
   }
@@ -241,9 +245,10 @@ export class ToolCycle {
       tool: found ?? { settings: settingsOfMissing(request.name) },
       arguments: args,
       signal,
+      asking: this.#asking(signal),
       result: finished,
     });
-    const result = this.#settle(delivered, found);
+    const result = await this.#settle(delivered, found);
     return decision?.decision === "edited" ? withEdit(result, args) : result;
   }
 
@@ -269,7 +274,10 @@ export class ToolCycle {
     }
   }
 
-  #settle(delivered: CallResult | "stopped" | "pending", tool: CallableTool | undefined): CallEnd {
+  async #settle(
+    delivered: CallResult | "stopped" | "pending",
+    tool: CallableTool | undefined,
+  ): Promise<CallEnd> {
     if (delivered === "stopped") return this.#stoppedResult(tool);
     return delivered === "pending" ? undefined : delivered;
   }
@@ -282,7 +290,8 @@ export class ToolCycle {
     let attempt = call;
     while (!stopped.aborted) {
       const signal = AbortSignal.any([stopped, this.#round.signal]);
-      const end = await attemptCall(this.#context, { ...attempt, signal }, steps);
+      const asking = this.#asking(signal);
+      const end = await attemptCall(this.#context, { ...attempt, signal, asking }, steps);
       const isOver = end.type !== "cancelled" && end.type !== "unanswered";
       if (isOver || stopped.aborted || !signal.aborted) return end;
       // Started again from the beginning, with nothing answered. What the user restarts, the user wants to run. It is
@@ -293,12 +302,40 @@ export class ToolCycle {
     return undefined;
   }
 
+  #asking(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#context.state.redirected]);
+  }
+
+  /** A call that the user has not decided about, because they said what to do instead. */
+  async #skippedOrStopped({ tool, progress }: OpenCall, isInDoubt = false): Promise<CallEnd> {
+    const { redirection } = this.#context.state;
+    if (this.#stop.signal.aborted || redirection === undefined) return this.#stoppedResult(tool);
+    if (isInDoubt) return { content: OUTCOME_UNKNOWN, isError: true };
+    const { request } = this.#readAgain(progress).permissions.run ?? {};
+    const denied: PermissionDecision = {
+      type: "permission_decision",
+      timestamp: timestampFromDate(this.#context.clock.now()),
+      ...(request !== undefined && { id: request.id }),
+      toolCallId: progress.request.id,
+      tool: tool.settings.name,
+      action: "run",
+      decision: "denied",
+      decidedBy: redirection.by,
+      cause: "redirected",
+    };
+    return { content: SKIPPED_FOR_MESSAGE, isError: false, events: [denied] };
+  }
+
   /** `tool` is absent if it was not found in time. */
-  #stoppedResult(tool?: CallableTool): CallEnd {
+  async #stoppedResult(tool?: CallableTool): Promise<CallEnd> {
+    if (!this.#stop.signal.aborted && this.#context.state.redirected.aborted) {
+      return { content: SKIPPED_FOR_MESSAGE, isError: false };
+    }
     if (stopCause(this.#stop.signal) === "interrupted") return undefined;
+    const message = await this.#stopMessage;
     this.#isMessageDelivered = true;
     const fallback = tool?.settings.cancellationResponse ?? EXECUTION_CANCELLED;
-    const content = this.#stopMessage === "" ? fallback : stoppedWithMessage(this.#stopMessage);
+    const content = message === "" ? fallback : stoppedWithMessage(message);
     return { content, isError: false };
   }
 }
@@ -462,5 +499,5 @@ function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult 
 
 async function decideCall(context: TurnContext, asked: AskedCall): Promise<Decided> {
   const decisions = await loadDecisions();
-  return decisions.decideCall(context, asked);
+  return decisions.decideCall(context, { ...asked, signal: asked.asking });
 }

@@ -40,7 +40,7 @@ export class CollectedCalls {
     await cycle.run();
   }
 
-  stop(by: StopCause, message = ""): void {
+  stop(by: StopCause, message: string | Promise<string> = ""): void {
     this.#stopped = [by, message];
     this.#cycle?.stop(by, message);
   }

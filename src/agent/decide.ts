@@ -562,10 +562,13 @@ export class Decision implements Disposable {
     if (asked.kind !== "question") return this.#decideBy(reply, by);
     const { allowsNote = false, answerType } = asked.question;
     const { note = "", answer } = reply;
+    const isNo = answerType.type === "boolean" && answer === false;
     const given = {
       answer,
       isRemembered: reply.isRemembered ?? false,
-      ...(allowsNote && { note }),
+      // Whoever says no may always say why.
+      ...((allowsNote || isNo) && { note }),
+      ...(reply.redirects === true && { redirects: true }),
     };
     const live = {
       ...(answerType.type === "secret" && {

@@ -3,7 +3,7 @@ import type { InquiryRequest, InquiryResponse } from "../conversation/index.ts";
 import type { AttemptRequest, ModelReply } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
-import { declinedByModel } from "./model-texts.ts";
+import { declinedByModel, declinedWithWords } from "./model-texts.ts";
 
 /** An answer as the tool that asked gets it. */
 export interface GivenAnswer {
@@ -94,9 +94,13 @@ export class GivenAnswers {
     return this.#answers.get(id)?.recorded;
   }
 
-  /** A result of the tool, with a note on each question that a model has answered with no. */
+  /** A result of the tool, with a note on each no that the tool does not know everything about. */
   annotate(content: string): string {
-    return withDeclines(content, [...this.#answers.values()]);
+    const answers = [...this.#answers.values()];
+    const words = answers.flatMap(({ question, note }) =>
+      note === undefined || question.allowsNote === true ? [] : [declinedWithWords(question, note)],
+    );
+    return withDeclines([content, ...words].join("\n\n"), answers);
   }
 
   automaticAnswers({ id }: Pick<Question, "id">): number {
@@ -120,7 +124,9 @@ export class GivenAnswers {
         question.answerType.type === "secret" ? [id] : [],
       ),
       notes: Object.fromEntries(
-        entries.flatMap(([id, { note }]) => (note === undefined ? [] : [[id, note]])),
+        entries.flatMap(([id, { question, note }]) =>
+          note === undefined || question.allowsNote !== true ? [] : [[id, note]],
+        ),
       ),
       ...(bindings.length > 0 && { bindings: Object.fromEntries(bindings) }),
       ...(replies.length > 0 && { replies: Object.fromEntries(replies) }),

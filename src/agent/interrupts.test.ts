@@ -420,3 +420,60 @@ describe("cancelling the open prompt", () => {
     expect([before, queue.cancelOpen()]).toEqual([false, false]);
   });
 });
+
+/** A menu in which the person chooses to reply, and then writes. */
+function replying(written: Promise<InterruptChoice>, isRequired = false) {
+  const interrupts = new Interrupts(new PromptQueue(), {
+    choose: ({ stopNow }) => {
+      stopNow?.();
+      return written;
+    },
+  });
+  const messages: Promise<string>[] = [];
+  const options = {
+    choices: ["continue", "reply", "stop"] as const,
+    requiresMessage: isRequired,
+    onInterrupt: (_: Interruption, message: Promise<string>) => void messages.push(message),
+  };
+  const done = interrupts.during(options, ({ signal }) => until(() => signal.aborted));
+  interrupts.press();
+  return { interrupts, messages, done };
+}
+
+describe("a reply", () => {
+  test("stops the work when it is chosen, and goes along once it is written", async () => {
+    const written = Promise.withResolvers<InterruptChoice>();
+    const { messages, done } = replying(written.promise);
+    await until(() => messages.length === 1); // The work has been stopped.
+    written.resolve({ type: "reply", message: "not now" });
+    expect([(await done).interruption, await messages[0]]).toEqual([
+      { type: "reply", message: "not now" },
+      "not now",
+    ]);
+  });
+
+  test.each<[string, InterruptChoice]>([
+    ["is left", { type: "stop" }],
+    ["counts as continuing", { type: "continue" }],
+    ["is empty", { type: "reply", message: " " }],
+  ])("leaves the work stopped if it %s", async (_, choice) => {
+    const { messages, done } = replying(Promise.resolve(choice), true);
+    expect([(await done).interruption, await messages[0]]).toEqual([{ type: "stop" }, ""]);
+  });
+
+  test("is not waited for if the person quits", async () => {
+    const { interrupts, messages, done } = replying(NEVER);
+    await until(() => messages.length === 1);
+    interrupts.press();
+    expect([(await done).interruption, await messages[0]]).toEqual([{ type: "leave" }, ""]);
+  });
+});
+
+test("stopping needs no menu, and stops the next work if there is none", async () => {
+  const { menu, interrupts, chosen, begin } = setUp([]);
+  const end = begin("first: ");
+  interrupts.stop();
+  await end();
+  await begin("second: ")();
+  expect([chosen, menu.interrupts]).toEqual([["first: stop", "second: stop"], []]);
+});

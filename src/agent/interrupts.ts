@@ -18,10 +18,13 @@ type Exit = Extract<Interruption, { type: "leave" | "interrupted" }>;
 export interface InterruptOptions {
   /** `leave` is always possible and need not be listed. */
   readonly choices: readonly InterruptChoice["type"][];
-  /** A reply without text counts as `continue`. */
+  /** A reply without text counts as `continue`, or as `stop` once the work is stopped. */
   readonly requiresMessage?: boolean;
-  /** Called before the signal aborts; called again if the person then leaves. Must not throw. */
-  readonly onInterrupt?: (interruption: Interruption) => void;
+  /**
+   * Called before the signal aborts; called again if the person then leaves. `message`: the text of a reply, which the
+   * person may still be writing; otherwise empty. It never rejects. Must not throw.
+   */
+  readonly onInterrupt?: (interruption: Interruption, message: Promise<string>) => void;
   /** Must not throw. */
   readonly onRestart?: () => void;
 }
@@ -45,6 +48,8 @@ export class Interrupts {
   readonly #menu: InterruptMenu | undefined;
   #work: Work | undefined;
   #isMenuOpen = false;
+  /** The person stopped the turn between two pieces of work. */
+  #isStopped = false;
   /** The first exit counts: it says who ended the turn. */
   #exit: Exit | undefined;
 
@@ -62,8 +67,9 @@ export class Interrupts {
     const work = new Work(options);
     this.#work = work;
     if (this.#exit !== undefined) work.apply(this.#exit);
+    else if (this.#isStopped) work.apply({ type: "stop" });
     try {
-      const value = await action(work);
+      const value = await action(work).finally(() => work.replied);
       return { value, interruption: work.interruption };
     } finally {
       this.#work = outer;
@@ -84,6 +90,13 @@ export class Interrupts {
     }
   }
 
+  /** Stops the current work, or else the next, on behalf of the person: as `stop` in the menu does. */
+  stop(): void {
+    if (this.isLeaving) return;
+    this.#isStopped = true;
+    this.#work?.apply({ type: "stop" });
+  }
+
   /** Ends the current work and everything after it, on behalf of no person. */
   interrupt(): void {
     this.#leave({ type: "interrupted" });
@@ -101,12 +114,14 @@ export class Interrupts {
       const { choices } = work.options;
       using open = await this.#prompts.open(work.openMenu());
       if (open === undefined) return;
-      const choice = await menu.choose({ choices, signal: open.signal });
+      const stopNow = () => work.stopForReply();
+      const choice = await menu.choose({ choices, signal: open.signal, stopNow });
       if (choice.type === "leave") this.#leave(choice);
       else if (!this.isLeaving) work.apply(choice);
     } catch {
       this.interrupt(); // The menu cannot be shown, so no one can choose.
     } finally {
+      work.endReply("");
       this.#isMenuOpen = false;
     }
   }
@@ -117,6 +132,8 @@ class Work implements InterruptibleWork {
   #menu: AbortController | undefined;
   readonly #abort = new AbortController();
   #interruption: Interruption | undefined;
+  /** Set once the work is stopped for a reply that the person still writes. */
+  #reply: PromiseWithResolvers<string> | undefined;
 
   constructor(options: InterruptOptions) {
     this.options = options;
@@ -140,13 +157,38 @@ class Work implements InterruptibleWork {
     this.#menu?.abort();
   }
 
+  /** Resolves once the person has written the reply for which the work is stopped. */
+  get replied(): Promise<unknown> {
+    return this.#reply?.promise ?? Promise.resolve();
+  }
+
+  stopForReply(): void {
+    if (this.#reply !== undefined || this.signal.aborted) return;
+    this.#reply = Promise.withResolvers();
+    this.#interrupt({ type: "reply", message: "" }, this.#reply.promise);
+  }
+
+  endReply(message: string): void {
+    this.#reply?.resolve(message);
+  }
+
   apply(choice: InterruptChoice | Interruption): void {
-    const { requiresMessage = false, onInterrupt, onRestart } = this.options;
-    if (choice.type === "continue") return;
-    if (choice.type === "restart") return onRestart?.();
-    if (choice.type === "reply" && requiresMessage && choice.message.trim() === "") return;
-    this.#interruption = choice;
-    onInterrupt?.(choice);
+    const { requiresMessage = false, onRestart } = this.options;
+    const isStopped = this.#reply !== undefined;
+    const isEmpty = choice.type === "reply" && requiresMessage && choice.message.trim() === "";
+    if (choice.type === "continue" || choice.type === "restart" || isEmpty) {
+      if (isStopped) return this.apply({ type: "stop" });
+      return choice.type === "restart" ? onRestart?.() : undefined;
+    }
+    const message = choice.type === "reply" ? choice.message : "";
+    if (isStopped && choice.type === "reply") this.#interruption = choice;
+    else this.#interrupt(choice, Promise.resolve(message));
+    this.endReply(message);
+  }
+
+  #interrupt(interruption: Interruption, message: Promise<string>): void {
+    this.#interruption = interruption;
+    this.options.onInterrupt?.(interruption, message);
     this.#abort.abort();
   }
 }

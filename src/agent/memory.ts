@@ -5,6 +5,7 @@ import {
   type AnswerEvent,
   type ConversationEvent,
   type ConversationId,
+  type Decider,
   deciderOf,
   type InquiryId,
   type InquiryRequest,
@@ -14,9 +15,11 @@ import {
   type PermissionAction,
   permissionId,
   type PermissionRequestEvent,
+  redirectionOf,
 } from "../conversation/index.ts";
 import type { Json } from "../util/index.ts";
 import type { Journal } from "./ports.ts";
+import { abortBy } from "./stop-cause.ts";
 import { WaitingList } from "./waiting.ts";
 
 /** An answer that a person gave for the whole turn: to a question, or whether a tool may run. */
@@ -34,6 +37,14 @@ export interface DetachedDenial {
   readonly what: "permission" | "question" | "delivery";
 }
 
+/** What a person wants instead of what they turned down. */
+export interface Redirection {
+  readonly message: string;
+  readonly by: UserDecider;
+}
+
+type UserDecider = Extract<Decider, { readonly kind: "user" }>;
+
 type Requested = InquiryRequest | PermissionRequestEvent;
 
 /** The part of a request that says what an answer to it may cover. */
@@ -47,8 +58,15 @@ export class TurnState {
   readonly #answers = new Map<string, RememberedAnswer>();
   readonly #denials = new Map<string, DetachedDenial>();
   readonly waiting = new WaitingList();
+  readonly #redirections: Redirection[] = [];
+  readonly #redirected = new AbortController();
   #automaticAnswers = 0;
   #turnIndex: number | undefined;
+
+  /** `before`: the state of the turn before, if this one continues its work. */
+  constructor(before?: TurnState) {
+    for (const denial of before?.denials ?? []) this.addDenial(denial);
+  }
 
   /** Takes the events of one turn, in order. What was answered in the conversation that this is a copy of does not count. */
   static fromEvents(events: Iterable<ConversationEvent>, conversation?: ConversationId): TurnState {
@@ -100,9 +118,26 @@ export class TurnState {
     return key === undefined ? undefined : this.#answers.get(key);
   }
 
-  /** Takes any recorded answer, and keeps it only if a person gave it for the whole turn. */
+  /** Aborted once the person has said what to do instead: nothing else is asked or started in this turn. */
+  get redirected(): AbortSignal {
+    return this.#redirected.signal;
+  }
+
+  /** The person's next message. Undefined if they have given none. */
+  get redirection(): Redirection | undefined {
+    const [first, ...others] = this.#redirections;
+    if (first === undefined) return undefined;
+    return { ...first, message: [first, ...others].map(({ message }) => message).join("\n\n") };
+  }
+
+  /** Takes any recorded answer, and keeps it only if a person gave it for the whole turn, or instead of a yes. */
   remember(tool: string, request: Requested, event: AnswerEvent): void {
     const by = deciderOf(event);
+    const message = redirectionOf(event);
+    if (message !== undefined && by?.kind === "user") {
+      this.#redirections.push({ message, by });
+      abortBy("user", this.#redirected);
+    }
     const key = memoryKey(tool, request);
     if (by?.kind !== "user" || by.scope !== "turn" || key === undefined) return;
     const { id: from } = request;

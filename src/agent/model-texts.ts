@@ -74,6 +74,16 @@ export const SKIPPED_IN_DOUBT =
   "The process ended while this tool was running, so it is not known whether the tool did its work. The " +
   "user chose to go on without running it again.";
 
+/** For a call of the same reply as one that the user turned down. */
+export const SKIPPED_FOR_MESSAGE =
+  "The tool did not run: the user turned down another call of the same reply and sent a message instead.";
+
+/** A note on the tool's own result, which does not have the user's words. */
+export function declinedWithWords(question: Pick<Question, "text">, words: string): string {
+  const [text = ""] = question.text.trim().split("\n");
+  return `[The user answered no to "${text.slice(0, MAX_NOTED_TEXT)}": ${words}]`;
+}
+
 function skippedBecause(reason: string): string {
   return `Tool skipped by user: ${reason}`;
 }

@@ -224,6 +224,12 @@ export interface InterruptMenu {
 export interface InterruptRequest {
   readonly choices: readonly InterruptChoice["type"][];
   readonly signal: AbortSignal;
+  /**
+   * Stops the work at once. Call it when the person has chosen `reply` and begins to write; otherwise the work goes on until
+   * `choose` returns. From then on, the end of the work does not abort the signal, and anything but a reply or `leave` counts
+   * as `stop`.
+   */
+  readonly stopNow?: () => void;
 }
 
 /** A person's choice in the interrupt menu. */

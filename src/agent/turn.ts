@@ -13,6 +13,7 @@ import {
   type ConversationEvent,
   type ConversationStream,
   endOf,
+  findRequest,
   lastTurnOf,
   type MessageFile,
   newCall,
@@ -52,7 +53,7 @@ import {
   type Toolbox,
 } from "./ports.ts";
 import type { Assistant } from "./reply.ts";
-import { type DetachedDenial, TurnState } from "./memory.ts";
+import { type DetachedDenial, type Redirection, TurnState } from "./memory.ts";
 import { createJournal, lastTurn, type TurnJournal } from "./journal.ts";
 import type { TurnContext } from "./context.ts";
 import type { CompactionSetup } from "./compaction-setup.ts";
@@ -87,6 +88,8 @@ export interface TurnSetup {
   readonly validateData?: DataValidator;
   /** The default if absent: see `DEFAULT_COMPACTION`. */
   readonly compaction?: CompactionSetup;
+  /** False to end with the turn in which the user says what to do instead. Otherwise the next one follows. */
+  readonly startsNext?: boolean;
 }
 
 /** The request of the user that starts a turn. */
@@ -118,6 +121,11 @@ export type TurnEnd =
 
 type ReplyEnd = Done | Interruption;
 
+/** The user has said no to something, and what to do instead: that is the next turn. */
+interface Redirected extends Redirection {
+  readonly type: "redirected";
+}
+
 /** The writers on which a turn runs now: two would mix their events. */
 const busy = new WeakSet<ConversationWriter>();
 
@@ -145,6 +153,11 @@ export class Turn {
   /** Handles Ctrl-C: the user chooses what happens to the current work. */
   interrupt(): void {
     this.#interrupts.press();
+  }
+
+  /** Stops the turn without asking, as the user wants, and keeps everything up to here. */
+  stop(): void {
+    this.#interrupts.stop();
   }
 
   /** Ends the turn cleanly. Unlike `interrupt`, this is not recorded as the user's decision. */
@@ -227,8 +240,42 @@ export class Turn {
     return this.#advance(TurnState.fromEvents(events, this.#journal.conversation));
   }
 
-  /** Does what the record says is missing. */
-  async #advance(state: TurnState): Promise<TurnEnd> {
+  /** Does what the record says is missing, and then what the user has said instead of a yes, which starts another turn. */
+  async #advance(first: TurnState): Promise<TurnEnd> {
+    for (let state = first; ; state = new TurnState(state)) {
+      const end = await this.#advanceTurn(state);
+      if (end.type !== "redirected") return end;
+      if (this.#setup.startsNext === false) {
+        const stopped = { type: "stopped" } as const;
+        await this.#recordEnd(stopped);
+        return stopped;
+      }
+      await this.#startNext(end);
+    }
+  }
+
+  /** Like the message before, it is answered with data if that was. */
+  async #startNext({ message: content, by }: Redirection): Promise<void> {
+    const { clock } = this.#setup;
+    const timestamp = timestampFromDate(clock.now());
+    const request = findRequest(lastTurn(this.#journal));
+    const { schema, isChecked } = request ?? {};
+    const { name: author = request?.author } = by;
+    await this.#journal.record(
+      { type: "turn_end", timestamp, reason: "stopped" },
+      { type: "turn_start", timestamp },
+      {
+        type: "chat_request",
+        timestamp,
+        content,
+        ...(schema !== undefined && { schema }),
+        ...(author !== undefined && { author }),
+        ...(isChecked === true && { isChecked }),
+      },
+    );
+  }
+
+  async #advanceTurn(state: TurnState): Promise<TurnEnd | Redirected> {
     const { conversation, observer } = this.#setup;
     const context = this.#createContext(state);
     const { waiting } = context.state;
@@ -237,7 +284,7 @@ export class Turn {
     const stopRecording = recordUnscopedQuestions(context);
     try {
       const end = await this.#runCycles(context);
-      await this.#recordEnd(end);
+      if (end.type !== "redirected") await this.#recordEnd(end);
       return end;
     } finally {
       offers[Symbol.dispose]();
@@ -267,7 +314,7 @@ export class Turn {
     return readTurnProgress(lastTurn(this.#journal));
   }
 
-  async #runCycles(context: TurnContext): Promise<TurnEnd> {
+  async #runCycles(context: TurnContext): Promise<TurnEnd | Redirected> {
     let progress = this.#readProgress(context);
     const tools = await this.#openTools().catch(async (error: unknown) => {
       if (!isNotLoaded(error)) await this.#discardUnasked();
@@ -280,6 +327,10 @@ export class Turn {
     let toolChoice: ToolChoice = progress.hasCalls ? "auto" : this.#setup.assistant.toolChoice;
     for (let cycle = 1; cycle <= this.#setup.maxCycles;) {
       if (progress.next === "done") return { type: "done", reason: "stop" };
+      const { redirection } = context.state;
+      if (redirection !== undefined && progress.next !== "calls") {
+        return { type: "redirected", ...redirection };
+      }
       const calls = openCycle(context, progress);
       let reply: ReplyEnd = { type: "done", reason: calls.isEmpty ? "stop" : "tool_calls" };
       if (progress.next === "request") {
@@ -299,10 +350,10 @@ export class Turn {
         return toTurnEnd(interruption);
       }
       // The user's message replaces the results of stopped calls; without any, it is a request.
-      const message = interruption?.message ?? "";
-      if (message !== "" && !calls.isMessageDelivered) {
+      const content = interruption?.message ?? "";
+      if (content !== "" && !calls.isMessageDelivered) {
         const timestamp = timestampFromDate(this.#setup.clock.now());
-        await this.#journal.record({ type: "chat_request", timestamp, content: message });
+        await this.#journal.record({ type: "chat_request", timestamp, content });
       }
       if (!calls.isEmpty) toolChoice = "auto"; // A demanded call is demanded only once.
       progress = this.#readProgress(context);
@@ -387,7 +438,7 @@ export class Turn {
     const { interruption } = await this.#interrupts.during(
       {
         choices: ["continue", "reply", "stop", "restart"],
-        onInterrupt: (chosen) => stopCalls(calls, chosen),
+        onInterrupt: (chosen, message) => stopCalls(calls, chosen, message),
         onRestart: () => calls.restart(),
       },
       () => calls.run(),
@@ -397,7 +448,7 @@ export class Turn {
 
   /** Calls that are recorded already need a response, even if none of them runs. */
   async #dropCalls(calls: CollectedCalls, interruption: Interruption): Promise<Interruption> {
-    stopCalls(calls, interruption);
+    stopCalls(calls, interruption, interruption.type === "reply" ? interruption.message : "");
     await calls.run();
     return interruption;
   }
@@ -419,9 +470,13 @@ function openCycle(context: TurnContext, progress: TurnProgress): CollectedCalls
   return cycle;
 }
 
-function stopCalls(calls: CollectedCalls, interruption: Interruption): void {
+function stopCalls(
+  calls: CollectedCalls,
+  interruption: Interruption,
+  message: string | Promise<string>,
+): void {
   if (canBeContinued(interruption)) calls.stop("interrupted");
-  else calls.stop("user", interruption.type === "reply" ? interruption.message : "");
+  else calls.stop("user", message);
 }
 
 function toTurnEnd(interruption: Interruption): TurnEnd {

@@ -35,8 +35,8 @@ import type { Journal, Observer } from "./ports.ts";
 import { type Assistant, createParts, type ReplyRequest, streamReply } from "./reply.ts";
 import { SUMMARY_SHARE } from "./summary.ts";
 
-/** In tokens. It fits into any window, so there is no need to ask about the model. */
-const SMALL_REQUEST = 1500;
+/** In tokens, of which estimates have too many. It fits into any window, so there is no need to ask about the model. */
+const SMALL_REQUEST = 2000;
 /** In tokens. A summary of less would save nothing. */
 const MIN_SUMMARIZED = 1000;
 /** Covers every turn before the current one. */

@@ -155,18 +155,19 @@ function replyOf(end: AnswerEvent): Reply | undefined {
   }
   if (end.outcome === "cancelled") return undefined;
   if (end.outcome === "redacted") return { answer: UNKNOWN_SECRET };
-  const { answer, note } = end;
-  return { answer, isRemembered, ...(note !== undefined && { note }) };
+  const { answer, note, redirects = false } = end;
+  return { answer, isRemembered, redirects, ...(note !== undefined && { note }) };
 }
 
 function decisionReply(end: PermissionDecision): Reply {
-  const { action, decision, reason: note, arguments: edited, result } = end;
+  const { action, decision, reason: note, redirects = false, arguments: edited, result } = end;
   const skipped = result?.content ?? RERUN_ANSWERS.skip;
   if (action === "rerun") {
     return { answer: decision === "approved" ? RERUN_ANSWERS.rerun : skipped };
   }
   return {
     answer: decision !== "denied",
+    redirects,
     ...(note !== undefined && { note }),
     ...(edited !== undefined && { arguments: edited }),
     ...(result !== undefined && { content: result.content }),

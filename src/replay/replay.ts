@@ -288,6 +288,7 @@ function createReplay(parts: Parts): Turn {
     answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
     validateData: recordedCheck(script),
+    startsNext: false, // The record has it as a turn of its own.
   });
 }
 
@@ -383,11 +384,15 @@ export function offlineToolbox({
       const found = findOffline(name);
       if (found?.isEnabled !== true) return undefined;
       const isRemote = found.source.type === "mcp";
-      const description = { name, summary: "", parameters: ANYTHING };
+      const unknown = { name, summary: "", parameters: ANYTHING };
       const describeSource = async () => describeOffline(found);
-      const tool = isRemote ? { description, describeSource } : await open(name, signal);
+      const tool = isRemote ? { description: unknown, describeSource } : await open(name, signal);
       const { isIdempotent = "isIdempotent" in tool && tool.isIdempotent } = found;
-      return { ...tool, executor: { attempt: cannotRun }, isIdempotent, settings: found };
+      // The result of an invalid call says whether the model can ask for more about the tool.
+      const hasDetails = findOffline("describe_tools")?.isEnabled === true;
+      const description = { ...tool.description, hasDetails };
+      const executor = { attempt: cannotRun };
+      return { ...tool, description, executor, isIdempotent, settings: found };
     },
   };
 }

@@ -172,11 +172,11 @@ async function reviewAnswers(
   const numbers = answered.slice(0, MAX_NUMBER_KEYS).map((_answer, index) => `${index + 1}`);
   const menu = {
     message: "Send these answers?",
-    choices: {
-      y: "send the answers",
-      e: "change an answer",
-      ...Object.fromEntries(numbers.map((number) => [number, `change answer ${number}`])),
-    },
+    choices: [
+      { key: "y", label: "yes", help: "send the answers" },
+      { key: "e", label: "change an answer" },
+      ...numbers.map((number) => ({ key: number, help: `change answer ${number}` })),
+    ],
     ...(!acts && { default: "y" }),
     escape: "go back",
   };

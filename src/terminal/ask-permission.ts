@@ -9,8 +9,21 @@ import type {
 } from "../agent/index.ts";
 import { jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
-import { printSubject, type Shown } from "./ask-question.ts";
-import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
+import {
+  noInWords,
+  printSubject,
+  type Shown,
+  type YesNoKey,
+  yesNoChoices,
+} from "./ask-question.ts";
+import {
+  chooseClosing,
+  type Dialogue,
+  type KeyChoice,
+  type NoAnswer,
+  type SaidNo,
+  type YesNoMenu,
+} from "./dialogue.ts";
 
 type ShownPermission = Shown<PermissionRequest>;
 type ShownDelivery = Shown<DeliveryRequest>;
@@ -22,6 +35,8 @@ type Ending = AnsweredPrompt | { readonly type: "cancelled" | "interrupted" | "l
 
 const CANCELLED: Verdict = { ending: { type: "cancelled" }, summary: "cancelled" };
 const INTERRUPTED: Verdict = { ending: { type: "interrupted" }, summary: "interrupted" };
+const YES = answered("yes", { answer: true });
+const NO = answered("no", { answer: false });
 const LATER: Verdict = { ending: { type: "later" }, summary: "left for later" };
 
 export async function askPermission(
@@ -55,44 +70,49 @@ function permissionMessage({ tool: name, origin, question }: ShownPermission): s
   }
 }
 
-async function decidePermission(
+function decidePermission(
   message: string,
   request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<Verdict> {
-  const every = `every call to \`${verbatim(request.tool)}\` this turn`;
-  const choices = {
-    y: "run this call",
-    ...(request.canRemember && { Y: `yes to ${every}` }),
-    n: "skip this call",
-    ...(request.canRemember && { N: `no to ${every}` }),
-    p: "print the arguments",
-    r: "skip this call and say why",
-    ...(request.check !== undefined && { e: "edit the arguments, then run" }),
+  const scope = `all ${verbatim(request.tool)} calls this turn`;
+  const yesToAll = answered(`yes to ${scope}`, { answer: true, isRemembered: true });
+  const choices: readonly KeyChoice<YesNoKey | "p" | "e">[] = [
+    ...yesNoChoices(request.canRemember ? scope : undefined),
+    { key: "p", help: "print the arguments" },
+    ...(request.check === undefined
+      ? []
+      : [{ key: "e", help: "edit the arguments, then run" } as const]),
+  ];
+  const verdicts = {
+    y: () => YES,
+    a: () => yesToAll,
+    Y: () => yesToAll,
+    n: () => NO,
+    N: () => answered(`no to ${scope}`, { answer: false, isRemembered: true }),
+    p: () => dialogue.print(jsonBlock(request.arguments)),
+    e: () => editArguments(request, dialogue, true),
   };
-  const menu = { message, choices, escape: "cancel" } as const;
-  const chosen = await dialogue.choose(menu);
+  return decide({ message, choices, verdicts }, request, dialogue);
+}
+
+interface Deciding<Choice extends string> extends Pick<YesNoMenu<Choice>, "message" | "choices"> {
+  readonly default?: Choice;
+  /** The end that each key leads to. */
+  readonly verdicts: Readonly<Record<Choice, () => Verdict | Promise<Verdict> | void>>;
+}
+
+async function decide<Choice extends string>(
+  { verdicts, ...menu }: Deciding<Choice | "n">,
+  request: Pick<RequestBase, "allowsLater">,
+  dialogue: Dialogue,
+): Promise<Verdict> {
+  const escape = request.allowsLater ? "leave it for later, or cancel it" : "cancel";
+  const chosen = await dialogue.decide({ ...menu, noKey: "n", escape });
   if (chosen.type === "aborted") return INTERRUPTED;
   if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);
-  switch (chosen.choice) {
-    case "y":
-      return answered("yes", { answer: true });
-    case "Y":
-      return answered(`yes to ${every}`, { answer: true, isRemembered: true });
-    case "n":
-      return answered("no", { answer: false });
-    case "N":
-      return answered(`no to ${every}`, { answer: false, isRemembered: true });
-    case "p":
-      dialogue.print(jsonBlock(request.arguments));
-      return undefined;
-    case "r":
-      return await askReason(dialogue);
-    case "e":
-      return await editArguments(request, dialogue, true);
-    default:
-      return assertNever(chosen.choice);
-  }
+  if (chosen.type === "said_no") return saidNo(chosen);
+  return (await verdicts[chosen.choice]()) ?? undefined;
 }
 
 function answered(summary: string, reply: Omit<AnsweredPrompt, "type">): Verdict {
@@ -111,15 +131,9 @@ async function closingVerdict(
   return closing === "later" ? LATER : CANCELLED;
 }
 
-async function askReason(dialogue: Dialogue): Promise<Verdict> {
-  const message = "Reason for skipping (optional):";
-  const entered = await dialogue.enterText({ message, escape: "go back" });
-  if (entered.type === "aborted") return INTERRUPTED;
-  if (entered.type === "cancelled") return undefined;
-  const note = entered.text.trim();
-  return note === ""
-    ? answered("no", { answer: false })
-    : answered(`no: ${note}`, { answer: false, note });
+function saidNo(said: SaidNo): Verdict {
+  const { summary, ...reply } = noInWords(said);
+  return answered(summary, reply);
 }
 
 /**
@@ -174,12 +188,12 @@ async function parseArguments(
     : { type: "invalid", problem };
 }
 
-const DELIVERY_CHOICES = {
-  y: "deliver the result unchanged",
-  n: "withhold the result",
-  e: "edit the result, then deliver it",
-  p: "print the result",
-};
+const DELIVERY_CHOICES: readonly KeyChoice<"y" | "n" | "e" | "p">[] = [
+  { key: "y", label: "yes", help: "deliver the result unchanged" },
+  { key: "n", label: "no", help: "withhold the result" },
+  { key: "e", help: "edit the result, then deliver it" },
+  { key: "p", help: "print the result" },
+];
 
 export async function askDelivery(
   request: ShownDelivery,
@@ -197,28 +211,19 @@ export async function askDelivery(
   return close(request, { ...verdict, message }, dialogue);
 }
 
-async function decideDelivery(
+function decideDelivery(
   message: string,
   request: ShownDelivery,
   dialogue: Dialogue,
 ): Promise<Verdict> {
-  const menu = { message, choices: DELIVERY_CHOICES, default: "y", escape: "cancel" } as const;
-  const chosen = await dialogue.choose(menu);
-  if (chosen.type === "aborted") return INTERRUPTED;
-  if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);
-  switch (chosen.choice) {
-    case "y":
-      return answered("yes", { answer: true });
-    case "n":
-      return answered("no", { answer: false });
-    case "e":
-      return await editResult(request, dialogue);
-    case "p":
-      dialogue.print(request.content);
-      return undefined;
-    default:
-      return assertNever(chosen.choice);
-  }
+  const verdicts = {
+    y: () => YES,
+    n: () => NO,
+    e: () => editResult(request, dialogue),
+    p: () => dialogue.print(request.content),
+  };
+  const menu = { message, choices: DELIVERY_CHOICES, default: "y", verdicts } as const;
+  return decide(menu, request, dialogue);
 }
 
 /** A result that is emptied or unchanged is delivered as it was. Escape goes back to the question. */
@@ -228,9 +233,7 @@ async function editResult({ content }: ShownDelivery, dialogue: Dialogue): Promi
   if (entered.type === "aborted") return INTERRUPTED;
   if (entered.type === "cancelled") return undefined;
   const isUnchanged = entered.text.trim() === "" || entered.text === content;
-  return isUnchanged
-    ? answered("yes", { answer: true })
-    : answered("yes, edited", { answer: true, content: entered.text });
+  return isUnchanged ? YES : answered("yes, edited", { answer: true, content: entered.text });
 }
 
 interface ClosedPrompt extends NonNullable<Verdict> {
@@ -242,6 +245,8 @@ function close(
   { message, ending, summary }: ClosedPrompt,
   dialogue: Dialogue,
 ): PromptResult {
-  dialogue.printClosed({ message, summary, isCancelled: ending.type !== "answered" });
+  const isNo = ending.type === "answered" && ending.answer === false;
+  const isCancelled = ending.type !== "answered";
+  dialogue.printClosed({ message, summary, isCancelled, ...(isNo && { isNo }) });
   return { inquiryId, ...ending };
 }

@@ -7,10 +7,13 @@ import {
   type RequestBase,
 } from "../agent/index.ts";
 import {
+  argumentLines,
   callText,
+  changeText,
   describeCall,
   describeChanged,
   describeOptions,
+  findFileChange,
   oneLine,
   optionLabel,
   originLines,
@@ -28,9 +31,11 @@ import { assertNever, isJsonArray, type Json } from "../util/index.ts";
 import {
   chooseClosing,
   type Dialogue,
-  type KeyMenu,
+  type KeyChoice,
   type NoAnswer,
+  type SaidNo,
   type SelectState,
+  type YesNoMenu,
 } from "./dialogue.ts";
 
 /** What the terminal shows of a request. */
@@ -41,7 +46,10 @@ export type Shown<Request> = Request extends RequestBase
 
 /** jp's own questions are about no call, and cannot be left for later. */
 export type ShownQuestion = Pick<QuestionRequest, "inquiryId" | "question"> &
-  Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">>;
+  Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">> & {
+    /** jp itself asks, outside of a turn: there is no message that words could be. */
+    readonly isOwn?: boolean;
+  };
 
 export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Promise<PromptResult> {
   const { inquiryId, question, allowsLater = false } = shown;
@@ -49,14 +57,15 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   const { message, acts } = open;
   await dialogue.start();
   dialogue.notify(message);
-  printSubject(shown, dialogue);
+  const { hasContext } = printSubject(shown, dialogue);
   const { context = "" } = question;
-  if (context !== "") dialogue.printContext(context, acts ? "verbatim" : "prose");
+  if (context !== "" && !hasContext) dialogue.printContext(context, acts ? "verbatim" : "prose");
   printLabel(shown, dialogue);
   for (;;) {
     const result = await answerQuestion(open, dialogue);
     if (result.type === "answered") {
-      dialogue.printClosed({ message, summary: result.summary });
+      const isNo = acts && result.answer === false;
+      dialogue.printClosed({ message, summary: result.summary, ...(isNo && { isNo }) });
       return toResult(inquiryId, result);
     }
     const closing =
@@ -73,26 +82,38 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
 
 /** What the terminal shows of the call that a decision is about. */
 type ShownSubject = Partial<
-  Pick<QuestionRequest, "acts" | "tool" | "arguments" | "origin" | "folder" | "question">
+  Pick<
+    QuestionRequest,
+    "acts" | "tool" | "arguments" | "origin" | "folder" | "question" | "questionId"
+  >
 > & { readonly changed?: RequestBase["changed"] | undefined };
 
-/** Above a decision: that it is asked again, and if it acts, the whole call that it is about, verbatim. */
+/**
+ * Above a decision: that it is asked again, and if it acts, the whole call that it is about, verbatim. A change to a file
+ * is shown as its diff, which is the context of the question.
+ */
 export function printSubject(
   shown: ShownSubject,
   dialogue: Pick<Dialogue, "printNotice" | "printContext">,
-): void {
+): { readonly hasContext: boolean } {
   const { acts = false, changed, tool, arguments: given = {}, origin, folder, question } = shown;
   if (changed !== undefined) {
     dialogue.printNotice(`Asked again. Changed since you answered: ${describeChanged(changed)}.`);
   }
-  if (!acts || tool === undefined) return;
+  if (!acts || tool === undefined) return { hasContext: false };
   const call = { name: tool, arguments: given };
-  // A context needs the room more.
-  const isAlone = question !== undefined && (question.context ?? "") === "";
-  const short = isAlone ? undefined : `• ${describeCall(call)}`;
-  dialogue.printContext(callText(call), "drawn", short);
-  const lines = origin === undefined ? [] : originLines(origin, folder);
+  const change = findFileChange(call, shown);
+  if (change === undefined) {
+    // A context needs the room more.
+    const isAlone = question !== undefined && (question.context ?? "") === "";
+    dialogue.printContext(callText(call), "drawn", isAlone ? undefined : `• ${describeCall(call)}`);
+  } else dialogue.printContext(changeText(change), "change");
+  const lines = [
+    ...argumentLines(change?.others ?? []),
+    ...(origin === undefined ? [] : originLines(origin, folder)),
+  ];
   if (lines.length > 0) dialogue.printContext(lines.join("\n"), "drawn");
+  return { hasContext: change !== undefined };
 }
 
 /** The line about the call names the tool already. */
@@ -110,7 +131,7 @@ export function openQuestion(shown: ShownQuestion): OpenQuestion {
   const { question, acts = question.acts === true } = shown;
   const { canRemember = question.persistence === "turn" } = shown;
   const message = acts ? verbatim(question.text) : verbatimProse(question.text.trim());
-  return { question, message, acts, canRemember };
+  return { question, message, acts, canRemember, takesWords: shown.isOwn !== true };
 }
 
 export function toResult(
@@ -128,6 +149,8 @@ export interface OpenQuestion {
   /** Enter alone does not answer it. */
   readonly acts: boolean;
   readonly canRemember: boolean;
+  /** Words are a no, and the next message. */
+  readonly takesWords: boolean;
   /** An answer given before, which the user may now change. */
   readonly previous?: DialogueAnswer | undefined;
   /** What Escape does; by default it cancels this question alone. */
@@ -139,6 +162,8 @@ export interface DialogueAnswer {
   readonly answer: Json;
   readonly isRemembered: boolean;
   readonly note?: string;
+  /** The note is also the next message. */
+  readonly redirects?: boolean;
   /** How the line that stays on the screen shows the answer. */
   readonly summary: string;
 }
@@ -148,12 +173,16 @@ export async function answerQuestion(
   dialogue: Dialogue,
 ): Promise<DialogueAnswer | NoAnswer> {
   const { question, previous } = open;
-  const takesNote = question.allowsNote === true && question.answerType.type !== "secret";
-  dialogue.note = takesNote ? (previous?.note ?? "") : undefined;
+  const { type } = question.answerType;
+  // Where a yes acts, words are the reason of a no, as at any other such prompt.
+  const isActingYesNo = open.acts && type === "boolean";
+  const takesNote = question.allowsNote === true && type !== "secret" && !isActingYesNo;
+  const earlier = previous?.redirects === true ? "" : (previous?.note ?? "");
+  dialogue.note = takesNote ? earlier : undefined;
   const result = await answerByType(open, dialogue);
   const { note = "" } = dialogue;
   dialogue.note = undefined;
-  if (result.type !== "answered" || note === "") return result;
+  if (result.type !== "answered" || note === "" || result.note !== undefined) return result;
   return { ...result, note, summary: `${result.summary} · note: ${note}` };
 }
 
@@ -181,31 +210,65 @@ async function answerBoolean(
   const { escape = "cancel the question" } = open;
   const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
   const key = suggested === true ? "y" : "n";
-  const rememberKey = suggested === true ? "Y" : "N";
-  const every = describeScope(question);
-  const summaries = { y: "yes", Y: `yes ${every}`, n: "no", N: `no ${every}` };
-  const menu: KeyMenu<keyof typeof summaries> = {
+  const rememberKey = suggested === true ? "a" : "N";
+  const scope = describeScope(question);
+  const menu: YesNoMenu<YesNoKey> = {
     message,
-    choices: canRemember ? summaries : { y: "yes", n: "no" },
+    choices: yesNoChoices(canRemember ? scope : undefined),
     ...(typeof suggested === "boolean" && !acts && { default: isRemembered ? rememberKey : key }),
+    noKey: "n",
     escape,
   };
-  const chosen = await dialogue.choose(menu);
+  const chosen = open.takesWords
+    ? await dialogue.decide(menu)
+    : await dialogue.choose({ ...menu, noKey: undefined });
+  if (chosen.type === "said_no") return saidNo(chosen, dialogue);
   if (chosen.type !== "chosen") return chosen;
   const { choice } = chosen;
-  return {
-    type: "answered",
-    answer: choice === "y" || choice === "Y",
-    isRemembered: choice === "Y" || choice === "N",
-    summary: summaries[choice],
-  };
+  const answer = choice !== "n" && choice !== "N";
+  const isForTurn = choice !== "y" && choice !== "n";
+  const said = answer ? "yes" : "no";
+  const summary = isForTurn ? `${said} to ${scope}` : said;
+  return { type: "answered", answer, isRemembered: isForTurn, summary };
+}
+
+/** Its words go with the answer in place of a note. */
+function saidNo(said: SaidNo, dialogue: Dialogue): DialogueAnswer {
+  dialogue.note = undefined;
+  return { type: "answered", isRemembered: false, ...noInWords(said) };
+}
+
+/** The answer, and how the line that stays on the screen shows it. */
+export function noInWords({ text: note, isMessage }: SaidNo) {
+  const redirects = isMessage ? { redirects: true } : {};
+  return { answer: false, note, ...redirects, summary: `no: ${note}` };
+}
+
+/** `a` and `Y` are the same: the answer for the whole turn. */
+export type YesNoKey = "y" | "a" | "Y" | "n" | "N";
+
+/** The same keys at every yes-or-no prompt. `scope`: what an answer for the whole turn covers; undefined if there is none. */
+export function yesNoChoices(scope: string | undefined): readonly KeyChoice<YesNoKey>[] {
+  if (scope === undefined) {
+    return [
+      { key: "y", label: "yes" },
+      { key: "n", label: "no" },
+    ];
+  }
+  return [
+    { key: "y", label: "yes" },
+    { key: "a", label: `yes to ${scope}`, short: "yes to all", help: `yes to ${scope} (also Y)` },
+    { key: "Y" },
+    { key: "n", label: "no" },
+    { key: "N", help: `no to ${scope}` },
+  ];
 }
 
 /** Names what else a remembered answer covers, so that the user need not guess: the tool's own words, if it has any. */
 function describeScope({ rememberAs: label }: InquiryQuestion): string {
-  if (label === undefined) return "to this question for the rest of the turn";
-  if (label === "") return "to every question of this kind this turn";
-  return `to ${truncate(verbatim(label), MAX_LABEL_WIDTH)}`;
+  if (label === undefined) return "this question for the rest of the turn";
+  if (label === "") return "every question of this kind this turn";
+  return truncate(verbatim(label), MAX_LABEL_WIDTH);
 }
 
 const MAX_LABEL_WIDTH = 200;

@@ -25,7 +25,7 @@ test("each answer takes one line above the question", () => {
     "✔ Which of all… the very firs…",
     "? Then? n 9▮",
     "❯ option 9",
-    "  ↑↓ move · type to filter · …",
+    "  ↑↓ move · type to filter …",
   ]);
 });
 

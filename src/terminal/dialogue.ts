@@ -3,7 +3,7 @@
  * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
  */
 import { type ContextStyle, neutralize } from "../render/index.ts";
-import { adviceOf, isJpError } from "../util/index.ts";
+import { adviceOf, type Clock, isJpError } from "../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
 import type { InputEnding, InputOptions, InputState } from "./input-state.ts";
 import type { Key } from "./key.ts";
@@ -34,11 +34,19 @@ export interface Dialogue extends Disposable {
   printClosed(closed: ClosedQuestion): void;
 
   choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer>;
+  /** The same for a yes or no, where words are a no. */
+  decide<Choice extends string>(
+    menu: YesNoMenu<Choice>,
+  ): Promise<Chosen<Choice> | SaidNo | NoAnswer>;
   select(list: SelectList, state: SelectState): Promise<Selected>;
   /** Reads text, typed here or in the user's editor. */
   enterText(request: TextRequest): Promise<Entered | NoAnswer>;
   /** Reads text without showing any of it, not even its length. */
   enterSecret(message: string): Promise<Entered | NoAnswer>;
+  /** Words that were typed at a question which then ended in another way. Returns each once. */
+  takeDraft(): string | undefined;
+  /** Prints such words, even if the signal is aborted. */
+  printUnsent(text: string): void;
   /** Reads a message to the assistant, which is not the answer to a question. */
   enterMessage(request: MessageRequest): Promise<EnteredMessage>;
 }
@@ -48,7 +56,17 @@ export interface DialogueOptions {
   /** How to get the user's attention when a question is waiting. */
   readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
   readonly editText?: EditText;
+  readonly clock: Clock;
+  /** False where there is no conversation: words are then only the reason of a no. */
+  readonly sendsWords?: boolean;
+  /** The question before was withdrawn a moment ago: keys may still be meant for that. */
+  readonly isReplacement?: boolean;
 }
+
+/** How long a key is held, and how long a prompt that takes the place of another one ignores the keys meant for that. */
+export const HOLD_MS = 250;
+/** Who writes slowly leaves no longer pauses between two keys. */
+export const TYPING_PAUSE_MS = 1000;
 
 /**
  * Opens an editor, which may take over the terminal. Returns undefined if the user changed nothing.
@@ -70,20 +88,45 @@ export type NoAnswer =
   /** The signal was aborted, or the terminal was closed. */
   | { readonly type: "aborted" };
 
-/** A question answered by pressing one key. */
+/** A question answered by a key. */
 export interface KeyMenu<Choice extends string> {
   readonly message: string;
-  /** Maps each key to what it does. */
-  readonly choices: Readonly<Partial<Record<Choice, string>>>;
+  readonly choices: readonly KeyChoice<Choice>[];
   /** What Enter selects; without it, Enter shows the help. Decisions that act have none. */
   readonly default?: NoInfer<Choice> | undefined;
   /** What Escape does. */
   readonly escape: string;
+  /** The key for a no, which opens a line for words. Words alone are a no, too. Absent where words mean nothing. */
+  readonly noKey?: NoInfer<Choice> | undefined;
+  /** False if words are only the reason of a no, and not the next message. */
+  readonly sendsWords?: boolean;
+  /** It decides nothing about what is above, which then need not be read first. */
+  readonly isAside?: boolean;
 }
+
+export interface KeyChoice<Choice extends string> {
+  readonly key: Choice;
+  /** One or a few words, for the row below the question. Without it, only the help lists the key. */
+  readonly label?: string;
+  /** In place of the label on a small screen. */
+  readonly short?: string;
+  /** What it does, for the help; by default the label. */
+  readonly help?: string;
+}
+
+export type YesNoMenu<Choice extends string> = KeyMenu<Choice> & { readonly noKey: Choice };
 
 export interface Chosen<Choice extends string> {
   readonly type: "chosen";
   readonly choice: Choice;
+}
+
+/** A no in words. */
+export interface SaidNo {
+  readonly type: "said_no";
+  readonly text: string;
+  /** They say what to do instead, and are the next message. Otherwise they are only the reason. */
+  readonly isMessage: boolean;
 }
 
 export interface SelectList {
@@ -97,6 +140,8 @@ export interface SelectList {
   readonly escape?: string | undefined;
   /** The answer acts: Enter alone does not choose, and previews are shown verbatim. */
   readonly acts?: boolean | undefined;
+  /** An option can be chosen although not all about it fits on the screen: nothing depends on the rest. */
+  readonly isSkimmed?: boolean | undefined;
 }
 
 export interface ListedOption {
@@ -108,6 +153,8 @@ export interface ListedOption {
   readonly description?: string;
   /** Any text. */
   readonly preview?: string;
+  /** Also searched when the user types: any text. Its words may then come in any order. */
+  readonly searched?: string;
 }
 
 export interface SelectState {
@@ -244,19 +291,25 @@ export interface ClosingOptions {
   readonly hasAnswers?: boolean;
 }
 
-/** Ctrl-C offers to leave it for later, where that is possible. Pressed again, it cancels. */
+/**
+ * Escape and Ctrl-C offer to leave it for later, where that is possible, or to go back to answers that would be lost.
+ * Ctrl-C, pressed again, cancels.
+ */
 export async function chooseClosing(
   { isInterrupt = false }: Extract<NoAnswer, { readonly type: "cancelled" }>,
   { allowsLater = false, hasAnswers = false }: ClosingOptions,
   dialogue: Pick<Dialogue, "choose">,
 ): Promise<Closing> {
-  if (isInterrupt ? !allowsLater : !hasAnswers) return "cancelled";
+  if (!allowsLater && (isInterrupt || !hasAnswers)) return "cancelled";
   const chosen = await dialogue.choose<"l" | "c" | "b">({
-    message: allowsLater
-      ? "Leave this for later, cancel it, or go back?"
-      : "Cancel it, or go back?",
-    choices: { ...(allowsLater && { l: "leave it for later" }), c: "cancel it", b: "go back" },
+    message: allowsLater ? "Leave this for later, or cancel it?" : "Cancel it?",
+    choices: [
+      ...(allowsLater ? [{ key: "l", label: "leave it for later", short: "later" } as const] : []),
+      { key: "c", label: "cancel it", short: "cancel" },
+      { key: "b", label: "go back", short: "back" },
+    ],
     escape: "go back",
+    isAside: true,
   });
   if (chosen.type === "aborted") return "aborted";
   if (chosen.type === "cancelled") return chosen.isInterrupt === true ? "cancelled" : "back";

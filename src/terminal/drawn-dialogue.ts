@@ -28,10 +28,12 @@ import {
   type KeyMenu,
   type MessageRequest,
   type NoAnswer,
+  type SaidNo,
   type Selected,
   type SelectList,
   type SelectState,
   type TextRequest,
+  type YesNoMenu,
 } from "./dialogue.ts";
 import {
   type ClosedQuestion,
@@ -42,20 +44,31 @@ import {
 import { inputLine } from "./input-line.ts";
 import { emptyInput } from "./input-state.ts";
 import { messageRows } from "./input-view.ts";
-import { helpHidden, keyMenu } from "./key-menu.ts";
+import { type DecisionState, decisionLine, undecided } from "./decision-line.ts";
 import { canvasOf } from "./live-region.ts";
-import { pager, type PagerEnding, pagerStart, type PagerState } from "./pager.ts";
+import {
+  MIN_TEXT_ROWS,
+  pager,
+  type PagerEnding,
+  pagerStart,
+  type PagerState,
+  withTextAbove,
+} from "./pager.ts";
 import { selectList } from "./select-list.ts";
 import { type ShowOptions, ShownWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
-import { bufferOf } from "./text-buffer.ts";
+import { bufferOf, trimEnd } from "./text-buffer.ts";
 import { secretEntry, textEntry } from "./text-entry.ts";
 import type { Canvas, Size, Widget } from "./widget.ts";
 
+const NOT_SENT = "Not sent:";
 const MAX_NOTIFICATION_WIDTH = 200;
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
-type WidgetPlace = Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen">;
+interface WidgetPlace extends Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen"> {
+  /** It takes a message, to which what was typed before belongs. */
+  readonly isMessage?: boolean;
+}
 
 interface Shown<State, Ending> {
   readonly state: State;
@@ -67,6 +80,8 @@ interface WidgetRequest<State, Ending> {
   readonly initial: State;
   /** The texts of the question itself. */
   readonly passages: readonly Passage[];
+  /** A text that does not fit above it is scrolled there, not shown on the full screen. */
+  readonly scrollsText?: boolean;
 }
 
 export class DrawnDialogue implements Dialogue {
@@ -82,6 +97,9 @@ export class DrawnDialogue implements Dialogue {
   #isPrintedCut = false;
   /** Texts that the user has read or skipped to the end. */
   readonly #read = new Set<string>();
+  /** Words typed at questions that have not been decided, by question. */
+  readonly #drafts = new Map<string, DecisionState>();
+  #isReplacement: boolean;
   #losesCursor = false;
   /** Control sequences to send once the question is visible. */
   #notification: string | undefined;
@@ -89,6 +107,7 @@ export class DrawnDialogue implements Dialogue {
   constructor(options: DialogueOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
+    this.#isReplacement = options.isReplacement === true;
   }
 
   async start(): Promise<void> {
@@ -125,9 +144,30 @@ export class DrawnDialogue implements Dialogue {
   }
 
   async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {
-    const make = (sideActions: SideActions) => keyMenu(menu, sideActions);
-    return (await this.#show({ make, initial: helpHidden, passages: [asQuestion(menu.message)] }))
-      .ending;
+    const make = (sideActions: SideActions) => decisionLine(menu, sideActions);
+    const asked = { make, initial: undecided, passages: [asQuestion(menu.message)] };
+    const above = this.#above;
+    if (menu.isAside === true) this.#above = [];
+    const { ending } = await this.#show({ ...asked, scrollsText: true });
+    if (menu.isAside === true) this.#above = above;
+    return ending.type === "said_no" ? { type: "cancelled" } : ending;
+  }
+
+  async decide<Choice extends string>(
+    menu: YesNoMenu<Choice>,
+  ): Promise<Chosen<Choice> | SaidNo | NoAnswer> {
+    const { message } = menu;
+    const { sendsWords = true } = this.#options;
+    const make = (sideActions: SideActions) => decisionLine({ ...menu, sendsWords }, sideActions);
+    const initial = this.#drafts.get(message) ?? undecided;
+    const asked = { make, initial, passages: [asQuestion(message)] };
+    const { state, ending } = await this.#show({ ...asked, scrollsText: true });
+    const { line, isHeld } = state;
+    // Kept for when the same is asked again.
+    const isDraft = ending.type === "cancelled" || ending.type === "aborted";
+    if (isDraft && !isHeld && line.text.trim() !== "") this.#drafts.set(message, state);
+    else this.#drafts.delete(message);
+    return ending;
   }
 
   async select(list: SelectList, state: SelectState): Promise<Selected> {
@@ -182,6 +222,7 @@ export class DrawnDialogue implements Dialogue {
     const { hasEditor = () => editText !== undefined } = request;
     const widget = inputLine({ ...request, hasEditor });
     const open: WidgetPlace = {
+      isMessage: true,
       asksVersion: true,
       onOpen: (opened) => request.onOpen?.({ print: (lines) => opened.print(toLines(lines)) }),
     };
@@ -208,13 +249,25 @@ export class DrawnDialogue implements Dialogue {
           break;
         case "sent":
           this.#write((canvas) =>
-            toLines(messageRows(bufferOf(ending.text.trimEnd()), canvas).rows),
+            toLines(messageRows(trimEnd(ending.shown ?? bufferOf(ending.text)), canvas).rows),
           );
           return { state, ending };
         default:
           return { state, ending };
       }
     }
+  }
+
+  takeDraft(): string | undefined {
+    const drafts = [...this.#drafts.values()].map(({ line }) => line.text.trim());
+    this.#drafts.clear();
+    return drafts.length === 0 ? undefined : drafts.join("\n\n");
+  }
+
+  printUnsent(text: string): void {
+    const terminal = this.#open();
+    const [first = "", ...others] = neutralize(text).split("\n");
+    terminal.write(toLines([`${NOT_SENT} ${first}`, ...others]));
   }
 
   [Symbol.dispose](): void {
@@ -234,18 +287,29 @@ export class DrawnDialogue implements Dialogue {
       ...asked.passages,
     ];
     const widget = this.#widgetFor(asked.make);
+    let first: Shown<State, Ending | SideAction> | undefined;
     if (!this.#fits(widget, asked.initial) && passages.some(({ text }) => !this.#read.has(text))) {
-      const { ending } = await this.#readThrough(passages, true);
-      if (ending.type !== "left") return { state: asked.initial, ending };
+      if (asked.scrollsText === true && this.#fitsBelowText(widget, asked.initial)) {
+        const shown = await this.#showBelowText(widget, asked.initial);
+        const { state, ending, isRead } = shown;
+        if (!isRead && isNoAnswer(ending)) return { state, ending };
+        first = shown;
+      } else {
+        const { ending } = await this.#readThrough(passages, true);
+        if (ending.type !== "left") return { state: asked.initial, ending };
+      }
     }
     for (const { text } of passages) this.#read.add(text);
     this.#printAbove(widget, asked.initial);
     let state = asked.initial;
     for (;;) {
-      const shown = await this.#showOne(widget, state);
+      const shown = first ?? (await this.#showOne(widget, state));
+      first = undefined;
       const { ending } = shown;
       if (!isSideAction(ending)) return { state: shown.state, ending };
-      state = shown.state;
+      ({ state } = shown);
+      // The key that was held has done its work.
+      if (widget.isSettling?.(state) === true) state = widget.stepBack?.(state) ?? state;
       if (ending.type === "read_more") await this.#readMore(ending, passages);
       else await enterNote(this);
     }
@@ -267,6 +331,10 @@ export class DrawnDialogue implements Dialogue {
     return {
       holdsWork: (state) => this.note !== noteBefore || withMore(false).holdsWork?.(state) === true,
       stepBack: (state) => withMore(false).stepBack?.(state),
+      joinKeys: (keys) => withMore(false).joinKeys?.(keys) ?? keys,
+      canEndUnread: (ending) => withMore(false).canEndUnread?.(ending) === true,
+      isSettling: (state) => withMore(false).isSettling?.(state) === true,
+      settle: (state, size) => at(state, size).settle?.(state, size) ?? { state },
       update: (state, key, size) => at(state, size).update(state, key, size),
       view: (state, canvas) => at(state, canvas).view(state, canvas),
     };
@@ -280,6 +348,23 @@ export class DrawnDialogue implements Dialogue {
       wrapCode(line, canvas.columns),
     );
     return !isCut && above.length + rows.length <= canvas.rows;
+  }
+
+  /** Whether what is above the question can be scrolled there: nothing else is cut. */
+  #fitsBelowText<State, Ending>(widget: Widget<State, Ending>, state: State): boolean {
+    const canvas = canvasOf(this.#open());
+    const { rows, isCut = false } = widget.view(state, canvas);
+    const isAlone = this.#printed.length === 0 && this.header === undefined;
+    return isAlone && !isCut && rows.length + MIN_TEXT_ROWS <= canvas.rows;
+  }
+
+  async #showBelowText<State, Ending>(widget: Widget<State, Ending>, own: State) {
+    const canvas = canvasOf(this.#open());
+    const passages = this.#above;
+    const linesFor = (columns: number) => passageLines(passages, { ...canvas, columns });
+    const reading = withTextAbove({ linesFor }, widget);
+    const { state, ending } = await this.#showOne(reading, { own, text: pagerStart });
+    return { state: state.own, ending, isRead: state.text.isRead };
   }
 
   /** Prints as much of the context as leaves room for the question. It stays on the screen. */
@@ -331,10 +416,16 @@ export class DrawnDialogue implements Dialogue {
   ): Promise<Shown<State, Ending>> {
     if (this.#signal.aborted) return { state, ending: { type: "aborted" } };
     const terminal = this.#open();
+    const { clock } = this.#options;
+    const { isMessage = false, ...shownAt } = place;
+    const isReplacement = this.#isReplacement && !isMessage;
+    this.#isReplacement = false;
     const shown = new ShownWidget(widget, state, {
       terminal,
       signal: this.#signal,
-      ...place,
+      clock,
+      isReplacement,
+      ...shownAt,
       losesCursor: this.#losesCursor,
     });
     terminal.write(this.#notification ?? "");
@@ -361,6 +452,10 @@ function asContext(text: string, style?: ContextStyle): Passage {
 
 function asQuestion(text: string): Passage {
   return { type: "question", text };
+}
+
+function isNoAnswer(ending: { readonly type: string }): ending is NoAnswer {
+  return ending.type === "cancelled" || ending.type === "aborted";
 }
 
 function isSideAction(ending: { readonly type: string }): ending is SideAction {

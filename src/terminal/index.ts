@@ -1,20 +1,24 @@
-export { controllingTerminal, type TerminalDevice } from "./controlling-terminal.ts";
+export { controllingTerminal, leaveTerminal, type TerminalDevice } from "./controlling-terminal.ts";
 export { DescriptorOutput, type OutputStream } from "./descriptor-output.ts";
 export {
   columnsOf,
   createOutput,
   type Output,
   type OutputStreams,
+  type SharedScreen,
   showsHyperlinks,
 } from "./output.ts";
 export type { EditText, EnteredMessage, MessageRequest, OpenMessage } from "./dialogue.ts";
 export type { Candidate, Completion, InputState } from "./input-state.ts";
 export type { MenuRequest } from "./interrupt-menu.ts";
 export type { TextBuffer } from "./text-buffer.ts";
-export { NO_TERMINAL, TerminalPrompter } from "./terminal-prompter.ts";
+export type { KeptTerminal } from "./kept-terminal.ts";
+export { keepTerminal, NO_TERMINAL, openKeyboard, TerminalPrompter } from "./terminal-prompter.ts";
+export type { TurnKeyboard } from "./turn-keyboard.ts";
 export {
   createStatusLine,
   type Pace,
   type StatusLine,
   type StatusLineOptions,
+  type StatusRow,
 } from "./status-line.ts";

@@ -1,6 +1,12 @@
 /** Moving in the history of an input line, and searching it. Pure. */
 import type { InputState, Search } from "./input-state.ts";
-import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
+import {
+  bufferOf,
+  editBuffer,
+  isOnFirstLine,
+  isOnLastLine,
+  type TextBuffer,
+} from "./text-buffer.ts";
 
 const NEW = "new";
 
@@ -10,9 +16,7 @@ export function stepInHistory(
   state: InputState,
   name: "up" | "down",
 ): InputState {
-  const { text, cursor } = state.buffer;
-  const isAtEdge =
-    name === "up" ? !text.slice(0, cursor).includes("\n") : !text.slice(cursor).includes("\n");
+  const isAtEdge = name === "up" ? isOnFirstLine(state.buffer) : isOnLastLine(state.buffer);
   if (isAtEdge) return moveInHistory(history, state, name === "up" ? -1 : 1);
   return { ...state, buffer: editBuffer(state.buffer, { type: "named", name }) ?? state.buffer };
 }
@@ -38,9 +42,10 @@ function showEntry(
   state: InputState,
   position: number | undefined,
 ): InputState {
-  const edits = { ...state.edits, [String(state.position ?? NEW)]: state.buffer.text };
-  const text = edits[String(position ?? NEW)] ?? history[position ?? -1] ?? "";
-  return { ...state, position, edits, buffer: bufferOf(text), menu: undefined };
+  const edits = { ...state.edits, [String(state.position ?? NEW)]: state.buffer };
+  const shown = edits[String(position ?? NEW)] ?? bufferOf(history[position ?? -1] ?? "");
+  const buffer = { ...shown, cursor: shown.text.length };
+  return { ...state, position, edits, buffer, menu: undefined };
 }
 
 export function startSearch(before: TextBuffer): Search {

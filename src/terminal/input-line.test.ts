@@ -10,7 +10,7 @@ const UP = "\u001b[A";
 const DOWN = "\u001b[B";
 const LEFT = "\u001b[D";
 const ALT_ENTER = "\u001b\r";
-const ESCAPE = "\u001b\u001b"; // The second one ends the first.
+const ESCAPE = "\u001b";
 const CTRL_C = "\u0003";
 const CTRL_R = "\u0012";
 const HISTORY = ["first", "fix the login", "two\nlines", "fix the test"];
@@ -20,7 +20,8 @@ function complete({ text, cursor }: { readonly text: string; readonly cursor: nu
   const word = /\S*$/.exec(text.slice(0, cursor))?.[0] ?? "";
   if (!word.startsWith("/")) return undefined;
   const candidates = COMMANDS.filter((one) => one.startsWith(word));
-  return { from: cursor - word.length, candidates: candidates.map((one) => ({ text: one })) };
+  const found = candidates.map((one) => ({ text: one }));
+  return { from: cursor - word.length, candidates: () => found };
 }
 
 function line(changes: Partial<InputOptions> & { text?: string } = {}, size: Partial<Size> = {}) {
@@ -51,13 +52,14 @@ test("what is pasted is shown neutralized, in the message and in a search", () =
   );
 });
 
-test("Escape leaves a line that has a way back, when pressed twice", () => {
-  const open = line({ text: "hello", hasWayBack: true }).type("!").type(ESCAPE);
-  const warning = open.screen.at(-1);
-  const edited = open.type("?").type(ESCAPE).ending;
-  expect([warning, edited, open.type(ESCAPE).ending]).toEqual([
-    "  Press Esc again to go back and send nothing.",
-    undefined,
+test.each([
+  ["Escape", ESCAPE],
+  ["Ctrl-C", CTRL_C],
+])("%s leaves a line that has a way back, which says so", (_, key) => {
+  const open = line({ text: "hello", hasWayBack: true }).type("!");
+  const hint = open.screen.at(-1);
+  expect([hint, open.type(key).ending]).toEqual([
+    "  Enter send · Alt-Enter new line · Esc go back",
     { type: "left" },
   ]);
 });
@@ -186,6 +188,133 @@ describe("completion", () => {
 
   test("is closed by Escape, and the text stays", () => {
     expect(line().type(`/ne${ESCAPE}`).screen).toEqual(["> /ne▮"]);
+  });
+});
+
+function named(...texts: readonly string[]): InputOptions["complete"] {
+  const found = texts.map((text) => ({ text, onEnter: "take" as const }));
+  return () => ({ from: 0, candidates: () => found });
+}
+
+describe("a completion that Enter takes", () => {
+  test("is taken, and the message is sent with the next Enter", () => {
+    const open = line({ complete: named("@src/parser.ts", "@src/parts.ts") }).type("@par");
+    const shown = open.screen.at(-1);
+    expect([shown, open.type("\r").screen, open.ending]).toEqual([
+      "  Enter take it · Tab complete · ↑↓ choose · Esc close",
+      ["> @src/parser.ts ▮"],
+      undefined,
+    ]);
+  });
+
+  test.each(["@src", "@src/"])("is not taken where one is typed in full: %s", (typed) => {
+    const open = line({ complete: named("@src-old/", "@src/") });
+    expect(open.type(`${typed}\r`).ending).toEqual({ type: "sent", text: typed });
+  });
+
+  test("is sent at once if that is what it is for", () => {
+    const found = [{ text: "/model", onEnter: "send" as const }, { text: "/more" }];
+    const open = line({ complete: () => ({ from: 0, candidates: () => found }) });
+    expect(open.type("/mo\r").ending).toEqual({ type: "sent", text: "/model " });
+  });
+
+  test("is shown once it is found, and until then what is being done", () => {
+    let found: readonly { readonly text: string }[] = [];
+    const note = () => (found.length === 0 ? "Looking for files…" : undefined);
+    const open = line({
+      complete: () => ({ from: 0, candidates: () => found, note }),
+    }).type("@a");
+    const before = open.screen;
+    found = [{ text: "@a.ts" }];
+    expect([before, open.screen.slice(0, 2), open.type("\t").screen]).toEqual([
+      ["> @a▮", "  Looking for files…"],
+      ["> @a▮", "❯ @a.ts"],
+      ["> @a.ts ▮"],
+    ]);
+  });
+
+  test("that is not found leaves the keys to the line", () => {
+    let isListing = true;
+    const note = () => (isListing ? "Looking for files…" : undefined);
+    const open = line({ complete: () => ({ from: 0, candidates: () => [], note }) }).type("@a");
+    isListing = false;
+    expect([open.screen, message(open.type(UP))]).toEqual([["> @a▮"], ["> fix the test▮"]]);
+  });
+});
+
+test("a list that is longer than the menu says how long it is, and where one is", () => {
+  const found = Array.from({ length: 19 }, (_, index) => ({ text: `/c${index + 1}` }));
+  const open = line({ complete: () => ({ from: 0, candidates: () => found }) }).type("/");
+  const first = open.screen.at(-1);
+  expect([first, open.type(UP).screen.at(-1)]).toEqual([
+    "  1–8 of 19 · Tab complete · ↑↓ choose · Esc close",
+    "  12–19 of 19 · Tab complete · ↑↓ choose · Esc close",
+  ]);
+});
+
+describe("a long paste", () => {
+  const PASTED = Array.from({ length: 300 }, (_, index) => `line ${index + 1}`).join("\n");
+  const PASTE = `\u001b[200~${PASTED}\u001b[201~`;
+  const CTRL_O = "\u000f";
+
+  test("is one line at the prompt, and the message has all of it", () => {
+    const open = line().type(`Why? ${PASTE} Say`);
+    const { screen } = open;
+    expect([screen, open.type("\r").ending]).toEqual([
+      [
+        "> Why? [pasted 300 lines] Say▮",
+        "  Enter send · Ctrl-O open the paste · Backspace remove it",
+      ],
+      {
+        type: "sent",
+        text: `Why? ${PASTED} Say`,
+        shown: {
+          text: `Why? ${PASTED} Say`,
+          cursor: PASTED.length + 9,
+          folds: [{ start: 5, end: 5 + PASTED.length }],
+        },
+      },
+    ]);
+  });
+
+  test("is opened with Ctrl-O", () => {
+    const { screen } = line({}, { rows: 4 }).type(`${PASTE}${CTRL_O}`);
+    expect(screen).toEqual(["  line 297", "  line 298", "  line 299", "  line 300▮"]);
+  });
+
+  test.each([
+    ["Backspace deletes it as one", "a[]\u007f", "> a▮"],
+    ["Delete deletes it as one", `a[]${LEFT}\u001b[3~`, "> a▮"],
+    ["the arrows step over it", `a[]b${LEFT}${LEFT}!`, "> a!▮[pasted 300 lines]b"],
+    ["Ctrl-W deletes it as a word", "one []\u0017", "> one ▮"],
+    ["Ctrl-W behind it deletes the word behind it", "[]two\u0017", "> [pasted 300 lines]▮"],
+    ["Alt-B moves before it", "one []\u001bb!", "> one !▮[pasted 300 lines]"],
+    ["Alt-F moves behind it", "[]one\u0001\u001bf!", "> [pasted 300 lines]!▮one"],
+    ["Ctrl-U deletes it with its line", "a[]b\u0015", "> ▮"],
+    ["Ctrl-Y brings it back", "a[]\u0017\u0019", "> a[pasted 300 lines]▮"],
+    ["Ctrl-C clears it, and Ctrl-Y brings it back", `[]${CTRL_C}\u0019`, "> [pasted 300 lines]▮"],
+    ["the history gives it back", `[]${UP}${DOWN}`, "> [pasted 300 lines]▮"],
+    ["text typed before it moves it", "[]\u0001ab", "> ab▮[pasted 300 lines]"],
+    ["two are two", "[] []", "> [pasted 300 lines] [pasted 300 lines]▮"],
+  ])("in it, %s", (_, keys, row) => {
+    const open = line().type(keys.replaceAll("[]", PASTE));
+    expect(open.screen[0]).toBe(row);
+  });
+
+  test("of one line says how many characters it has", () => {
+    const open = line().type(`\u001b[200~${"x".repeat(3000)}\u001b[201~`);
+    expect(open.screen[0]).toBe("> [pasted 3000 characters]▮");
+  });
+
+  test("that ends in a backslash does not break the line", () => {
+    const pasted = `${PASTED}\\`;
+    const open = line().type(`\u001b[200~${pasted}\u001b[201~\r`);
+    expect(open.ending).toMatchObject({ type: "sent", text: pasted });
+  });
+
+  test("of a few lines stays as it is", () => {
+    const open = line().type("\u001b[200~a\nb\nc\u001b[201~");
+    expect(open.screen).toEqual(["> a", "  b", "  c▮"]);
   });
 });
 

@@ -2,7 +2,7 @@
  * The widget of an interactive session's prompt: a message of one or several lines, with history, search and
  * completion. Unlike in a question, Escape and Ctrl-C do not end it.
  */
-import { isEscape, type Key, type KeyName } from "./key.ts";
+import { isCancelKey, isEscape, type Key, type KeyName } from "./key.ts";
 import {
   moveInHistory,
   leaveHistory,
@@ -12,6 +12,8 @@ import {
   typeInSearch,
 } from "./input-history.ts";
 import {
+  type Candidate,
+  type Completion,
   type CompletionMenu,
   emptyInput,
   type InputEnding,
@@ -20,7 +22,7 @@ import {
   type Search,
 } from "./input-state.ts";
 import { viewInput } from "./input-view.ts";
-import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
+import { editBuffer, pasteInto, replace, type TextBuffer, unfold } from "./text-buffer.ts";
 import type { Step, Widget } from "./widget.ts";
 
 type InputStep = Step<InputState, InputEnding>;
@@ -30,11 +32,11 @@ export function inputLine(options: InputOptions): Widget<InputState, InputEnding
     takesCancelKeys: true,
     isMultiline: true,
     update: (state, key) => {
-      const calm = { ...state, isLeaving: false, isCleared: false, isGoingBack: false };
+      const calm = { ...state, isLeaving: false, isCleared: false };
       const { search } = state;
       if (search !== undefined) return updateSearch(options, { ...calm, search }, key);
       if (key.type !== "named") return edit(options, calm, key);
-      if (options.hasWayBack === true && isPlainEscape(state, key)) return goBack(state);
+      if (options.hasWayBack === true && isWayBack(state, key)) return { ending: { type: "left" } };
       return updateByName(options, { ...calm, isLeaving: state.isLeaving }, key.name);
     },
     view: (state, canvas) => viewInput(options, state, canvas),
@@ -42,16 +44,17 @@ export function inputLine(options: InputOptions): Widget<InputState, InputEnding
 }
 
 function updateByName(options: InputOptions, given: InputState, name: KeyName): InputStep {
-  const state = { ...given, isLeaving: false };
-  const { buffer, menu } = state;
+  const menu = given.menu && isOpen(given.menu) ? given.menu : undefined;
+  const state = { ...given, menu, isLeaving: false };
+  const { buffer } = state;
   switch (name) {
     case "enter":
-      return menu?.isChosen === true ? accept(options, state, menu) : send(state);
+      return menu === undefined ? send(state) : enter(options, state, menu);
     case "tab":
       return menu === undefined ? { state } : accept(options, state, menu);
     case "up":
     case "down":
-      return menu === undefined
+      return menu === undefined || menu.candidates().length === 0
         ? { state: stepInHistory(options.history(), state, name) }
         : { state: { ...state, menu: moveInMenu(menu, name) } };
     case "escape":
@@ -66,6 +69,8 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
       return { state: { ...state, menu: undefined, search: startSearch(buffer) } };
     case "ctrl-y":
       return edit(options, state, { type: "paste", text: state.deleted });
+    case "ctrl-o":
+      return { state: { ...state, buffer: unfold(buffer) } };
     case "ctrl-l":
       return { ending: { type: "clear_screen" } };
     case "ctrl-x":
@@ -79,14 +84,10 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
   }
 }
 
-/** Escape that does not close anything on the line itself. */
-function isPlainEscape({ menu, position }: InputState, key: Key): boolean {
-  return isEscape(key) && menu === undefined && position === undefined;
-}
-
-function goBack(state: InputState): InputStep {
-  if (state.isGoingBack === true) return { ending: { type: "left" } };
-  return { state: { ...state, isLeaving: false, isCleared: false, isGoingBack: true } };
+/** Ctrl-C, or Escape that does not close anything on the line itself. */
+function isWayBack({ menu, position }: InputState, key: Key): boolean {
+  const isBusy = (menu !== undefined && isOpen(menu)) || position !== undefined;
+  return isCancelKey(key) && !(isBusy && isEscape(key));
 }
 
 const DELETING: ReadonlySet<KeyName> = new Set(["ctrl-k", "ctrl-u", "ctrl-w"]);
@@ -105,7 +106,8 @@ const MOVING: ReadonlySet<KeyName> = new Set([
 
 function edit(options: InputOptions, state: InputState, key: Key): InputStep {
   const { buffer } = state;
-  const edited = editBuffer(buffer, key) ?? buffer;
+  const edited =
+    key.type === "paste" ? pasteInto(buffer, key.text) : (editBuffer(buffer, key) ?? buffer);
   const isDeleting = key.type === "named" && DELETING.has(key.name);
   const count = buffer.text.length - edited.text.length;
   const deleted =
@@ -119,33 +121,56 @@ function edit(options: InputOptions, state: InputState, key: Key): InputStep {
 
 function openMenu({ complete }: InputOptions, buffer: TextBuffer): CompletionMenu | undefined {
   const completion = complete(buffer);
-  if (completion === undefined || completion.candidates.length === 0) return undefined;
+  if (completion === undefined || !isOpen(completion)) return undefined;
   // A single candidate that is typed in full completes nothing.
-  const typed = buffer.text.slice(completion.from, buffer.cursor);
-  const [first, second] = completion.candidates;
-  if (second === undefined && first?.text === typed) return undefined;
+  const [first, second] = completion.candidates();
+  if (second === undefined && first?.text === typedWord(completion.from, buffer)) return undefined;
   return { ...completion, active: 0, isChosen: false };
 }
 
+/** It has something to show. */
+function isOpen({ candidates, note }: Completion): boolean {
+  return candidates().length > 0 || note?.() !== undefined;
+}
+
+function typedWord(from: number, { text, cursor }: TextBuffer): string {
+  return text.slice(from, cursor);
+}
+
 function moveInMenu(menu: CompletionMenu, name: "up" | "down"): CompletionMenu {
-  const { length } = menu.candidates;
+  const { length } = menu.candidates();
   const step = name === "up" ? length - 1 : 1;
   // The first candidate is active from the start, so the first arrow down only chooses it.
   const active = menu.isChosen || name === "up" ? (menu.active + step) % length : menu.active;
   return { ...menu, active, isChosen: true };
 }
 
+/** Takes the active candidate if the user has chosen it, or if it is meant for that and none is typed in full. */
+function enter(options: InputOptions, state: InputState, menu: CompletionMenu): InputStep {
+  const candidates = menu.candidates();
+  const candidate = candidates[menu.active];
+  const typed = typedWord(menu.from, state.buffer);
+  const isTyped = candidates.some((one) => isWhole(one, typed));
+  const isMeant = menu.isChosen || (candidate?.onEnter !== undefined && !isTyped);
+  if (candidate === undefined || !isMeant) return send(state);
+  const step = accept(options, state, menu);
+  return candidate.onEnter === "send" && "state" in step ? send(step.state) : step;
+}
+
+/** A folder can be named without the slash at its end. */
+function isWhole({ text }: Candidate, typed: string): boolean {
+  return text === typed || text === `${typed}/`;
+}
+
 /** After the name of a folder, what is in it is offered next. */
 function accept(options: InputOptions, state: InputState, menu: CompletionMenu): InputStep {
-  const candidate = menu.candidates[menu.active];
-  if (candidate === undefined) return { state: { ...state, menu: undefined } };
+  const candidate = menu.candidates()[menu.active];
+  if (candidate === undefined) return { state }; // It is still being looked for.
   const { text, cursor } = state.buffer;
-  const rest = text.slice(cursor);
-  const space = candidate.isOpenEnded === true || /^\s/.test(rest) ? "" : " ";
-  const before = `${text.slice(0, menu.from)}${candidate.text}${space}`;
-  const buffer = { text: before + rest, cursor: before.length };
-  const isOpen = candidate.isOpenEnded === true;
-  return { state: { ...state, buffer, menu: isOpen ? openMenu(options, buffer) : undefined } };
+  const space = candidate.isOpenEnded === true || /^\s/.test(text.slice(cursor)) ? "" : " ";
+  const buffer = replace(state.buffer, menu.from, `${candidate.text}${space}`);
+  const next = candidate.isOpenEnded === true ? openMenu(options, buffer) : undefined;
+  return { state: { ...state, buffer, menu: next } };
 }
 
 /** A backslash at the end breaks the line, unless it is doubled. */
@@ -154,11 +179,15 @@ export function endsInBreak(text: string): boolean {
 }
 
 function send(state: InputState): InputStep {
-  const { text, cursor } = state.buffer;
-  if (endsInBreak(text) && cursor === text.length) {
-    return { state: { ...state, buffer: bufferOf(`${text.slice(0, -1)}\n`), menu: undefined } };
+  const { buffer } = state;
+  const { text, cursor, folds = [] } = buffer;
+  const isPasted = folds.some(({ end }) => end === cursor);
+  if (endsInBreak(text) && cursor === text.length && !isPasted) {
+    const broken = replace(buffer, cursor - 1, "\n");
+    return { state: { ...state, buffer: broken, menu: undefined } };
   }
-  return text.trim() === "" ? { state } : { ending: { type: "sent", text } };
+  if (text.trim() === "") return { state };
+  return { ending: { type: "sent", text, ...(folds.length > 0 && { shown: buffer }) } };
 }
 
 /** Clears the line; on an empty one, asks for another Ctrl-C, and then leaves. */

@@ -11,15 +11,16 @@ export interface InputState extends HistoryPlace {
   readonly isLeaving: boolean;
   /** The line was just cleared with Ctrl-C. */
   readonly isCleared: boolean;
-  /** Escape was pressed where it leaves: again, it does. */
-  readonly isGoingBack?: boolean;
 }
 
 /** What can complete the word before the cursor. */
 export interface Completion {
   /** Where the word starts. */
   readonly from: number;
-  readonly candidates: readonly Candidate[];
+  /** The best first. More may be found after the line is drawn. */
+  readonly candidates: () => readonly Candidate[];
+  /** A hint of its own: that more are being found, or what Enter does. */
+  readonly note?: () => string | undefined;
 }
 
 export interface Candidate {
@@ -29,11 +30,13 @@ export interface Candidate {
   readonly description?: string;
   /** More can follow without a space, as after the name of a folder. */
   readonly isOpenEnded?: boolean;
+  /** What Enter does if the user has not chosen another one: completes it, or also sends the line. By default, neither. */
+  readonly onEnter?: "take" | "send";
 }
 
 export interface CompletionMenu extends Completion {
   readonly active: number;
-  /** The user has chosen it with the arrow keys, so Enter takes it instead of sending the message. */
+  /** The user has chosen it with the arrow keys, so Enter takes it instead of sending the message as it is. */
   readonly isChosen: boolean;
 }
 
@@ -45,13 +48,16 @@ export interface InputOptions {
   readonly hasEditor: () => boolean;
   /** A message that starts with a slash can be a command. */
   readonly hasCommands?: boolean | undefined;
-  /** Escape, pressed twice, leaves the line. */
+  /** Escape and Ctrl-C leave the line. */
   readonly hasWayBack?: boolean | undefined;
+  /** For text that is typed while jp works: how the line says what Enter does. */
+  readonly typedAhead?: string | undefined;
 }
 
 export type InputEnding =
-  | { readonly type: "sent"; readonly text: string }
-  /** Ctrl-D, or Ctrl-C twice. */
+  /** `shown` is the same text with the folds of its pastes, if it has any. */
+  | { readonly type: "sent"; readonly text: string; readonly shown?: TextBuffer }
+  /** Ctrl-D, or Ctrl-C twice; with a way back, Escape or Ctrl-C. */
   | { readonly type: "left" }
   | { readonly type: "editor" }
   | { readonly type: "clear_screen" };
@@ -61,7 +67,7 @@ export interface HistoryPlace {
   /** Index of the entry that is shown; undefined for the new message. */
   readonly position: number | undefined;
   /** What the user made of entries, and of the new message (`new`), before moving on. */
-  readonly edits: Readonly<Record<string, string>>;
+  readonly edits: Readonly<Record<string, TextBuffer>>;
 }
 
 export interface Search {
@@ -72,9 +78,10 @@ export interface Search {
   readonly before: TextBuffer;
 }
 
-export function emptyInput(text = ""): InputState {
+/** A new line, with that text on it. */
+export function emptyInput(text: string | TextBuffer = ""): InputState {
   return {
-    buffer: bufferOf(text),
+    buffer: typeof text === "string" ? bufferOf(text) : text,
     deleted: "",
     position: undefined,
     edits: {},

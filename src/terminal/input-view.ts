@@ -7,11 +7,14 @@ import { layOutText, type TextBuffer } from "./text-buffer.ts";
 import type { Canvas, Frame } from "./widget.ts";
 
 const MARK = "> ";
+/** Enter does not send it at once. */
+const AHEAD_MARK = "» ";
 const MAX_CANDIDATES = 8;
 
 export function viewInput(options: InputOptions, state: InputState, canvas: Canvas): Frame {
   const { buffer, search } = state;
-  const { rows: body, cursor } = messageRows(buffer, canvas);
+  const mark = options.typedAhead === undefined ? MARK : AHEAD_MARK;
+  const { rows: body, cursor } = messageRows(buffer, canvas, mark);
   if (search !== undefined) {
     const isMissing = search.query !== "" && search.found === undefined;
     const label = isMissing ? "No match in history:" : "Search history:";
@@ -26,20 +29,24 @@ export function viewInput(options: InputOptions, state: InputState, canvas: Canv
 }
 
 /** The message behind its mark, as it is typed and as it stays on the screen once it is sent. */
-export function messageRows(buffer: TextBuffer, { columns, paint }: Canvas) {
-  const indent = MARK.length;
+export function messageRows(buffer: TextBuffer, { columns, paint }: Canvas, mark = MARK) {
+  const indent = mark.length;
   const { rows, cursor } = layOutText(buffer, { columns, start: indent, indent });
   const [first = "", ...others] = rows;
-  return { rows: [`${paint("bold", MARK.trimEnd())} ${first}`.trimEnd(), ...others], cursor };
+  return { rows: [`${paint("bold", mark.trimEnd())} ${first}`.trimEnd(), ...others], cursor };
 }
 
 function footOf(options: InputOptions, state: InputState, canvas: Canvas): readonly string[] {
-  const { buffer, menu, isLeaving, isCleared, isGoingBack = false, position } = state;
-  if (menu !== undefined) return [...menuRows(menu, canvas), ...hints(MENU_HINTS, canvas)];
+  const { buffer, menu, isLeaving, isCleared, position } = state;
+  const { typedAhead, hasWayBack = false } = options;
+  const listed = menu === undefined ? [] : menuRows(menu, canvas);
+  if (listed.length > 0) return listed;
   if (isLeaving) return warning("Press Ctrl-C again to leave.", canvas);
-  if (isGoingBack) return warning("Press Esc again to go back and send nothing.", canvas);
   if (isCleared) return warning("Cleared. Ctrl-Y brings it back.", canvas);
   if (position !== undefined) return hints(["↑↓ history", "Enter send", "Esc go back"], canvas);
+  if (typedAhead !== undefined) return buffer.text === "" ? [] : hints([typedAhead], canvas);
+  if (hasWayBack) return hints(["Enter send", "Alt-Enter new line", "Esc go back"], canvas);
+  if (buffer.folds !== undefined) return hints(FOLD_HINTS, canvas);
   if (buffer.text !== "") return [];
   return hints(emptyHints(options), canvas);
 }
@@ -48,7 +55,7 @@ function emptyHints({ hasEditor, hasCommands = false }: InputOptions): readonly 
   return [
     "Enter send",
     "Alt-Enter new line",
-    ...(hasCommands ? ["/ commands"] : []),
+    ...(hasCommands ? ["/ commands", "! shell"] : []),
     "@ files",
     "↑ history",
     "Ctrl-R search",
@@ -57,7 +64,7 @@ function emptyHints({ hasEditor, hasCommands = false }: InputOptions): readonly 
   ];
 }
 
-const MENU_HINTS = ["Tab complete", "↑↓ choose", "Esc close"];
+const FOLD_HINTS = ["Enter send", "Ctrl-O open the paste", "Backspace remove it"];
 
 function hints(own: readonly string[], canvas: Canvas): readonly string[] {
   return footerRows({ hasMore: false }, { own }, canvas);
@@ -67,14 +74,18 @@ function warning(text: string, { columns, paint }: Canvas): readonly string[] {
   return wrapWords(text, Math.max(1, columns - 2)).map((row) => paint("yellow", `  ${row}`));
 }
 
-/** As many as fit around the active one. */
-function menuRows(menu: CompletionMenu, { columns, rows, paint }: Canvas): readonly string[] {
-  const { candidates, active } = menu;
+/** As many as fit around the active one, with the keys. None if there is nothing to choose. */
+function menuRows(menu: CompletionMenu, canvas: Canvas): readonly string[] {
+  const { columns, rows, paint } = canvas;
+  const { active } = menu;
+  const candidates = menu.candidates();
+  const note = menu.note?.();
+  if (candidates.length === 0) return note === undefined ? [] : hints([note], canvas);
   const room = Math.max(1, Math.min(MAX_CANDIDATES, Math.floor(rows / 2)));
   const first = Math.max(0, Math.min(active - room + 1, candidates.length - room));
   const shown = candidates.slice(first, first + room);
   const width = Math.max(...shown.map(({ text }) => stringWidth(oneLine(text))));
-  return shown.map(({ text, description = "" }, index) => {
+  const listed = shown.map(({ text, description = "" }, index) => {
     const isActive = first + index === active;
     const label = oneLine(text);
     const gap = " ".repeat(width - stringWidth(label));
@@ -84,4 +95,15 @@ function menuRows(menu: CompletionMenu, { columns, rows, paint }: Canvas): reado
     );
     return isActive ? paint("cyan", row) : row;
   });
+  const { onEnter } = candidates[active] ?? {};
+  const count = `${first + 1}–${first + shown.length} of ${candidates.length}`;
+  const keys = [
+    ...(shown.length < candidates.length ? [count] : []),
+    ...(onEnter === undefined ? [] : [onEnter === "send" ? "Enter run" : "Enter take it"]),
+    "Tab complete",
+    "↑↓ choose",
+    "Esc close",
+    ...(note === undefined ? [] : [note]),
+  ];
+  return [...listed, ...hints(keys, canvas)];
 }

@@ -7,56 +7,85 @@ import type { Dialogue } from "./dialogue.ts";
 export interface MenuRequest extends InterruptRequest {
   /** `chosen`: only the message of a reply is asked. `elsewhere`: it is asked elsewhere, and stays empty. */
   readonly reply?: "chosen" | "elsewhere";
+  /** Gets a reply that was typed and is not sent. */
+  readonly keepDraft?: (text: string) => void;
 }
+
+type Listed = Exclude<InterruptChoice["type"], "leave">;
 
 interface Entry {
   readonly key: string;
+  readonly label: string;
+  readonly short: string;
   readonly help: string;
 }
 
 /** `leave` has no key: Ctrl-C in the menu itself means that. Escape goes back to the turn. */
-const ENTRIES: Readonly<Record<Exclude<InterruptChoice["type"], "leave">, Entry>> = {
-  continue: { key: "c", help: "continue" },
-  reply: { key: "r", help: "stop, and send a reply" },
-  stop: { key: "s", help: "stop, and keep the output so far" },
-  discard: { key: "a", help: "abort, and discard the output so far" },
-  restart: { key: "t", help: "restart the tools that are still running" },
+const ENTRIES: Readonly<Record<Listed, Entry>> = {
+  continue: { key: "c", label: "continue", short: "continue", help: "continue" },
+  reply: { key: "r", label: "stop and reply", short: "reply", help: "stop, and send a reply" },
+  stop: { key: "s", label: "stop", short: "stop", help: "stop, and keep the output so far" },
+  discard: {
+    key: "a",
+    label: "abort",
+    short: "abort",
+    help: "abort, and discard the output so far",
+  },
+  restart: {
+    key: "t",
+    label: "restart the tools",
+    short: "restart",
+    help: "restart the tools that are still running",
+  },
 };
 
-const REPLY = { type: "chosen", choice: ENTRIES.reply.key } as const;
-
 const MESSAGE = "Interrupted";
+const WRITE_REPLY = "Stopped. Write your reply:";
 
 /** Throws `no_terminal` if the terminal is closed, since nothing was chosen then. */
 export async function chooseInterrupt(
-  { choices, reply, signal }: MenuRequest,
+  request: MenuRequest,
   dialogue: Dialogue,
 ): Promise<InterruptChoice> {
+  const { choices, reply, signal, stopNow } = request;
   await dialogue.start();
-  const offered = choices.filter((choice) => choice !== "leave");
+  const offered = choices.filter((choice): choice is Listed => choice !== "leave");
+  const entries = offered.map((type) => ENTRIES[type]);
   const menu = {
     message: MESSAGE,
-    choices: Object.fromEntries(offered.map((type) => [ENTRIES[type].key, ENTRIES[type].help])),
+    choices: entries,
+    default: ENTRIES.continue.key,
     escape: "continue",
   };
-  let isReplying = reply === "chosen";
-  for (;;) {
-    const chosen = isReplying ? REPLY : await dialogue.choose<string>(menu);
-    isReplying = false;
-    if (chosen.type === "aborted") return continueIfAborted(signal);
-    if (chosen.type === "cancelled" && chosen.isInterrupt === true)
-      return close({ type: "leave" }, "quit", dialogue);
-    const key = chosen.type === "cancelled" ? ENTRIES.continue.key : chosen.choice;
-    const type = offered.find((one) => ENTRIES[one].key === key) ?? "continue";
-    if (type !== "reply") return close({ type }, type === "discard" ? "abort" : type, dialogue);
-    if (reply === "elsewhere") return close({ type, message: "" }, "reply", dialogue);
-    const entered = await dialogue.enterText({ message: "Reply:", escape: "go back" });
-    if (entered.type === "aborted") return continueIfAborted(signal);
-    if (entered.type === "cancelled") continue;
-    const { text: message } = entered;
-    const summary = message === "" ? "reply" : `reply: ${message}`;
-    return close({ type: "reply", message }, summary, dialogue);
-  }
+  const chosen = reply === "chosen" ? REPLY_CHOSEN : await dialogue.choose<string>(menu);
+  if (chosen.type === "aborted") return continueIfAborted(signal);
+  if (chosen.type === "cancelled" && chosen.isInterrupt === true)
+    return close({ type: "leave" }, "quit", dialogue);
+  const key = chosen.type === "chosen" ? chosen.choice : ENTRIES.continue.key;
+  const type = LISTED.find((one) => ENTRIES[one].key === key) ?? "continue";
+  if (type !== "reply") return close({ type }, ENTRIES[type].short, dialogue);
+  stopNow?.();
+  close({ type, message: "" }, type, dialogue);
+  return reply === "elsewhere" ? { type, message: "" } : writeReply(request, dialogue);
+}
+
+const LISTED = Object.keys(ENTRIES) as readonly Listed[]; // Exactly these keys.
+const REPLY_CHOSEN = { type: "chosen", choice: ENTRIES.reply.key } as const;
+
+/** The work is stopped by now, so that leaving the line leaves it stopped. */
+async function writeReply(
+  { signal, keepDraft }: MenuRequest,
+  dialogue: Dialogue,
+): Promise<InterruptChoice> {
+  dialogue.print(WRITE_REPLY);
+  const { state, ending } = await dialogue.enterMessage({
+    hasWayBack: true,
+    history: () => [],
+    complete: () => undefined,
+  });
+  if (ending.type === "sent") return { type: "reply", message: ending.text.trim() };
+  if (state.buffer.text.trim() !== "") keepDraft?.(state.buffer.text);
+  return ending.type === "aborted" ? continueIfAborted(signal) : { type: "stop" };
 }
 
 function continueIfAborted({ aborted }: AbortSignal): InterruptChoice {

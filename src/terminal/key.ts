@@ -15,6 +15,10 @@ export function isEscape(key: Key): boolean {
   return key.type === "named" && key.name === "escape";
 }
 
+export function isEnter(key: Key): boolean {
+  return key.type === "named" && (key.name === "enter" || key.name === "new-line");
+}
+
 /** See `Widget.isMultiline`. */
 export function breakPastedLines(keys: readonly Key[]): readonly Key[] {
   const lastText = keys.findLastIndex(({ type }) => type === "text");
@@ -187,6 +191,8 @@ function decodeControlSequence(input: string): Decoded | undefined {
   const isModifiedEnter =
     (letter === "u" && first === "13") || (letter === "~" && first === "27" && third === "13");
   if (isModifiedEnter) return found(length, second === "" ? "enter" : "new-line");
+  // The end of a paste whose beginning was lost: what it belongs to was pasted.
+  if (letter === "~" && first === "201") return { length, sent: { type: "paste", text: "" } };
   if (letter === "~") return found(length, BY_NUMBER[first]);
   const name = BY_LETTER[letter];
   // With Ctrl or Alt, arrows move by words.

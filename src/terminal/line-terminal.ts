@@ -72,7 +72,8 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
         ? readSecret(device, stream, signal)
         : readEchoed({ device, stream, takesPaste }, signal));
       // For an echoed line, the terminal has written the line break itself.
-      if (isSecret || line.type !== "line") write("\n");
+      if (line.type !== "line") write("\n");
+      else if (isSecret) write(line.text === "" ? "(nothing entered)\n" : "(entered)\n");
       return line;
     },
     [Symbol.dispose]: () => {

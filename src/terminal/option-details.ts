@@ -1,6 +1,7 @@
 /** An option beyond its label: the description and the preview below a list, and all of it in the pager. */
 import {
   moreLines,
+  truncate,
   verbatimLines,
   verbatimProseLines,
   wrapCode,
@@ -24,7 +25,10 @@ export function detailRows(
 function descriptionRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
   if (option?.description === undefined) return { rows: [], isCut: false };
   const { rows, isCut } = cutRows(wrapWords(option.description, canvas.columns - 4), canvas);
-  return { rows: rows.map((row) => canvas.paint("dim", `    ${row}`)), isCut };
+  return {
+    rows: rows.map((row) => canvas.paint("dim", truncate(`    ${row}`, canvas.columns))),
+    isCut,
+  };
 }
 
 function previewRows(option: ListedOption | undefined, canvas: Canvas, acts: boolean): CutRows {

@@ -26,6 +26,15 @@ export interface Output {
   noticePiece(text: string): void;
   /** Writes everything that is buffered. */
   flush(): void;
+  /** What goes to a terminal is printed by the screen from now on, which draws something below it. Undefined ends that. */
+  share(screen: SharedScreen | undefined): void;
+}
+
+/** Prints above what it has drawn. */
+export interface SharedScreen {
+  print(stream: OutputStream, text: string): void;
+  /** The output so far ends in the middle of a line. */
+  noteUnfinishedLine(): void;
 }
 
 export interface OutputStreams {
@@ -83,8 +92,16 @@ const FLUSH_THRESHOLD = 1 << 14;
 export function createOutput(streams: OutputStreams): Output {
   const { stdout, stderr, width, isColorForced = false } = streams;
   let pending = "";
+  let screen: SharedScreen | undefined;
+  let isLineOver = true;
+  const put = (stream: OutputStream, text: string) => {
+    if (screen !== undefined && stream.isTTY) return screen.print(stream, text);
+    if (stream.isTTY && text !== "") isLineOver = text.endsWith("\n");
+    stream.write(text);
+    return undefined;
+  };
   const flush = () => {
-    if (pending !== "") stdout.write(pending);
+    if (pending !== "") put(stdout, pending);
     pending = "";
   };
   return {
@@ -100,7 +117,7 @@ export function createOutput(streams: OutputStreams): Output {
     paintNotice: paintFor(stderr, isColorForced),
     write: (text) => {
       flush();
-      stdout.write(text);
+      put(stdout, text);
     },
     print: (line) => {
       pending += `${line}\n`;
@@ -108,13 +125,19 @@ export function createOutput(streams: OutputStreams): Output {
     },
     notice: (line) => {
       flush();
-      stderr.write(`${line}\n`);
+      put(stderr, `${line}\n`);
     },
     noticePiece: (text) => {
       flush();
-      stderr.write(text);
+      put(stderr, text);
     },
     flush,
+    share: (shared) => {
+      flush();
+      screen = shared;
+      if (!isLineOver) screen?.noteUnfinishedLine();
+      isLineOver = true;
+    },
   };
 }
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { TypedWidget } from "./typed-widget.fixture.ts";
 import { plain, wrapWords } from "../render/index.ts";
-import { pagerStart, pager, type PagerEnding, type PagerState } from "./pager.ts";
+import { pagerStart, pager, type PagerEnding, type PagerState, withTextAbove } from "./pager.ts";
+import type { Widget } from "./widget.ts";
 
 function view(lines = numbered(10), size = { columns: 80, rows: 4 }, mustRead = false) {
   return new TypedWidget(pager({ linesFor: () => lines, mustRead }), pagerStart, size);
@@ -133,4 +134,91 @@ describe("a text that must be read", () => {
       expect(words.filter((word) => !seen.has(word))).toEqual([]);
     },
   );
+});
+
+describe("a text above a question", () => {
+  const END = "\u001b[F";
+  const question: Widget<string, string> = {
+    update: (typed, key) =>
+      key.type === "text" && /^[yn]$/.test(key.text)
+        ? { ending: key.text === "y" ? "yes" : "no" }
+        : { state: typed + (key.type === "named" ? `<${key.name}>` : key.text) },
+    stepBack: (typed) => (typed === "" ? undefined : ""),
+    canEndUnread: (ending) => ending === "no",
+    view: (typed) => ({ rows: [`? ${typed}`], cursor: { row: 0, column: 2 } }),
+  };
+
+  function above(count: number, size = { columns: 60, rows: 6 }) {
+    const widget = withTextAbove({ linesFor: () => numbered(count) }, question);
+    return { widget, typed: new TypedWidget(widget, { own: "", text: pagerStart }, size) };
+  }
+
+  test("shows its first lines, and how to see the rest", () => {
+    expect(above(240).typed.screen).toEqual([
+      "line 1",
+      "line 2",
+      "line 3",
+      "line 4",
+      "… 236 more lines · End shows the rest · Space next page",
+      "? ▮",
+    ]);
+  });
+
+  test("is read with End, and then a key answers the question", () => {
+    const { typed } = above(240);
+    const { screen } = typed.type(END);
+    expect([screen, typed.type("y").ending]).toEqual([
+      ["line 237", "line 238", "line 239", "line 240", "237-240 of 240 · PgUp PgDn scroll", "? ▮"],
+      "yes",
+    ]);
+  });
+
+  test("cannot be approved before, and says so", () => {
+    counters("T-TERM-7");
+    const { typed } = above(240);
+    expect([typed.type("y").ending, typed.screen[4]]).toEqual([
+      undefined,
+      "Read to the end first (End) · … 236 more lines",
+    ]);
+  });
+
+  test("can be turned down before", () => {
+    expect(above(240).typed.type("n").ending).toBe("no");
+  });
+
+  test("scrolls with End even while something is typed, and with Space only before", () => {
+    const { typed } = above(240);
+    typed.type("x ");
+    expect([typed.state.own, typed.screen[0]]).toEqual(["x ", "line 1"]);
+    expect(typed.type(END).screen[0]).toBe("line 237");
+  });
+
+  test("can be read page by page, and again afterwards", () => {
+    const { typed } = above(9);
+    const pages = [" ", " ", "\u001b[5~", "\u001b[6~", "x"].map((key) => typed.type(key).screen[0]);
+    expect([pages, typed.state.own]).toEqual([
+      ["line 5", "line 6", "line 2", "line 6", "line 6"],
+      "x",
+    ]);
+  });
+
+  test("takes one key at a time until its end was drawn", () => {
+    counters("T-TERM-7");
+    const { widget, typed } = above(240);
+    const before = widget.isDrawnBetweenKeys;
+    const { screen } = typed.type(END);
+    expect([before, screen.length, widget.isDrawnBetweenKeys]).toEqual([true, 6, false]);
+  });
+
+  test("fits its hint into few columns without breaking a word", () => {
+    const hints = [60, 40, 20, 12].map(
+      (columns) => above(99, { columns, rows: 6 }).typed.screen[4],
+    );
+    expect(hints).toEqual([
+      "… 95 more lines · End shows the rest · Space next page",
+      "… 95 more lines · End, Space",
+      "… 95 more lines",
+      "… 95 more …",
+    ]);
+  });
 });

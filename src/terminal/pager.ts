@@ -1,10 +1,10 @@
 /**
- * The widget that shows a long text on the full screen. With `mustRead`, the user has to read or skip to
+ * Shows a text that is longer than the screen: on the full screen, or above a question. The user has to read or skip to
  * the end before the question can be answered.
  */
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "fast-string-width";
-import { moreLines, truncate, wrapCode } from "../render/index.ts";
+import { moreLines, plain, truncateWords, wrapCode } from "../render/index.ts";
 import type { Key } from "./key.ts";
 import type { Canvas, Frame, Size, Step, Widget } from "./widget.ts";
 
@@ -55,6 +55,112 @@ export function pager({ linesFor, mustRead = false }: PagerText): Widget<PagerSt
       return viewScrolled({ text, mustRead }, placeIn(text, state, canvas), canvas);
     },
   };
+}
+
+export interface ReadingState<State> {
+  readonly own: State;
+  readonly text: PagerState;
+}
+
+/** The rows that a text above a widget needs at least, with the one that says how much is missing. */
+export const MIN_TEXT_ROWS = 4;
+
+/**
+ * Shows a text above a widget, beginning with its first lines. Until the end of the text was visible, for which `End` is
+ * enough, the widget ends only as `canEndUnread` says, and keys that scroll do so unless something is typed there.
+ */
+export function withTextAbove<State, Ending>(
+  { linesFor }: Pick<PagerText, "linesFor">,
+  widget: Widget<State, Ending>,
+): Widget<ReadingState<State>, Ending> {
+  let wrapped: Wrapped | undefined;
+  let isDrawnUnread = true;
+  const wrapFor = (columns: number): Wrapped => {
+    if (wrapped?.columns !== columns) wrapped = wrapLines(linesFor(columns), columns);
+    return wrapped;
+  };
+  const place = ({ own, text }: ReadingState<State>, size: Size, below: number) => {
+    const room = { ...size, rows: Math.max(2, size.rows - below) };
+    return { own, room, text: placeIn(wrapFor(size.columns), text, room) };
+  };
+  const placeAbove = (state: ReadingState<State>, size: Size) =>
+    place(state, size, widget.view(state.own, { ...size, paint: plain }).rows.length);
+  return {
+    // Keys typed ahead could skip pages unseen.
+    get isDrawnBetweenKeys() {
+      return isDrawnUnread;
+    },
+    joinKeys: (keys) => widget.joinKeys?.(keys) ?? keys,
+    isSettling: ({ own }) => widget.isSettling?.(own) === true,
+    settle: (state, size) => {
+      const step = widget.settle?.(state.own, size);
+      return step === undefined ? { state } : applyStep(widget, placeAbove(state, size), step);
+    },
+    holdsWork: ({ own }) => widget.holdsWork?.(own) === true,
+    stepBack: ({ own, text }) => {
+      const before = widget.stepBack?.(own);
+      return before === undefined ? undefined : { own: before, text };
+    },
+    update: (state, key, size) => {
+      const { own, room, text } = placeAbove(state, size);
+      const name = key.type === "named" ? key.name : key.text;
+      const isPageKey = name === "page-up" || name === "page-down";
+      const isFree = name === "end" || widget.stepBack?.(own) === undefined;
+      if (isPageKey || (!text.isRead && isFree && isScrollKey(name))) {
+        const all = wrapFor(size.columns);
+        const step = scroll({ text: all, size: room, mustRead: false }, text, key);
+        return { state: { own, text: "state" in step ? placeIn(all, step.state, room) : text } };
+      }
+      return applyStep(widget, { own, text }, widget.update(own, key, size));
+    },
+    view: (state, canvas) => {
+      const { rows: below, cursor, isCut = false } = widget.view(state.own, canvas);
+      const { room, text } = place(state, canvas, below.length);
+      isDrawnUnread = !text.isRead;
+      const { rows } = wrapFor(canvas.columns);
+      const shown = rows.slice(text.top, text.top + pageOf(room));
+      const status = fitting(statusAbove(text, shown.length, rows.length), canvas.columns);
+      const above = [...shown, canvas.paint(text.isRead ? "dim" : "bold", status)];
+      return {
+        rows: [...above, ...below],
+        cursor: { ...cursor, row: above.length + cursor.row },
+        isCut,
+      };
+    },
+  };
+}
+
+/** Before the text was read, most endings only say that it has to be. */
+function applyStep<State, Ending>(
+  widget: Widget<State, Ending>,
+  { own, text }: ReadingState<State>,
+  step: Step<State, Ending>,
+): Step<ReadingState<State>, Ending> {
+  if ("state" in step) return { state: { own: step.state, text } };
+  if (text.isRead || widget.canEndUnread?.(step.ending) === true) return step;
+  return { state: { own: widget.stepBack?.(own) ?? own, text: { ...text, isHurried: true } } };
+}
+
+const SCROLL_KEYS: ReadonlySet<string> = new Set(
+  "up down enter page-up page-down home end".split(" ").concat(" "),
+);
+
+function isScrollKey(name: string): boolean {
+  return SCROLL_KEYS.has(name);
+}
+
+function statusAbove(
+  { top, isRead, isHurried = false }: PagerState,
+  shown: number,
+  all: number,
+): readonly string[] {
+  const more = moreLines(all - top - shown);
+  if (isRead) {
+    const place = `${top + 1}-${top + shown} of ${all}`;
+    return [`${place} · PgUp PgDn scroll`, place];
+  }
+  if (isHurried) return [`${READ_FIRST} · ${more}`, READ_FIRST, READ_ON];
+  return [`${more} · End shows the rest · Space next page`, `${more} · End, Space`, more];
 }
 
 interface Wrapped {
@@ -141,7 +247,7 @@ function viewScrolled(
     rows: [
       ...shown,
       ...blank,
-      canvas.paint(mustRead ? "bold" : "dim", truncate(status, canvas.columns)),
+      canvas.paint(mustRead ? "bold" : "dim", truncateWords(status, canvas.columns)),
     ],
     cursor: { row: page, column: 0 },
   };
@@ -159,15 +265,17 @@ function moreHints(place: string, hidden: number): readonly string[] {
 }
 
 function hurriedHints(hidden: number): readonly string[] {
-  const first = "Read to the end first (End)";
   const more = moreLines(hidden);
   return [
-    `${first} · ${more} · Space continue · Esc cancel`,
-    `${first} · ${more}`,
-    first,
-    "Read on first (End)",
+    `${READ_FIRST} · ${more} · Space continue · Esc cancel`,
+    `${READ_FIRST} · ${more}`,
+    READ_FIRST,
+    READ_ON,
   ];
 }
+
+const READ_FIRST = "Read to the end first (End)";
+const READ_ON = "Read on first (End)";
 
 function endHints(place: string): readonly string[] {
   return [
@@ -179,7 +287,8 @@ function endHints(place: string): readonly string[] {
 }
 
 function fitting(texts: readonly string[], columns: number): string {
-  return texts.find((text) => stringWidth(text) <= columns) ?? texts.at(-1) ?? "";
+  const last = texts.at(-1) ?? "";
+  return texts.find((text) => stringWidth(text) <= columns) ?? truncateWords(last, columns);
 }
 
 /** The last row is the status line. */

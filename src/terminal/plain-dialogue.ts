@@ -21,13 +21,16 @@ import {
   type EnteredMessage,
   enterNote,
   type FormHeader,
+  HOLD_MS,
   type KeyMenu,
   type MessageRequest,
   type NoAnswer,
+  type SaidNo,
   type Selected,
   type SelectList,
   type SelectState,
   type TextRequest,
+  type YesNoMenu,
 } from "./dialogue.ts";
 import type { ClosedQuestion } from "./question-rows.ts";
 import { endsInBreak } from "./input-line.ts";
@@ -42,12 +45,14 @@ import { plainList } from "./plain-list.ts";
 import {
   END_LINE,
   joinTypedLines,
+  plainDecision,
   plainMenu,
   type PlainQuestion,
   plainText,
 } from "./plain-questions.ts";
 
 const PROMPT = "Answer: ";
+const TOO_EARLY = "That was typed before this question could be read, so it does not count.";
 const MESSAGE_PROMPT = "Message: ";
 const MESSAGE_HELP =
   "Type your message and press Enter. End a line with a backslash to continue on the next one, or type /lines to write several.";
@@ -62,10 +67,12 @@ export class PlainDialogue implements Dialogue {
   /** Printed before the next question. */
   header: FormHeader | undefined;
   #ringsBell = false;
+  #isReplacement: boolean;
 
   constructor(options: DialogueOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
+    this.#isReplacement = options.isReplacement === true;
   }
 
   /** The cursor position is unknown here, so this always starts a new line. */
@@ -104,6 +111,13 @@ export class PlainDialogue implements Dialogue {
     return await this.#ask(plainMenu(menu));
   }
 
+  async decide<Choice extends string>(
+    menu: YesNoMenu<Choice>,
+  ): Promise<Chosen<Choice> | SaidNo | NoAnswer> {
+    const { sendsWords = true } = this.#options;
+    return await this.#ask(plainDecision({ ...menu, sendsWords }), { takesPaste: true });
+  }
+
   async select(list: SelectList, state: SelectState): Promise<Selected> {
     const answer = await this.#ask(plainList(list, state));
     if ("type" in answer) return { state, ending: answer };
@@ -131,13 +145,13 @@ export class PlainDialogue implements Dialogue {
   async enterSecret(message: string): Promise<Entered | NoAnswer> {
     this.#sayHeader();
     this.#sayWords(message, "Your input is hidden. Press Enter to submit it, or Ctrl-C to cancel.");
-    const line = await this.#read("Secret: ", { isSecret: true });
+    const line = await this.#readReply("Secret: ", { isSecret: true });
     return line.type === "line" ? { type: "entered", text: line.text } : line;
   }
 
   /** Lines that are pasted wait for another Enter. */
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
-    const { state, isFirst = false, hasCommands = false, onOpen } = request;
+    const { state, isFirst = false, hasCommands = false, hasWayBack = false, onOpen } = request;
     if (isFirst) this.#sayWords(`${MESSAGE_HELP} ${hasCommands ? COMMAND_HELP : "Ctrl-D leaves."}`);
     let isClosed = false;
     // The first one of a session follows what is printed above it.
@@ -168,8 +182,8 @@ export class PlainDialogue implements Dialogue {
       isAsked = true;
       if (line.type === "cancelled") {
         const { isInterrupt = false, isEndOfInput = false } = line;
-        if (isEndOfInput || (isInterrupt && isLeaving && text === ""))
-          return endWith({ type: "left" });
+        const isLeft = hasWayBack || (isLeaving && text === "");
+        if (isEndOfInput || (isInterrupt && isLeft)) return endWith({ type: "left" });
         if (!isInterrupt) continue;
         this.#say(text === "" ? "Press Ctrl-C again to leave." : "Cleared.");
         isLeaving = text === "";
@@ -188,17 +202,29 @@ export class PlainDialogue implements Dialogue {
     }
   }
 
+  /** A line that was not sent is gone with the terminal's own line editing. */
+  takeDraft(): undefined {
+    return undefined;
+  }
+
+  printUnsent(text: string): void {
+    this.#open().write(`Not sent: ${neutralize(text)}\n`);
+  }
+
   [Symbol.dispose](): void {
     this.#opened?.[Symbol.dispose]();
     this.#opened = undefined;
   }
 
   /** Repeats until a line is an answer. */
-  async #ask<Ending>(question: PlainQuestion<Ending>): Promise<Ending | NoAnswer> {
+  async #ask<Ending>(
+    question: PlainQuestion<Ending>,
+    wanted?: ReadLineOptions,
+  ): Promise<Ending | NoAnswer> {
     this.#sayHeader();
     this.#sayQuestion(question);
     for (;;) {
-      const line = await this.#read(PROMPT);
+      const line = await this.#readAnswer(wanted);
       if (line.type !== "line") return line;
       const command = line.text.trim();
       if (command === "/cancel") return { type: "cancelled" };
@@ -234,11 +260,31 @@ export class PlainDialogue implements Dialogue {
     this.#sayWords("Type as many lines as you like. End with a line that is only a period.");
     const lines: string[] = [];
     for (;;) {
-      const line = await this.#read("", { isContinuation: true });
+      const line = await this.#readReply("", { isContinuation: true });
       if (line.type !== "line") return line;
       if (line.text === END_LINE) return { type: "entered", text: joinTypedLines(lines) };
       lines.push(line.text);
     }
+  }
+
+  /** A line that was typed for the question before is not an answer. */
+  async #readAnswer(wanted?: ReadLineOptions): Promise<Line> {
+    const isReplacement = this.#isReplacement;
+    this.#isReplacement = false;
+    const { clock } = this.#options;
+    const openedAt = clock.now().getTime();
+    const line = await this.#readReply(PROMPT, wanted);
+    const isTooEarly = isReplacement && clock.now().getTime() - openedAt < HOLD_MS;
+    if (line.type !== "line" || !isTooEarly) return line;
+    this.#sayWords(TOO_EARLY);
+    return await this.#readAnswer(wanted);
+  }
+
+  /** Says so if the question is withdrawn meanwhile. */
+  async #readReply(prompt: string, wanted?: ReadLineOptions): Promise<Line> {
+    const line = await this.#read(prompt, wanted);
+    if (line.type === "aborted") this.#opened?.write("This question was withdrawn.\n");
+    return line;
   }
 
   async #read(prompt: string, wanted?: ReadLineOptions): Promise<Line> {
@@ -247,9 +293,6 @@ export class PlainDialogue implements Dialogue {
     const line = terminal.readLine(this.#signal, wanted);
     terminal.write(prompt + (this.#ringsBell ? "\u0007" : ""));
     this.#ringsBell = false;
-    const { type } = await line;
-    if (type === "aborted" && wanted?.takesPaste !== true)
-      terminal.write("This question was withdrawn.\n");
     return await line;
   }
 

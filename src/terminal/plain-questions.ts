@@ -1,7 +1,7 @@
 /** Menus and text questions in plain mode: the lines to print, and what a typed line means. Pure. */
 import { neutralize, oneLine, truncate } from "../render/index.ts";
-import type { Chosen, Entered, KeyMenu, TextRequest } from "./dialogue.ts";
-import { keysOf } from "./key-menu.ts";
+import { readWords } from "./decision-line.ts";
+import type { Chosen, Entered, KeyMenu, SaidNo, TextRequest, YesNoMenu } from "./dialogue.ts";
 
 export interface PlainQuestion<Ending> {
   /** The question and its choices, neutralized. */
@@ -33,26 +33,83 @@ export function askAgain(...lines: readonly string[]): LineResult<never> {
 export function plainMenu<Choice extends string>(
   menu: KeyMenu<Choice>,
 ): PlainQuestion<Chosen<Choice>> {
-  const keys = keysOf(menu);
-  const names = joinWithOr(keys.map(spellKey));
-  const onEnter =
-    menu.default === undefined ? "" : ` Or just press Enter for ${spellKey(menu.default)}.`;
+  const wanted = `Type ${namesOf(menu)}`;
   return {
-    lines: [menu.message],
-    hint: `Type ${names} and press Enter.${onEnter}`,
-    cancelHint: `/cancel to ${menu.escape}`,
-    help: keys.map((key) => `${spellKey(key)}: ${menu.choices[key] ?? ""}`),
+    ...describeMenu(menu),
+    hint: `${wanted} and press Enter.${onEnter(menu)}`,
     readLine: (line) => {
       const typed = line.trim();
-      const key = WORDS[typed.toLowerCase()] ?? typed;
-      const choice = key === "" ? menu.default : keys.find((own) => own === key);
+      const choice = findChoice(menu, typed);
       if (choice !== undefined) return accept({ type: "chosen", choice });
-      const wanted = `Type ${names}.`;
       return askAgain(
-        key === "" ? wanted : `"${truncate(oneLine(key), 40)}" is not a choice. ${wanted}`,
+        typed === ""
+          ? `${wanted}.`
+          : `"${truncate(oneLine(typed), 40)}" is not a choice. ${wanted}.`,
       );
     },
   };
+}
+
+const WHY = "/why";
+
+/** The whole line counts. Words that are no key are a no, and the next message. */
+export function plainDecision<Choice extends string>(
+  menu: YesNoMenu<Choice>,
+): PlainQuestion<Chosen<Choice> | SaidNo> {
+  const wanted = `Type ${namesOf(menu)}`;
+  const { sendsWords: isMessage = true } = menu;
+  const words = isMessage ? "what to do instead" : "why not";
+  return {
+    ...describeMenu(menu),
+    hint: `${wanted} and press Enter, or say ${words}.${onEnter(menu)}`,
+    commands: [`${WHY} and words to say no for a reason`],
+    readLine: (line) => {
+      const typed = line.trim();
+      const choice = findChoice(menu, typed);
+      if (choice !== undefined) return accept({ type: "chosen", choice });
+      if (typed === WHY) return askAgain(`Type the reason after ${WHY}, on the same line.`);
+      if (typed.startsWith(`${WHY} `)) {
+        const text = typed.slice(WHY.length).trim();
+        return accept({ type: "said_no", text, isMessage: false });
+      }
+      const meaning = readWords(typed);
+      if (meaning.type === "words") {
+        return accept({ type: "said_no", text: meaning.text, isMessage });
+      }
+      return askAgain(`${wanted}, or say in a few words ${words}.`);
+    },
+  };
+}
+
+function describeMenu<Choice extends string>({ message, choices, escape }: KeyMenu<Choice>) {
+  return {
+    lines: [message],
+    cancelHint: `/cancel to ${escape}`,
+    help: choices.flatMap(({ key, label, help = label }) =>
+      help === undefined ? [] : [`${spellKey(key)}: ${help}`],
+    ),
+  };
+}
+
+/** Those that are only in the help are left out. */
+function namesOf<Choice extends string>({ choices }: KeyMenu<Choice>): string {
+  const named = choices.filter(({ label }) => label !== undefined);
+  return joinWithOr(
+    named.map(({ key, label = "" }) => (WORDS[label] === key ? label : `${key} (${label})`)),
+  );
+}
+
+function onEnter<Choice extends string>({ default: suggested }: KeyMenu<Choice>): string {
+  return suggested === undefined ? "" : ` Or just press Enter for ${spellKey(suggested)}.`;
+}
+
+function findChoice<Choice extends string>(
+  { choices, default: suggested }: KeyMenu<Choice>,
+  typed: string,
+): Choice | undefined {
+  if (typed === "") return suggested;
+  const key = WORDS[typed.toLowerCase()] ?? typed;
+  return choices.find((own) => own.key === key)?.key;
 }
 
 const WORDS: Readonly<Record<string, string>> = { yes: "y", no: "n" };

@@ -14,8 +14,9 @@ test.each([
   },
   { message: "日".repeat(30), summary: "本".repeat(30), line: "✔ 日日日… 本本本本…" },
   { message: "Name?", summary: "\u001b[2J", line: "✔ Name? ␛[2J" },
-])("a closed question is shown as $line", ({ message, summary, line }) => {
-  expect(closedLine({ message, summary }, { columns: 20, rows: 5, paint: plain })).toBe(line);
+  { message: "Apply?", summary: "no", isNo: true, line: "✖ Apply? no" },
+])("a closed question is shown as $line", ({ line, ...closed }) => {
+  expect(closedLine(closed, { columns: 20, rows: 5, paint: plain })).toBe(line);
 });
 
 test.each([

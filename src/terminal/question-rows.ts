@@ -6,6 +6,7 @@ import {
   oneLine,
   textWidth,
   truncate,
+  truncateWords,
   wrapVerbatim,
   wrapWords,
 } from "../render/index.ts";
@@ -26,6 +27,8 @@ export interface ClosedQuestion {
   /** Any text; shortened to fit. */
   readonly summary: string;
   readonly isCancelled?: boolean;
+  /** It was answered with a no: what was asked about does not happen. */
+  readonly isNo?: boolean;
 }
 
 export interface QuestionRows extends LaidOutText {
@@ -119,27 +122,31 @@ export function findSideAction({ hasMore, note }: SideActions, key: Key): SideAc
 export interface Hints {
   /** The widget's own hints. */
   readonly own?: readonly string[];
+  /** In place of those where they do not all fit. */
+  readonly short?: readonly string[];
   /** The key that shows everything. */
   readonly readKey?: string;
+  /** More of its own, after all others. */
+  readonly last?: readonly string[];
 }
 
 /** Below a question: the note so far, and the keys. */
 export function footerRows(
   { hasMore, note }: SideActions,
-  { own = [], readKey = "Ctrl-O" }: Hints,
+  { own = [], short = own, readKey = "Ctrl-O", last = [] }: Hints,
   canvas: Canvas,
 ): readonly string[] {
-  const hints = [
-    ...own,
+  const others = [
     ...(note === undefined ? [] : [note === "" ? "Tab add note" : "Tab edit note"]),
     ...(hasMore ? [`${readKey} show all`] : []),
+    ...last,
   ];
   const { columns, paint } = canvas;
   const noteRows =
     note === undefined || note === ""
       ? []
       : [paint("dim", truncate(`  Note: ${oneLine(note)}`, columns))];
-  return [...noteRows, ...hintRows(hints, canvas)];
+  return [...noteRows, ...hintRows([...own, ...others], [...short, ...others], canvas)];
 }
 
 const HINT_SEPARATOR = " · ";
@@ -147,10 +154,20 @@ const HINT_SEPARATOR = " · ";
 /** As many rows as the hints need, but at most a sixth of the screen. */
 function hintRows(
   hints: readonly string[],
+  short: readonly string[],
   { columns, rows: height, paint }: Canvas,
 ): readonly string[] {
   const maxRows = Math.max(1, Math.floor(height / 6));
   const room = Math.max(1, columns - 2);
+  const whole = joinHints(hints, room);
+  const rows = whole.length > maxRows ? joinHints(short, room) : whole;
+  const shown = rows.slice(0, maxRows);
+  const overflow = rows.slice(maxRows - 1).join(HINT_SEPARATOR);
+  if (rows.length > maxRows) shown[maxRows - 1] = truncateWords(overflow, room);
+  return shown.map((row) => paint("dim", `  ${row}`));
+}
+
+function joinHints(hints: readonly string[], room: number): readonly string[] {
   const rows: string[] = [];
   for (const hint of hints) {
     const last = rows.at(-1);
@@ -158,10 +175,7 @@ function hintRows(
     if (last !== undefined && stringWidth(longer) <= room) rows[rows.length - 1] = longer;
     else rows.push(...wrapWords(hint, room));
   }
-  const shown = rows.slice(0, maxRows);
-  const overflow = rows.slice(maxRows - 1).join(HINT_SEPARATOR);
-  if (rows.length > maxRows) shown[maxRows - 1] = truncate(overflow, room);
-  return shown.map((row) => paint("dim", `  ${row}`));
+  return rows;
 }
 
 /** One row in any case. A long question leaves half of it to the answer. */
@@ -187,8 +201,11 @@ export function closedRows(closed: ClosedQuestion, canvas: Canvas): readonly str
   return wrapWords(paintClosed({ ...closed, message, summary }, canvas), canvas.columns);
 }
 
-function paintClosed({ message, summary, isCancelled = false }: ClosedQuestion, { paint }: Canvas) {
-  const mark = isCancelled ? paint("red", "✖") : paint("green", "✔");
+function paintClosed(
+  { message, summary, isCancelled = false, isNo = false }: ClosedQuestion,
+  { paint }: Canvas,
+) {
+  const mark = isCancelled || isNo ? paint("red", "✖") : paint("green", "✔");
   return `${mark} ${paint("bold", message)} ${paint(isCancelled ? "dim" : "cyan", summary)}`;
 }
 

@@ -368,10 +368,39 @@ describe("an option that does not fit", () => {
   });
 });
 
+test("what is cut from a description fits on a narrow screen", () => {
+  const described = [{ label: "a", description: "some words about it" }];
+  const { screen } = list(described, 0, { size: { rows: 6, columns: 12 } });
+  expect(screen).toContain("    … 2 mor…");
+});
+
 test("a note is shown above the hints", () => {
   const open = list(FRUIT, 1, { note: "why\u001b[2J\nnot" });
   expect([open.screen.slice(4), open.type("\t").ending]).toEqual([
     ["  Note: why␛[2J not", `${HINT} · Tab edit note`],
     { type: "add_note" },
   ]);
+});
+
+describe("a list that is searched", () => {
+  const TALKS: readonly ListedOption[] = [
+    { label: "Login", searched: "Fix the form, please." },
+    { label: "Deploy", searched: "Ship it on Friday" },
+  ];
+
+  test("finds words in any order, in labels and in what belongs to them", () => {
+    const screens = ["form LOGIN", "friday ship", "fix friday"].map(
+      (filter) => list(TALKS).type(filter).screen[1],
+    );
+    expect(screens).toEqual(["❯ Login", "❯ Deploy", '  No matches for "fix friday".']);
+  });
+
+  test("lets an option be chosen although not all about it fits", () => {
+    const options = [{ label: "a", preview: "line\n\n".repeat(30) }];
+    const chosen = { type: "chosen", indexes: [0] };
+    const endings = [true, false].map(
+      (isSkimmed) => list(options, 0, { isSkimmed }).type("\r").ending,
+    );
+    expect(endings).toEqual([chosen, expect.objectContaining({ type: "read_more" })]);
+  });
 });

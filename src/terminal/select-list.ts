@@ -2,7 +2,7 @@
 import { neutralize, oneLine, plain, textWidth, truncate, wrapVerbatim } from "../render/index.ts";
 import { assertNever } from "../util/index.ts";
 import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
-import type { Key, KeyName } from "./key.ts";
+import { isEnter, type Key, type KeyName } from "./key.ts";
 import { type CutRows, cutRows, detailRows, NO_ROWS, optionText } from "./option-details.ts";
 import {
   type SideAction,
@@ -56,17 +56,13 @@ function readOption(text: string) {
   return { type: "read_more", text, style: "drawn" } as const;
 }
 
-function isEnter(key: Key): boolean {
-  return key.type === "named" && (key.name === "enter" || key.name === "new-line");
-}
-
 function touch(step: SelectStep, key: Key): SelectStep {
   return "ending" in step || isEnter(key) ? step : { state: { ...step.state, isTouched: true } };
 }
 
 /** The text of a chosen option that did not fit on the screen and that the user has not read. */
 function findUnread(list: OpenList, ending: ListEnding, size: Size): string | undefined {
-  if (ending.type !== "chosen") return undefined;
+  if (ending.type !== "chosen" || list.isSkimmed === true) return undefined;
   const canvas = { ...size, paint: plain };
   return ending.indexes
     .filter((active) => viewSelect(list, { filter: "", active, marked: [] }, canvas).isOptionCut)
@@ -338,9 +334,12 @@ function findNumbered({ options }: SelectList, filter: string): number | undefin
 
 export function matchingOptions({ options }: SelectList, filter: string): readonly number[] {
   const wanted = neutralize(filter).toLowerCase();
-  return options.flatMap(({ label, typed = label }, index) =>
-    [label, typed].some((text) => text.toLowerCase().includes(wanted)) ? [index] : [],
-  );
+  const words = wanted.split(/\s+/);
+  return options.flatMap(({ label, typed = label, searched }, index) => {
+    const isNamed = [label, typed].some((text) => text.toLowerCase().includes(wanted));
+    const all = searched && `${label}\n${searched}`.toLowerCase();
+    return isNamed || (all && words.every((word) => all.includes(word))) ? [index] : [];
+  });
 }
 
 /** The typed text, if it is an answer of its own because no option contains it; otherwise empty. */

@@ -1,7 +1,16 @@
 /** Runs a widget on the terminal until it ends, and removes it from the screen. */
 import { wrapWords } from "../render/index.ts";
-import { cancelledBy, type NoAnswer } from "./dialogue.ts";
-import { breakPastedLines, isCancelKey, isEscape, isKey, type Key, type Report } from "./key.ts";
+import type { Clock } from "../util/index.ts";
+import { cancelledBy, HOLD_MS, type NoAnswer, TYPING_PAUSE_MS } from "./dialogue.ts";
+import {
+  breakPastedLines,
+  isCancelKey,
+  isEnter,
+  isEscape,
+  isKey,
+  type Key,
+  type Report,
+} from "./key.ts";
 import {
   canvasOf,
   CURSOR_REPORT_TIMEOUT_MS,
@@ -10,11 +19,14 @@ import {
   REQUEST_CURSOR_POSITION,
 } from "./live-region.ts";
 import type { Terminal } from "./terminal.ts";
-import type { Canvas, Widget } from "./widget.ts";
+import type { Canvas, Step, Widget } from "./widget.ts";
 
 export interface ShowOptions {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Another prompt was there a moment ago: keys may still be meant for that. */
+  readonly isReplacement?: boolean;
   readonly isFullScreen?: boolean;
   /** See `LiveRegion`. */
   readonly losesCursor?: boolean;
@@ -30,6 +42,7 @@ interface OpenWidget {
   print(text: string): boolean;
 }
 
+const STILL_TYPING = "You were typing something else: nothing is decided until you pause.";
 const ESCAPE_TWICE = "Press Esc again to discard what you entered.";
 
 /** A widget on the screen until it ends. The signal must not be aborted yet. */
@@ -48,6 +61,13 @@ export class ShownWidget<State, Ending> {
   #mustAskVersion: boolean;
   /** Escape was pressed once, and would lose something. */
   #isEscaping = false;
+  /** Aborted when a key comes. */
+  #settling = new AbortController();
+  readonly #ignoresUntil: number;
+  /** The user was typing something else, and has not paused since: keys may still belong to that. */
+  #isTypingUntil: number;
+  /** Set while the widget waits for the user to pause. */
+  #pause: AbortController | undefined;
 
   constructor(widget: Widget<State, Ending>, initial: State, options: ShowOptions) {
     const { terminal, isFullScreen = false, losesCursor = false } = options;
@@ -57,6 +77,8 @@ export class ShownWidget<State, Ending> {
     this.#mustAskVersion = options.asksVersion === true;
     this.#surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
     this.#drawn = canvasOf(terminal);
+    this.#ignoresUntil = options.isReplacement === true ? this.#now + HOLD_MS : 0;
+    this.#isTypingUntil = this.#now + TYPING_PAUSE_MS - (terminal.msSinceTyped ?? Infinity);
     this.ended = terminal.isClosed ? Promise.resolve({ type: "aborted" }) : this.#run();
   }
 
@@ -89,11 +111,12 @@ export class ShownWidget<State, Ending> {
   #receive(sent: readonly (Key | Report)[]): void {
     if (sent.some(isXtermJs) && this.#surface instanceof LiveRegion)
       this.#surface.losesCursor = true;
-    const typed = sent.filter(isKey);
-    const keys = this.#widget.isMultiline === true ? breakPastedLines(typed) : typed;
+    const typed = this.#isTooEarly() ? [] : sent.filter(isKey);
+    const keys = this.#joined(typed);
     // Keys typed after the last one were not meant for the next question, so they are dropped.
     const isOver =
       this.#widget.isDrawnBetweenKeys === true ? this.#takeOne(keys) : this.#takeAll(keys);
+    if (typed.length > 0) this.#settle(isOver);
     if (isOver) return;
     // Not before: nothing would take the reply, and the terminal would show it.
     if (this.#mustAskVersion && typed.some(({ type }) => type === "text")) {
@@ -101,6 +124,62 @@ export class ShownWidget<State, Ending> {
       this.#options.terminal.write(REQUEST_TERMINAL_VERSION);
     }
     this.#draw(sent.find((one) => one.type === "cursor")?.column);
+  }
+
+  #isTooEarly(): boolean {
+    return this.#now < this.#ignoresUntil;
+  }
+
+  get #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  get #isStillTyping(): boolean {
+    return this.#now < this.#isTypingUntil;
+  }
+
+  /** What may belong to something else is text, and decides nothing. */
+  #joined(typed: readonly Key[]): readonly Key[] {
+    if (typed.length > 0 && this.#widget.isSettling !== undefined && this.#isStillTyping) {
+      this.#isTypingUntil = this.#now + TYPING_PAUSE_MS;
+      void this.#drawAfterPause();
+      return typed.filter((key) => !isEnter(key)).map(asPaste);
+    }
+    if (this.#widget.isMultiline === true) return breakPastedLines(typed);
+    return this.#widget.joinKeys?.(typed) ?? typed;
+  }
+
+  /** A key that is held decides if no other one follows. */
+  #settle(isOver: boolean): void {
+    this.#settling.abort();
+    if (isOver || this.#widget.isSettling?.(this.#state) !== true) return;
+    this.#settling = new AbortController();
+    void this.#decideHeld(this.#settling.signal);
+  }
+
+  /** Until then, it says that keys decide nothing. */
+  async #drawAfterPause(): Promise<void> {
+    this.#pause?.abort();
+    const pause = new AbortController();
+    this.#pause = pause;
+    try {
+      await this.#options.clock.sleep(TYPING_PAUSE_MS, pause.signal);
+    } catch {
+      return; // Another key came, or it is over.
+    }
+    this.#pause = undefined;
+    this.#draw();
+  }
+
+  async #decideHeld(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.clock.sleep(HOLD_MS, signal);
+    } catch {
+      return; // Another key came.
+    }
+    if (this.#isEnded || signal.aborted) return;
+    const step = this.#widget.settle?.(this.#state, this.#drawn);
+    if (step !== undefined && !this.#apply(step)) this.#draw();
   }
 
   #takeAll(keys: readonly Key[]): boolean {
@@ -120,6 +199,7 @@ export class ShownWidget<State, Ending> {
     const wasEscaping = this.#isEscaping;
     this.#isEscaping = false;
     if (key.type === "named" && key.name === "ctrl-z") {
+      this.#releaseHeld();
       this.#surface.wipe();
       this.#isSuspended = true;
       this.#options.terminal.suspend();
@@ -134,7 +214,17 @@ export class ShownWidget<State, Ending> {
       else this.#state = before;
       return before === undefined;
     }
-    const step = this.#widget.update(this.#state, key, this.#drawn);
+    return this.#apply(this.#widget.update(this.#state, key, this.#drawn));
+  }
+
+  /** A key that was held when something else came decides nothing. */
+  #releaseHeld(): void {
+    if (this.#widget.isSettling?.(this.#state) !== true) return;
+    this.#state = this.#widget.stepBack?.(this.#state) ?? this.#state;
+  }
+
+  /** Returns whether the step ended the widget. */
+  #apply(step: Step<State, Ending>): boolean {
     if ("state" in step) this.#state = step.state;
     else this.#end(step.ending);
     return "ending" in step;
@@ -142,18 +232,22 @@ export class ShownWidget<State, Ending> {
 
   #end(ending: Ending | NoAnswer): void {
     this.#isEnded = true;
+    this.#settling.abort();
+    this.#pause?.abort();
     this.#ending.resolve(ending);
   }
 
   #draw(cursorColumn?: number): void {
     if (this.#isSuspended) return;
+    const isWaiting = this.#pause !== undefined;
     this.#surface.draw((canvas) => {
       this.#drawn = canvas;
-      if (!this.#isEscaping) return this.#widget.view(this.#state, canvas);
-      const warning = wrapWords(ESCAPE_TWICE, canvas.columns - 2);
-      const room = { ...canvas, rows: Math.max(1, canvas.rows - warning.length) };
+      const warning = this.#isEscaping ? ESCAPE_TWICE : isWaiting ? STILL_TYPING : undefined;
+      if (warning === undefined) return this.#widget.view(this.#state, canvas);
+      const wrapped = wrapWords(warning, canvas.columns - 2);
+      const room = { ...canvas, rows: Math.max(1, canvas.rows - wrapped.length) };
       const frame = this.#widget.view(this.#state, room);
-      const rows = warning.map((row) => canvas.paint("yellow", `  ${row}`));
+      const rows = wrapped.map((row) => canvas.paint("yellow", `  ${row}`));
       return { ...frame, rows: [...frame.rows, ...rows] };
     }, cursorColumn);
   }
@@ -167,11 +261,15 @@ export class ShownWidget<State, Ending> {
   }
 }
 
+function asPaste(key: Key): Key {
+  return key.type === "text" ? { type: "paste", text: key.text } : key;
+}
+
 const REQUEST_TERMINAL_VERSION = "\u001b[>c";
 /** The version that xterm.js reports; editors and browsers use it. */
 const XTERM_JS = "0;276;0";
 
-function isXtermJs(sent: Key | Report): boolean {
+export function isXtermJs(sent: Key | Report): boolean {
   return sent.type === "version" && sent.version === XTERM_JS;
 }
 

@@ -1,14 +1,16 @@
 /**
- * The line below the output that shows what jp is doing and for how long. It is removed before anything
- * else is printed, and shown only on a terminal.
+ * The line below the output that shows what jp is doing and for how long. Without a row of its own, it is removed before
+ * anything else is printed. It is shown only on a terminal.
  */
 import { truncate } from "../render/index.ts";
 import type { OutputStream } from "./descriptor-output.ts";
 import { columnsOf } from "./output.ts";
 
 export interface StatusLine {
-  /** Shows a text and the time since `from`, by default since now. Undefined removes it. */
-  set(text: string | undefined, from?: number, pace?: Pace): void;
+  /** It is drawn below the output, and need not be removed while a text is printed. */
+  readonly isBelow: boolean;
+  /** Shows a text, and the time since `from`, by default since now. Undefined removes it. */
+  set(text: string | undefined, from?: number, shown?: Shown): void;
   /** Removes the line until `set` or `resume`, so that something else can be printed. */
   clear(): void;
   /** Shows the text again after `clear`. */
@@ -21,11 +23,23 @@ export interface Pace {
   readonly intervalMs?: number;
 }
 
+interface Shown extends Pace {
+  /** Follows the time, and may change with it. */
+  readonly details?: (() => string) | undefined;
+}
+
 export interface StatusLineOptions {
   readonly stream: OutputStream;
   /** Plain mode: a screen reader would read the line out again and again. */
   readonly isPlain: boolean;
   readonly now: () => number;
+  /** Where it is drawn instead, while that exists. */
+  readonly row?: () => StatusRow | undefined;
+}
+
+/** A row of the screen, below the output. */
+export interface StatusRow {
+  setStatus(text: string | undefined): void;
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -34,27 +48,40 @@ const INTERVAL_MS = 100;
 const DELAY_MS = 400;
 const CLEAR_LINE = "\r\u001b[K";
 
-export function createStatusLine({ stream, isPlain, now }: StatusLineOptions): StatusLine {
-  if (!stream.isTTY || isPlain) return { set: () => {}, clear: () => {}, resume: () => {} };
+export function createStatusLine(options: StatusLineOptions): StatusLine {
+  const { stream, isPlain, now, row = () => undefined } = options;
+  if (!stream.isTTY || isPlain)
+    return { isBelow: false, set: () => {}, clear: () => {}, resume: () => {} };
   let text: string | undefined;
   let since = 0;
   let isDrawn = false;
   let pace: Pace = {};
+  let details: (() => string) | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   const draw = () => {
     const elapsed = now() - since;
     if (text === undefined || elapsed < (pace.delayMs ?? DELAY_MS)) return;
     const frame = FRAMES[Math.floor(elapsed / INTERVAL_MS) % FRAMES.length] ?? "";
-    const line = `${frame} ${text} ${(elapsed / 1000).toFixed(1)}s`;
+    const line = `${frame} ${text} ${(elapsed / 1000).toFixed(1)}s${details?.() ?? ""}`;
+    const own = row();
+    if (own !== undefined) {
+      if (isDrawn) stream.write(CLEAR_LINE); // Before the row was there.
+      isDrawn = false;
+      return own.setStatus(line);
+    }
     stream.write(`${CLEAR_LINE}${truncate(line, Math.max(1, columnsOf(stream) - 1))}`);
     isDrawn = true;
   };
-  const clear = () => {
+  const stop = () => {
     clearInterval(timer);
     timer = undefined;
+    row()?.setStatus(undefined);
     if (isDrawn) stream.write(CLEAR_LINE);
     isDrawn = false;
+  };
+  const clear = () => {
+    if (row() === undefined || isDrawn) stop();
   };
   const resume = () => {
     if (text === undefined || timer !== undefined) return;
@@ -62,9 +89,13 @@ export function createStatusLine({ stream, isPlain, now }: StatusLineOptions): S
     timer.unref(); // It must not keep the process alive.
   };
   return {
-    set: (wanted, from, wantedPace = {}) => {
+    get isBelow() {
+      return row() !== undefined;
+    },
+    set: (wanted, from, { details: wantedDetails, ...wantedPace } = {}) => {
+      details = wantedDetails;
       if (wanted === text && timer !== undefined) return;
-      clear();
+      stop();
       if (from !== undefined || wanted !== text) since = from ?? now();
       text = wanted;
       pace = wantedPace;

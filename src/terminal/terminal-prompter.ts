@@ -7,7 +7,7 @@ import type {
   PromptResult,
   QuestionRequest,
 } from "../agent/index.ts";
-import { abortable, assertNever, loadModule } from "../util/index.ts";
+import { abortable, assertNever, loadModule, systemClock } from "../util/index.ts";
 import type { Shown } from "./ask-question.ts";
 import type { MenuRequest } from "./interrupt-menu.ts";
 import type {
@@ -17,11 +17,15 @@ import type {
   MessageRequest,
   SelectList,
 } from "./dialogue.ts";
-import { controllingTerminal } from "./controlling-terminal.ts";
+import { controllingTerminal, type TerminalDevice } from "./controlling-terminal.ts";
+import type { KeptTerminal } from "./kept-terminal.ts";
+import type { TurnKeyboard, TurnKeyboardOptions } from "./turn-keyboard.ts";
 
 export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
   /** Ask in lines of text instead of drawing: for screen readers and simple terminals. */
   readonly isPlain?: boolean;
+  /** Called with words that were typed at a question which then ended in another way. By default they are printed. */
+  readonly onUnsent?: (text: string) => void;
 }
 
 /** A question of jp itself, outside of a turn: about no call, and not on record. */
@@ -30,6 +34,20 @@ export interface OwnQuestion extends Pick<QuestionRequest, "inquiryId" | "questi
 }
 
 type WithSignal<Request> = Request & { readonly signal: AbortSignal };
+
+/** A question that opens later than this does not take the place of the one that was withdrawn. */
+const REPLACED_WITHIN_MS = 2000;
+/** Keeps the terminal open between prompts. Throws `no_terminal`. */
+export async function keepTerminal(device: TerminalDevice): Promise<KeptTerminal> {
+  const { KeptTerminal } = await loadModule(() => import("./kept-terminal.ts"));
+  return new KeptTerminal(device);
+}
+
+/** Throws `no_terminal`. */
+export async function openKeyboard(options: TurnKeyboardOptions): Promise<TurnKeyboard> {
+  const { TurnKeyboard } = await loadModule(() => import("./turn-keyboard.ts"));
+  return new TurnKeyboard(options);
+}
 
 /** For the model, where a question would need a terminal. */
 export const NO_TERMINAL = "no interactive terminal is available";
@@ -45,11 +63,14 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly #options: TerminalPrompterOptions & DialogueOptions;
   /** An editor keeps the screen until the user closes it, even if its prompt is over by then. */
   #editing: Promise<unknown> = Promise.resolve();
+  /** When the last question or menu was withdrawn. */
+  #withdrawnAt: number | undefined;
 
   constructor(options: TerminalPrompterOptions = {}) {
     const { editText } = options;
     this.#options = {
       device: controllingTerminal,
+      clock: systemClock,
       ...options,
       ...(editText !== undefined && {
         editText: async (...edited) => {
@@ -67,12 +88,37 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
 
   async ask(request: Shown<PromptRequest> | OwnQuestion): Promise<PromptResult> {
     using dialogue = await this.#open(request.signal);
+    try {
+      return await this.#askOn(dialogue, request);
+    } finally {
+      this.#noteWithdrawn(request);
+      this.#keepDraft(dialogue);
+    }
+  }
+
+  #noteWithdrawn({ signal }: { readonly signal: AbortSignal }): void {
+    if (signal.aborted) this.#withdrawnAt = this.#options.clock.now().getTime();
+  }
+
+  #keepDraft(dialogue: Dialogue): void {
+    const draft = dialogue.takeDraft();
+    if (draft === undefined) return;
+    const { onUnsent } = this.#options;
+    if (onUnsent === undefined) dialogue.printUnsent(draft);
+    else onUnsent(draft);
+  }
+
+  async #askOn(
+    dialogue: Dialogue,
+    request: Shown<PromptRequest> | OwnQuestion,
+  ): Promise<PromptResult> {
     switch (request.kind) {
       case undefined:
       case "question":
       case "in_doubt": {
         const { askQuestion } = await loadModule(() => import("./ask-question.ts"));
-        return await askQuestion(request, dialogue);
+        const isOwn = request.kind === undefined;
+        return await askQuestion({ ...request, isOwn }, dialogue);
       }
       case "form": {
         const { askForm } = await loadModule(() => import("./ask-form.ts"));
@@ -108,7 +154,11 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   async choose(request: MenuRequest): Promise<InterruptChoice> {
     const { chooseInterrupt } = await loadModule(() => import("./interrupt-menu.ts"));
     using dialogue = await this.#open(request.signal);
-    return await chooseInterrupt(request, dialogue);
+    try {
+      return await chooseInterrupt(request, dialogue);
+    } finally {
+      this.#noteWithdrawn(request);
+    }
   }
 
   /** Reads a message to the assistant, which is not the answer to a question. */
@@ -128,7 +178,9 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   async #open(signal: AbortSignal): Promise<Dialogue> {
     await abortable(this.#editing, signal).catch(() => undefined);
     const Dialogue = await this.#loadDialogue();
-    return new Dialogue(this.#options, signal);
+    const sinceWithdrawn = this.#options.clock.now().getTime() - (this.#withdrawnAt ?? -Infinity);
+    const isReplacement = sinceWithdrawn < REPLACED_WITHIN_MS;
+    return new Dialogue({ ...this.#options, isReplacement }, signal);
   }
 
   async #loadDialogue() {

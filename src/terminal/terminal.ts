@@ -6,7 +6,7 @@ import type { TerminalDevice, TerminalInput, TerminalOutput } from "./controllin
 import { decodeInput, decodeLoneEscape, type Key, type Report } from "./key.ts";
 import type { Size } from "./widget.ts";
 
-interface TerminalEvents {
+export interface TerminalEvents {
   readonly onInput: (sent: readonly (Key | Report)[]) => void;
   readonly onResize: () => void;
   /** jp was stopped and continues: the shell may have written anything in between. */
@@ -21,6 +21,8 @@ export interface Terminal extends Disposable {
   readonly size: Size;
   /** The terminal was hung up. */
   readonly isClosed: boolean;
+  /** How long ago the user last typed a part of something else, such as a message for later. */
+  readonly msSinceTyped?: number;
   /** Does nothing once the terminal is closed. */
   write(text: string): void;
   /** Input that arrives without a listener is dropped. */
@@ -35,10 +37,18 @@ const BRACKETED_PASTE_OFF = "\u001b[?2004l";
 /** Other keys also send sequences that start with Escape, but the rest follows at once. */
 const ESCAPE_TIMEOUT_MS = 50;
 /** No time passes for a stopped process: the first thing it gets afterwards is the signal to continue. */
-const NOT_STOPPED_MS = 100;
+export const NOT_STOPPED_MS = 100;
+
+/** Who keeps a terminal open between prompts, and lends it to each of them. */
+export const keepers = new WeakMap<TerminalDevice, { lend(): Terminal | undefined }>();
+
+/** Borrows the terminal where it is kept open. Throws `no_terminal`. */
+export function openTerminal(device: TerminalDevice): Terminal {
+  return keepers.get(device)?.lend() ?? openOwnTerminal(device);
+}
 
 /** Throws `no_terminal`. */
-export function openTerminal(device: TerminalDevice): Terminal {
+export function openOwnTerminal(device: TerminalDevice): Terminal {
   const { input, output } = openStreams(device);
   let size = sizeOf(output);
   let isClosed = false;
@@ -106,7 +116,7 @@ export function prepareSuspension(
   let timer: NodeJS.Timeout | undefined;
   const proceed = () => {
     clearTimeout(timer);
-    if (input.destroyed) return;
+    if (input.destroyed || !device.isForeground()) return;
     input.setRawMode(false); // Node does nothing if it believes that the mode is set already.
     input.setRawMode(true);
     onContinue();

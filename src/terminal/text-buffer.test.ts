@@ -1,7 +1,8 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { wrapCode, wrapWords } from "../render/index.ts";
 import { decodeInput, isKey } from "./key.ts";
-import { bufferOf, editBuffer, layOutText, type TextBuffer } from "./text-buffer.ts";
+import { bufferOf, editBuffer, layOutText, pasteInto, type TextBuffer } from "./text-buffer.ts";
 
 const LEFT = "\u001b[D";
 const RIGHT = "\u001b[C";
@@ -88,7 +89,45 @@ test("code keeps its white space", () => {
 });
 
 test("marks and joiners without end are not all drawn into one cell", () => {
-  const { rows } = layOutText(bufferOf(`a${"\u200d".repeat(3000)}b`), PLACE);
-  expect(rows.join("").length).toBeLessThan(300);
-  expect(rows.join("")).toMatch(/a<U.200D>.*b$/);
+  const endless = bufferOf(`a${"\u200d".repeat(3000)}b`);
+  const wide = { columns: 24, start: 0, indent: 0 };
+  expect([PLACE, wide].map((place) => layOutText(endless, place).rows)).toEqual([
+    ["", "  a<U…", "  b"],
+    ["a<U+200D><U+200D><U+200…", "b"],
+  ]);
 });
+
+test("whatever is typed around folded pastes, each stays whole or goes as a whole, and the cursor is never in one", () => {
+  const keys = fc.constantFrom(
+    ...Array.from("ab \n\u007f\u0001\u0005\u000b\u0015\u0017"),
+    LEFT,
+    RIGHT,
+    UP,
+    DOWN,
+    "\u001bb",
+    "\u001bf",
+    "\u001b[3~",
+    "paste",
+  );
+  fc.assert(
+    fc.property(fc.array(keys, { maxLength: 40 }), (typed) => {
+      let buffer = bufferOf("");
+      for (const key of typed) {
+        if (key === "paste") buffer = pasteInto(buffer, PASTED);
+        else
+          for (const sent of decodeInput(key).sent.filter(isKey))
+            buffer = editBuffer(buffer, sent) ?? buffer;
+      }
+      const { text, cursor, folds = [] } = buffer;
+      expect(folds.map(({ start, end }) => text.slice(start, end))).toEqual(
+        folds.map(() => PASTED),
+      );
+      expect(folds.filter(({ start, end }) => start < cursor && cursor < end)).toEqual([]);
+      expect(text.split(PASTED)).toHaveLength(folds.length + 1);
+      const { rows } = layOutText(buffer, { columns: 1000, start: 0, indent: 0 });
+      expect(rows.join("\n").split("[pasted 12 lines]")).toHaveLength(folds.length + 1);
+    }),
+  );
+});
+
+const PASTED = Array.from({ length: 12 }, (_, index) => `${index}.`).join("\n");

@@ -1,18 +1,65 @@
 /** Text with a cursor, possibly of several lines: how keys edit it, and how it is laid out in rows. */
 import stringWidth from "fast-string-width";
-import { neutralize } from "../render/index.ts";
+import { neutralize, truncate } from "../render/index.ts";
 import { graphemesOf } from "../util/index.ts";
 import type { Key, KeyName } from "./key.ts";
 import type { Position } from "./widget.ts";
 
 export interface TextBuffer {
   readonly text: string;
-  /** An index between two characters. */
+  /** An index between two characters, never within a fold. */
   readonly cursor: number;
+  /** Parts that are shown as a few words and edited as one character, from the first to the last. */
+  readonly folds?: readonly Fold[];
+}
+
+/** A long paste. It is part of the text all the same. */
+export interface Fold {
+  readonly start: number;
+  readonly end: number;
 }
 
 export function bufferOf(text: string): TextBuffer {
   return { text, cursor: text.length };
+}
+
+/** A paste that is longer than either hides what is typed around it. */
+const MAX_PASTED_LINES = 10;
+const MAX_PASTED_CHARACTERS = 2000;
+
+/** Inserts a paste, and folds it if it is long. */
+export function pasteInto(buffer: TextBuffer, pasted: string): TextBuffer {
+  const edited = replace(buffer, buffer.cursor, pasted);
+  const isLong = pasted.length > MAX_PASTED_CHARACTERS || countLines(pasted) > MAX_PASTED_LINES;
+  if (!isLong) return edited;
+  const fold = { start: edited.cursor - pasted.length, end: edited.cursor };
+  const folds = [...(edited.folds ?? []), fold].toSorted((one, two) => one.start - two.start);
+  return { ...edited, folds };
+}
+
+/** Without white space at its end, as far as that is not part of a fold. */
+export function trimEnd(buffer: TextBuffer): TextBuffer {
+  const { text, folds = [] } = buffer;
+  const end = Math.max(text.trimEnd().length, folds.at(-1)?.end ?? 0);
+  return replace({ ...buffer, cursor: text.length }, end, "");
+}
+
+/** Shows the folded parts. */
+export function unfold({ text, cursor }: TextBuffer): TextBuffer {
+  return { text, cursor };
+}
+
+/** Such as `[pasted 300 lines]`. */
+function foldLabel(text: string, { start, end }: Fold): string {
+  const pasted = text.slice(start, end);
+  const lines = countLines(pasted);
+  const size = lines > 1 ? `${lines} lines` : `${Array.from(pasted).length} characters`;
+  return `[pasted ${size}]`;
+}
+
+/** A line break at the end starts no other line. */
+function countLines(text: string): number {
+  return text.replace(/\n$/, "").split("\n").length;
 }
 
 /** Undefined if the key does not edit text. */
@@ -51,61 +98,110 @@ const EDITS: Readonly<Partial<Record<KeyName, Edit>>> = {
   down: (buffer) => moveTo(buffer, lineBelow(buffer)),
 };
 
-function moveTo({ text }: TextBuffer, cursor: number): TextBuffer {
-  return { text, cursor };
+/** Not into a fold, but to its nearer end. */
+function moveTo(buffer: TextBuffer, cursor: number): TextBuffer {
+  const { folds = [] } = buffer;
+  const fold = folds.find(({ start, end }) => start < cursor && cursor < end);
+  if (fold === undefined) return { ...buffer, cursor };
+  const isNearStart = cursor - fold.start < fold.end - cursor;
+  return { ...buffer, cursor: isNearStart ? fold.start : fold.end };
 }
 
-/** Replaces everything between the cursor and `other`. */
-function replace({ text, cursor }: TextBuffer, other: number, inserted: string): TextBuffer {
+/** Replaces everything between the cursor and `other`, with the folds in it. */
+export function replace(buffer: TextBuffer, other: number, inserted: string): TextBuffer {
+  const { text, cursor } = buffer;
   const from = Math.min(cursor, other);
   const to = Math.max(cursor, other);
+  const shift = inserted.length - (to - from);
+  const folds = buffer.folds?.flatMap((fold): readonly Fold[] => {
+    if (fold.end <= from) return [fold];
+    return fold.start < to ? [] : [{ start: fold.start + shift, end: fold.end + shift }];
+  });
   return {
     text: text.slice(0, from) + inserted + text.slice(to),
     cursor: from + inserted.length,
+    ...(folds !== undefined && folds.length > 0 && { folds }),
   };
 }
 
+/** The same text, in which folds are words without spaces or line breaks. */
+function visibleText({ text, folds = [] }: TextBuffer): string {
+  return folds.reduce(
+    (masked, { start, end }) =>
+      masked.slice(0, start) + "x".repeat(end - start) + masked.slice(end),
+    text,
+  );
+}
+
+/** No line break is above the cursor. */
+export function isOnFirstLine(buffer: TextBuffer): boolean {
+  return lineStart(buffer) === 0;
+}
+
+/** No line break is below the cursor. */
+export function isOnLastLine(buffer: TextBuffer): boolean {
+  return lineEnd(buffer) === buffer.text.length;
+}
+
 function before(buffer: TextBuffer): number {
-  const { text, cursor } = buffer;
-  const start = lineStart(buffer);
+  const { text, cursor, folds = [] } = buffer;
+  const fold = folds.find(({ end }) => end === cursor);
+  if (fold !== undefined) return fold.start;
+  const start = Math.max(lineStart(buffer), ...folds.map(({ end }) => (end < cursor ? end : 0)));
   if (cursor === start) return Math.max(0, cursor - 1); // The line break.
   return cursor - (graphemesOf(text.slice(start, cursor)).at(-1)?.length ?? 0);
 }
 
 function after(buffer: TextBuffer): number {
-  const { text, cursor } = buffer;
-  const end = lineEnd(buffer);
+  const { text, cursor, folds = [] } = buffer;
+  const fold = folds.find(({ start }) => start === cursor);
+  if (fold !== undefined) return fold.end;
+  const end = Math.min(
+    lineEnd(buffer),
+    ...folds.flatMap(({ start }) => (start > cursor ? [start] : [])),
+  );
   if (cursor === end) return Math.min(text.length, cursor + 1);
   return cursor + (graphemesOf(text.slice(cursor, end))[0]?.length ?? 0);
 }
 
-function lineStart({ text, cursor }: TextBuffer): number {
-  return text.slice(0, cursor).lastIndexOf("\n") + 1;
+function lineStart(buffer: TextBuffer): number {
+  return visibleText(buffer).slice(0, buffer.cursor).lastIndexOf("\n") + 1;
 }
 
-function lineEnd({ text, cursor }: TextBuffer): number {
-  const end = text.indexOf("\n", cursor);
-  return end === -1 ? text.length : end;
+function lineEnd(buffer: TextBuffer): number {
+  const end = visibleText(buffer).indexOf("\n", buffer.cursor);
+  return end === -1 ? buffer.text.length : end;
 }
 
-function wordStart({ text, cursor }: TextBuffer): number {
-  return text.slice(0, cursor).replace(/\S*\s*$/u, "").length;
+/** A fold is a word of its own. */
+function wordStart(buffer: TextBuffer): number {
+  const { cursor, folds = [] } = buffer;
+  const above = visibleText(buffer).slice(0, cursor);
+  const start = above.replace(/\S*\s*$/u, "").length;
+  const last = folds.findLast((fold) => fold.start < cursor && fold.end > start);
+  if (last === undefined) return start;
+  return above.slice(last.end).trim() === "" ? last.start : last.end;
 }
 
-function wordEnd({ text, cursor }: TextBuffer): number {
-  return cursor + (/^\s*\S*/u.exec(text.slice(cursor))?.[0].length ?? 0);
+function wordEnd(buffer: TextBuffer): number {
+  const { cursor, folds = [] } = buffer;
+  const below = visibleText(buffer).slice(cursor);
+  const end = cursor + (/^\s*\S*/u.exec(below)?.[0].length ?? 0);
+  const next = folds.find((fold) => fold.end > cursor && fold.start < end);
+  if (next === undefined) return end;
+  return below.slice(0, next.start - cursor).trim() === "" ? next.end : next.start;
 }
 
 function lineAbove(buffer: TextBuffer): number {
   const start = lineStart(buffer);
   if (start === 0) return 0;
-  return sameColumn(buffer, { text: buffer.text, cursor: start - 1 });
+  return sameColumn(buffer, { ...buffer, cursor: start - 1 });
 }
 
 function lineBelow(buffer: TextBuffer): number {
   const end = lineEnd(buffer);
   if (end === buffer.text.length) return end;
-  return sameColumn(buffer, { text: buffer.text, cursor: end + 1 });
+  return sameColumn(buffer, { ...buffer, cursor: end + 1 });
 }
 
 /** The position in the line of `other` that is as far from its start as the cursor is in its own line. */
@@ -138,11 +234,9 @@ const PLAIN = /^[ -~]$/;
 /** The longest emoji have about ten code points. Marks and joiners without end would fill no further cell of the screen. */
 const MAX_CODE_POINTS = 32;
 
-/** Widths are screen columns. Control characters are made visible. */
-export function layOutText(
-  { text, cursor }: TextBuffer,
-  { columns, start, indent }: TextPlace,
-): LaidOutText {
+/** Widths are screen columns. Control characters are made visible, and folds are labels. */
+export function layOutText(buffer: TextBuffer, { columns, start, indent }: TextPlace): LaidOutText {
+  const { text, cursor } = withLabels(buffer);
   const rows = [""];
   let column = start;
   let position: Position | undefined;
@@ -154,7 +248,11 @@ export function layOutText(
   for (const segment of graphemesOf(text)) {
     const isBreak = segment.endsWith("\n"); // "\n" or "\r\n".
     const isPlain = PLAIN.test(segment);
-    const shown = isPlain ? segment : segment === "\t" ? "    " : neutralize(firstOf(segment));
+    const shown = isPlain
+      ? segment
+      : segment === "\t"
+        ? "    "
+        : truncate(neutralize(firstOf(segment)), columns - indent);
     const width = isPlain ? 1 : isBreak ? 0 : stringWidth(shown);
     if (column + width > columns && column > indent) newRow();
     if (index >= cursor) position ??= { row: rows.length - 1, column };
@@ -164,6 +262,21 @@ export function layOutText(
     index += segment.length;
   }
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
+}
+
+/** Folds become their labels; the cursor is never within one. */
+function withLabels({ text, cursor, folds = [] }: TextBuffer): TextBuffer {
+  return folds.toReversed().reduce<TextBuffer>(
+    (buffer, fold) => {
+      const label = foldLabel(text, fold);
+      const isBehind = buffer.cursor >= fold.end;
+      return {
+        text: buffer.text.slice(0, fold.start) + label + buffer.text.slice(fold.end),
+        cursor: isBehind ? buffer.cursor + label.length - (fold.end - fold.start) : buffer.cursor,
+      };
+    },
+    { text, cursor },
+  );
 }
 
 function firstOf(segment: string): string {

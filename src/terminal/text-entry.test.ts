@@ -95,11 +95,24 @@ function secret() {
   return new TypedWidget(secretEntry({ message: "Password?" }, { hasMore: false }), bufferOf(""));
 }
 
-test("a secret looks the same whatever is typed", () => {
-  const before = secret().screen;
-  expect([before, secret().type("hunter2").screen]).toEqual([
-    ["? Password? ▮", "  input is hidden · Enter submit"],
-    before,
+test("a secret shows that something was typed or pasted, and looks the same whatever that is", () => {
+  const empty = ["? Password? ▮", "  input is hidden · Enter submit"];
+  const typed = ["? Password? ▮", "  input is hidden · something typed · Enter submit"];
+  const inputs = [
+    "",
+    "x",
+    "hunter2",
+    "\u001b[200~BEGIN\nKEY\u001b[201~",
+    "x\u007f",
+    "hunter2\u0015",
+  ];
+  expect(inputs.map((input) => secret().type(input).screen)).toEqual([
+    empty,
+    typed,
+    typed,
+    typed,
+    empty,
+    empty,
   ]);
 });
 

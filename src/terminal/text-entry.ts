@@ -164,7 +164,7 @@ export function secretEntry(
   return {
     holdsWork: ({ text }) => text !== "",
     update: (buffer, key) => updateSecret(sideActions, buffer, key),
-    view: (_buffer, canvas) => viewSecret(entry, sideActions, canvas),
+    view: ({ text }, canvas) => viewSecret({ ...entry, isTyped: text !== "" }, sideActions, canvas),
   };
 }
 
@@ -192,8 +192,20 @@ function updateSecret(
   return { state: editBuffer(buffer, key) ?? buffer };
 }
 
-function viewSecret({ message }: SecretEntry, sideActions: SideActions, canvas: Canvas): Frame {
-  const foot = footerRows(sideActions, { own: ["input is hidden", "Enter submit"] }, canvas);
+interface ShownSecret extends SecretEntry {
+  readonly isTyped: boolean;
+}
+
+/** Shows whether something was typed, so that people see that their keys arrive, and nothing else: not even its length. */
+function viewSecret(
+  { message, isTyped }: ShownSecret,
+  sideActions: SideActions,
+  canvas: Canvas,
+): Frame {
+  const own = isTyped
+    ? ["input is hidden", "something typed", "Enter submit"]
+    : ["input is hidden", "Enter submit"];
+  const foot = footerRows(sideActions, { own }, canvas);
   const room = { ...canvas, rows: canvas.rows - foot.length };
   const { rows, cursor, isCut } = questionRows({ message }, bufferOf(""), room);
   return { rows: [...rows, ...foot], cursor, isCut };

@@ -1,7 +1,7 @@
 /** A widget without a terminal: keys in, screens out. */
 import { plain } from "../render/index.ts";
-import { decodeInput, isKey } from "./key.ts";
-import type { Size, Widget } from "./widget.ts";
+import { decodeInput, decodeLoneEscape, isEscape, isKey, type Key } from "./key.ts";
+import type { Size, Step, Widget } from "./widget.ts";
 
 export class TypedWidget<State, Ending> {
   readonly #widget: Widget<State, Ending>;
@@ -19,15 +19,39 @@ export class TypedWidget<State, Ending> {
     return this.#state;
   }
 
-  /** What a terminal sends for the keys. */
+  /** What a terminal sends for the keys, one after the other. */
   type(input: string): this {
-    for (const key of decodeInput(input).sent.filter(isKey)) {
-      if (this.ending !== undefined) continue;
-      const step = this.#widget.update(this.#state, key, this.#size);
-      if ("state" in step) this.#state = step.state;
-      else this.ending = step.ending;
+    return this.#take(decode(input));
+  }
+
+  /** The same, all at once. */
+  send(input: string): this {
+    const keys = decode(input);
+    return this.#take(this.#widget.joinKeys?.(keys) ?? keys);
+  }
+
+  /** Lets the time pass in which a key is held. */
+  wait(): this {
+    if (this.ending === undefined && this.#widget.isSettling?.(this.#state) === true) {
+      const step = this.#widget.settle?.(this.#state, this.#size);
+      if (step !== undefined) this.#apply(step);
     }
     return this;
+  }
+
+  #take(keys: readonly Key[]): this {
+    for (const key of keys) {
+      if (this.ending !== undefined) continue;
+      const back = isEscape(key) ? this.#widget.stepBack?.(this.#state) : undefined;
+      if (back === undefined) this.#apply(this.#widget.update(this.#state, key, this.#size));
+      else this.#state = back;
+    }
+    return this;
+  }
+
+  #apply(step: Step<State, Ending>): void {
+    if ("state" in step) this.#state = step.state;
+    else this.ending = step.ending;
   }
 
   /** With the cursor in it as `▮`. */
@@ -35,6 +59,11 @@ export class TypedWidget<State, Ending> {
     const { rows, cursor } = this.#widget.view(this.#state, { ...this.#size, paint: plain });
     return rows.map((row, index) => (index === cursor.row ? withCursor(row, cursor.column) : row));
   }
+}
+
+function decode(input: string): readonly Key[] {
+  const { sent, rest } = decodeInput(input);
+  return [...sent.filter(isKey), ...decodeLoneEscape(rest)];
 }
 
 /** Counts characters: for rows in which each is one column wide. */

@@ -12,6 +12,16 @@ export interface Widget<State, Ending> {
    * pasted text.
    */
   readonly isMultiline?: boolean;
+  /**
+   * Keys that arrive together, as the widget takes them: they may be pasted text that the terminal does not mark as such.
+   */
+  joinKeys?(keys: readonly Key[]): readonly Key[];
+  /** Whether something is decided if no other key comes for `HOLD_MS`: see `settle`. */
+  isSettling?(state: State): boolean;
+  /** No other key has come. */
+  settle?(state: State, size: Size): Step<State, Ending>;
+  /** Whether it may end like this before the user has read what is above it. Without it, it never may. */
+  canEndUnread?(ending: Ending): boolean;
   /** Whether Escape would lose what the user typed or selected. It must then be pressed twice. */
   holdsWork?(state: State): boolean;
   /** Where Escape leads inside the widget. Undefined if it leaves the widget. */

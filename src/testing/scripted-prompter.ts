@@ -41,6 +41,8 @@ export type ScriptedPermission =
       readonly type: "skip";
       readonly isRemembered?: boolean;
       readonly reason?: string;
+      /** The reason is also the next message. */
+      readonly redirects?: boolean;
       readonly userName?: string;
     }
   | NoAnswer;

@@ -1,0 +1,324 @@
+/**
+ * The keyboard while jp works. Keys are not echoed: what is typed goes to a line below the output, where Enter queues it as
+ * a message for later. The output is printed above: its last line, as long as it is unfinished, is drawn with the rows below it.
+ *
+ *   The answer as it streams in
+ *   ⠋ anthropic/claude 12.0s · ~340 tokens · Esc stops · Ctrl-C menu
+ *     queued: and fix the tests
+ *   » what is being typed
+ */
+import { stripVTControlCharacters } from "node:util";
+import { oneLine, textWidth, truncate, wrapCode } from "../render/index.ts";
+import type { TerminalDevice } from "./controlling-terminal.ts";
+import type { OutputStream } from "./descriptor-output.ts";
+import { inputLine } from "./input-line.ts";
+import { emptyInput, type InputOptions, type InputState } from "./input-state.ts";
+import { isKey, type Key, type KeyName, type Report } from "./key.ts";
+import { KeptTerminal } from "./kept-terminal.ts";
+import { LiveRegion } from "./live-region.ts";
+import type { SharedScreen } from "./output.ts";
+import { isXtermJs } from "./show-widget.ts";
+import type { StatusRow } from "./status-line.ts";
+import type { Canvas, Frame, Widget } from "./widget.ts";
+
+export interface TurnKeyboardOptions {
+  readonly device: TerminalDevice;
+  /** The terminal, if it is open already. */
+  readonly kept?: KeptTerminal;
+  /** What the line of a session works with. Without it, nothing is queued: what was typed is given back at the end. */
+  readonly line?: Pick<InputOptions, "history" | "complete">;
+}
+
+/** What keys do while something runs. */
+export interface KeyActions {
+  /** Esc. */
+  readonly onStop: () => void;
+  /** Ctrl-O. */
+  readonly onExpand?: () => void;
+}
+
+/** Redrawing more often would only flicker. */
+const FRAME_MS = 16;
+const MAX_QUEUED_ROWS = 3;
+const CLEAR_SCREEN = "\u001b[H\u001b[2J";
+/** Terminals that know them show everything in between at once. */
+const BEGIN_UPDATE = "\u001b[?2026h";
+const END_UPDATE = "\u001b[?2026l";
+const KEYS = " · Esc stops · Ctrl-C menu";
+const SHORT_KEYS = " · Esc stops";
+const QUEUES = "Enter queues it for when the turn ends";
+const NOT_SENT = "jp prints this when the turn ends";
+
+interface Piece {
+  readonly stream: OutputStream;
+  readonly text: string;
+}
+
+export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
+  /** Whether reasoning is shown in full, if the user has changed that. */
+  isReasoningOpen: boolean | undefined;
+  readonly #options: TurnKeyboardOptions;
+  readonly #kept: KeptTerminal;
+  readonly #input: InputOptions;
+  readonly #line: Widget<InputState, { readonly type: string }>;
+  /** The last one counts. */
+  readonly #actions: KeyActions[] = [];
+  #region: LiveRegion | undefined;
+  #losesCursor = false;
+  /** Not printed yet, because the last line is unfinished. */
+  #tail: readonly Piece[] = [];
+  /** Something else has begun a line, below which nothing can be drawn. */
+  #isLineUnfinished = false;
+  #status: string | undefined;
+  #state = emptyInput();
+  #queued: readonly string[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #drawnAt = Number.NEGATIVE_INFINITY;
+
+  /** Throws `no_terminal`. */
+  constructor(options: TurnKeyboardOptions) {
+    this.#options = options;
+    const { line } = options;
+    this.#input = {
+      history: line?.history ?? (() => []),
+      complete: line?.complete ?? (() => undefined),
+      hasEditor: () => false,
+      typedAhead: line === undefined ? NOT_SENT : QUEUES,
+    };
+    this.#line = inputLine(this.#input);
+    this.#kept = options.kept ?? new KeptTerminal(options.device);
+    process.on("exit", this.#leave);
+    this.#kept.keeper = {
+      onInput: (sent) => this.#receive(sent),
+      onResize: () => this.#refresh(),
+      onClose: () => {},
+      onLend: () => {
+        this.#leave();
+        this.#isLineUnfinished = false; // Whoever takes the screen begins and ends a line.
+      },
+      onReturn: () => this.#refresh(),
+    };
+  }
+
+  /** Something runs until disposed: the line is shown, and the keys do this. */
+  during(actions: KeyActions): Disposable {
+    this.#actions.push(actions);
+    this.#refresh();
+    return {
+      [Symbol.dispose]: () => {
+        this.#actions.splice(this.#actions.indexOf(actions), 1);
+        if (this.#actions.length === 0) this.#leave();
+      },
+    };
+  }
+
+  /** The oldest message that was queued, which no longer is. */
+  takeQueued(): string | undefined {
+    const [first, ...others] = this.#queued;
+    this.#queued = others;
+    return first;
+  }
+
+  /** What was typed and not queued. The line is empty then. */
+  takeDraft(): InputState {
+    const { search, ...rest } = this.#state;
+    const state = search === undefined ? rest : { ...rest, buffer: search.before };
+    this.#state = emptyInput();
+    return { ...state, menu: undefined };
+  }
+
+  setStatus(text: string | undefined): void {
+    this.#status = text;
+    this.#schedule();
+  }
+
+  noteUnfinishedLine(): void {
+    this.#isLineUnfinished = true;
+  }
+
+  print(stream: OutputStream, text: string): void {
+    if (text === "") return;
+    if (this.#isLineUnfinished || !this.#canDraw) {
+      stream.write(text);
+      this.#isLineUnfinished = !text.endsWith("\n");
+      return;
+    }
+    this.#tail = [...this.#tail, { stream, text }];
+    this.#schedule();
+  }
+
+  [Symbol.dispose](): void {
+    this.#leave();
+    process.off("exit", this.#leave);
+    this.#kept[Symbol.dispose]();
+  }
+
+  get #canDraw(): boolean {
+    return this.#actions.length > 0 && this.#kept.terminal !== undefined;
+  }
+
+  #receive(sent: readonly (Key | Report)[]): void {
+    if (sent.some(isXtermJs)) this.#losesCursor = true;
+    if (this.#region !== undefined) this.#region.losesCursor = this.#losesCursor;
+    for (const key of sent.filter(isKey)) this.#take(key);
+    this.#refresh(sent.find((one) => one.type === "cursor")?.column);
+  }
+
+  #take(key: Key): void {
+    if (key.type === "named" && this.#act(key.name)) return;
+    const step = this.#line.update(this.#state, key, { columns: 0, rows: 0 });
+    if ("state" in step) this.#state = step.state;
+    else if (step.ending.type === "sent") this.#queue();
+  }
+
+  /** Returns false if the line takes the key. */
+  #act(name: KeyName): boolean {
+    const actions = this.#actions.at(-1);
+    const { buffer, menu, search, position } = this.#state;
+    const isPlain = menu === undefined && search === undefined && position === undefined;
+    switch (name) {
+      case "escape":
+        if (!isPlain) return false;
+        actions?.onStop();
+        return true;
+      case "ctrl-c":
+        this.#options.device.interrupt();
+        return true;
+      case "ctrl-z":
+        this.#kept.suspend();
+        return true;
+      case "ctrl-o":
+        if ((buffer.folds?.length ?? 0) > 0) return false; // It opens the paste.
+        actions?.onExpand?.();
+        return true;
+      case "ctrl-l":
+        this.#clearScreen();
+        return true;
+      case "ctrl-d":
+        return buffer.text === "";
+      case "up":
+        return isPlain && buffer.text === "" && this.#takeBack();
+      case "enter":
+        if (this.#options.line !== undefined) return false;
+        this.#take({ type: "named", name: "new-line" });
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #queue(): void {
+    this.#queued = [...this.#queued, this.#state.buffer.text];
+    this.#state = emptyInput();
+  }
+
+  /** The last message that was queued, to be edited. Returns false if there is none. */
+  #takeBack(): boolean {
+    const last = this.#queued.at(-1);
+    if (last === undefined) return false;
+    this.#queued = this.#queued.slice(0, -1);
+    this.#state = emptyInput(last);
+    return true;
+  }
+
+  #clearScreen(): void {
+    if (!this.#canDraw) return;
+    this.#region = undefined;
+    this.#kept.terminal?.write(CLEAR_SCREEN);
+  }
+
+  #schedule(): void {
+    const wait = this.#drawnAt + FRAME_MS - performance.now();
+    if (wait <= 0) this.#refresh();
+    else this.#timer ??= setTimeout(() => this.#refresh(), wait);
+  }
+
+  /** Prints the lines that are complete, and draws the rest below. */
+  #refresh(cursorColumn?: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#drawnAt = performance.now();
+    const { terminal } = this.#kept;
+    if (terminal === undefined || !this.#canDraw || this.#isLineUnfinished) return;
+    terminal.write(BEGIN_UPDATE);
+    const region = this.#region ?? new LiveRegion(terminal, this.#losesCursor);
+    const { lines, tail } = splitLines(this.#tail);
+    if (lines.length > 0) {
+      region.wipe();
+      for (const { stream, text } of lines) stream.write(text);
+      this.#tail = tail;
+    }
+    region.draw((canvas) => this.#view(canvas), lines.length > 0 ? undefined : cursorColumn);
+    this.#region = region;
+    terminal.write(END_UPDATE);
+  }
+
+  /** Removes what is drawn, and prints the line that is unfinished. */
+  readonly #leave = (): void => {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#region?.wipe();
+    this.#region = undefined;
+    for (const { stream, text } of this.#tail) stream.write(text);
+    this.#isLineUnfinished = this.#tail.at(-1)?.text.endsWith("\n") === false;
+    this.#tail = [];
+  };
+
+  #view(canvas: Canvas): Frame {
+    const { columns, paint } = canvas;
+    const text = this.#tail.map((piece) => piece.text).join("");
+    const half = Math.max(1, Math.floor(canvas.rows / 2));
+    // A line may have ended before its colour.
+    const isEmpty = stripVTControlCharacters(text) === "";
+    const tail = isEmpty ? [] : wrapCode(text, columns).slice(-half);
+    const above = [...tail, ...this.#statusRows(canvas), ...this.#queuedRows(canvas)];
+    if (this.#options.line === undefined && this.#state.buffer.text === "") return endAt(above);
+    const room = { ...canvas, rows: Math.max(3, canvas.rows - above.length) };
+    const { rows, cursor } = this.#line.view(this.#state, { ...room, columns, paint });
+    return { rows: [...above, ...rows], cursor: { ...cursor, row: above.length + cursor.row } };
+  }
+
+  #statusRows({ columns, paint }: Canvas): readonly string[] {
+    if (this.#status === undefined) return [];
+    const room = columns - textWidth(this.#status);
+    const keys = [KEYS, SHORT_KEYS].find((one) => textWidth(one) <= room);
+    return [truncate(this.#status, columns) + (keys === undefined ? "" : paint("dim", keys))];
+  }
+
+  #queuedRows({ columns, paint }: Canvas): readonly string[] {
+    const more = Math.max(0, this.#queued.length - MAX_QUEUED_ROWS);
+    const rows = this.#queued.slice(more).map((text) => `  queued: ${oneLine(text)}`);
+    const all = more === 0 ? rows : [`  ${more} more queued`, ...rows];
+    return all.map((row, index) => {
+      const isLast = index === all.length - 1 && this.#state.buffer.text === "";
+      const hint = isLast && textWidth(row) + textWidth(TAKE_BACK) <= columns ? TAKE_BACK : "";
+      return paint("dim", truncate(row + hint, columns));
+    });
+  }
+}
+
+/** Without a line to type on. */
+function endAt(above: readonly string[]): Frame {
+  const rows = above.length === 0 ? [""] : above;
+  const column = textWidth(stripVTControlCharacters(rows.at(-1) ?? ""));
+  return { rows, cursor: { row: rows.length - 1, column } };
+}
+
+const TAKE_BACK = " (↑ takes it back)";
+
+/** The lines that are complete, and the rest. */
+function splitLines(pieces: readonly Piece[]): {
+  readonly lines: readonly Piece[];
+  readonly tail: readonly Piece[];
+} {
+  const last = pieces.findLastIndex(({ text }) => text.includes("\n"));
+  const split = pieces[last];
+  if (split === undefined) return { lines: [], tail: pieces };
+  const { stream, text } = split;
+  const end = text.lastIndexOf("\n") + 1;
+  const rest = text.slice(end);
+  return {
+    lines: [...pieces.slice(0, last), { stream, text: text.slice(0, end) }],
+    tail: [...(rest === "" ? [] : [{ stream, text: rest }]), ...pieces.slice(last + 1)],
+  };
+}
