@@ -1,10 +1,20 @@
 import { expect, test } from "vitest";
 import { answered, cancelled, permission, toolResult } from "../conversation/events.fixture.ts";
 import type { PermissionDecision } from "../conversation/index.ts";
-import { callEnd, type CallEvents } from "./call-lines.ts";
+import { callEnd, type CallEvents, callText } from "./call-lines.ts";
 
 const RESULT = toolResult("call_1");
 const DENIED: PermissionDecision = { ...permission("call_1"), decision: "denied" };
+
+const CHANGE = {
+  verb: "Edit",
+  added: 1,
+  removed: 1,
+  heading: "Edit a +1 −1",
+  about: "",
+  diff: [],
+  others: [],
+};
 
 function events(given: Partial<CallEvents> = {}): CallEvents {
   return { decisions: [], answers: [], ...given };
@@ -18,6 +28,28 @@ test.each([
   ["withheld", RESULT, events({ decisions: [{ ...DENIED, action: "deliver" }] })],
   ["cancelled", RESULT, events({ answers: [answered("q.1"), cancelled("q.2", "user")] })],
   ["done", RESULT, events({ answers: [cancelled("q.1", "user"), answered("q.2")] })],
+  ["done", RESULT, events({ answers: [answered("q.1", false)] })],
+  ["not applied", RESULT, events({ answers: [answered("q.1", false)], change: CHANGE })],
+  ["done", RESULT, events({ answers: [answered("q.1")], change: CHANGE })],
 ])("a call is %s according to its events", (end, response, given) => {
   expect(callEnd(response, given)).toBe(end);
+});
+
+test("texts of several lines are shown as lines, wherever they are in the arguments", () => {
+  const edits = [{ old: "a\nb", new: "c", "x.y": "d\ne" }, { old: "one line" }];
+  const call = { name: "edit", arguments: { path: "p", "a.b": 1, edits, none: [] } };
+  expect(callText(call).split("\n")).toEqual([
+    "• edit",
+    '  path: "p"',
+    '  "a.b": 1',
+    "  edits[0].old:",
+    "    │ a",
+    "    │ b",
+    '  edits[0].new: "c"',
+    '  edits[0]."x.y":',
+    "    │ d",
+    "    │ e",
+    '  edits[1]: {"old":"one line"}',
+    "  none: []",
+  ]);
 });

@@ -1,21 +1,20 @@
 /** A tool call, its questions and its result in a few lines, the same live and in a transcript. */
-import { type ContentBlock, isFor, textOfBlocks } from "../tool/index.ts";
 import {
   describeDecider,
   type InquiryRequest,
   type InquiryResponse,
-  isForUserAlone,
   type PermissionDecision,
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../conversation/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { answerParts, describeSource } from "./inquiry.ts";
-import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
+import type { FileChange } from "./file-change.ts";
+import { firstLine, jsonLine, oneLine, valueLine } from "./neutralize.ts";
 import { verbatim, verbatimLines } from "./verbatim.ts";
-import { renderContext } from "./context.ts";
+import { diffRows, renderContext } from "./context.ts";
 import type { Paint } from "./style.ts";
-import { fits, moreLines, textWidth, truncate, wrapWords } from "./wrap.ts";
+import { fits, moreLines, textWidth, truncate, wrapCode, wrapWords } from "./wrap.ts";
 
 export interface LineOptions {
   readonly paint: Paint;
@@ -27,19 +26,22 @@ export interface CallLineOptions extends LineOptions {
   readonly note?: string;
   /** How to show the arguments; `function_call` by default. */
   readonly parameters?: "json" | "function_call" | "off";
+  /** Shown instead of the call: one line, verbatim. */
+  readonly title?: string | undefined;
 }
 
 /** One line if possible. Long values are shortened first; names stay whole. */
 export function renderCallLines(
   request: Pick<ToolCallRequest, "name" | "arguments">,
   end: CallEnd,
-  { paint, width, note = "", parameters = "function_call" }: CallLineOptions,
+  { paint, width, note = "", parameters = "function_call", title }: CallLineOptions,
 ): readonly string[] {
   const label = endLabel(end) || note;
   const suffix = label === "" ? "" : ` ${label}`;
   const room = width - 2 - textWidth(suffix);
   const call =
-    parameters === "function_call" ? foldCall(request, room) : callIn(parameters, request, room);
+    title ??
+    (parameters === "function_call" ? foldCall(request, room) : callIn(parameters, request, room));
   const painted = `${paint("cyan", call)}${paint("dim", suffix)}`;
   return wrapIn(painted, width - 2).map((row, index) =>
     index === 0 ? `${endSymbol(end, paint)} ${row}` : `  ${row}`,
@@ -55,6 +57,32 @@ function callIn(
   if (style === "off") return oneLine(name);
   const text = oneLine(`${name} ${jsonLine(given)}`);
   return Number.isFinite(room) ? truncate(text, Math.max(room, MIN_VALUE_WIDTH)) : text;
+}
+
+/** The change that a call asked about: the first lines of its diff, and arguments that this does not show. */
+export function renderChangeLines(
+  { about, diff, others }: FileChange,
+  { paint, width, maxLines }: LineOptions & { readonly maxLines: number },
+): readonly string[] {
+  const lines = [...(about === "" ? [] : [about]), ...diff];
+  const hidden = lines.length - maxLines;
+  return [
+    ...diffRows(hidden > 1 ? lines.slice(0, maxLines) : lines, { paint, width }),
+    ...(hidden > 1 ? [paint("dim", `  ${moreLines(hidden)}`)] : []),
+    ...argumentLines(others).flatMap((line) => wrapCode(line, width)),
+  ];
+}
+
+/** Who answered the question about a change, and how: `→ yes (you, via terminal)`. */
+export function renderChangeAnswer(
+  response: InquiryResponse,
+  { paint, width }: LineOptions,
+): readonly string[] {
+  const { answer, by } = answerParts(response);
+  const shown = truncate(oneLine(answer + by), MAX_FOLDED);
+  return wrapIn(shown, width - 4).map((row, index) =>
+    paint("dim", `  ${index === 0 ? "→" : " "} ${row}`),
+  );
 }
 
 /** A call on one line, neutralized: `deploy(where: "test")`. */
@@ -115,64 +143,41 @@ export function callText({
   arguments: given,
 }: Pick<ToolCallRequest, "name" | "arguments">): string {
   const entries = Object.entries(given);
-  const shown = entries.map(
-    ([key, value]) => `${verbatim(keyText(key))}: ${verbatim(JSON.stringify(value))}`,
-  );
+  const shown = entries.map(([key, value]) => argumentLine(keyText(key), value));
   const line = `• ${verbatim(name)}(${shown.join(", ")})`;
-  const hasLines = entries.some(([, value]) => isSeveralLines(value));
+  const hasLines = entries.some(([, value]) => hasSeveralLines(value));
   if (!hasLines && textWidth(line) <= MAX_ONE_LINE_CALL) return line;
-  const below = entries.flatMap(([key, value], index) =>
-    isSeveralLines(value)
-      ? [`  ${verbatim(keyText(key))}:`, ...verbatimLines(value).map((row) => `    │ ${row}`)]
-      : [`  ${shown[index] ?? ""}`],
-  );
-  return [`• ${verbatim(name)}`, ...below].join("\n");
+  const parts = entries.map(([key, value]) => [partKey(key), value] as const);
+  return [`• ${verbatim(name)}`, ...argumentLines(parts)].join("\n");
 }
 
-function isSeveralLines(value: Json): value is string {
-  return typeof value === "string" && value.includes("\n");
-}
-
-/** Lines of a result to show, by whom it is addressed to. */
-export interface LinesByAudience {
-  readonly user: number;
-  readonly assistant: number;
-  /** Blocks for the user alone are shown elsewhere. */
-  readonly isChat: boolean;
-}
-
-/** The first lines of a result that are not blank: one number is for what is addressed to the user. */
-export function renderResultLines(
-  { content, blocks }: ToolCallResponse,
-  { resultLines, ...options }: LineOptions & { readonly resultLines: number | LinesByAudience },
+/** One argument per line, indented. Of lists and objects that have texts of several lines, one line per part. */
+export function argumentLines(
+  parts: readonly (readonly [name: string, value: Json])[],
 ): readonly string[] {
-  const lines =
-    typeof resultLines === "number"
-      ? { user: resultLines, assistant: 0, isChat: false }
-      : resultLines;
-  if (blocks === undefined) return firstLines(content, linesFor(BOTH, lines), options);
-  const groups = Map.groupBy(blocks, (block) => linesFor(block, lines));
-  return [...groups].flatMap(([most, group]) => firstLines(textOfBlocks(group), most, options));
+  return parts.flatMap(([name, value]) => partLines(name, value));
 }
 
-const BOTH: ContentBlock = { type: "text", text: "" };
-
-/** A block for both is shown if either audience gets lines. */
-function linesFor(block: ContentBlock, { user, assistant, isChat }: LinesByAudience): number {
-  if (isForUserAlone(block)) return isChat ? 0 : user;
-  return isFor("user", block) ? Math.max(user, assistant) : assistant;
+function partLines(name: string, value: Json): readonly string[] {
+  if (!hasSeveralLines(value)) return [`  ${argumentLine(name, value)}`];
+  if (typeof value === "string") {
+    return [`  ${verbatim(name)}:`, ...verbatimLines(value).map((row) => `    │ ${row}`)];
+  }
+  return isJsonArray(value)
+    ? value.flatMap((item, index) => partLines(`${name}[${index}]`, item))
+    : Object.entries(isJsonObject(value) ? value : {}).flatMap(([key, item]) =>
+        partLines(`${name}.${partKey(key)}`, item),
+      );
 }
 
-function firstLines(text: string, most: number, { paint, width }: LineOptions): readonly string[] {
-  if (most === 0) return [];
-  const body = neutralize(text)
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-  const hidden = body.length - most;
-  const shown = body.slice(0, most).map((line) => truncate(line, width - 4));
-  return [...shown, ...(hidden > 0 ? [moreLines(hidden)] : [])].map((line) =>
-    paint("dim", `  │ ${line}`),
-  );
+function argumentLine(name: string, value: Json): string {
+  return `${verbatim(name)}: ${verbatim(JSON.stringify(value))}`;
+}
+
+/** Whether a text in the value has a line break. */
+function hasSeveralLines(value: Json): boolean {
+  if (typeof value === "string") return value.includes("\n");
+  return value !== null && typeof value === "object" && Object.values(value).some(hasSeveralLines);
 }
 
 /**
@@ -255,6 +260,11 @@ function keyText(key: string): string {
   return /^[\w.-]+$/.test(key) ? key : jsonLine(key);
 }
 
+/** The same where a dot may stand between two keys. */
+function partKey(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : jsonLine(key);
+}
+
 /** Only `done` and `failed` come from the tool itself. */
 export type CallEnd =
   | "running"
@@ -266,6 +276,8 @@ export type CallEnd =
   | "cancelled"
   /** The model did not get its result. */
   | "withheld"
+  /** The user said no to the change that it asked about. */
+  | "not applied"
   /** It was interrupted. */
   | "stopped";
 
@@ -274,18 +286,23 @@ export interface CallEvents {
   readonly decisions: readonly PermissionDecision[];
   /** In order. */
   readonly answers: readonly InquiryResponse[];
+  /** The change to a file that it asked about. */
+  readonly change?: FileChange | undefined;
 }
 
 /** How a call ended, according to the record. */
 export function callEnd(
   response: ToolCallResponse | undefined,
-  { decisions, answers }: CallEvents,
+  { decisions, answers, change }: CallEvents,
 ): CallEnd {
   if (response === undefined) return "running";
   if (response.isError) return "failed";
   const denied = decisions.find(({ decision }) => decision === "denied");
   if (denied !== undefined) return denied.action === "run" ? "skipped" : "withheld";
-  return answers.at(-1)?.outcome === "cancelled" ? "cancelled" : "done";
+  const last = answers.at(-1);
+  if (last?.outcome === "cancelled") return "cancelled";
+  const isNo = last?.outcome === "answered" && last.answer === false;
+  return change !== undefined && isNo ? "not applied" : "done";
 }
 
 /** An end that is neither success nor failure also gets a label. */
@@ -296,6 +313,7 @@ function endSymbol(end: CallEnd, paint: Paint): string {
     case "done":
       return paint("green", "✓");
     case "failed":
+    case "not applied":
       return paint("red", "✗");
     default:
       return paint("yellow", "○");

@@ -1,13 +1,15 @@
 /** The context of a question, in rows: prose in the words of its author, everything else verbatim. */
-import { isDiff, type Paint, paintLine } from "./style.ts";
+import type { FileChange } from "./file-change.ts";
+import { isDiff, type Paint, paintLine, type StyleName } from "./style.ts";
 import { SHOWN_TAB, verbatimLines, verbatimProseLines } from "./verbatim.ts";
 import { wrapProse, wrapVerbatimLine } from "./wrap.ts";
 
 /**
  * `prose` is wrapped at words, apart from diffs; Markdown stays as it was written, so nothing of it is lost.
- * `verbatim` is for whatever a yes acts on. `drawn` has been made verbatim already.
+ * `verbatim` is for whatever a yes acts on. `drawn` has been made verbatim already. `change` is the text of a
+ * change to a file, as `changeText` makes it.
  */
-export type ContextStyle = "prose" | "verbatim" | "drawn";
+export type ContextStyle = "prose" | "verbatim" | "drawn" | "change";
 
 export interface ContextOptions {
   readonly paint: Paint;
@@ -23,6 +25,7 @@ export function renderContext(
   // The end of the last line, not a line.
   const lines = context.replace(/\n$/, "").split("\n");
   if (style === "drawn") return lines.flatMap((line) => wrapVerbatimLine(line, width));
+  if (style === "change") return changeRows(lines, { paint, width });
   if (isDiff(lines)) {
     return lines.flatMap((line) =>
       wrapVerbatimLine(diffLine(line), width).map((row) => paintLine(line, paint, row)),
@@ -42,3 +45,34 @@ function diffLine(line: string): string {
   const sign = /^[-+ ]/.exec(line)?.[0] ?? "";
   return sign + verbatimLines(line.slice(sign.length)).join("");
 }
+
+/** The text of a change: its heading, and below it the diff. */
+export function changeText({ heading, about, diff }: FileChange): string {
+  return [heading, ...(about === "" ? [] : [about]), ...diff].join("\n");
+}
+
+function changeRows(
+  [heading = "", ...below]: readonly string[],
+  { paint, width }: Pick<ContextOptions, "paint" | "width">,
+): readonly string[] {
+  return [
+    ...wrapVerbatimLine(`• ${heading}`, width).map((row) => paint("bold", row)),
+    ...diffRows(below, { paint, width }),
+  ];
+}
+
+const DIFF_INDENT = "  ";
+
+/** The lines of a diff, without those that name its file, indented. */
+export function diffRows(
+  lines: readonly string[],
+  { paint, width }: Pick<ContextOptions, "paint" | "width">,
+): readonly string[] {
+  return lines.flatMap((line) => {
+    const style = DIFF_STYLES[line.charAt(0)];
+    const rows = wrapVerbatimLine(diffLine(line), width - DIFF_INDENT.length);
+    return rows.map((row) => DIFF_INDENT + (style === undefined ? row : paint(style, row)));
+  });
+}
+
+const DIFF_STYLES: Readonly<Record<string, StyleName>> = { "+": "green", "-": "red", "@": "cyan" };

@@ -21,7 +21,8 @@ import {
 } from "../conversation/index.ts";
 import type { InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
-import { callText } from "./call-lines.ts";
+import { argumentLines, callText } from "./call-lines.ts";
+import { findFileChange } from "./file-change.ts";
 import { describeAnswer, describeChanged, describeDecided } from "./inquiry.ts";
 import { jsonLine, oneLine } from "./neutralize.ts";
 import { sourceLines } from "./origin.ts";
@@ -258,21 +259,26 @@ export function describePending({ kind, tool, request, for: person }: PendingIte
   }
 }
 
+/** What is decided, and the request for it. */
+interface DescribedSubject extends Subject {
+  readonly tool?: string | undefined;
+  readonly request?: PendingItem["request"];
+}
+
 /**
  * Describes the subject of a decision, in lines below `describePending`: the call with all its arguments, the source of its
- * tool, the folder that it runs in, and the changes. Nothing is shortened.
+ * tool, the folder that it runs in, and the changes. Nothing is shortened. Of a change to a file, this is its heading: the
+ * diff is the context of the question.
  */
-export function describeSubject({
-  tool,
-  origin,
-  folder,
-  changed,
-  ...call
-}: Subject & { readonly tool?: string | undefined }): readonly string[] {
-  const args = call.arguments ?? {};
+export function describeSubject(described: DescribedSubject): readonly string[] {
+  const { tool, origin, folder, changed, request, arguments: args = {} } = described;
+  const call = { name: tool ?? "", arguments: args };
+  const asked = request?.type === "inquiry_request" ? request : undefined;
+  const change = asked && findFileChange(call, asked);
   const hasArguments = tool !== undefined && Object.keys(args).length > 0;
   return [
-    ...(hasArguments ? callText({ name: tool, arguments: args }).split("\n") : []),
+    ...(change === undefined ? [] : [`• ${change.heading}`, ...argumentLines(change.others)]),
+    ...(change === undefined && hasArguments ? callText(call).split("\n") : []),
     ...sourceLines(origin, folder),
     ...(changed === undefined ? [] : [`Changed since it was decided: ${describeChanged(changed)}`]),
   ];
@@ -288,7 +294,7 @@ export function describeWaiting(
   const args = run?.decision?.arguments ?? run?.request?.arguments ?? call?.request.arguments;
   const { tool, changed, request } = item;
   const { origin, folder } = request ?? {};
-  const subject = { tool, arguments: args, origin, folder, changed };
+  const subject = { tool, arguments: args, origin, folder, changed, request };
   return [describePending(item), ...describeSubject(subject).map((line) => `    ${line}`)];
 }
 

@@ -1,4 +1,5 @@
 export {
+  argumentLines,
   type CallEnd,
   callEnd,
   type CallEvents,
@@ -7,11 +8,14 @@ export {
   editedArguments,
   renderAskerLines,
   renderCallLines,
+  renderChangeAnswer,
+  renderChangeLines,
   renderInquiryLines,
   renderPermissionLines,
-  renderResultLines,
 } from "./call-lines.ts";
-export { type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
+export { changeText, type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
+export { type AskedChange, changeTitle, type FileChange, findFileChange } from "./file-change.ts";
+export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
   answerToJson,
@@ -68,7 +72,9 @@ export {
   moreLines,
   textWidth,
   truncate,
+  truncateWords,
   wrapCode,
+  wrapCommand,
   wrapProse,
   wrapVerbatim,
   wrapWords,

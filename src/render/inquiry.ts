@@ -104,6 +104,7 @@ const CAUSES = {
   closed: "the prompt was closed",
   prompt_failed: "the prompt failed",
   subject_unstable: "it kept changing",
+  redirected: "another call was turned down",
   declined_by_client: "the client declined",
 } as const satisfies Record<DenialCause, string>;
 

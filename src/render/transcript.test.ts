@@ -357,3 +357,81 @@ test("nothing in a turn can move the cursor or add a line", () => {
     ].toSorted(),
   );
 });
+
+describe("a change to a file", () => {
+  const args = { path: "a.py", patterns: [{ old: "x = 1", new: "x = 2" }] };
+  const lines = Array.from({ length: 20 }, (_, index) => ` line ${index + 1}`);
+  const diff = ["@@ -1,21 +1,21 @@", "-x = 1", "+x = 2", ...lines];
+  const context = `--- a/a.py\n+++ b/a.py\n${diff.join("\n")}\n`;
+  const question = {
+    ...inquiry("call_1.apply_changes.1", { text: "Apply these changes to a.py?", context }),
+    toolCallId: "call_1",
+    questionId: "apply_changes",
+    origin: { type: "builtin" },
+  } as const;
+  const policy: ConversationEvent = {
+    ...permission("call_1"),
+    decidedBy: { kind: "policy", key: "conversation.tools.fs_modify_file.run" },
+  };
+  const by = { kind: "user", channel: "terminal" } as const;
+  const answer = { outcome: "answered", answer: false, note: "later", answeredBy: by } as const;
+  const events = [
+    toolCall("call_1", "fs_modify_file", args),
+    policy,
+    question,
+    closed("call_1.apply_changes.1", answer),
+    toolResult("call_1", "The user declined the changes."),
+  ];
+
+  test("is one block: what is changed, the first lines of the diff, and the answer", () => {
+    expect(body(events, { resultLines: 3 })).toEqual([
+      "✗ Edit a.py +1 −1 not applied",
+      "  @@ -1,21 +1,21 @@",
+      "  -x = 1",
+      "  +x = 2",
+      "  … 20 more lines",
+      '  → no, note: "later" (you, via terminal)',
+      "",
+    ]);
+  });
+
+  test("is shown whole, with the result, where everything is", () => {
+    expect(body(events, { resultLines: Number.POSITIVE_INFINITY })).toEqual([
+      "✗ Edit a.py +1 −1 not applied",
+      ...diff.map((line) => `  ${line}`),
+      '  → no, note: "later" (you, via terminal)',
+      "  │ The user declined the changes.",
+      "",
+    ]);
+  });
+
+  test("has a tick if it was applied, and only its title if the call never asked", () => {
+    const yes = closed("call_1.apply_changes.1", { ...answer, answer: true });
+    const result = toolResult("call_1", "`patterns[0].old` was not found.", true);
+    expect([
+      body([...events.slice(0, 3), yes, toolResult("call_1")], { resultLines: 1 })[0],
+      body([toolCall("call_1", "fs_modify_file", args), policy, result]),
+    ]).toEqual([
+      "✓ Edit a.py +1 −1",
+      [
+        "✗ Edit a.py",
+        "  a_tool approved by policy (conversation.tools.fs_modify_file.run)",
+        "  │ `patterns[0].old` was not found.",
+        "",
+      ],
+    ]);
+  });
+});
+
+test("a program that failed shows its exit status and its last lines", () => {
+  const content = { message: "Tool 'check' execution failed.", status: 1 };
+  const output = { stderr: "", stdout: "1 ok\n2 ok\n3 failed\n" };
+  const result = toolResult("call_1", JSON.stringify({ ...content, ...output }), true);
+  expect(body([toolCall("call_1", "check"), result], { resultLines: 2 })).toEqual([
+    "✗ check() exit status 1",
+    "  │ … 1 more line",
+    "  │ 2 ok",
+    "  │ 3 failed",
+    "",
+  ]);
+});

@@ -21,14 +21,17 @@ import {
   callEnd,
   editedArguments,
   renderCallLines,
+  renderChangeAnswer,
+  renderChangeLines,
   renderInquiryLines,
   renderPermissionLines,
-  renderResultLines,
 } from "./call-lines.ts";
+import { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 import { describeFiles } from "./files.ts";
 import { describeChanged, describeEscalation } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import { relativeTime } from "./relative-time.ts";
+import { failureNote, renderResultLines } from "./result-lines.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
 
@@ -187,32 +190,69 @@ function renderToolCall(
   const decisions = inner
     .filter((one) => one.type === "permission_decision")
     .filter(({ id }) => id === undefined || !voids.has(id));
+  const ran = { ...event, arguments: editedArguments(decisions) ?? event.arguments };
+  const asked = inner.findLast((one) => one.type === "inquiry_request");
+  const change = asked && findFileChange(ran, asked);
   const end = callEnd(result, {
     decisions,
     answers: inner.flatMap((one) =>
       one.type === "inquiry_request" ? (context.inquiries.get(one)?.response ?? []) : [],
     ),
+    change,
   });
-  const ran = editedArguments(decisions) ?? event.arguments;
-  const within = inner.flatMap((one) => {
+  // The diff belongs to the heading, unless it was not the first.
+  const isFirst = change !== undefined && voids.size === 0;
+  const shown = change === undefined ? inner : inner.filter((one) => !isUnasked(one));
+  const ordered = isFirst ? [asked, ...shown.filter((one) => one !== asked)] : shown;
+  const within = ordered.flatMap((one) => {
+    if (one === undefined) return [];
     if (one.type === "decision_void") return renderVoid(one, context);
+    if (one === asked && change !== undefined) return renderAskedChange(change, one, context);
     return one.type === "inquiry_request"
       ? renderInquiry(one, { ...context, width: context.width - 2 }).map((line) => `  ${line}`)
       : renderPermissionLines(one, { ...context, requested: event.arguments });
   });
+  const title = change?.heading ?? changeTitle(ran);
+  const note = result === undefined ? "" : failureNote(result);
+  // The heading says what the result of a change says.
+  const isKnown = change !== undefined && (end === "done" || end === "not applied");
+  const isFolded = Number.isFinite(context.resultLines);
   return [
-    ...renderCallLines({ ...event, arguments: ran }, end, context),
+    ...renderCallLines(ran, end, { ...context, note, title }),
     ...within,
-    ...(result === undefined ? [] : renderResultLines(result, context)),
+    ...(result === undefined || (isKnown && isFolded) ? [] : renderResultLines(result, context)),
+  ];
+}
+
+/** The config let the call run, and only its question mattered. */
+function isUnasked(event: WithinCall): boolean {
+  if (event.type !== "permission_decision") return false;
+  return event.decision === "approved" && event.decidedBy.kind === "policy";
+}
+
+function renderAskedChange(
+  change: FileChange,
+  asked: InquiryRequest,
+  context: TranscriptContext,
+): readonly string[] {
+  const { response } = context.inquiries.get(asked) ?? {};
+  return [
+    ...renderChangeLines(change, { ...context, maxLines: context.resultLines }),
+    ...(response === undefined ? [] : renderChangeAnswer(response, context)),
+    ...renderEscalation(asked, context).map((line) => `  ${line}`),
   ];
 }
 
 function renderInquiry(event: InquiryRequest, context: TranscriptContext): readonly string[] {
-  const { response, escalation } = context.inquiries.get(event) ?? {};
-  const asked = renderInquiryLines(event, response, context);
-  if (escalation === undefined) return asked;
+  const { response } = context.inquiries.get(event) ?? {};
+  return [...renderInquiryLines(event, response, context), ...renderEscalation(event, context)];
+}
+
+function renderEscalation(event: InquiryRequest, context: TranscriptContext): readonly string[] {
+  const { escalation } = context.inquiries.get(event) ?? {};
+  if (escalation === undefined) return [];
   const first = `asked first: ${oneLine(describeEscalation(escalation))}`;
-  return [...asked, context.paint("dim", `  ${truncate(first, context.width - 2)}`)];
+  return [context.paint("dim", `  ${truncate(first, context.width - 2)}`)];
 }
 
 function turnRule(turn: RecordedTurn, { paint, now, width }: TranscriptOptions): string {

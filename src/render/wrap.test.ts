@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wrapProse, wrapWords } from "./wrap.ts";
+import { truncateWords, wrapCommand, wrapProse, wrapWords } from "./wrap.ts";
 
 describe("rows of a line", () => {
   test("are wrapped at words, and within a word that is too wide", () => {
@@ -46,4 +46,23 @@ describe("prose", () => {
   test("is not wrapped where there is no screen", () => {
     expect(wrapProse("a b\nc", Number.POSITIVE_INFINITY)).toEqual(["a b", "c"]);
   });
+});
+
+test.each([
+  ["Enter send · / commands · @ files", 33, "Enter send · / commands · @ files"],
+  ["Enter send · / commands · @ files", 30, "Enter send · / commands · @ …"],
+  ["Enter send · / commands · @ files", 22, "Enter send · / …"],
+  ["Alt-Enter new line", 10, "Alt-Enter…"],
+  ["incomprehensibly", 8, "incompr…"],
+])("hints are cut between words: %j in %i columns", (text, width, expected) => {
+  expect(truncateWords(text, width)).toBe(expected);
+});
+
+test("a command to copy continues after a backslash, between words", () => {
+  const command = "jp conversation fork jp-c17673454200 --turn ..11 --activate";
+  expect([wrapCommand(command, 61), wrapCommand(command, 60), wrapCommand(command, 24)]).toEqual([
+    [`  ${command}`],
+    ["  jp conversation fork jp-c17673454200 --turn ..11 \\", "    --activate"],
+    ["  jp conversation fork \\", "    jp-c17673454200 \\", "    --turn ..11 \\", "    --activate"],
+  ]);
 });

@@ -101,6 +101,30 @@ export function wrapProse(text: string, columns: number): readonly string[] {
   });
 }
 
+/** A command to copy, indented. Rows end in a backslash where it continues: between words, as a shell reads it. */
+export function wrapCommand(command: string, columns: number): readonly string[] {
+  const [first = "", ...others] = command.split(" ");
+  const rows = [`  ${first}`];
+  for (const [index, word] of others.entries()) {
+    const last = rows.at(-1) ?? "";
+    const end = index === others.length - 1 ? "" : " \\";
+    if (textWidth(`${last} ${word}${end}`) <= columns) rows[rows.length - 1] = `${last} ${word}`;
+    else rows.push(`    ${word}`);
+  }
+  return rows.map((row, index) => (index === rows.length - 1 ? row : `${row} \\`));
+}
+
+/** Shortens text to a width between words, and marks the cut. Only a single word is cut itself. */
+export function truncateWords(text: string, width: number): string {
+  if (fits(text, width)) return text;
+  const words = text.split(" ");
+  let kept = words.length - 1;
+  while (kept > 0 && textWidth(words.slice(0, kept).join(" ")) >= width) kept -= 1;
+  if (kept === 0) return truncate(text, width);
+  const shown = words.slice(0, kept).join(" ").replace(/ ·$/, "");
+  return textWidth(shown) + 2 <= width ? `${shown} …` : `${shown}…`;
+}
+
 /** Whether the text fits, measured only if it could be too wide. */
 export function fits(text: string, width: number): boolean {
   // Nothing takes more columns than a tab.

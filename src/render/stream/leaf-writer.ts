@@ -5,6 +5,7 @@ import { createLineHighlighter, type LineHighlighter, prepareLanguage } from "..
 import { neutralize, oneLine } from "../neutralize.ts";
 import type { Paint } from "../style.ts";
 import { truncate } from "../wrap.ts";
+import { findHtmlTable } from "./html-table.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
 import {
   BLANK_LINE,
@@ -33,6 +34,8 @@ type Leaf =
   | { readonly type: "indented"; readonly block: CodeBlock; blanks: number }
   /** Lines shown unchanged, up to the one that matches. */
   | { readonly type: "verbatim"; readonly end: RegExp }
+  /** A table in HTML, which is drawn once it is complete. */
+  | { readonly type: "html_table"; readonly lines: string[] }
   | { readonly type: "table"; readonly table: TableBlock };
 
 interface OpenParagraph {
@@ -48,6 +51,7 @@ interface OpenParagraph {
 const NONE: Leaf = { type: "none" };
 const HEADING: Look = { styles: ["bold"] };
 const MAX_RULE_WIDTH = 80;
+const HTML_TABLE = /^\s*<table[\s>]/i;
 
 export class LeafWriter {
   readonly #options: LeafWriterOptions;
@@ -66,7 +70,7 @@ export class LeafWriter {
     const { type } = this.#leaf;
     return type === "paragraph"
       ? type
-      : type === "fence" || type === "verbatim"
+      : type === "fence" || type === "verbatim" || type === "html_table"
         ? "inside"
         : "other";
   }
@@ -104,7 +108,9 @@ export class LeafWriter {
         return undefined;
       case "html":
         this.#start();
-        this.#leaf = { type: "verbatim", end: start.end };
+        this.#leaf = HTML_TABLE.test(start.rest)
+          ? { type: "html_table", lines: [] }
+          : { type: "verbatim", end: start.end };
         this.#addInside(start.rest);
         return undefined;
       case "indented":
@@ -142,6 +148,7 @@ export class LeafWriter {
       leaf.paragraph.close();
     } else if (leaf.type === "fence" || leaf.type === "indented") leaf.block.close();
     else if (leaf.type === "table") leaf.table.close();
+    else if (leaf.type === "html_table") this.#writeHtmlTable(leaf.lines);
     this.#leaf = NONE;
   }
 
@@ -159,7 +166,23 @@ export class LeafWriter {
       const isEnd = leaf.end.test(line);
       if (!isEnd || leaf.end !== BLANK_LINE) this.#writeLine(neutralize(line));
       if (isEnd) this.close();
+    } else if (leaf.type === "html_table") {
+      if (BLANK_LINE.test(line)) this.close();
+      else leaf.lines.push(line);
     }
+  }
+
+  /** As a table, or unchanged if it is more than that. */
+  #writeHtmlTable(lines: readonly string[]): void {
+    const [header, delimiters, ...rows] = findHtmlTable(lines.join("\n")) ?? [];
+    if (header === undefined || delimiters === undefined) {
+      for (const line of lines) this.#writeLine(neutralize(line));
+      return;
+    }
+    const { page, paint } = this.#options;
+    const table = createTableBlock({ header, delimiters, page, paint, inline: this.#inline });
+    for (const row of rows) table.add(row);
+    table.close();
   }
 
   #addTextLine(line: string, isLazy: boolean): void {

@@ -95,3 +95,36 @@ describe("a table", () => {
     expect(await linesOf(["| a | b |", "|---|"])).toEqual(["| a | b | |---|"]);
   });
 });
+
+describe("a table in HTML", () => {
+  test("is drawn with its header row", async () => {
+    const document = [
+      "<table>",
+      '  <thead><tr><th>Name</th><th class="n">Size &amp; *kind*</th></tr></thead>',
+      "  <tbody>",
+      "    <tr><td><b>a</b>|b</td><td><code>x|y</code></td></tr>",
+      "    <tr><td>c<td>2",
+      "  </tbody>",
+      "</table>",
+      "",
+      "After.",
+    ];
+    expect(await linesOf(document, { paint: bracketed })).toEqual([
+      "<bold>Name</> <dim>│</> <bold>Size</> <bold>&</> <bold>*</><bold>kind</><bold>*</>",
+      "<dim>─────┼──────────────</>",
+      "<bold>a</>|b  <dim>│</> <cyan>x|y</>",
+      "c    <dim>│</> 2",
+      "",
+      "After.",
+    ]);
+  });
+
+  test.each([
+    ["no header row", "<table><tr><td>a</td></tr></table>"],
+    ["cells over several columns", '<table><tr><th colspan="2">a</th></tr></table>'],
+    ["a caption", "<table><caption>c</caption><tr><th>a</th></tr></table>"],
+    ["no end", "<table><tr><th>a</th></tr>"],
+  ])("is shown unchanged if it has %s", async (_what, table) => {
+    expect(await linesOf([table], { width: 80 })).toEqual([table]);
+  });
+});
