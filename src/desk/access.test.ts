@@ -159,6 +159,49 @@ describe("a one-time login", () => {
   });
 });
 
+async function make(served: ServedDesk, headers: Record<string, string>) {
+  const { status, json } = await served.send("/logins", { method: "POST", headers, body: {} });
+  return { status, code: String((json as { login?: string }).login) };
+}
+
+describe("a one-time login that someone makes on the page", () => {
+  test("logs in the same person, with the same rights, and is on record", async () => {
+    counters("T-DESK-6");
+    const served = await ServedDesk.start();
+    const token = await served.addPerson("ada", ["see"]);
+    const { headers } = await served.login(token);
+    const { status, code } = await make(served, headers);
+    const started = await served.prove(await createKey(), code);
+    const me = await served.send("/me", { headers: sessionOf(started) });
+    expect([status, me.json]).toEqual([201, { name: "ada", rights: ["see"], runs: true }]);
+    expect(served.audit.map(({ what, name }) => [what, name])).toEqual([
+      ["login", "ada"],
+      ["login_created", "ada"],
+      ["login", "ada"],
+    ]);
+    expect((await served.prove(await createKey(), code)).status).toBe(401);
+  });
+
+  test("does not work once the person is removed", async () => {
+    counters("T-DESK-6");
+    const served = await ServedDesk.start();
+    const token = await served.addPerson("ada");
+    const { code } = await make(served, bearer(token));
+    await served.people.remove("ada");
+    expect((await served.prove(await createKey(), code)).status).toBe(401);
+  });
+
+  test("needs someone who is logged in, and displaces no login of others", async () => {
+    counters("T-DESK-6");
+    const served = await ServedDesk.start();
+    const token = await served.addPerson("ada");
+    const owners = served.service.createLogin();
+    for (let count = 0; count < 60; count += 1) await make(served, bearer(token));
+    expect((await served.prove(await createKey(), owners)).status).toBe(200);
+    expect((await make(served, {})).status).toBe(401);
+  });
+});
+
 async function loggedIn() {
   const served = await ServedDesk.start();
   const { pair } = await served.login();

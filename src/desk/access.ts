@@ -20,6 +20,8 @@ export interface Caller {
   readonly person: Person;
   /** The same for all requests with the same token, or of the same session. */
   readonly key: string;
+  /** Which person it is, as in a session. */
+  readonly who: string;
   /** The same person as they are now: undefined once they are removed or logged out. */
   readonly find: () => Promise<Person | undefined>;
 }
@@ -28,6 +30,7 @@ export interface Caller {
 export const ANONYMOUS: Caller = {
   person: { name: "", rights: [] },
   key: "",
+  who: "",
   find: async () => undefined,
 };
 
@@ -56,8 +59,8 @@ export interface Proof {
 
 const MINUTE_MS = 60_000;
 const LOGIN_MS = 10 * MINUTE_MS;
-/** The oldest are dropped: whoever has one can make more. */
-const MAX_LOGINS = 100;
+/** Of one person. The oldest is dropped: whoever has one can make more. */
+const MAX_LOGINS = 50;
 const MAX_USER_AGENT = 200;
 const NONCE_MS = MINUTE_MS;
 const MAX_NONCES = 10_000;
@@ -68,8 +71,8 @@ const MAX_NONCES = 10_000;
  */
 export class Access {
   readonly #options: AccessOptions;
-  /** When each one-time login expires. */
-  readonly #logins = new Map<string, number>();
+  /** Whom each one-time login is for, and when it expires. */
+  readonly #logins = new Map<string, { readonly who: string; readonly expiresAt: number }>();
   readonly #failures: Failures;
   /** Neither stored nor sent: what is made with it ends with the process. */
   readonly #secret = randomBytes(32);
@@ -80,11 +83,15 @@ export class Access {
     this.#failures = new Failures(options.clock);
   }
 
-  /** For the owner, who can hand it to their own browser. It works once, for ten minutes. */
-  createLogin(): string {
+  /** For a person, who can hand it to another browser of theirs: the owner, unless given. It works once, for ten minutes. */
+  createLogin(who = OWNER): string {
     const code = newSecret();
-    this.#logins.set(hashOf(code), this.#now() + LOGIN_MS);
-    dropOldest(this.#logins, MAX_LOGINS);
+    const now = this.#now();
+    for (const [key, { expiresAt }] of this.#logins) if (expiresAt < now) this.#logins.delete(key);
+    const own = [...this.#logins].filter(([, login]) => login.who === who);
+    const [oldest] = own;
+    if (own.length >= MAX_LOGINS && oldest !== undefined) this.#logins.delete(oldest[0]);
+    this.#logins.set(hashOf(code), { who, expiresAt: now + LOGIN_MS });
     return code;
   }
 
@@ -116,7 +123,7 @@ export class Access {
   }
 
   async #login(secret: string, key: string, request: IncomingMessage): Promise<void> {
-    const who = this.#useLogin(secret) ? OWNER : hashOf(secret);
+    const who = this.#useLogin(secret) ?? hashOf(secret);
     const person = await this.#findPerson(who);
     if (person === undefined) {
       throw this.#refuse(request, {
@@ -152,7 +159,7 @@ export class Access {
     const key = hashOf(token);
     const find = () => this.#options.people.findByHash(key);
     const person = await find();
-    if (person !== undefined) return { person, key, find };
+    if (person !== undefined) return { person, key, who: key, find };
     throw this.#refuse(request, {
       what: "token_refused",
       message: "The Authorization header does not contain a valid token.",
@@ -161,13 +168,11 @@ export class Access {
 
   async #identifySession(token: string): Promise<Caller> {
     const [key = "", signature = ""] = token.split(".", 2);
-    const find = () => this.#findBySession(key);
     const isOwn = isSameSecret(signature, this.#sign("session", key));
-    const person = isOwn ? await find() : undefined;
-    if (person === undefined)
-      throw unauthorized("The session has ended, or is to be proved again.");
+    const found = isOwn ? await this.#findBySession(key) : undefined;
+    if (found === undefined) throw unauthorized("The session has ended, or is to be proved again.");
     await this.#options.sessions.use(key, this.#now());
-    return { person, key, find };
+    return { ...found, key, find: async () => (await this.#findBySession(key))?.person };
   }
 
   /** Also uses up the nonce. */
@@ -192,10 +197,12 @@ export class Access {
   }
 
   /** Undefined if the session has ended or expired, or if the person was removed. */
-  async #findBySession(key: string): Promise<Person | undefined> {
+  async #findBySession(key: string): Promise<Pick<Caller, "person" | "who"> | undefined> {
     const session = await this.#options.sessions.find(key);
     if (session === undefined || isExpired(session, this.#now())) return undefined;
-    return this.#findPerson(session.who);
+    const { who } = session;
+    const person = await this.#findPerson(who);
+    return person && { person, who };
   }
 
   async #findPerson(who: string): Promise<Person | undefined> {
@@ -203,12 +210,12 @@ export class Access {
     return who === OWNER ? owner : people.findByHash(who);
   }
 
-  /** Also uses it up. */
-  #useLogin(code: string): boolean {
+  /** Returns whom it is for, if it is valid, and uses it up. */
+  #useLogin(code: string): string | undefined {
     const key = hashOf(code);
-    const expiresAt = this.#logins.get(key);
+    const login = this.#logins.get(key);
     this.#logins.delete(key);
-    return expiresAt !== undefined && this.#now() <= expiresAt;
+    return login !== undefined && this.#now() <= login.expiresAt ? login.who : undefined;
   }
 
   /** So a key is worth nothing at another address of this machine, or when something else is served. */

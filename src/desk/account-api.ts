@@ -49,6 +49,19 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     }),
   }),
   operation({
+    id: "createLogin",
+    summary: "Create a one-time login for the same person, for another browser of theirs",
+    route: "POST /logins",
+    needs: "person",
+    responses: {
+      201: { description: "Works once, for ten minutes.", schema: schemas.newLogin },
+    },
+    handle: async ({ access, request, caller: { person, who } }) => {
+      access.audit("login_created", request, { name: person.name });
+      return { status: 201, body: { login: access.createLogin(who) } };
+    },
+  }),
+  operation({
     id: "logout",
     summary: "End the session of the page",
     route: "POST /logout",

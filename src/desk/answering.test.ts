@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { at, chatRequest, message, turnStart } from "../conversation/events.fixture.ts";
-import type { ConversationEvent, InquiryId } from "../conversation/index.ts";
+import { type ConversationEvent, eventsOf, type InquiryId } from "../conversation/index.ts";
 import { REST, WAITING } from "../storage/open-question.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
@@ -87,6 +87,20 @@ test("whoever may only answer does not approve what a tool does, however the too
     exclusive: "recorded",
     acting: "recorded",
   });
+});
+
+test("a no with the next message is recorded as such, and needs the right to approve", async () => {
+  counters("T-DESK-11");
+  const store = new MemoryConversationStore(new FakeClock());
+  const conversation = await place(store, asking({ allowsNote: true }));
+  const desk = await open(store);
+  const eve: Person = { name: "Eve", rights: ["see", "answer"] };
+  const no = { answer: false, note: "Use sed.", redirects: true };
+  const refused = { type: "forbidden", message: "This needs the right to approve." };
+  expect(await desk.answer({ conversation, id }, no, eve)).toEqual(refused);
+  expect(await desk.answer({ conversation, id }, no, ADA)).toEqual({ type: "recorded" });
+  const events = await store.open(conversation).then(({ stream }) => [...eventsOf(stream.entries)]);
+  expect(events.at(-1)).toMatchObject({ answer: false, note: "Use sed.", redirects: true });
 });
 
 test("an answer to what was asked before is not used for a later question with the same id", async () => {

@@ -129,6 +129,12 @@ export const OPERATIONS: readonly Operation[] = [
         v.exactOptional(v.boolean()),
         v.description("Whether it counts for the rest of the turn."),
       ),
+      redirects: v.pipe(
+        v.exactOptional(v.boolean()),
+        v.description(
+          "With a no: the note is also the next message, and calls that have not started are skipped.",
+        ),
+      ),
       content: v.pipe(
         v.exactOptional(v.string()),
         v.description("For a delivery: what the model sees instead of the result."),
@@ -139,13 +145,14 @@ export const OPERATIONS: readonly Operation[] = [
     isRepeatable: true,
     responses: { ...ANSWER_RESPONSES, 428: schemas.DIGEST_REQUIRED },
     handle: async ({ desk, keys, request, params, query, body, caller }) => {
-      const { answer, note, remember, content, asked_at, digest } = body;
+      const { answer, note, remember, redirects, content, asked_at, digest } = body;
       const { content: _content, ...rest } = body;
       if (Buffer.byteLength(JSON.stringify(rest)) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
       const reply: Reply = {
         answer,
         ...(note !== undefined && { note }),
         ...(remember !== undefined && { isRemembered: remember }),
+        ...(redirects !== undefined && { redirects }),
         ...(content !== undefined && { content }),
       };
       const ref = inquiryRef(params, query, { asked_at, digest });

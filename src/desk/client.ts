@@ -144,6 +144,12 @@ export class DeskClient {
     return (await response.json()) as { token: string }; // As for `#get`.
   }
 
+  /** A one-time login for the same person: with `#login=…` after the page's address, it logs in another browser. */
+  async createLogin(): Promise<{ readonly login: string }> {
+    const response = await this.#post("/logins", {});
+    return (await response.json()) as { login: string }; // As for `#get`.
+  }
+
   /** Ends the session. */
   async logout(): Promise<void> {
     await this.#post("/logout", {});
@@ -170,8 +176,8 @@ export class DeskClient {
    * something else is asked by now, the answer gets `changed`.
    */
   async answer(address: InquiryAddress, answer: Json, extras: AnswerExtras = {}): Promise<void> {
-    const { isRemembered: remember, note, content, idempotencyKey: key } = extras;
-    const body = { answer, note, remember, content, ...readingOf(address) };
+    const { isRemembered: remember, note, redirects, content, idempotencyKey: key } = extras;
+    const body = { answer, note, remember, redirects, content, ...readingOf(address) };
     const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
     await this.#post(withQuery(path, workspaceOf(address)), body, headers);

@@ -55,7 +55,12 @@ export function loggedToJson(
   {
     workspace,
     conversation,
-  }: { readonly workspace: string; readonly conversation: ConversationId },
+    title,
+  }: {
+    readonly workspace: string;
+    readonly conversation: ConversationId;
+    readonly title: string | undefined;
+  },
 ): DecisionJson {
   const { kind, id, source, toolCallId, request, response, escalation, madeVoid, changed } = logged;
   const { tool = describeSource(source), deadline } = logged;
@@ -80,6 +85,7 @@ export function loggedToJson(
     asked_at: logged.askedAt,
     ...(deadline !== undefined && { deadline }),
     ...(person !== undefined && { for: person }),
+    ...(title !== undefined && { title }),
     turn: logged.turn + 1,
     ...(logged.isPending !== true && { outcome: "unanswered" }),
     ...(response !== undefined && responseToJson(response)),
@@ -115,7 +121,12 @@ function toQuestionJson(question: InquiryQuestion): QuestionJson {
 
 function askerToJson(tool: string, request: LoggedInquiry["request"]) {
   if (request?.type !== "inquiry_request") return { label: tool };
-  return { label: describeSource(request.source), source: request.source };
+  const { source, questionId } = request;
+  return {
+    label: describeSource(source),
+    source,
+    ...(questionId !== undefined && { question_id: questionId }),
+  };
 }
 
 function responseToJson(response: AnswerEvent): Partial<DecisionJson> {

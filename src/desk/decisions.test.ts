@@ -140,6 +140,7 @@ test("one list has all four kinds, each with all that has to be read", async () 
       id: "a.q.1",
       text: "Go on?",
       source: { source: "tool", name: "a_tool" },
+      question_id: "q",
       acts: true,
       digest: "d2",
     },

@@ -128,6 +128,7 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
         kind: "question",
         tool: "a_tool",
         tool_call_id: "a",
+        question_id: "q",
         label: "a_tool",
         source: { source: "tool", name: "a_tool" },
         arguments: {},

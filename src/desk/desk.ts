@@ -116,8 +116,9 @@ class WorkspacesDesk implements Desk {
     const item = await findItem(found.inbox, ref);
     if (item !== undefined) return item.json;
     const { workspace } = found.inbox;
+    const { title } = found.summary.metadata ?? {};
     const recorded = await findRecorded(workspace, conversation, id);
-    return recorded && loggedToJson(recorded, { workspace: workspace.root, conversation });
+    return recorded && loggedToJson(recorded, { workspace: workspace.root, conversation, title });
   }
 
   listInquiries(query: InquiryQuery): Promise<Page<DecisionJson>> {
@@ -264,8 +265,9 @@ function explainRefusal(
   reply: ReplyOrCancel,
   person: Person,
 ): string | undefined {
-  // Whichever way a tool asks: what acts is approved, and so is who sees a result.
-  const right: Right = acts || kind === "delivery" ? "approve" : "answer";
+  // Whichever way a tool asks: what acts is approved, and so is who sees a result, and what the model is told to do instead.
+  const isTelling = "redirects" in reply && reply.redirects;
+  const right: Right = acts || kind === "delivery" || isTelling ? "approve" : "answer";
   if (!person.rights.includes(right)) return `This needs the right to ${right}.`;
   // Whoever runs the turn can cancel it anyway, but people at the desk run nothing.
   if ("isCancelled" in reply && isAdministrator(person)) return undefined;

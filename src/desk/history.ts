@@ -88,14 +88,15 @@ export async function listInquiries(
   for await (const found of newestFirst(workspaces, { which: "all", position, ...only })) {
     if (position !== undefined && read >= MAX_RECORDS) return { items, next: cursorTo(position) };
     read += 1;
-    const { id } = found.summary;
+    const { id, metadata } = found.summary;
     const { root } = found.workspace;
+    const place = { workspace: root, conversation: id, title: metadata?.title };
     const decisions = await readDecisions(found, context);
     const isPartial = start?.id === id && start.root === root;
     for (let index = isPartial ? start.rest : decisions.length; index > 0; index -= 1) {
       const decision = decisions[index - 1];
       const isWanted = decision !== undefined && matches(decision, query);
-      const json = decision && loggedToJson(decision, { workspace: root, conversation: id });
+      const json = decision && loggedToJson(decision, place);
       if (json === undefined || !isWanted || !hasWords(json, query)) continue;
       if (items.length >= limit) return { items, next: cursorTo(positionOf(found, index)) };
       items.push(json);

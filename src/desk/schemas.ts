@@ -58,6 +58,10 @@ const decision = v.pipe(
     kind,
     tool: v.string(),
     tool_call_id: v.exactOptional(v.string()),
+    question_id: v.pipe(
+      v.exactOptional(v.string()),
+      v.description("Of a question that a tool asked: the name that the tool gave it."),
+    ),
     label: v.pipe(v.string(), v.description("Who asks, in words.")),
     source: v.exactOptional(source),
     origin: v.pipe(v.exactOptional(origin), v.description("Where the tool comes from.")),
@@ -90,6 +94,7 @@ const decision = v.pipe(
       v.exactOptional(v.looseObject({ content: v.string(), is_error: v.boolean() })),
       v.description("For a delivery that waits."),
     ),
+    title: v.pipe(v.exactOptional(v.string()), v.description("Of the conversation.")),
     is_live: v.pipe(
       v.exactOptional(v.boolean()),
       v.description("While it waits: whether a process waits for the answer."),
@@ -146,6 +151,12 @@ export const session = v.object({
   token: v.pipe(
     v.string(),
     v.description("For `Authorization: Session TOKEN`, until the server stops."),
+  ),
+});
+export const newLogin = v.object({
+  login: v.pipe(
+    v.string(),
+    v.description("The page takes it from the fragment of its address: `#login=…`."),
   ),
 });
 export const me = v.object({

@@ -68,6 +68,8 @@ export interface DecisionJson extends OutcomeJson {
   readonly kind: DecisionKind;
   readonly tool: string;
   readonly tool_call_id?: string;
+  /** Of a question that a tool asked: the name that the tool gave it. */
+  readonly question_id?: string;
   /** Who asks, in words: a tool, a server, `assistant` or `user`. For a question, `source` has it as in the record. */
   readonly label: string;
   readonly source?: InquirySource;
@@ -91,7 +93,7 @@ export interface DecisionJson extends OutcomeJson {
   readonly for?: string;
   /** For a delivery that waits: what the tool returned. */
   readonly result?: { readonly content: string; readonly is_error: boolean };
-  /** While it waits: the title of the conversation, if it has one. */
+  /** The title of the conversation, if it has one. */
   readonly title?: string;
   /** While it waits: whether a process waits for the answer. Otherwise the turn has to be continued after it. */
   readonly is_live?: boolean;

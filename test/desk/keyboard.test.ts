@@ -61,7 +61,7 @@ test("what was typed survives Esc, a reload and a lost connection", async () => 
   await field.fill("Half an ans");
   await page.keyboard.press("Escape");
   expect(await field.inputValue()).toBe("Half an ans");
-  await page.getByRole("heading", { name: "title asks" }).focus();
+  await page.getByRole("heading", { name: "Title?" }).focus();
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Title?" }).click();
   expect(await field.inputValue()).toBe("Half an ans");

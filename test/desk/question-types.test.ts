@@ -159,7 +159,7 @@ test("a secret reaches the process that waits for it, and nothing else", async (
   await screen.until("The word?");
   await page.getByRole("link", { name: "The word?" }).click();
   await page.getByLabel("Secret").fill(CANARY);
-  await page.getByRole("heading", { name: "login asks" }).focus();
+  await page.getByRole("heading", { name: "The word?" }).focus();
   await page.keyboard.press("Escape"); // It stays: the secret would be lost.
   const stored = await page.evaluate(
     "JSON.stringify([{ ...sessionStorage }, { ...localStorage }])",

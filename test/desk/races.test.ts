@@ -56,7 +56,7 @@ test("a page and a terminal race 200 times", { timeout: 900_000 }, async () => {
     // The button is gone if the terminal was faster, and the page already knows.
     const pressed = page.evaluate("document.querySelector('[data-key=n]')?.click()");
     await loopTurns(patience);
-    screen.type("y");
+    screen.type("y\r");
     const [{ status, bytes }] = await Promise.all([screen.end(), pressed]);
     const [answer, ...others] = await answersIn(store, id);
     expect([status, others]).toEqual([0, []]);
@@ -102,7 +102,7 @@ test("a page and another process race 50 times", { timeout: 300_000 }, async () 
   for (let race = 0; race < 50; race += 1) {
     const id = await leaveQuestion(store, `Race ${race}?`);
     await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
-    await page.locator("main article", { hasText: `Race ${race}?` }).waitFor();
+    await page.getByRole("heading", { name: `Race ${race}?` }).waitFor();
     await page.locator("[data-key=y]").waitFor();
     // The button is gone if the other one was faster, and the page already knows.
     const pressed = page.evaluate("document.querySelector('[data-key=y]')?.click()");

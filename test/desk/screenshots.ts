@@ -37,7 +37,7 @@ function viewsOf({
     inbox: "#/",
     question: fragmentOf(DEPLOY, "c1.region.1"),
     form: fragmentOf(NEWSLETTER, "c3.subject.1"),
-    diff: fragmentOf(FIX, "c2.apply.1"),
+    diff: fragmentOf(FIX, "c2.apply_changes.1"),
     permission: fragmentOf(CLEANUP, "c4:run:1"),
     conversation: `#/conversations/${RENAME}`,
     audit: "#/audit",

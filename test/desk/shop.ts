@@ -18,7 +18,7 @@ import {
 } from "../../src/conversation/index.ts";
 import type { ConversationStore } from "../../src/storage/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import type { InquiryQuestion } from "../../src/tool/index.ts";
+import type { InquiryQuestion, ToolOrigin } from "../../src/tool/index.ts";
 import { sha256 } from "../../src/util/index.ts";
 
 /** What the page's clock says. */
@@ -43,6 +43,14 @@ const DIFF = `--- a/src/cart.ts
 +  return total / 100;
  }`;
 
+const PATTERNS = [
+  { old: "total += price * count;", new: "total += Math.round(price * 100) * count;" },
+  {
+    old: "return total;",
+    new: "// In cents, so that sums are exact.\n  return total / 100;",
+  },
+];
+
 function asks(id: string, tool: string, question: Partial<InquiryQuestion>): ConversationEvent {
   const [toolCallId = "", questionId = ""] = id.split(".");
   return {
@@ -54,12 +62,9 @@ function asks(id: string, tool: string, question: Partial<InquiryQuestion>): Con
 }
 
 /** What the person who decides is told about the tool. */
-function sourceOf(command: string): DecisionSubject {
-  return {
-    subject: { digest: sha256(command), version: 1, parts: {} },
-    origin: { type: "local", command },
-    folder: ".",
-  };
+function sourceOf(origin: ToolOrigin): DecisionSubject {
+  const subject = { digest: sha256(JSON.stringify(origin)), version: 1, parts: {} };
+  return { subject, origin, folder: "." };
 }
 
 function begins(request: string, reply: string): readonly ConversationEvent[] {
@@ -95,15 +100,16 @@ const FIX: Story = {
   minutesAgo: 42,
   events: [
     ...begins("Fix issue 212: totals are off by a cent.", "Prices are summed as fractions."),
-    toolCall("c2", "edit_file", { path: "src/cart.ts" }),
+    toolCall("c2", "fs_modify_file", { path: "src/cart.ts", patterns: PATTERNS }),
     attemptStart("c2"),
     {
-      ...asks("c2.apply.1", "edit_file", {
-        text: "Apply this change to src/cart.ts?",
+      ...asks("c2.apply_changes.1", "fs_modify_file", {
+        text: "Apply these changes to src/cart.ts?",
         context: DIFF,
         exclusive: true,
+        rememberAs: "all edits this turn",
       }),
-      ...sourceOf("node tools/edit-file.mjs"),
+      ...sourceOf({ type: "builtin" }),
     },
   ],
 };
@@ -146,7 +152,7 @@ const CLEANUP: Story = {
       ...permissionRequest("c4"),
       tool: "shell",
       arguments: { command: "docker image prune --all --force" },
-      ...sourceOf("sh -c {{command}}"),
+      ...sourceOf({ type: "local", command: "sh -c {{command}}" }),
     },
   ],
 };

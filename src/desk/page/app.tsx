@@ -11,6 +11,7 @@ import { keyOf } from "./item.ts";
 import { Login } from "./login.tsx";
 import type { PageSession } from "./page-session.ts";
 import { Line, messageOf, Notice, Title } from "./parts.tsx";
+import { Phone } from "./phone.tsx";
 import { InquiryView } from "./question.tsx";
 import { isOneTime, loginCode, parseRoute, type Route } from "./route.ts";
 import { DeskProvider, useSession } from "./session.ts";
@@ -89,8 +90,7 @@ interface LoggedInProps {
 
 function LoggedIn({ onLogOut, ...options }: LoggedInProps): VNode {
   const { me } = options;
-  const [message, setMessage] = useState("");
-  const say = useCallback((text: string | undefined) => setMessage((before) => text ?? before), []);
+  const { message, say } = useMessage();
   const desk = useSession({ ...options, say });
   const route = useRoute();
   const count = desk.inbox.items.length;
@@ -98,10 +98,6 @@ function LoggedIn({ onLogOut, ...options }: LoggedInProps): VNode {
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ""}${TITLES[route.view]} · jp desk`;
   }, [count, route.view]);
-  useEffect(() => {
-    const timer = setTimeout(() => setMessage(""), MESSAGE_MS);
-    return () => clearTimeout(timer);
-  }, [message]);
   return (
     <DeskProvider value={desk}>
       <a class="skip" href="#content" onClick={skipToContent}>
@@ -118,19 +114,43 @@ function LoggedIn({ onLogOut, ...options }: LoggedInProps): VNode {
           }}
         />
       </header>
-      <main id="content" tabIndex={-1}>
+      <main id="content" class={`view-${route.view}`} tabIndex={-1}>
+        <div class="above">
+          <Back view={route.view} />
+          <p class="message" role="status">
+            {message}
+          </p>
+        </div>
         <Guarded key={JSON.stringify(route)}>
           <View route={route} />
         </Guarded>
       </main>
-      <p class={message === "" ? "toast" : "toast shown"} role="status">
-        {message}
-      </p>
     </DeskProvider>
   );
 }
 
-const MESSAGE_MS = 8000;
+const MESSAGE_MS = 5000;
+
+/** A short message, for a moment. It has a place of its own, so that it neither covers nor moves anything. */
+function useMessage() {
+  const [shown, setShown] = useState({ text: "" });
+  const say = useCallback((text: string | undefined) => {
+    if (text !== undefined) setShown({ text });
+  }, []);
+  useEffect(() => {
+    if (shown.text === "") return;
+    const timer = setTimeout(() => setShown({ text: "" }), MESSAGE_MS);
+    return () => clearTimeout(timer);
+  }, [shown]);
+  return { message: shown.text, say };
+}
+
+/** From one item to the list that it is in. */
+function Back({ view }: { readonly view: Route["view"] }): VNode | null {
+  if (view === "inquiry") return <a href="#/">← Inbox</a>;
+  if (view === "conversation") return <a href="#/conversations">← Conversations</a>;
+  return null;
+}
 
 /** Who is logged in, and what concerns them and not a view. */
 function Account({
@@ -141,12 +161,21 @@ function Account({
   readonly onLogOut: () => void;
 }): VNode {
   const shortcuts = useRef<HTMLDialogElement>(null);
+  const [openings, setOpenings] = useState(0);
   return (
     <>
       <button type="button" class="quiet account" popovertarget="account">
         <Line text={name} />
       </button>
       <div id="account" popover="auto" role="group" aria-label="Account">
+        <button
+          type="button"
+          class="quiet"
+          aria-haspopup="dialog"
+          onClick={() => setOpenings((count) => count + 1)}
+        >
+          Open on your phone
+        </button>
         <button
           type="button"
           class="quiet"
@@ -159,6 +188,7 @@ function Account({
           Log out
         </button>
       </div>
+      <Phone openings={openings} />
       <Shortcuts dialog={shortcuts} />
     </>
   );

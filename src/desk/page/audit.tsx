@@ -1,17 +1,19 @@
 /** Every decision on record: who asked for it, who made it, and how it ended. */
-import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { DECIDERS, DECISION_KINDS } from "../../conversation/index.ts";
 import { describeChanged, INQUIRY_STATES, verbatimProse } from "../../render/index.ts";
 import type { DecisionJson, InquiryQuery } from "../wire.ts";
-import { askerOf, describeBy, describeEnd, readItem, timeOf } from "./item.ts";
+import { Subject } from "./heading.tsx";
+import { askerOf, describeBy, describeEnd, type Item, readItem, timeOf } from "./item.ts";
 import { Pages, SearchBox } from "./pages.tsx";
-import { Line, Summary, Time, Title, Value } from "./parts.tsx";
+import { Ago, Line, Title } from "./parts.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
 export function Audit(): VNode {
   const { client } = useDesk();
+  const isWide = useMedia(WIDE);
   const [query, setQuery] = useState<InquiryQuery>({});
   const set = <Name extends "text" | "kind" | "outcome" | "by">(
     name: Name,
@@ -44,12 +46,11 @@ export function Audit(): VNode {
         wanted={JSON.stringify(query)}
         load={(page) => client.inquiries({ ...query, ...page })}
         empty={Object.keys(query).length > 0 ? "No matching decisions." : "No decisions yet."}
-        row={(json) => (
-          <Row
-            key={JSON.stringify([json.workspace, json.conversation, json.turn, json.id])}
-            json={json}
-          />
-        )}
+        {...(isWide && { list: table })}
+        row={(json) => {
+          const key = JSON.stringify([json.workspace, json.conversation, json.turn, json.id]);
+          return isWide ? <Row key={key} json={json} /> : <Card key={key} json={json} />;
+        }}
       />
     </>
   );
@@ -85,47 +86,122 @@ function Filter<Value extends string>({ label, values, value, onValue }: FilterP
   );
 }
 
-/** Enough to tell two digests apart at a glance; the whole one is on the page of the decision. */
-const DIGEST_DIGITS = 12;
+/** The width from which the columns of the table have room. */
+const WIDE = "(min-width: 60rem)";
+
+function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const onChange = () => setMatches(media.matches);
+    media.addEventListener("change", onChange);
+    return () => media.removeEventListener("change", onChange);
+  }, [query]);
+  return matches;
+}
+
+const COLUMNS = ["When", "What", "Outcome", "Decided by", "Asked by", "Conversation"];
+
+function table(rows: ComponentChildren): VNode {
+  return (
+    <table class="audit">
+      <thead>
+        <tr>
+          {COLUMNS.map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{rows}</tbody>
+    </table>
+  );
+}
+
+const UNKNOWN = "This version of the page cannot show this decision.";
 
 function Row({ json }: { readonly json: DecisionJson }): VNode {
   const item = readItem(json);
-  if (item === undefined)
-    return <li class="card">This version of the page cannot show this decision.</li>;
-  const { answered_digest: decided = item.digest } = item;
-  const at = timeOf(item.answered_at) ?? timeOf(item.asked_at);
+  if (item === undefined) {
+    return (
+      <tr>
+        <td colSpan={COLUMNS.length}>{UNKNOWN}</td>
+      </tr>
+    );
+  }
+  const { answered_by: by } = json;
+  return (
+    <tr>
+      <td class="when">
+        <When item={item} />
+      </td>
+      <td>
+        <What item={item} />
+      </td>
+      <td>
+        <Outcome json={json} />
+      </td>
+      <td class="prose">{by !== undefined && describeBy(by)}</td>
+      <td>
+        <Line text={askerOf(item)} />
+      </td>
+      <td>
+        <Where item={item} />
+      </td>
+    </tr>
+  );
+}
+
+function Card({ json }: { readonly json: DecisionJson }): VNode {
+  const item = readItem(json);
+  if (item === undefined) return <li class="card">{UNKNOWN}</li>;
+  const { answered_by: by } = json;
   return (
     <li class="card">
-      <a class="card-text" data-item href={inquiryLink(item)}>
-        <Summary text={item.question.text} acts={item.acts} />
-      </a>
-      <Outcome json={json} />
+      <What item={item} />
+      <span class="outcome">
+        <Outcome json={json} />
+        {by !== undefined && <span class="prose"> by {describeBy(by)}</span>}
+      </span>
       <span class="facts">
-        <span>{item.kind.replaceAll("_", " ")}</span>
+        <When item={item} />
         <span>
           asked by <Line text={askerOf(item)} />
         </span>
-        {at !== undefined && <Time at={at} />}
-        <a href={conversationLink(item)}>
-          <Line text={item.conversation} />
-        </a>
-        {decided !== undefined && (
-          <span title={decided}>
-            digest <Value text={decided.slice(0, DIGEST_DIGITS)} />
-          </span>
-        )}
+        <Where item={item} />
       </span>
     </li>
   );
 }
 
-/** How it ended, who decided, and whether it still counts. */
-function Outcome({ json }: { readonly json: DecisionJson }): VNode {
-  const { answered_by: by, note, void: changed } = json;
+function When({ item }: { readonly item: Item }): VNode | null {
+  const at = timeOf(item.answered_at) ?? timeOf(item.asked_at);
+  return at === undefined ? null : <Ago at={at} />;
+}
+
+function What({ item }: { readonly item: Item }): VNode {
   return (
-    <span class="outcome prose" dir="auto">
+    <a class="card-text" data-item href={inquiryLink(item)}>
+      <Subject item={item} />
+    </a>
+  );
+}
+
+function Where({ item }: { readonly item: Item }): VNode {
+  return (
+    <a href={conversationLink(item)}>
+      <Line text={item.title ?? item.conversation} />
+    </a>
+  );
+}
+
+/** How it ended, and whether it still counts. */
+function Outcome({ json }: { readonly json: DecisionJson }): VNode {
+  const { note, void: changed } = json;
+  return (
+    <span class="prose" dir="auto">
       <strong>{describeEnd(json)}</strong>
-      {by !== undefined && ` by ${describeBy(by)}`}
       {note !== undefined && ` with the note “${verbatimProse(note)}”`}
       {changed !== undefined && (
         <span class="urgent">, void: {describeChanged(changed)} changed</span>

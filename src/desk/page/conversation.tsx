@@ -6,8 +6,9 @@ import type { JsonObject } from "../../util/index.ts";
 import type { ConversationAddress, ConversationJson, OutcomeJson } from "../wire.ts";
 import { StateBadge } from "./conversations.tsx";
 import { describeBy, describeEnd, showValue, summaryOf } from "./item.ts";
+import { Subject } from "./heading.tsx";
 import { Markdown } from "./markdown.tsx";
-import { Drawn, Line, messageOf, Notice, Summary, Time, Title, Value } from "./parts.tsx";
+import { Ago, Drawn, Line, messageOf, Notice, Summary, Title, Value } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk, useEvents } from "./session.ts";
 import { type Block, type CallBlock, type Step, toBlocks } from "./timeline.ts";
@@ -21,23 +22,35 @@ export function ConversationView({ address }: { readonly address: ConversationAd
   const [count, setCount] = useState(STEP);
   const blocks = useMemo(() => toBlocks(events ?? []), [events]);
   const shown = blocks.slice(-count);
+  useEndInView(events !== undefined);
   const state = conversation?.state;
   return (
     <>
-      <p class="back">
-        <a href="#/conversations">← Conversations</a>
-      </p>
       <Title>
         <Line text={conversation?.title ?? address.conversation} />
       </Title>
       <p class="facts">
         <span>{state === undefined ? "complete" : <StateBadge state={state} />}</span>
-        {conversation !== undefined && (
-          <span>
-            <Value text={conversation.workspace} />
-          </span>
-        )}
       </p>
+      <details class="details">
+        <summary>Details</summary>
+        <dl class="source-facts">
+          <div>
+            <dt>ID</dt>
+            <dd>
+              <Line text={address.conversation} />
+            </dd>
+          </div>
+          {conversation !== undefined && (
+            <div>
+              <dt>Workspace</dt>
+              <dd>
+                <Value text={conversation.workspace} />
+              </dd>
+            </div>
+          )}
+        </dl>
+      </details>
       {problem !== undefined && <Notice>{problem}</Notice>}
       {events === undefined && problem === undefined && <p>Loading …</p>}
       {events?.length === 0 && <p class="empty">Nothing has been said yet.</p>}
@@ -57,6 +70,40 @@ export function ConversationView({ address }: { readonly address: ConversationAd
       <Continue address={address} state={state} />
     </>
   );
+}
+
+/** So near to the end, in pixels, whoever reads wants to see what comes. */
+const NEAR_END = 60;
+
+/**
+ * Opens the conversation at its end, and stays there while parts of it are still being drawn and new ones come, until the
+ * person scrolls up.
+ */
+function useEndInView(isLoaded: boolean): void {
+  useEffect(() => {
+    if (!isLoaded) return;
+    const page = document.documentElement;
+    let isFollowing = true;
+    let [top, height] = [window.scrollY, page.scrollHeight];
+    const showEnd = () => {
+      if (isFollowing) window.scrollTo({ top: page.scrollHeight, behavior: "instant" });
+    };
+    const onScroll = () => {
+      const isNearEnd = window.scrollY + window.innerHeight >= page.scrollHeight - NEAR_END;
+      // The browser itself scrolls up if the page becomes shorter.
+      const isUp = window.scrollY < top && page.scrollHeight >= height;
+      isFollowing = isNearEnd || (isFollowing && !isUp);
+      [top, height] = [window.scrollY, page.scrollHeight];
+    };
+    const observer = new ResizeObserver(showEnd);
+    observer.observe(document.body);
+    window.addEventListener("scroll", onScroll);
+    showEnd();
+    return () => {
+      observer.disconnect();
+      window.removeEventListener("scroll", onScroll);
+    };
+  }, [isLoaded]);
 }
 
 interface Loaded {
@@ -117,7 +164,7 @@ function BlockView({
           {block.at !== undefined && (
             <span class="hint">
               {" "}
-              <Time at={block.at} />
+              <Ago at={block.at} />
             </span>
           )}
         </h2>
@@ -297,7 +344,7 @@ function Waiting({ address }: { readonly address: ConversationAddress }): VNode 
         {items.map((item) => (
           <li key={item.key}>
             <a data-item href={inquiryLink(item)}>
-              <Summary text={item.question.text} acts={item.acts} />
+              <Subject item={item} />
             </a>
           </li>
         ))}

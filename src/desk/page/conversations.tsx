@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ChangedConversation, ConversationJson } from "../wire.ts";
 import { timeOf } from "./item.ts";
 import { Pages, SearchBox } from "./pages.tsx";
-import { Line, Time, Title } from "./parts.tsx";
+import { Ago, Line, Title } from "./parts.tsx";
 import { conversationLink } from "./route.ts";
 import { useDesk, useEvents } from "./session.ts";
 
@@ -47,20 +47,17 @@ function keyOf({ workspace, id }: Pick<ConversationJson, "workspace" | "id">): s
 }
 
 function Row({ json }: { readonly json: ConversationJson }): VNode {
-  const { id, workspace, state, title = id } = json;
+  const { id, workspace, state, title } = json;
   const last = timeOf(json.last_event_at) ?? timeOf(json.last_activated_at);
   return (
     <li>
       <a class="card" data-item href={conversationLink({ conversation: id, workspace })}>
         <strong class="card-text">
-          <Line text={title} />
+          <Line text={title ?? id} />
         </strong>
         <span class="facts">
           {state !== undefined && <StateBadge state={state} />}
-          {last !== undefined && <Time at={last} />}
-          <span>
-            <Line text={id} />
-          </span>
+          {last !== undefined && <Ago at={last} />}
         </span>
       </a>
     </li>

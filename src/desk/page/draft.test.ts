@@ -115,6 +115,21 @@ describe("the answer that is sent", () => {
     expect(replyTo({ kind: "permission" }, draft)).toEqual({ answer: true, note: "why" });
   });
 
+  test("has a note that is the next message only if it is the reason of a no", () => {
+    const asked = item({ note: true });
+    const draft = { ...newDraft(asked), note: "Use sed.", redirects: true };
+    const replies = [
+      { ...draft, truth: false },
+      { ...draft, truth: true },
+      { ...draft, truth: false, note: " " },
+    ].map((each) => toReply(asked, each));
+    expect(replies).toEqual([
+      { type: "complete", reply: { answer: false, note: "Use sed.", redirects: true } },
+      { type: "complete", reply: { answer: true, note: "Use sed." } },
+      { type: "complete", reply: { answer: false } },
+    ]);
+  });
+
   test("is remembered only where that is possible", () => {
     const draft = { truth: true, isRemembered: true };
     expect(replyTo({}, draft)).toEqual({ answer: true, isRemembered: true });

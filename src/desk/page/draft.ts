@@ -17,6 +17,8 @@ export interface Draft {
   readonly text: string;
   readonly note: string;
   readonly isRemembered: boolean;
+  /** The note is also the next message. */
+  readonly redirects?: boolean | undefined;
   /** For a delivery: what the model sees instead of the result. */
   readonly content?: string | undefined;
 }
@@ -68,6 +70,7 @@ export function toReply(item: Item, draft: Draft): DraftResult {
     answer,
     ...(note !== "" && { note }),
     ...(canRemember(item) && draft.isRemembered && { isRemembered: true }),
+    ...(canRedirect(item, draft) && draft.redirects === true && { redirects: true }),
     ...(isEdited && { content: draft.content }),
   };
   return { type: "complete", reply };
@@ -109,11 +112,12 @@ function answerOf({ question }: Item, draft: Draft): Json | undefined {
 export function describeDraft(item: Item, draft: Draft): string {
   const result = toReply(item, draft);
   if (result.type === "incomplete") return result.problem;
-  const { note, isRemembered } = result.reply;
+  const { note, isRemembered, redirects } = result.reply;
   return [
     describeValue(item, draft),
     ...(note === undefined ? [] : [`note: ${verbatimProse(note)}`]),
     ...(isRemembered === true ? ["for the rest of this turn"] : []),
+    ...(redirects === true ? ["the note is your next message"] : []),
   ].join("; ");
 }
 
@@ -139,8 +143,15 @@ function describeValue(item: Item, { truth, chosen, isOther, other, text }: Draf
 }
 
 /** A denied permission or delivery may have a reason, which is its note. */
-export function allowsNote({ kind, question }: Item): boolean {
-  return kind === "question" ? question.allowsNote === true : kind !== "in_doubt";
+export function allowsNote({ kind, question, acts }: Item): boolean {
+  if (kind !== "question") return kind !== "in_doubt";
+  return question.allowsNote === true || (acts && question.answerType.type === "boolean");
+}
+
+/** Whether the note may be the next message: it says what to do instead. */
+export function canRedirect(item: Item, { truth, note }: Draft): boolean {
+  const isNo = item.question.answerType.type === "boolean" && truth === false;
+  return isNo && allowsNote(item) && note.trim() !== "";
 }
 
 /** Whether the answer may hold for the rest of the turn. */
@@ -237,16 +248,14 @@ function readDraft(entry: Json): readonly (readonly [string, Draft])[] {
 }
 
 function isDraft(json: object): json is Draft {
-  const { truth, chosen, isOther, other, text, note, isRemembered, content } = json as Record<
-    keyof Draft,
-    unknown
-  >; // Each is checked here.
+  const { truth, chosen, isOther, other, text, note, isRemembered, redirects, content } =
+    json as Record<keyof Draft, unknown>; // Each is checked here.
   return (
     [other, text, note].every((value) => typeof value === "string") &&
     [isOther, isRemembered].every((value) => typeof value === "boolean") &&
     Array.isArray(chosen) &&
     chosen.every((index) => typeof index === "number") &&
-    (truth === undefined || typeof truth === "boolean") &&
+    [truth, redirects].every((value) => value === undefined || typeof value === "boolean") &&
     (content === undefined || typeof content === "string")
   );
 }

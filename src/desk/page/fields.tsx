@@ -3,7 +3,8 @@ import type { ComponentChildren, VNode } from "preact";
 import { describeOptions, neutralize } from "../../render/index.ts";
 import type { SelectType } from "../../tool/index.ts";
 import type { Json } from "../../util/index.ts";
-import { allowsNote, canRemember, type Draft } from "./draft.ts";
+import { allowsNote, canRedirect, canRemember, type Draft } from "./draft.ts";
+import { questionId } from "./heading.tsx";
 import { drawing, type Item, showValue } from "./item.ts";
 import { Line, Notice, Value } from "./parts.tsx";
 import { Verbatim } from "./verbatim.tsx";
@@ -55,6 +56,18 @@ export function ExtraFields({ item, name, draft, onDraft }: FieldProps): VNode {
           onValue={(note) => onDraft({ ...draft, note })}
         />
       )}
+      {canRedirect(item, draft) && (
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={draft.redirects === true}
+            onChange={({ currentTarget }) =>
+              onDraft({ ...draft, redirects: currentTarget.checked })
+            }
+          />
+          <span>Do this instead: send it as the next message, and skip calls that wait</span>
+        </label>
+      )}
       {canRemember(item) && (
         <label class="choice">
           <input
@@ -83,7 +96,7 @@ export function ExtraFields({ item, name, draft, onDraft }: FieldProps): VNode {
 
 function YesOrNo({ name, draft, onDraft }: FieldProps): VNode {
   return (
-    <div class="choices inline" role="radiogroup" aria-labelledby={`${name}-question`}>
+    <div class="choices inline" role="radiogroup" aria-labelledby={questionId(name)}>
       {[true, false].map((truth) => (
         <label class="choice" key={String(truth)}>
           <input
@@ -119,7 +132,7 @@ function Options({
     <div
       class="choices"
       role={isMultiple ? "group" : "radiogroup"}
-      aria-labelledby={`${name}-question`}
+      aria-labelledby={questionId(name)}
     >
       {isMultiple && <p class="hint">Choose any number.</p>}
       {describeOptions(options, drawing(item)).map(({ label, ...shown }, index) => (

@@ -6,8 +6,9 @@ import { DeskError } from "../client.ts";
 import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
 import { contentKey, describeBy, type Item } from "./item.ts";
-import { messageOf, Notice, Summary } from "./parts.tsx";
-import { isReadable, QuestionText } from "./question-text.tsx";
+import { messageOf, Notice } from "./parts.tsx";
+import { Details, isReadable, QuestionText } from "./question-text.tsx";
+import { type HeadingKind, Subject } from "./heading.tsx";
 import { useReading } from "./reading.ts";
 import { type DeskContext, useDesk } from "./session.ts";
 
@@ -16,11 +17,13 @@ type Problems = Readonly<Record<string, string>>;
 interface AnswerFormProps {
   /** At least one, and only such that wait. */
   readonly items: readonly Item[];
+  /** What the heading of the page says already. */
+  readonly heading: HeadingKind;
   /** Someone else was first. */
   readonly onLate: (item: Item) => void;
 }
 
-export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
+export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
   const answerable = items.filter(isAnswerable);
   const answers = useAnswers(answerable, onLate);
   const { draftOf, problems, step, setStep, send, submit } = answers;
@@ -57,6 +60,7 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
           key={item.key}
           item={item}
           name={`question-${index}`}
+          heading={heading}
           answers={answers}
           isQuick={isQuick}
           isAlone={items.length === 1}
@@ -79,14 +83,20 @@ export function AnswerForm({ items, onLate }: AnswerFormProps): VNode {
 
 /** Whether what acts cannot be approved yet, and why. `end` is the element after everything there is to read. */
 function useLock(items: readonly Item[], acts: boolean, isShown: boolean) {
-  const { isRead, end } = useReading(contentKey(items), isShown);
+  const { progress, end } = useReading(contentKey(items), isShown);
   if (acts && !items.every(isReadable)) {
     const hint = "This is too long for the page. To approve it, use a terminal.";
     return { end, isLocked: true, hint };
   }
-  const hint = "To approve this, read it to the end: scroll down, or press End.";
-  return { end, isLocked: acts && isRead !== true, ...(acts && isRead === false && { hint }) };
+  const hint = acts && progress !== undefined ? READING_HINTS[progress] : undefined;
+  return { end, isLocked: acts && progress !== "read", hint };
 }
+
+const READING_HINTS = {
+  below: "To approve this, read it to the end: scroll down, or press End.",
+  sideways: "To approve this, read long lines to their ends: scroll sideways, or wrap them.",
+  read: undefined,
+};
 
 interface ButtonsProps {
   /** Those that can be answered here. */
@@ -173,6 +183,7 @@ function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
 interface OneQuestionProps {
   readonly item: Item;
   readonly name: string;
+  readonly heading: HeadingKind;
   readonly answers: Answers;
   /** The answer is one of two buttons below. */
   readonly isQuick: boolean;
@@ -180,14 +191,15 @@ interface OneQuestionProps {
   readonly isAlone: boolean;
 }
 
-function OneQuestion({ item, name, answers, isQuick, isAlone }: OneQuestionProps): VNode {
+function OneQuestion({ item, name, heading, answers, ...how }: OneQuestionProps): VNode {
+  const { isQuick, isAlone } = how;
   const { draftOf, setDraft, problems, setProblem } = answers;
   const onDraft = (draft: Draft) => setDraft(item, draft);
   const fields = { item, name, draft: draftOf(item), onDraft };
   const problem = problems[item.key];
   return (
     <article class="question">
-      <QuestionText item={item} name={name} />
+      <QuestionText item={item} name={name} heading={heading} />
       {!isQuick && <AnswerFields {...fields} />}
       <ExtraFields {...fields} />
       {item.kind === "delivery" && <EditResult {...fields} />}
@@ -195,6 +207,7 @@ function OneQuestion({ item, name, answers, isQuick, isAlone }: OneQuestionProps
       {item.kind === "question" && !isAlone && (
         <Cancel item={item} onProblem={(text) => setProblem(item, text)} />
       )}
+      <Details item={item} />
     </article>
   );
 }
@@ -345,7 +358,7 @@ function Review({ items, draftOf, onBack, onSend }: ReviewProps): VNode {
         {items.map((item) => (
           <div key={item.key}>
             <dt>
-              <Summary text={item.question.text} acts={item.acts} />
+              <Subject item={item} />
             </dt>
             <dd class={item.acts ? "verbatim" : "prose"}>{describeDraft(item, draftOf(item))}</dd>
           </div>

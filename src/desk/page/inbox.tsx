@@ -2,17 +2,9 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { type EndedItem, toForms } from "./inbox-state.ts";
-import {
-  argumentsLine,
-  askerOf,
-  describeBy,
-  type Item,
-  summaryOf,
-  showValue,
-  timeOf,
-  toolBehind,
-} from "./item.ts";
-import { Deadline, Drawn, Line, Summary, Title, Value, Waited } from "./parts.tsx";
+import { Asker, fileChangeOf, Subject } from "./heading.tsx";
+import { argumentsLine, describeBy, type Item, summaryOf, showValue, timeOf } from "./item.ts";
+import { Deadline, Drawn, Line, Title, Value, Waited } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
@@ -73,7 +65,7 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
   const [item] = form;
   const { kind, title, conversation, workspace } = item;
   const deadline = timeOf(item.deadline);
-  const tool = toolBehind(item);
+  const isChange = fileChangeOf(item) !== undefined;
   return (
     <li>
       <a class="card" data-item href={inquiryLink(item)}>
@@ -88,21 +80,17 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
         </span>
         {form.slice(0, MAX_LISTED).map((each) => (
           <strong key={each.key} class="card-text">
-            <Summary text={each.question.text} acts={each.acts} />
+            <Subject item={each} />
           </strong>
         ))}
         {form.length > MAX_LISTED && <span>and {form.length - MAX_LISTED} more</span>}
-        <Detail item={item} />
+        {!isChange && <Detail item={item} />}
         <span class="facts">
-          <span>
-            <Line text={askerOf(item)} />
-            {tool !== undefined && (
-              <>
-                {" in "}
-                <Value text={tool} />
-              </>
-            )}
-          </span>
+          {kind === "question" && !isChange && (
+            <span>
+              <Asker item={item} />
+            </span>
+          )}
           <span>
             <Line text={title ?? conversation} />
           </span>
@@ -145,7 +133,7 @@ function AnsweredList({ answered }: { readonly answered: readonly EndedItem[] })
         {known.map(({ item, answered_by: by, void: changed }) => (
           <li key={item.key}>
             <a data-item href={inquiryLink(item)}>
-              <Summary text={item.question.text} acts={item.acts} />
+              <Subject item={item} />
             </a>{" "}
             <span class="hint">
               {changed !== undefined && "asked again"}

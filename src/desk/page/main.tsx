@@ -9,6 +9,7 @@ import { App } from "./app.tsx";
 import { browserKeys } from "./page-key.ts";
 import { PageSession } from "./page-session.ts";
 import { pageClock } from "./session.ts";
+import { rememberWrapping } from "./wrapping.ts";
 
 const root = document.querySelector("#app");
 if (root !== null) {
@@ -19,5 +20,6 @@ if (root !== null) {
     clock: pageClock,
     keys: browserKeys,
   });
+  rememberWrapping(localStorage);
   render(<App session={session} />, root);
 }

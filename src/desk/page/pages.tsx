@@ -1,5 +1,5 @@
 /** A list that comes in pages, and the box that searches it. */
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Page } from "../wire.ts";
 import { useDesk } from "./session.ts";
@@ -13,6 +13,8 @@ interface PagesProps<Item> {
   readonly empty: string;
   readonly row: (item: Item) => VNode;
   readonly arrange?: (items: readonly Item[]) => readonly Item[];
+  /** Draws the list around its rows; cards unless given. */
+  readonly list?: (rows: ComponentChildren) => VNode;
 }
 
 /** Which page of a list. */
@@ -24,7 +26,7 @@ export interface Paging {
 const PAGE_SIZE = 50;
 
 export function Pages<Item>(props: PagesProps<Item>): VNode {
-  const { wanted, empty, row, arrange = (items) => items } = props;
+  const { wanted, empty, row, arrange = (items) => items, list = cards } = props;
   const { generation } = useDesk();
   const [part, setPart] = useState<Page<Item>>();
   const [problem, setProblem] = useState<string>();
@@ -49,7 +51,7 @@ export function Pages<Item>(props: PagesProps<Item>): VNode {
       {problem !== undefined && <Notice>{problem}</Notice>}
       {part === undefined && problem === undefined && <p>Loading …</p>}
       {part !== undefined && items.length === 0 && <p class="empty">{empty}</p>}
-      <ul class="cards">{items.map(row)}</ul>
+      {items.length > 0 && list(items.map(row))}
       {part?.next !== undefined && (
         <button type="button" onClick={() => void load(part)}>
           Show more
@@ -57,6 +59,10 @@ export function Pages<Item>(props: PagesProps<Item>): VNode {
       )}
     </>
   );
+}
+
+function cards(rows: ComponentChildren): VNode {
+  return <ul class="cards">{rows}</ul>;
 }
 
 interface SearchProps {

@@ -1,7 +1,7 @@
 /** Small parts that several views use: names, headings, times and notices. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { verbatimProse } from "../../render/index.ts";
+import { relativeTime, verbatimProse } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
 import { drawing, showValue, summaryOf } from "./item.ts";
 
@@ -27,11 +27,38 @@ export function Drawn({ text }: { readonly text: string }): VNode {
 }
 
 /** The heading of a view, which gets the focus when the view opens. */
-export function Title({ children }: { readonly children: ComponentChildren }): VNode {
-  return <h1 tabIndex={-1}>{children}</h1>;
+export function Title({
+  id,
+  children,
+}: {
+  readonly id?: string;
+  readonly children: ComponentChildren;
+}): VNode {
+  return (
+    <h1 id={id} tabIndex={-1}>
+      {children}
+    </h1>
+  );
 }
 
-/** How long ago it was, kept up to date. */
+/** A small heading, wherever it stands below the others. */
+export function Label({
+  level,
+  children,
+}: {
+  readonly level: 2 | 3;
+  readonly children: ComponentChildren;
+}): VNode {
+  return level === 2 ? <h2 class="label">{children}</h2> : <h3>{children}</h3>;
+}
+
+/** How long ago it was, such as `2 days ago`, kept up to date. */
+export function Ago({ at }: { readonly at: number }): VNode {
+  const now = useNow(at);
+  return <Time at={at}>{relativeTime(at, now)}</Time>;
+}
+
+/** For how long it has been waiting, kept up to date. */
 export function Waited({ since }: { readonly since: number }): VNode {
   const now = useNow(since);
   return <Time at={since}>{durationWords(now - since)}</Time>;
@@ -47,20 +74,25 @@ export function Deadline({ at }: { readonly at: number }): VNode {
   );
 }
 
-/** A time, with the exact one for those who point at it. */
-export function Time({
+/** To the second. */
+export function ExactTime({ at }: { readonly at: number }): VNode {
+  return <Time at={at}>{new Date(at).toLocaleString()}</Time>;
+}
+
+/** A time in words, with the exact one for those who point at it. */
+function Time({
   at,
   children,
 }: {
   readonly at: number;
-  readonly children?: ComponentChildren;
+  readonly children: ComponentChildren;
 }): VNode {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>unknown</span>;
   const exact = date.toLocaleString();
   return (
     <time dateTime={date.toISOString()} title={exact}>
-      {children ?? exact}
+      {children}
     </time>
   );
 }
@@ -96,15 +128,14 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
+const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Such as `12 s`, `3 min`, `2 h 5 min`, `4 days`. */
+/** Such as `under a minute`, `3 min`, `2 h 5 min`, `4 days`. */
 export function durationWords(milliseconds: number): string {
   const time = Math.max(0, milliseconds);
-  if (time < MINUTE) return `${Math.floor(time / SECOND)} s`;
+  if (time < MINUTE) return "under a minute";
   if (time < HOUR) return `${Math.floor(time / MINUTE)} min`;
   if (time < DAY) {
     const minutes = Math.floor((time % HOUR) / MINUTE);
@@ -124,8 +155,8 @@ function isUrgent(deadline: number, now: number): boolean {
   return deadline - now < 5 * MINUTE;
 }
 
-/** After how long the words for this duration change. */
+/** After how long the words for this duration change, of time that has passed or, if it is negative, that is left. */
 export function nextChange(milliseconds: number): number {
-  const step = Math.abs(milliseconds) < MINUTE ? SECOND : MINUTE;
-  return step - (Math.abs(milliseconds) % step);
+  const rest = Math.abs(milliseconds) % MINUTE;
+  return milliseconds < 0 && rest > 0 ? rest : MINUTE - rest;
 }

@@ -1,27 +1,24 @@
 /** All there is to read about a decision: the question, its context, the call, where its tool comes from, the result. */
 import type { VNode } from "preact";
-import {
-  describeChanged,
-  describeOrigin,
-  isDiff,
-  verbatimLines,
-  verbatimProseLines,
-} from "../../render/index.ts";
-import { isOver, type Item } from "./item.ts";
+import { describeChanged, describeOrigin, isDiff } from "../../render/index.ts";
+import { type HeadingKind, questionId, QuestionWords } from "./heading.tsx";
+import { type Item, timeOf } from "./item.ts";
 import { Markdown } from "./markdown.tsx";
-import { Drawn, Notice, Value } from "./parts.tsx";
+import { Drawn, ExactTime, Label, Line, Notice, Value } from "./parts.tsx";
 import { Arguments, MAX_DRAWN, Verbatim } from "./verbatim.tsx";
 
-/** Nothing of it is folded where a yes acts. */
-export function QuestionText({
-  item,
-  name,
-}: {
+interface QuestionTextProps {
   readonly item: Item;
   readonly name: string;
-}): VNode {
+  /** What the heading of the page says already. */
+  readonly heading: HeadingKind;
+}
+
+/** Nothing of it is folded where a yes acts, except for what only tells it from others: ids, exact times, the digest. */
+export function QuestionText({ item, name, heading }: QuestionTextProps): VNode {
   const { question, result, changed } = item;
   const args = item.arguments;
+  const level = heading === "asker" ? 3 : 2;
   return (
     <div class="question-text">
       {changed !== undefined && (
@@ -29,38 +26,27 @@ export function QuestionText({
           This is asked again: {describeChanged(changed)} changed since it was decided before.
         </Notice>
       )}
-      <div class="question-line" role="heading" aria-level={2} id={`${name}-question`}>
-        <Text item={item} />
-      </div>
+      {heading === "asker" && (
+        <div class="question-line" role="heading" aria-level={2} id={questionId(name)}>
+          <QuestionWords item={item} />
+        </div>
+      )}
       {question.context !== undefined && <Context text={question.context} acts={item.acts} />}
-      <Source item={item} />
+      <Source item={item} heading={heading} />
       {args !== undefined && (
         <>
-          <h3>Arguments</h3>
-          <Arguments value={args} />
+          <Label level={level}>Arguments</Label>
+          <Arguments value={args} level={level} />
         </>
       )}
       {result !== undefined && (
         <>
-          <h3>{result.is_error ? "Result (an error)" : "Result"}</h3>
+          <Label level={level}>{result.is_error ? "Result (an error)" : "Result"}</Label>
           <Verbatim text={result.content} label="Result" />
         </>
       )}
     </div>
   );
-}
-
-/** Without Markdown: `__init__.py` is a name. */
-function Text({ item: { question, acts } }: { readonly item: Item }): VNode {
-  if (!acts) {
-    const lines = verbatimProseLines(question.text);
-    return (
-      <span class="prose" dir="auto">
-        {lines.join("\n")}
-      </span>
-    );
-  }
-  return <Drawn text={verbatimLines(question.text, { marksDirection: false }).join("\n")} />;
 }
 
 /** Whatever a yes acts on is shown as it is, and so are diffs. Only other prose is Markdown. */
@@ -70,11 +56,19 @@ function Context({ text, acts }: { readonly text: string; readonly acts: boolean
   return <Verbatim text={text} label={isChange ? "Change" : "Context"} />;
 }
 
-/** What would run, and where. */
-function Source({ item }: { readonly item: Item }): VNode {
-  const { tool, origin, folder, answered_digest: decided = item.digest } = item;
+/** What would run, and where; and the words of the question, if the heading has others. */
+function Source({ item, heading }: Pick<QuestionTextProps, "item" | "heading">): VNode {
+  const { tool, origin, folder } = item;
   return (
     <dl class="source-facts">
+      {heading === "change" && (
+        <div>
+          <dt>Question</dt>
+          <dd>
+            <QuestionWords item={item} />
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Tool</dt>
         <dd>
@@ -98,15 +92,56 @@ function Source({ item }: { readonly item: Item }): VNode {
           </dd>
         </div>
       )}
-      {isOver(item) && decided !== undefined && (
+    </dl>
+  );
+}
+
+/** Whatever identifies it, for those who compare it with a record. */
+export function Details({ item }: { readonly item: Item }): VNode {
+  const { workspace, conversation, id, answered_digest: decided = item.digest } = item;
+  const [askedAt, answeredAt] = [timeOf(item.asked_at), timeOf(item.answered_at)];
+  return (
+    <details class="details">
+      <summary>Details</summary>
+      <dl class="source-facts">
+        {askedAt !== undefined && (
+          <div>
+            <dt>Asked</dt>
+            <dd>
+              <ExactTime at={askedAt} />
+            </dd>
+          </div>
+        )}
+        {answeredAt !== undefined && (
+          <div>
+            <dt>Decided</dt>
+            <dd>
+              <ExactTime at={answeredAt} />
+            </dd>
+          </div>
+        )}
         <div>
-          <dt>Digest</dt>
+          <dt>Workspace</dt>
           <dd>
-            <Value text={decided} />
+            <Value text={workspace} />
           </dd>
         </div>
-      )}
-    </dl>
+        <div>
+          <dt>IDs</dt>
+          <dd>
+            <Line text={conversation} /> <Line text={id} />
+          </dd>
+        </div>
+        {decided !== undefined && (
+          <div>
+            <dt>Digest</dt>
+            <dd>
+              <Value text={decided} />
+            </dd>
+          </div>
+        )}
+      </dl>
+    </details>
   );
 }
 

@@ -7,19 +7,10 @@ import type { InquiryAddress } from "../wire.ts";
 import { whyNot } from "./draft.ts";
 import { AnswerForm } from "./form.tsx";
 import { formOf } from "./inbox-state.ts";
-import {
-  askerOf,
-  describeBy,
-  describeEnd,
-  isOver,
-  type Item,
-  keyOf,
-  readItem,
-  timeOf,
-  toolBehind,
-} from "./item.ts";
-import { Deadline, Line, messageOf, Notice, Time, Title, Value, Waited } from "./parts.tsx";
-import { QuestionText } from "./question-text.tsx";
+import { Asker, Heading, type HeadingKind, headingKind, questionId } from "./heading.tsx";
+import { describeBy, describeEnd, isOver, type Item, keyOf, readItem, timeOf } from "./item.ts";
+import { Ago, Deadline, Line, messageOf, Notice, Title, Waited } from "./parts.tsx";
+import { Details, QuestionText } from "./question-text.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
@@ -28,43 +19,23 @@ export function InquiryView({ address }: { readonly address: InquiryAddress }): 
   const { items, problem } = useItems(address);
   const { inbox } = useDesk();
   const [first] = items;
+  const heading = first === undefined ? "asker" : headingKind(first, items.length);
   const isWaiting = (item: Item) => !isOver(item) && !inbox.answered.has(item.key);
   return (
     <>
-      <p class="back">
-        <a href="#/">← Inbox</a>
-      </p>
-      <Title>{first === undefined ? "Question" : headingOf(first, items.length)}</Title>
+      <Title {...(heading !== "asker" && { id: questionId("question-0") })}>
+        {first === undefined ? "Question" : <Heading item={first} count={items.length} />}
+      </Title>
       {problem !== undefined && <Notice>{problem}</Notice>}
       {problem === undefined && first === undefined && <p>Loading …</p>}
-      {first !== undefined && <Facts item={first} isWaiting={items.some(isWaiting)} />}
-      {first !== undefined && <Answerable key={keyOf(address)} items={items} />}
+      {first !== undefined && (
+        <>
+          <Facts item={first} heading={heading} isWaiting={items.some(isWaiting)} />
+          <Answerable key={keyOf(address)} items={items} heading={heading} />
+        </>
+      )}
     </>
   );
-}
-
-/** Who wants what. */
-function headingOf(item: Item, count: number): VNode {
-  const { kind, tool } = item;
-  const name = kind === "question" ? <Line text={askerOf(item)} /> : <Value text={tool} />;
-  switch (kind) {
-    case "question":
-      return count > 1 ? (
-        <>
-          {name} asks {count} questions
-        </>
-      ) : (
-        <>{name} asks</>
-      );
-    case "permission":
-      return <>Permission to run {name}</>;
-    case "delivery":
-      return <>Result of {name}</>;
-    case "in_doubt":
-      return <>Interrupted call: {name}</>;
-    default:
-      return kind satisfies never;
-  }
 }
 
 /**
@@ -132,26 +103,25 @@ function isAt(item: Item, { conversation, id, workspace }: InquiryAddress): bool
 
 interface FactsProps {
   readonly item: Item;
+  readonly heading: HeadingKind;
   /** Whether anything of the form still is. */
   readonly isWaiting: boolean;
 }
 
-function Facts({ item, isWaiting }: FactsProps): VNode {
-  const { kind, title, conversation, workspace } = item;
-  const tool = toolBehind(item);
+function Facts({ item, heading, isWaiting }: FactsProps): VNode {
+  const { title, conversation } = item;
   const askedAt = timeOf(item.asked_at) ?? 0;
   const deadline = timeOf(item.deadline);
   return (
     <p class="facts">
-      {kind === "question" && tool !== undefined && (
-        <span>
-          in <Value text={tool} />
-        </span>
-      )}
       <a href={conversationLink(item)}>
         <Line text={title ?? conversation} />
       </a>
-      <Value text={workspace} />
+      {heading === "question" && item.kind === "question" && (
+        <span>
+          <Asker item={item} />
+        </span>
+      )}
       {item.for !== undefined && (
         <span>
           for <Line text={item.for} />
@@ -164,7 +134,7 @@ function Facts({ item, isWaiting }: FactsProps): VNode {
           </>
         ) : (
           <>
-            asked <Time at={askedAt} />
+            asked <Ago at={askedAt} />
           </>
         )}
       </span>
@@ -174,7 +144,13 @@ function Facts({ item, isWaiting }: FactsProps): VNode {
 }
 
 /** The fields of those that wait, and how the others ended. */
-function Answerable({ items }: { readonly items: readonly Item[] }): VNode {
+function Answerable({
+  items,
+  heading,
+}: {
+  readonly items: readonly Item[];
+  readonly heading: HeadingKind;
+}): VNode {
   const { inbox, me } = useDesk();
   const [late, setLate] = useState<ReadonlySet<string>>(new Set());
   const onLate = ({ key }: Item) => setLate((before) => new Set(before).add(key));
@@ -186,15 +162,19 @@ function Answerable({ items }: { readonly items: readonly Item[] }): VNode {
     <>
       {items.filter(hasEnded).map((item) => (
         <article key={item.key} class="question">
-          <QuestionText item={item} name={item.key} />
+          <QuestionText item={item} name={item.key} heading={heading} />
           <Ended item={item} isLate={late.has(item.key)} />
+          <Details item={item} />
         </article>
       ))}
-      {isAllowed && open.length > 0 && <AnswerForm items={open} onLate={onLate} />}
+      {isAllowed && open.length > 0 && (
+        <AnswerForm items={open} heading={heading} onLate={onLate} />
+      )}
       {!isAllowed &&
         open.map((item) => (
           <article key={item.key} class="question">
-            <QuestionText item={item} name={item.key} />
+            <QuestionText item={item} name={item.key} heading={heading} />
+            <Details item={item} />
           </article>
         ))}
       {!isAllowed && (

@@ -6,31 +6,70 @@ import { useEffect, useRef, useState } from "preact/hooks";
 const BAR_HEIGHT = 120;
 
 interface Reading {
-  /** Undefined until the browser has said it. */
-  readonly isRead: boolean | undefined;
+  /** `below` and `sideways` say where something has not been in view. Undefined until the browser has said it. */
+  readonly progress: Progress | undefined;
   /** Of the element after everything there is to read. */
   readonly end: RefObject<HTMLSpanElement | null>;
 }
 
+type Progress = "below" | "sideways" | "read";
+
 /** Starts anew with another content. `isShown`: whether the end is on the page at all. */
 export function useReading(content: string, isShown: boolean): Reading {
   const end = useRef<HTMLSpanElement>(null);
-  const [reading, setReading] = useState({ content, isRead: undefined as boolean | undefined });
+  const [reading, setReading] = useState({ content, progress: undefined as Progress | undefined });
   useEffect(() => {
     const { current } = end;
     if (current === null) return;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        const isInView = entries.some(({ isIntersecting }) => isIntersecting);
-        setReading((before) => ({
-          content,
-          isRead: isInView || (before.content === content && before.isRead === true),
-        }));
-      },
-      { rootMargin: `0px 0px -${BAR_HEIGHT}px 0px` },
+    return watch(current, (progress) =>
+      setReading((before) => {
+        const wasRead = before.content === content && before.progress === "read";
+        return { content, progress: wasRead ? "read" : progress };
+      }),
     );
-    observer.observe(current);
-    return () => observer.disconnect();
   }, [content, isShown]);
-  return { isRead: reading.content === content ? reading.isRead : undefined, end };
+  return { progress: reading.content === content ? reading.progress : undefined, end };
+}
+
+/** Returns what ends it. The key End stands for reading all there is. */
+function watch(end: Element, onProgress: (progress: Progress) => void): () => void {
+  const within = end.parentElement ?? end;
+  const seen = new WeakSet<Element>();
+  let isEndSeen: boolean | undefined;
+  let hasPressedEnd = false;
+  const update = () => {
+    if (isEndSeen === undefined) return;
+    const blocks = hasPressedEnd ? [] : [...within.querySelectorAll(".sideways")];
+    for (const block of blocks.filter(isAtRightEnd)) seen.add(block);
+    if (!isEndSeen) onProgress("below");
+    else onProgress(blocks.every((block) => seen.has(block)) ? "read" : "sideways");
+  };
+  const onKey = ({ key }: KeyboardEvent) => {
+    if (key !== "End") return;
+    hasPressedEnd = true;
+    update();
+  };
+  const observer = new IntersectionObserver(
+    (entries) => {
+      isEndSeen = entries.some(({ isIntersecting }) => isIntersecting) || isEndSeen === true;
+      update();
+    },
+    { rootMargin: `0px 0px -${BAR_HEIGHT}px 0px` },
+  );
+  observer.observe(end);
+  const resizes = new ResizeObserver(update); // Lines may be wrapped now.
+  resizes.observe(within);
+  within.addEventListener("scroll", update, { capture: true });
+  document.addEventListener("keydown", onKey);
+  return () => {
+    observer.disconnect();
+    resizes.disconnect();
+    within.removeEventListener("scroll", update, { capture: true });
+    document.removeEventListener("keydown", onKey);
+  };
+}
+
+/** Also if nothing of it is cut off. */
+function isAtRightEnd({ scrollLeft, clientWidth, scrollWidth }: Element): boolean {
+  return scrollLeft + clientWidth >= scrollWidth - 1;
 }

@@ -35,6 +35,13 @@ export function loginCode(fragment: string): string | undefined {
   return code === undefined ? undefined : decode(code);
 }
 
+/** The address that logs in another browser. */
+export function loginLink(page: string, code: string): string {
+  const url = new URL(page);
+  url.hash = `login=${encodeURIComponent(code)}`;
+  return url.href;
+}
+
 /** Not a personal token: whoever opens a link with someone else's would answer in their name without knowing. */
 export function isOneTime(code: string): boolean {
   return !code.startsWith("jpd_");

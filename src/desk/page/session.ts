@@ -2,7 +2,6 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isSameName } from "../../conversation/index.ts";
-import { verbatimProse } from "../../render/index.ts";
 import type { Clock } from "../../util/index.ts";
 import type { Connection, DeskClient } from "../client.ts";
 import type { DeskEvent, DeskUser } from "../wire.ts";
@@ -15,7 +14,8 @@ import {
   withEvent,
   withList,
 } from "./inbox-state.ts";
-import { askerOf, describeBy, drawing, type Item, summaryOf } from "./item.ts";
+import { describeItem } from "./heading.tsx";
+import { describeBy, type Item } from "./item.ts";
 import type { PageSession } from "./page-session.ts";
 
 /** The state of the page, and what views can do. */
@@ -150,16 +150,12 @@ export function useSession(options: SessionOptions): DeskContext {
 /** What to tell about a change: something new, or that someone else has answered. */
 export function newsOf(before: InboxState, after: InboxState, me: DeskUser): string | undefined {
   const added = after.items.find((item) => !before.items.some(({ key }) => key === item.key));
-  if (added !== undefined) return `New: ${nameOf(added)}`;
+  if (added !== undefined) return `New: ${describeItem(added)}`;
   const gone = before.items.find((item) => !after.items.some(({ key }) => key === item.key));
   const by = gone === undefined ? undefined : after.answered.get(gone.key)?.answered_by;
   const isOwn = by?.name !== undefined && isSameName(by.name, me.name);
   if (gone === undefined || by === undefined || isOwn) return undefined;
-  return `Answered by ${describeBy(by)}: ${nameOf(gone)}`;
-}
-
-function nameOf(item: Item): string {
-  return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question.text, drawing(item))}`;
+  return `Answered by ${describeBy(by)}: ${describeItem(gone)}`;
 }
 
 /** Waits shorter if the network comes back, or the person comes back to the page. */

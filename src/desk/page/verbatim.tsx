@@ -7,10 +7,13 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isDiff, verbatimLines } from "../../render/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { Folded } from "./folded.tsx";
-import { Value } from "./parts.tsx";
+import { Label, Value } from "./parts.tsx";
+import { useWrapping } from "./wrapping.ts";
 
 /** No more than this is ever drawn: a browser takes seconds for it. Whoever decides has to read the rest elsewhere. */
 export const MAX_DRAWN = 4_000_000;
+/** Shorter lines fit on a phone. In characters. */
+const NARROW = 36;
 /** So many lines become elements only when they come near the window. */
 const CHUNK_LINES = 200;
 
@@ -24,9 +27,19 @@ interface VerbatimProps {
 /** A text, coloured if it is a diff. */
 export function Verbatim({ text, label, folds = false }: VerbatimProps): VNode {
   const isChange = useMemo(() => isDiff(text.split("\n")), [text]);
+  const hasLongLines = useMemo(
+    () => text.split("\n").some(({ length }) => length > NARROW),
+    [text],
+  );
+  const [isWrapped, setIsWrapped] = useWrapping();
   const lines = (shown: string) => <Lines text={shown} label={label} isChange={isChange} />;
   return (
     <div class="code">
+      {hasLongLines && (
+        <button type="button" class="quiet wrapping" onClick={() => setIsWrapped(!isWrapped)}>
+          {isWrapped ? "Scroll long lines" : "Wrap long lines"}
+        </button>
+      )}
       {folds ? <Folded text={text}>{lines}</Folded> : lines(text.slice(0, MAX_DRAWN))}
       {!folds && text.length > MAX_DRAWN && (
         <p class="hint">
@@ -49,9 +62,12 @@ export function JsonBlock({
 export function Arguments({
   value,
   folds = false,
+  level = 3,
 }: {
   readonly value: JsonObject;
   readonly folds?: boolean;
+  /** Of the headings. */
+  readonly level?: 2 | 3;
 }): VNode {
   const entries = Object.entries(value);
   const long = entries.flatMap(([name, argument]) =>
@@ -65,9 +81,9 @@ export function Arguments({
       )}
       {long.map(([name, text]) => (
         <div key={name}>
-          <h3>
+          <Label level={level}>
             Argument <Value text={name} />
-          </h3>
+          </Label>
           <Verbatim text={text} label="Argument" folds={folds} />
         </div>
       ))}
@@ -86,10 +102,18 @@ interface LinesProps {
 }
 
 function Lines({ text, label, isChange }: LinesProps): VNode {
+  const [isWrapped] = useWrapping();
   const lines = useMemo(() => toLines(text, isChange), [text, isChange]);
   const starts = lines.flatMap((_line, index) => (index % CHUNK_LINES === 0 ? [index] : []));
   return (
-    <div class="lines" role="group" aria-label={label} data-digits={String(lines.length).length}>
+    <div
+      class={isWrapped ? "lines" : "lines sideways"}
+      role="group"
+      aria-label={label}
+      data-digits={String(lines.length).length}
+      // Scrolls, so it must be reachable with the keyboard.
+      {...(!isWrapped && { tabIndex: 0 })}
+    >
       {starts.map((start) => (
         <Chunk
           key={start}

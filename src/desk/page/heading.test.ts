@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import type { DecisionJson } from "../wire.ts";
+import { describeItem, fileChangeOf, headingKind } from "./heading.tsx";
+import { type Item, readItem } from "./item.ts";
+
+const DIFF = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--- b\n+++ c\n d\n@@ -9 +9,2 @@\n-e\n+f\n+g";
+
+const EDIT: DecisionJson = {
+  workspace: "/w",
+  conversation: "c",
+  id: "c1.apply_changes.1",
+  kind: "question",
+  tool: "fs_modify_file",
+  question_id: "apply_changes",
+  label: "fs_modify_file",
+  source: { source: "tool", name: "fs_modify_file" },
+  origin: { type: "builtin" },
+  arguments: { path: "src/__init__.py" },
+  question: {
+    text: "Apply these changes to src/__init__.py?",
+    answer_type: { type: "boolean" },
+    context: DIFF,
+  },
+  acts: true,
+  asked_at: "2026-01-02 03:04:05.6",
+};
+
+function item(fields: Partial<DecisionJson>): Item {
+  const found = readItem({ ...EDIT, ...fields });
+  if (found === undefined) throw new Error("not an item");
+  return found;
+}
+
+describe("the heading of a change to a file", () => {
+  test("has what happens to which file, and how many lines", () => {
+    const change = { verb: "Edit", path: "src/__init__.py", added: 3, removed: 2 };
+    expect(fileChangeOf(item({}))).toEqual(change);
+    expect(describeItem(item({}))).toBe("Edit src/__init__.py");
+  });
+
+  test.each([
+    ["create_file", "fs_create_file", "Create"],
+    ["overwrite_file", "fs_create_file", "Overwrite"],
+    ["delete_file", "fs_delete_file", "Delete"],
+  ])("says what is asked: %s", (id, tool, verb) => {
+    expect(fileChangeOf(item({ question_id: id, tool }))?.verb).toBe(verb);
+  });
+
+  test("is the same for the permission to run the tool", () => {
+    const asked = { question: { text: "Run x?", answer_type: { type: "boolean" } } };
+    expect(fileChangeOf(item({ kind: "permission", ...asked }))).toEqual({
+      verb: "Edit",
+      path: "src/__init__.py",
+      added: 0,
+      removed: 0,
+    });
+  });
+
+  test.each<[string, Partial<DecisionJson>]>([
+    ["a tool from elsewhere", { origin: { type: "local", command: "sh edit.sh" } }],
+    ["a record that does not say where the tool is from", { origin: undefined as never }],
+    ["a question of the assistant", { source: { source: "assistant" } }],
+    ["another question", { question_id: "constructor" }],
+    ["arguments without a path", { arguments: { path: ["a"] } }],
+    ["a question that does not act", { acts: false }],
+    ["a delivery", { kind: "delivery" }],
+  ])("is not used for %s", (_what, fields) => {
+    expect(fileChangeOf(item(fields))).toBeUndefined();
+  });
+});
+
+describe("the heading of a page", () => {
+  const own = { origin: { type: "program" } as const };
+  const asking = (text: string) => ({
+    ...own,
+    question: { text, answer_type: { type: "boolean" } },
+  });
+
+  test("is the question itself, if it is short", () => {
+    expect(headingKind(item(asking("Deploy?")), 1)).toBe("question");
+  });
+
+  test("is who asks, if there are several questions, or one of several lines, or a long one", () => {
+    const kinds = [
+      headingKind(item(asking("Deploy?")), 2),
+      headingKind(item(asking("Deploy?\nNow?")), 1),
+      headingKind(item(asking("x".repeat(200))), 1),
+    ];
+    expect(kinds).toEqual(["asker", "asker", "asker"]);
+  });
+});

@@ -1,0 +1,18 @@
+/** A QR code as a path for SVG. Loaded when someone wants one. */
+import { generate } from "lean-qr";
+
+export interface QrCode {
+  /** One square for each dark module. */
+  readonly path: string;
+  /** Modules on each side, without the margin. */
+  readonly size: number;
+}
+
+export function toQrCode(text: string): QrCode {
+  const code = generate(text);
+  const squares: string[] = [];
+  for (let y = 0; y < code.size; y += 1) {
+    for (let x = 0; x < code.size; x += 1) if (code.get(x, y)) squares.push(`M${x} ${y}h1v1h-1z`);
+  }
+  return { path: squares.join(""), size: code.size };
+}
