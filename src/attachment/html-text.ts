@@ -8,9 +8,11 @@ const DROPPED = new Set(["script", "style", "noscript", "svg", "iframe", "templa
 const BLOCKS = new Set(
   (
     "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr " +
-    "html main nav ol p section summary table tbody thead tfoot ul"
+    "html main nav ol p section summary table ul"
   ).split(" "),
 );
+
+const TABLE_PARTS = new Set(["tbody", "thead", "tfoot"]);
 
 /** The length of what is looked at in a tag. */
 const MAX_ATTRIBUTES = 4000;
@@ -95,6 +97,16 @@ function endOfElement(html: string, { name, end }: Tag): number {
   return match === null ? html.length : (tagAt(html, match.index)?.end ?? html.length);
 }
 
+interface TableRow {
+  cells: number;
+  /** How many of them are titles. */
+  titles: number;
+  readonly isFirst: boolean;
+  /** The first row of its table has titles. */
+  hasHeader: boolean;
+  isCellOpen: boolean;
+}
+
 /** Collects the text in pieces: looking at the end of a growing string would copy it each time. */
 class TextWriter {
   readonly #pieces: string[] = [];
@@ -105,6 +117,9 @@ class TextWriter {
   /** The address of the link that is open, and whether it has text yet. */
   #link = { address: "", hasText: false };
 
+  /** The row of a table that is open, or will be next. */
+  #row: TableRow = { cells: 0, titles: 0, isFirst: true, hasHeader: false, isCellOpen: false };
+
   text(text: string): void {
     const line = this.#isPre ? text : text.replaceAll(/\s+/g, " ");
     this.#add(this.#endsWithSpace && !this.#isPre ? line.trimStart() : line);
@@ -114,8 +129,10 @@ class TextWriter {
     const level = /^h([1-6])$/.exec(name)?.[1];
     if (level !== undefined) this.#startLine(2, isEnd ? "" : `${"#".repeat(Number(level))} `);
     else if (name === "li") this.#startLine(1, isEnd ? "" : "- ");
-    else if (name === "br" || name === "tr") this.#startLine(1);
-    else if (name === "td" || name === "th") this.#add(isEnd ? " | " : "");
+    else if (name === "br") this.#startLine(1);
+    else if (name === "td" || name === "th") this.#cell(name, isEnd);
+    else if (name === "tr" || TABLE_PARTS.has(name)) this.#endRow();
+    else if (name === "table") this.#table();
     else if (name === "pre") this.#pre(isEnd);
     else if (name === "code") this.#add(this.#isPre ? "" : "`");
     else if (name === "a") this.#anchor(isEnd, attributes);
@@ -138,6 +155,36 @@ class TextWriter {
     this.#breaks = text.endsWith("\n") ? 1 : 0;
     this.#endsWithSpace = /\s/.test(text.slice(-1));
     if (text.trim() !== "") this.#link.hasText = true;
+  }
+
+  #table(): void {
+    this.#endRow();
+    this.#startLine(2);
+    this.#row = { cells: 0, titles: 0, isFirst: true, hasHeader: false, isCellOpen: false };
+  }
+
+  /** The rows of a table that has a header row begin with a bar, as they do in Markdown. */
+  #cell(name: "td" | "th", isEnd: boolean): void {
+    const row = this.#row;
+    if (row.isCellOpen) this.#add(" | ");
+    row.isCellOpen = !isEnd;
+    if (isEnd) return;
+    if (name === "th") row.titles += 1;
+    row.hasHeader ||= row.isFirst && name === "th";
+    if (row.cells === 0 && row.hasHeader) this.#add("| ");
+    row.cells += 1;
+  }
+
+  #endRow(): void {
+    const { cells, titles, isFirst, hasHeader, isCellOpen } = this.#row;
+    if (isCellOpen) this.#add(" | ");
+    this.#startLine(1);
+    if (isFirst && cells > 0 && titles === cells) {
+      this.#add(`|${" --- |".repeat(cells)}`);
+      this.#startLine(1);
+    }
+    const isStillFirst = isFirst && cells === 0;
+    this.#row = { cells: 0, titles: 0, isFirst: isStillFirst, hasHeader, isCellOpen: false };
   }
 
   #pre(isEnd: boolean): void {

@@ -54,6 +54,33 @@ describe("a file", () => {
     expect(attachments).toEqual([{ source: "x.txt", content }]);
   });
 
+  test.each([
+    ["Latin-1", "Gr\xf6\xdfe: 5 \xb5m\r\n\tna\xefve", "Größe: 5 µm\r\n\tnaïve"],
+    ["Windows-1252", "5 \x80 \x96 \x93so\x94", "5 € – “so”"],
+  ])("in %s is attached as text that says so", async (_encoding, written, content) => {
+    const root = folderWith({ "a.txt": Buffer.from(written, "latin1") });
+    const description = "read as Windows-1252 (Latin-1), because it is not UTF-8";
+    for (const uri of ["a.txt", "*.txt"]) {
+      const { attachments, notes } = await load(root, [uri]);
+      expect([attachments, notes]).toEqual([
+        [{ source: "a.txt", content, description }],
+        [`a.txt: ${description}.`],
+      ]);
+    }
+  });
+
+  test.each([
+    ["it has zero bytes", Buffer.from("caf\xe9 and more text\0", "latin1")],
+    ["it has control characters", Buffer.from("caf\xe9 and more \x02 text", "latin1")],
+    ["it has bytes without a meaning", Buffer.from("caf\xe9 and more \x81 text", "latin1")],
+    ["it is Cyrillic", Buffer.from("\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0", "latin1")],
+    ["it is UTF-8 with an error", Buffer.from("na\xc3\xafve and \xff", "latin1")],
+    ["it is UTF-16", Buffer.from("\uFEFFhello", "utf16le")],
+  ])("is not taken for Latin-1 if %s", async (_why, bytes) => {
+    const root = folderWith({ "x.txt": bytes });
+    await expect(load(root, ["x.txt"])).rejects.toThrow(/x\.txt: neither text, nor a PNG/);
+  });
+
   test("is refused by name if it is binary, or if the model does not take it", async () => {
     const root = folderWith({ "x.zip": Buffer.from([80, 75, 0, 255]), "a.png": PNG });
     await expect(load(root, ["file:///x.zip"])).rejects.toThrow(/x\.zip: neither text, nor a PNG/);

@@ -143,7 +143,8 @@ async function readFileSource(path: string, options: ReadOptions): Promise<reado
   const leftOut = new LeftOut();
   const files = await readFiles({ root, path, excluded, signal, onNote });
   const attachments = files.flatMap(({ path: file, bytes, isNamed }): readonly Attachment[] => {
-    const attachment = { source: file, content: toContent(bytes, file) };
+    const attachment: Attachment = { source: file, ...toContent(bytes, file) };
+    if (attachment.description !== undefined) onNote(`${file}: ${attachment.description}.`);
     if (isNamed) {
       if (namesSecretFile(file))
         onNote(`${file} may contain passwords or keys. The model will see it.`);
@@ -177,9 +178,9 @@ async function readResource(
     const filename = uri.split("/").at(-1) || uri;
     const attached =
       content.type === "text"
-        ? content.text
+        ? { content: content.text }
         : toContent(Buffer.from(content.data, "base64"), filename);
-    return assertTaken({ source: `${server}: ${uri}${part}`, content: attached }, options);
+    return assertTaken({ source: `${server}: ${uri}${part}`, ...attached }, options);
   });
 }
 

@@ -1,7 +1,8 @@
 /** Tells text from images, PDFs and other files by their first bytes, whatever their names say. */
 import { decodeUtf8 } from "../files/index.ts";
 import { bytesToBase64 } from "../util/index.ts";
-import type { MessageFile } from "../conversation/index.ts";
+import type { Attachment, MessageFile } from "../conversation/index.ts";
+import { decodeWindows1252 } from "./windows-1252.ts";
 
 /** A file that is neither text nor of a type that models accept. */
 const UNKNOWN_TYPE = "application/octet-stream";
@@ -15,13 +16,23 @@ const SIGNATURES: readonly (readonly [mediaType: string, pattern: RegExp])[] = [
 ];
 const SIGNATURE_BYTES = 16;
 
-/** Text as such, anything else as a file with this name. */
-export function toContent(bytes: Buffer, filename: string): string | MessageFile {
+/** Says how a text was read, to the model and to the user. */
+const READ_AS_WINDOWS_1252 = "read as Windows-1252 (Latin-1), because it is not UTF-8";
+
+/** Text as such, anything else as a file with this name. Text that is not UTF-8 has a description. */
+export function toContent(
+  bytes: Buffer,
+  filename: string,
+): Pick<Attachment, "content" | "description"> {
   const start = bytes.toString("latin1", 0, SIGNATURE_BYTES);
   const known = SIGNATURES.find(([, pattern]) => pattern.test(start))?.[0];
-  const text = known === undefined ? decodeUtf8(bytes) : undefined;
-  if (text !== undefined) return text.replace(/^\uFEFF/, "");
-  return { mediaType: known ?? UNKNOWN_TYPE, data: bytesToBase64(bytes), filename };
+  if (known === undefined) {
+    const text = decodeUtf8(bytes);
+    if (text !== undefined) return { content: text.replace(/^\uFEFF/, "") };
+    const older = decodeWindows1252(bytes);
+    if (older !== undefined) return { content: older, description: READ_AS_WINDOWS_1252 };
+  }
+  return { content: { mediaType: known ?? UNKNOWN_TYPE, data: bytesToBase64(bytes), filename } };
 }
 
 /** Whether some model accepts it. */

@@ -115,7 +115,7 @@ export async function readOutsideFile(file: string): Promise<MessageFile> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw failed(systemErrorCode(error) ?? "it cannot be read");
   });
-  const content = toContent(bytes, filename);
+  const { content } = toContent(bytes, filename);
   if (typeof content !== "string") return content;
   return { mediaType: "text/plain", data: bytesToBase64(Buffer.from(content)), filename };
 }

@@ -189,10 +189,29 @@ describe("HTML as text", () => {
         "Some bold text, a link (https://a.b/?c&d).",
         "- first\n- second",
         "```\nif (a < b)\n  x();\n```",
-        "k | v |\n1 | `2` |",
+        "| k | v |\n| --- | --- |\n| 1 | `2` |",
         "end",
       ].join("\n\n"),
     );
+  });
+
+  test.each([
+    [
+      "parts and white space between its cells",
+      `<table>
+         <thead> <tr> <th>Name</th> <th>Size</th> </tr> </thead>
+         <tbody> <tr> <td>a</td> <td>1</td> </tr> <tr> <th>b</th> <td>2</td> </tr> </tbody>
+       </table>`,
+      "| Name | Size |\n| --- | --- |\n| a | 1 |\n| b | 2 |",
+    ],
+    [
+      "tags left out",
+      "<table><tr><th>k<th>v<tr><td>1<td>2</table>",
+      "| k | v |\n| --- | --- |\n| 1 | 2 |",
+    ],
+    ["no titles", "<table><tr><td>1</td><td>2</td></tr></table>", "1 | 2 |"],
+  ])("writes the rows of a table with %s", (_what, html, expected) => {
+    expect(htmlToText(html)).toBe(expected);
   });
 
   test.each([

@@ -37,7 +37,10 @@ export async function readPage(
   const limit = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const page = await load(new URL(address), AbortSignal.any([signal, limit]), lookup);
-    const content = toContent(page.bytes, new URL(address).pathname.split("/").at(-1) || "page");
+    const { content } = toContent(
+      page.bytes,
+      new URL(address).pathname.split("/").at(-1) || "page",
+    );
     const isHtml = /\bx?html\b/i.test(page.mediaType);
     return isHtml && typeof content === "string" ? htmlToText(content) : content;
   } catch (error) {

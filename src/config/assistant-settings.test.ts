@@ -8,6 +8,7 @@ import {
   resolveInquiryAssistant,
   resolveSections,
 } from "./assistant-settings.ts";
+import { DEFAULT_SYSTEM_PROMPT } from "./default-system-prompt.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { configToJson, mergeConfig } from "./layers.ts";
 
@@ -17,7 +18,7 @@ const UNSAID: AssistantSettings = {
   name: "jp",
   model: { provider: "anthropic", name: "claude" },
   parameters: { other: {} },
-  systemPrompt: "You are a helpful assistant.",
+  systemPrompt: DEFAULT_SYSTEM_PROMPT,
   sections: [],
   toolChoice: "auto",
   request: {

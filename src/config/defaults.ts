@@ -1,4 +1,5 @@
 /** The default config. */
+import { DEFAULT_SYSTEM_PROMPT } from "./default-system-prompt.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 
 type ToolDefaults = NonNullable<
@@ -20,7 +21,7 @@ export const TOOL_DEFAULTS = {
 /** Defaults for an assistant. Its model has none. */
 export const ASSISTANT_DEFAULTS = {
   name: "jp",
-  system_prompt: { value: "You are a helpful assistant.", strategy: "replace" },
+  system_prompt: { value: DEFAULT_SYSTEM_PROMPT, strategy: "replace" },
   tool_choice: "auto",
   request: {
     max_retries: 5,
@@ -93,7 +94,7 @@ export const DEFAULTS: PartialConfig = {
   editor: { envs: ["JP_EDITOR", "VISUAL", "EDITOR"] },
   interrupt: { escalation_cooldown_secs: 2 },
   style: {
-    reasoning: { display: "full" },
+    reasoning: { display: "timer" },
     tool_call: { show: true },
     lock_wait: { timeout_secs: 10 },
     notification: { bell: true, desktop: true },

@@ -124,6 +124,169 @@ describe("a TOML file", () => {
     });
   });
 
+  test.each<[string, string, string, string]>([
+    [
+      "below the last key of its table",
+      "assistant.tool_choice",
+      'name = "jp" # its name\n',
+      "tool_choice = 1\n",
+    ],
+    ["below a header without keys", "empty.n", "[empty]\n", "n = 1\n"],
+    ["above keys that are commented out", "user.email", 'name = "me"\n', "email = 1\n"],
+    [
+      "in a new table, below the tables it belongs to and above the comment of the next",
+      "assistant.request.max_retries",
+      'id = "openai/gpt" # cheap\n\n',
+      "[assistant.request]\nmax_retries = 1\n\n",
+    ],
+    [
+      "in a new table, below the comments of the table above",
+      "user.address.city",
+      '# email = "me@example.org"\n\n',
+      "[user.address]\ncity = 1\n\n",
+    ],
+    [
+      "in a new table, above the tables inside it",
+      "style.n",
+      '[user]\nname = "me"\n# email = "me@example.org"\n\n',
+      "[style]\nn = 1\n\n",
+    ],
+    ["at the end, if no table is related", "other.n", "# The end.\n", "\n[other]\nn = 1\n"],
+    [
+      "outside all tables, above them and below the comment of the file",
+      "n",
+      "# Ours.\n\n",
+      "n = 1\n\n",
+    ],
+  ])("gets a new key %s", async (_name, key, above, added) => {
+    const text = `# Ours.
+
+# The assistant.
+[assistant] # who
+name = "jp" # its name
+
+[assistant.model]
+id = "openai/gpt" # cheap
+
+# ---- Empty ----
+
+# Nothing yet.
+[empty]
+
+# About the user.
+[user]
+name = "me"
+# email = "me@example.org"
+
+# How things look.
+[style.typewriter]
+text_delay = "1ms"
+# The end.
+`;
+    expect(text.split(above)).toHaveLength(2);
+    for (const eol of ["\n", "\r\n"]) {
+      const written = (words: string) => words.replaceAll("\n", eol);
+      expect(await set("c.toml", written(text), key.split("."), 1)).toBe(
+        written(text.replace(above, above + added)),
+      );
+    }
+  });
+
+  test.each<[string, string, string, string]>([
+    [
+      "dotted keys",
+      "a.b = 1 # it\n\n# More.\n[t]\nx = 1\n",
+      "a.c.d",
+      "a.b = 1 # it\na.c.d = 1\n\n# More.\n[t]\nx = 1\n",
+    ],
+    ["dotted keys of a table", "[t]\na.b = 1\nx = 1\n", "t.a.c", "[t]\na.b = 1\na.c = 1\nx = 1\n"],
+    [
+      "an inline table",
+      "[t]\nx = { y = 1 } # it\n\n# More.\n[u]\n",
+      "t.x.z",
+      "[t]\nx = { y = 1, z = 1 } # it\n\n# More.\n[u]\n",
+    ],
+    [
+      "a list of tables",
+      "[[a.l]]\nx = 1\n\n# Two.\n[[a.l]]\nx = 2\n\n[b]\ny = 1\n",
+      "a.m.n",
+      "[[a.l]]\nx = 1\n\n# Two.\n[[a.l]]\nx = 2\n\n[a.m]\nn = 1\n\n[b]\ny = 1\n",
+    ],
+    [
+      "indentation",
+      "[a]\n  x = 1\n\n[b]\n  y = 1\n",
+      "a.z",
+      "[a]\n  x = 1\n  z = 1\n\n[b]\n  y = 1\n",
+    ],
+    [
+      "tables without blank lines",
+      "[a.b]\nx = 1\n# More.\n[c]\ny = 1\n",
+      "a.d.z",
+      "[a.b]\nx = 1\n[a.d]\nz = 1\n# More.\n[c]\ny = 1\n",
+    ],
+    ["no final line break", "[a]\nx = 1", "a.z", "[a]\nx = 1\nz = 1\n"],
+    ["no final line break but CRLF", "[a]\r\nx = 1", "b.z", "[a]\r\nx = 1\r\n\r\n[b]\r\nz = 1\r\n"],
+    [
+      "a text over several lines",
+      '[a]\nx = """\n[b]\ny = 1"""\n\n[c]\n',
+      "a.z",
+      '[a]\nx = """\n[b]\ny = 1"""\nz = 1\n\n[c]\n',
+    ],
+    ["a byte order mark", "\uFEFF[a]\nx = 1\n\n[b]\n", "a.z", "\uFEFF[a]\nx = 1\nz = 1\n\n[b]\n"],
+    [
+      "names in quotes",
+      "[a.'*']\nx = 1\n\n[b]\n",
+      "a.it's me.z",
+      "[a.'*']\nx = 1\n\n[a.\"it's me\"]\nz = 1\n\n[b]\n",
+    ],
+  ])("with %s gets a new key in its style", async (_name, text, key, after) => {
+    expect(await set("c.toml", text, key.split("."), 1)).toBe(after);
+  });
+
+  test("gets a new list or table below the tables it belongs to", async () => {
+    const text = "[a]\nx = 1\n\n# More.\n[b]\ny = 1\n";
+    expect([
+      await set("c.toml", text, ["a", "l"], [{ t: "u" }, { t: "v" }]),
+      await set("c.toml", text, ["a", "t"], { u: 1, v: { w: 2 } }),
+      await set("c.toml", text, ["a", "e"], []),
+    ]).toEqual([
+      text.replace("# More", '[[a.l]]\nt = "u"\n\n[[a.l]]\nt = "v"\n\n# More'),
+      text.replace("# More", "[a.t]\nu = 1\n\n[a.t.v]\nw = 2\n\n# More"),
+      text.replace("x = 1\n", "x = 1\ne = []\n"),
+    ]);
+  });
+
+  test("keeps the comments of a table whose keys are replaced", async () => {
+    const text =
+      "# The table.\n[a.b] # it\nx = 1 # same\n# About y.\ny = 2\n\n# More.\n[c]\nz = 1\n";
+    expect([
+      await set("c.toml", text, ["a", "b"], { x: 1, w: 3 }),
+      await set("c.toml", text, ["a", "b"], 5),
+    ]).toEqual([
+      "# The table.\n[a.b] # it\nx = 1 # same\nw = 3\n\n# More.\n[c]\nz = 1\n",
+      "# The table.\n\n# More.\n[c]\nz = 1\n\n[a]\nb = 5\n",
+    ]);
+  });
+
+  test("loses only what is removed, and the comment about it", async () => {
+    const text =
+      "# Ours.\na = 1\n\n# About b.\n[b]\n# About x.\nx = 1\ny = 2\n\n# About c.\n[b.c]\nz = 1\n\n# About d.\n[d]\nw = 1\n";
+    const remove = async (...keys: string[]) => setInText("c.toml", text, { keys });
+    expect([
+      await remove("b", "x"),
+      await remove("b", "c", "z"),
+      await remove("b"),
+      await remove("d", "w"),
+      await remove("a"),
+    ]).toEqual([
+      text.replace("# About x.\nx = 1\n", ""),
+      text.replace("# About c.\n[b.c]\nz = 1\n\n", ""),
+      "# Ours.\na = 1\n\n# About d.\n[d]\nw = 1\n",
+      text.replace("\n# About d.\n[d]\nw = 1\n", ""),
+      text.replace("a = 1\n", ""),
+    ]);
+  });
+
   test.each(LAYOUTS)("keeps its other values, whatever is set: %j", async (text) => {
     const before = plain(parse(text));
     const key = fc.constantFrom("assistant", "model", "conversation", "tools", "*", "x", "run");
@@ -157,6 +320,11 @@ describe("a JSON file", () => {
     expect(await set("c.json", text, ["user", "name"], "me")).toBe(
       text.replace("  }\n}", '  },\n  "user": {\n    "name": "me"\n  }\n}'),
     );
+  });
+
+  test("keeps its line breaks", async () => {
+    const text = '{\r\n  "a": 1\r\n}\r\n';
+    expect(await set("c.json", text, ["a"], 3)).toBe(text.replace("1", "3"));
   });
 
   test("keeps its indentation", async () => {

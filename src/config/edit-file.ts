@@ -10,8 +10,10 @@ import {
 } from "../util/index.ts";
 import { ConfigError, describeSyntaxError } from "./config-error.ts";
 import { parseToml } from "./config-file.ts";
+import { lineBreakOf } from "./key-lines.ts";
 import { type Change, omitPaths, valueAt, withValue } from "./layers.ts";
 
+const BYTE_ORDER_MARK = "\uFEFF";
 const HINT = "Change it in your editor.";
 
 /** A value to set, or keys to remove without one. */
@@ -19,6 +21,9 @@ export type Edit = Change | (Omit<Change, "value"> & { readonly value?: undefine
 
 /** Returns the new text of the file, with its comments. Throws `config_unreadable`. */
 export async function setInText(file: string, text: string, change: Edit): Promise<string> {
+  if (text.startsWith(BYTE_ORDER_MARK)) {
+    return BYTE_ORDER_MARK + (await setInText(file, text.slice(1), change));
+  }
   switch (path.extname(file)) {
     case ".toml":
       return setInToml(file, text, change);
@@ -36,7 +41,7 @@ export async function setInText(file: string, text: string, change: Edit): Promi
 function setInJson(file: string, text: string, change: Edit): string {
   let value: unknown;
   try {
-    value = parseJson(text.replace(/^\uFEFF/, ""));
+    value = parseJson(text);
   } catch (error) {
     throw unreadable(file, error);
   }
@@ -44,7 +49,8 @@ function setInJson(file: string, text: string, change: Edit): string {
     throw new ConfigError("config_unreadable", `${file}: expected a JSON object`);
   }
   const indentation = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
-  return `${JSON.stringify(applyEdit(value, change), null, indentation)}\n`;
+  const edited = `${JSON.stringify(applyEdit(value, change), null, indentation)}\n`;
+  return edited.replaceAll("\n", lineBreakOf(text));
 }
 
 /** Reads its own result back, because not every layout of tables can be patched. */
@@ -56,11 +62,9 @@ async function setInToml(file: string, text: string, change: Edit): Promise<stri
     if (isNotLoaded(error)) throw error;
     throw unreadable(file, error);
   }
-  // A table reads better below a header of its own than inside of another one.
-  const ways = isJsonObject(change.value) ? [appendToml, patchToml] : [patchToml, appendToml];
-  for (const edit of ways) {
+  for (const edit of [editInPlace, patchToml, appendToml]) {
     try {
-      const edited = await edit(text, change);
+      const edited = withFinalBreak(await edit(text, change));
       if (isDeepStrictEqual(toPlainJson(await parseToml(edited)), wanted)) return edited;
     } catch (error) {
       if (isNotLoaded(error)) throw error;
@@ -74,6 +78,43 @@ async function setInToml(file: string, text: string, change: Edit): Promise<stri
   );
 }
 
+/** Changes values where they are, and puts new keys where they belong. */
+async function editInPlace(text: string, { keys, value }: Edit): Promise<string> {
+  const toml = await loadModule(() => import("./edit-toml.ts")); // For edits only.
+  const current = toPlainJson(await parseToml(text));
+  if (value === undefined) {
+    return toml.removeFromToml(text, emptiedBy(current, keys)) ?? (await patchToml(text, { keys }));
+  }
+  const old = valueAt(current, keys);
+  if (isJsonObject(old) && isJsonObject(value))
+    return await editMembers(text, { keys, value, old });
+  const isReplaced = toml.hasHeader(text, keys) && !Array.isArray(value);
+  const rest = isReplaced ? toml.removeFromToml(text, keys) : text;
+  const inserted = await toml.insertInToml(rest ?? text, { keys, value });
+  return inserted ?? (await patchToml(text, { keys, value }));
+}
+
+interface MembersEdit {
+  readonly keys: readonly string[];
+  readonly value: JsonObject;
+  readonly old: JsonObject;
+}
+
+/** Adds before it removes, so that the table is never empty and keeps its place. */
+async function editMembers(text: string, { keys, value, old }: MembersEdit): Promise<string> {
+  const changed = Object.entries(value).filter(
+    ([key, member]) => !isDeepStrictEqual(old[key], member),
+  );
+  const removed = Object.keys(old).filter((key) => !Object.hasOwn(value, key));
+  const edits: readonly Edit[] = [
+    ...changed.map(([key, member]) => ({ keys: [...keys, key], value: member })),
+    ...removed.map((key) => ({ keys: [...keys, key] })),
+  ];
+  let edited = text;
+  for (const edit of edits) edited = await editInPlace(edited, edit);
+  return edited;
+}
+
 async function patchToml(text: string, change: Edit): Promise<string> {
   const toml = await loadModule(() => import("@decimalturn/toml-patch"));
   const current: unknown = toml.parse(text);
@@ -81,8 +122,7 @@ async function patchToml(text: string, change: Edit): Promise<string> {
   const format = toml.TomlFormat.autoDetectFormat(text);
   format.trailingComma = false;
   const changed = applyEdit(isJsonObject(current) ? current : {}, change);
-  const patched = toml.patch(text, changed, format);
-  return patched.endsWith("\n") ? patched : `${patched}\n`;
+  return toml.patch(text, changed, format);
 }
 
 /** Adds a table at the end of the file. */
@@ -94,19 +134,26 @@ async function appendToml(text: string, change: Edit): Promise<string> {
   return before === "" ? `${added}\n` : `${before}\n\n${added}\n`;
 }
 
-/** A table that is empty without the key is removed too. */
 function applyEdit(object: JsonObject, edit: Edit): JsonObject {
   if (edit.value !== undefined) return withValue(object, edit);
-  const rest = omitPaths(object, [edit.keys]);
-  const parent = edit.keys.slice(0, -1);
-  const left = valueAt(rest, parent);
-  const isEmpty = parent.length > 0 && isJsonObject(left) && Object.keys(left).length === 0;
-  return isEmpty ? applyEdit(rest, { keys: parent }) : rest;
+  return omitPaths(object, [emptiedBy(object, edit.keys)]);
+}
+
+/** The keys to remove for this key: a table that is empty without it is removed too. */
+function emptiedBy(object: JsonObject, keys: readonly string[]): readonly string[] {
+  const parent = keys.slice(0, -1);
+  const table = valueAt(object, parent);
+  const isEmptied = parent.length > 0 && isJsonObject(table) && Object.keys(table).length <= 1;
+  return isEmptied ? emptiedBy(object, parent) : keys;
 }
 
 /** So that dates and prototypes make no difference when compared. */
 function toPlainJson(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject; // Of a table, which gives an object.
+}
+
+function withFinalBreak(text: string): string {
+  return text.endsWith("\n") ? text : text + lineBreakOf(text);
 }
 
 function unreadable(file: string, error: unknown): ConfigError {

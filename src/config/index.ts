@@ -25,7 +25,12 @@ export {
   toRule,
 } from "./compaction-settings.ts";
 export { parseTurnBound, TOOL_CALL_MODES } from "./compaction-notation.ts";
-export { ConfigError, type ConfigErrorCode, type ConfigIssue } from "./config-error.ts";
+export {
+  ConfigError,
+  configError,
+  type ConfigErrorCode,
+  type ConfigIssue,
+} from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
 export { loadConfigParser } from "./load-config-parser.ts";
@@ -50,6 +55,7 @@ export {
   existingConfigFiles,
   loadLayers,
   type LoadOptions,
+  ungroup,
 } from "./load-config.ts";
 export {
   type McpServerSettings,
@@ -68,6 +74,7 @@ export {
   type WebhookChannel,
 } from "./notify-settings.ts";
 export {
+  findModelIds,
   findUnusable,
   parseConfig,
   type ParsedConfig,
@@ -100,4 +107,5 @@ export {
   type ToolSource,
   type ToolStyle,
 } from "./tool-settings.ts";
-export { type Prices, resolvePrices, type TokenPrice } from "./usage-settings.ts";
+export type { PricedRequest, TokenPrice } from "./token-price.ts";
+export { type KnownPrices, loadPrices, type Prices, type PriceSource } from "./usage-settings.ts";

@@ -37,6 +37,11 @@ export function lineCounter(text: string): (offset: number) => number {
   };
 }
 
+/** The line break of this text. */
+export function lineBreakOf(text: string): string {
+  return text.includes("\r\n") ? "\r\n" : "\n";
+}
+
 const STRING = /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/.source;
 const NAME = /"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[\w-]+/.source;
 const DOTTED = `(?:${NAME})(?:[ \\t]*\\.[ \\t]*(?:${NAME}))*`;
@@ -44,28 +49,54 @@ const HEADER = new RegExp(`[ \\t]*(\\[\\[?)[ \\t]*(${DOTTED})[ \\t]*\\]`, "y");
 const ASSIGNMENT = new RegExp(`[ \\t]*(${DOTTED})[ \\t]*=`, "y");
 const VALUE_PART = new RegExp(`${STRING}|#[^\\n]*|[[{]|[\\]}]|\\n|[^"'#[{\\]}\\n]+|["']`, "y");
 
-/** The keys of a valid TOML text, but not those inside a value. The TOML parser does not report positions. */
-export function keysInToml(text: string): readonly WrittenKey[] {
-  const keys: WrittenKey[] = [];
+/** A header or an assignment of a TOML text. */
+export interface TomlStatement {
+  /** `[table]`, `[[item]]` or `key = value`. */
+  readonly kind: "table" | "item" | "key";
+  /** With the tables it lies in, and the indexes of lists of tables. */
+  readonly path: readonly string[];
+  /** The path of the open table; for a header, its own. */
+  readonly table: readonly string[];
+  /** The start of its line. */
+  readonly start: number;
+  /** After the line break that ends it. */
+  readonly end: number;
+  /** From 1. */
+  readonly line: number;
+}
+
+/** The statements of a valid TOML text, in order. The TOML parser does not report positions. */
+export function statementsInToml(text: string): readonly TomlStatement[] {
+  const statements: TomlStatement[] = [];
   const tables = new Tables();
   let position = 0;
   let line = 1;
   while (position < text.length) {
     const header = matchAt(HEADER, text, position);
     const assignment = header === undefined ? matchAt(ASSIGNMENT, text, position) : undefined;
-    const path =
-      header === undefined
-        ? assignment && [...tables.current, ...namesIn(assignment[1] ?? "")]
-        : tables.open(namesIn(header[2] ?? ""), header[1] === "[[");
-    // `a.b = 1` writes the table `a` as well.
-    for (const index of path?.keys() ?? [])
-      keys.push({ path: path?.slice(0, index + 1) ?? [], line });
-    const start = position + (header?.[0] ?? assignment?.[0] ?? "").length;
-    const end = endOfValue(text, start);
+    const written = header?.[0] ?? assignment?.[0] ?? "";
+    const end = endOfValue(text, position + written.length);
+    const at = { start: position, end, line };
+    if (header !== undefined) {
+      const kind = header[1] === "[[" ? "item" : "table";
+      const path = tables.open(namesIn(header[2] ?? ""), kind === "item");
+      statements.push({ kind, path, table: path, ...at });
+    } else if (assignment !== undefined) {
+      const path = [...tables.current, ...namesIn(assignment[1] ?? "")];
+      statements.push({ kind: "key", path, table: tables.current, ...at });
+    }
     line += text.slice(position, end).split("\n").length - 1;
     position = end;
   }
-  return keys;
+  return statements;
+}
+
+/** The keys of a valid TOML text, but not those inside a value. */
+export function keysInToml(text: string): readonly WrittenKey[] {
+  // `a.b = 1` writes the table `a` as well.
+  return statementsInToml(text).flatMap(({ path, line }) =>
+    [...path.keys()].map((index) => ({ path: path.slice(0, index + 1), line })),
+  );
 }
 
 /** The position after the line in which the value that starts here ends. */

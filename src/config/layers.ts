@@ -12,6 +12,8 @@ export interface Layer {
   readonly config: PartialConfig;
   /** Keys that this layer resets: lower layers do not set them. */
   readonly cleared?: readonly (readonly string[])[];
+  /** Entries for groups of tools, which `config` has for each of their tools. */
+  readonly groups?: PartialConfig;
   /** Ships with jp, below everything a user sets; `inherit = false` does not remove it. */
   readonly isBase?: boolean;
   /** Those of its tools that only read: what a workspace configures for them needs no trust. */

@@ -362,7 +362,7 @@ test("an unknown key is reported with file, line and a suggestion, and the rest 
     "work/.jp.yaml": "plugins:\n  anything: 1\nassistnt: {}\n",
   });
   expect(warnings.map((warning) => warning.replace(/^.*work\//, ""))).toEqual([
-    ".jp/config.toml:5: conversation.tools.x.rum: unknown key; did you mean run?",
+    ".jp/config.toml:5: conversation.tools.x.rum: unknown key; did you mean conversation.tools.x.run?",
     ".jp.yaml:1: plugins: not supported: jp has no plugins",
     ".jp.yaml:3: assistnt: unknown key; did you mean assistant?",
   ]);
@@ -424,7 +424,7 @@ describe("a configured answer", () => {
   test("is in no warning about its neighbours", async () => {
     const words = JSON.stringify(ofTool({ rum: "ask", questions: { q: { answer: SECRET } } }));
     const { warnings } = await load({}, { settings: [words] });
-    expect(warnings).toEqual([expect.stringMatching(/did you mean run/)]);
+    expect(warnings).toEqual([expect.stringMatching(/did you mean conversation\.tools\.x\.run/)]);
     expect(warnings.join("\n")).not.toContain(SECRET);
   });
 });

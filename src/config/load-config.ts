@@ -9,7 +9,7 @@ import {
   describeIssue,
   invalidConfigError,
 } from "./config-error.ts";
-import { pathToText } from "../util/index.ts";
+import { loadModule, pathToText } from "../util/index.ts";
 import {
   type ConfigFile,
   EXTENSIONS,
@@ -22,6 +22,8 @@ import { readEnvironment } from "./environment.ts";
 import type { Layer } from "./layers.ts";
 import { parseConfig, type ParsedConfig } from "./parse-config.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
+import type { PartialToolConfig } from "./schema/tool.ts";
+import type { UngroupedLayers } from "./tool-groups.ts";
 
 /** Where to look for config. */
 export interface ConfigPlaces {
@@ -29,6 +31,8 @@ export interface ConfigPlaces {
   readonly userFolder: string;
   /** Absent outside a workspace. */
   readonly workspaceRoot?: string;
+  /** A folder that is no workspace: no config is read from it, and a file of it that a flag names needs trust. */
+  readonly plainFolder?: string;
   /** The user's folder for this workspace, if there is one. */
   readonly userWorkspaceFolder?: string;
   /** That folder was created for another workspace, so its config is not trusted here. */
@@ -80,7 +84,40 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
   const all = loader.layers.map((layer, index): Layer =>
     index < standing ? layer : { ...layer, isTemporary: true },
   );
-  return { layers: [...ours, ...all], warnings: loader.warnings };
+  const { layers, issues } = await ungroup([...ours, ...all]);
+  const warnings = issues.map(({ layer, ...issue }) => describeIssue(layer, issue));
+  return { layers, warnings: [...loader.warnings, ...warnings] };
+}
+
+type ToolEntry = readonly [name: string, tool: PartialToolConfig];
+
+function toolEntries({ config }: Layer): readonly ToolEntry[] {
+  const tools: Readonly<Record<string, PartialToolConfig>> = config.conversation?.tools ?? {};
+  return Object.entries(tools);
+}
+
+function isSourced([, { source }]: ToolEntry): boolean {
+  return source !== undefined;
+}
+
+/** See `ungroupLayers`, which is loaded only if an entry may be that of a group. */
+export async function ungroup(layers: readonly Layer[]): Promise<UngroupedLayers> {
+  const ofUser = layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true);
+  const own = new Set(
+    ofUser.flatMap((layer) =>
+      toolEntries(layer)
+        .filter(isSourced)
+        .map(([name]) => name),
+    ),
+  );
+  const mayHaveGroups = layers.flatMap(toolEntries).some((entry) => {
+    const [name, { enable }] = entry;
+    if (enable?.reads_only === true) return true;
+    return name !== "*" && !own.has(name) && !isSourced(entry);
+  });
+  if (!mayHaveGroups) return { layers, issues: [] };
+  const { ungroupLayers } = await loadModule(() => import("./tool-groups.ts"));
+  return ungroupLayers(layers);
 }
 
 /** A file that jp reads config from, or would if it existed. */
@@ -208,7 +245,8 @@ class Loader {
    * user names it: they may not know what is in it.
    */
   async addSetting(words: string, places: ConfigPlaces): Promise<void> {
-    const { workspaceRoot: root, cwd } = places;
+    const { workspaceRoot, plainFolder, cwd } = places;
+    const root = workspaceRoot ?? plainFolder;
     const isInside = (file: string) =>
       root !== undefined && (isWithin(root, file) || isWithin(real(root), real(file)));
     if (words.startsWith("@")) {

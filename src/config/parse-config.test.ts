@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { anyConfig, ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
-import type { Json } from "../util/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { findUnusable, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 
 describe("a wrong type", () => {
@@ -118,6 +118,21 @@ test("a config with an error is empty", () => {
 });
 
 describe("an unknown key", () => {
+  test.each<[string, JsonObject, string]>([
+    [
+      "a word of other programs",
+      { providers: { mcp: { s: { args: ["x"] } } } },
+      "providers.mcp.s.arguments",
+    ],
+    ["a key of a table below", { assistant: { top_p: 1 } }, "assistant.model.parameters.top_p"],
+    ["the end of a key", { model: { id: "a/b" } }, "assistant.model.id"],
+    ["a misspelt table of one key", { asistant: { model: { id: "a/b" } } }, "assistant.model.id"],
+    ["the end of a key with a name", { tools: { x: { run: "ask" } } }, "conversation.tools.x.run"],
+  ])("is reported with the whole key that was meant: %s", (_name, value, meant) => {
+    const messages = parseConfig(value).warnings.map(({ message }) => message);
+    expect(messages).toEqual([`unknown key; did you mean ${meant}?`]);
+  });
+
   test("is reported with the closest known key", () => {
     expect(
       parseConfig({
@@ -204,7 +219,7 @@ describe("an unknown key", () => {
         code: "config_invalid",
         message:
           "these words: user.name: expected string, got a number\n" +
-          "these words: user.nam: unknown key; did you mean name?",
+          "these words: user.nam: unknown key; did you mean user.name?",
       }),
     );
   });
@@ -298,7 +313,9 @@ test("the parser never throws", () => {
 });
 
 function unknown(path: string, meant: string) {
-  return { path: path.split("."), message: `unknown key; did you mean ${meant}?` };
+  const keys = path.split(".");
+  const whole = [...keys.slice(0, -1), meant].join(".");
+  return { path: keys, message: `unknown key; did you mean ${whole}?` };
 }
 
 test("no error repeats a wrong value", () => {

@@ -3,8 +3,16 @@ import * as v from "valibot";
 import { findClosest, isJsonObject, isTooDeep, pathToText } from "../util/index.ts";
 import { configError, type ConfigIssue } from "./config-error.ts";
 import { resolveMcpServers } from "./mcp-settings.ts";
-import { findItem, findWrittenChild, unwrap, writtenTables } from "./schema-node.ts";
+import type { ModelId } from "./model-id.ts";
+import {
+  findItem,
+  findWrittenChild,
+  unwrap,
+  type WrittenTable,
+  writtenTables,
+} from "./schema-node.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
+import { modelIdSchema } from "./schema/model-id-schema.ts";
 import { findBehaviour } from "./schema/node.ts";
 
 /** A parsed config, and what is wrong with it. */
@@ -118,17 +126,99 @@ function findStructureIssues(
       const message = `not supported: ${why}`;
       return [...below, { path: inside, message, severity: "warning", isUnsupported: true }];
     }
-    const closest = findClosest(
-      key,
-      tables.flatMap(({ entries }) => Object.keys(entries)),
-    );
+    const meant = findMeant(tables, inside, member);
     return [
       {
         path: inside,
-        message: closest === undefined ? "unknown key" : `unknown key; did you mean ${closest}?`,
+        message:
+          meant === undefined ? "unknown key" : `unknown key; did you mean ${pathToText(meant)}?`,
         severity: tables.some(({ isStrict }) => isStrict === true) ? "error" : "warning",
       },
     ];
+  });
+}
+
+/** The whole key that was probably meant: another one of these tables, or one of the same name further below. */
+function findMeant(
+  tables: readonly WrittenTable[],
+  path: readonly string[],
+  member: unknown,
+): readonly string[] | undefined {
+  const [parent, key] = [path.slice(0, -1), path.at(-1) ?? ""];
+  const entries = tables.flatMap((table) => Object.entries(table.entries));
+  const [synonym] =
+    entries.find(([, child]) => findBehaviour(unwrap(child)).synonyms?.includes(key)) ?? [];
+  const names = entries.map(([name]) => name);
+  const closest = synonym ?? findClosest(key, names);
+  const isBelow = (known: readonly string[]) => parent.every((name, at) => known[at] === name);
+  const meant =
+    closest === undefined ? keysNamed(key).find(isBelow) : ([...parent, closest] as const);
+  const whole = meant && [...meant, ...onlyKeys(member)];
+  return whole !== undefined && isKnown(whole) ? whole : meant;
+}
+
+/** The keys that lead to a single value: those that were typed after this one. */
+function onlyKeys(value: unknown): readonly string[] {
+  const [only, ...others] = isJsonObject(value) ? Object.entries(value) : [];
+  return only === undefined || others.length > 0 ? [] : [only[0], ...onlyKeys(only[1])];
+}
+
+function isKnown(path: readonly string[]): boolean {
+  let schema: v.GenericSchema | undefined = configSchema;
+  for (const key of path) schema = schema && findWrittenChild(schema, key);
+  return schema !== undefined;
+}
+
+/** How deep a key may lie that is looked for by its name: `assistant.model.parameters.top_p`. */
+const MAX_DEPTH = 4;
+
+let knownKeys: Map<string, readonly (readonly string[])[]> | undefined;
+
+/** Every key of this name that has no name of the user's above it, the shortest first. */
+function keysNamed(name: string): readonly (readonly string[])[] {
+  if (knownKeys === undefined) {
+    const all = childrenOf(configSchema, []);
+    // Grows while it is read, level by level.
+    for (const { schema, path } of all)
+      if (path.length < MAX_DEPTH) all.push(...childrenOf(schema, path));
+    knownKeys = Map.groupBy(
+      all.map(({ path }) => path),
+      (path) => path.at(-1) ?? "",
+    );
+  }
+  return knownKeys.get(name) ?? [];
+}
+
+function childrenOf(schema: v.GenericSchema, path: readonly string[]) {
+  return writtenTables(schema).flatMap(({ entries }) =>
+    Object.entries(entries).map(([key, child]) => ({ schema: child, path: [...path, key] })),
+  );
+}
+
+/** A model id in a config as it is written. */
+export interface WrittenModelId {
+  readonly path: readonly string[];
+  readonly id: ModelId;
+}
+
+/** The model ids of a valid config as it is written. */
+export function findModelIds(value: unknown): readonly WrittenModelId[] {
+  return modelIdsIn(configSchema, value, []);
+}
+
+function modelIdsIn(
+  schema: v.GenericSchema,
+  value: unknown,
+  path: readonly string[],
+): readonly WrittenModelId[] {
+  if (findBehaviour(unwrap(schema)).isModelId === true) {
+    const { success, output } = v.safeParse(modelIdSchema, value);
+    return success ? [{ path, id: output }] : [];
+  }
+  const members = Array.isArray(value) || isJsonObject(value) ? Object.entries(value) : [];
+  return members.flatMap(([key, member]) => {
+    const child = Array.isArray(value) ? findItem(schema) : findWrittenChild(schema, key);
+    return child === undefined ? [] : modelIdsIn(child, member, [...path, key]);
   });
 }
 

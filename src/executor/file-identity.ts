@@ -13,18 +13,32 @@ const MAX_DIGESTED_BYTES = 1024 * 1024;
  * described as such.
  */
 export function identifyContent(file: string, stats: BigIntStats): JsonObject {
-  if (stats.size > MAX_DIGESTED_BYTES) return identifyByTime(stats);
+  return readContent(file, stats).identity;
+}
+
+export interface ReadContent {
+  readonly identity: JsonObject;
+  /** The content that its digest is of. Absent if it was not read whole. */
+  readonly bytes?: Buffer;
+}
+
+/** The same with the content. */
+export function readContent(file: string, stats: BigIntStats): ReadContent {
+  if (stats.size > MAX_DIGESTED_BYTES) return { identity: identifyByTime(stats) };
   let fd: number | undefined;
   try {
     // Something else may have taken its place: a link, or a pipe without a writer, which would block.
     const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
     fd = openSync(file, constants.O_RDONLY | noFollow | nonBlocking);
     const now = fstatSync(fd, { bigint: true });
-    if (!now.isFile()) return { unreadable: "not a regular file" };
+    if (!now.isFile()) return { identity: { unreadable: "not a regular file" } };
     const bytes = now.size > MAX_DIGESTED_BYTES ? undefined : readUpToLimit(fd, now.size);
-    return bytes === undefined ? identifyByTime(now) : { sha256: sha256(bytes) };
+    return bytes === undefined
+      ? { identity: identifyByTime(now) }
+      : { identity: { sha256: sha256(bytes) }, bytes };
   } catch (error) {
-    return { ...identifyByTime(stats), unreadable: systemErrorCode(error) ?? "unknown" };
+    const unreadable = systemErrorCode(error) ?? "unknown";
+    return { identity: { ...identifyByTime(stats), unreadable } };
   } finally {
     if (fd !== undefined) closeSync(fd);
   }

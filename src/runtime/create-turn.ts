@@ -36,6 +36,8 @@ export interface CreateTurnOptions extends Omit<TurnOptions, keyof ToolOptions> 
   readonly validateData?: DataValidator;
   /** Do not start while the last turn waits for a person. */
   readonly protectsPending?: boolean;
+  /** See `TurnSetup`. */
+  readonly startsNext?: boolean;
 }
 
 /** The options that become a toolbox. */
@@ -66,6 +68,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     ...(options.userName !== undefined && { userName: options.userName }),
     allowsForeignTurn: options.allowsForeignTurn ?? false,
     protectsPending: options.protectsPending ?? false,
+    startsNext: options.startsNext ?? true,
     ...(answers !== undefined && { answers }),
     ...(menu !== undefined && { menu }),
     // The inquiry model is told of the same tools, so that a cache can serve both.

@@ -1,6 +1,6 @@
 /**
- * Tells a model where it is: the folder, the platform, the date, the state of git, and what the project's `AGENTS.md`
- * says. Found once per turn, so that all requests of a turn begin alike.
+ * Tells a model where it is: the folder, the platform, the date, the state of git, and what the project's `AGENTS.md`, or
+ * `CLAUDE.md`, says. Found once per turn, so that all requests of a turn begin alike.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import path from "node:path";
@@ -26,7 +26,7 @@ export interface SurroundingsOptions {
   readonly root?: string;
   /** Set one to false to leave it out. */
   readonly shows?: Partial<Readonly<Record<SurroundingsPart, boolean>>>;
-  /** In place of the `AGENTS.md` of the folder and the root; an empty list for none. */
+  /** In place of the `AGENTS.md` or `CLAUDE.md` of the folder and the root; an empty list for none. */
   readonly instructions?: readonly InstructionFile[];
   /** The environment, for git. Without it, git is searched in the system's folders. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
@@ -48,7 +48,8 @@ export interface InstructionFile {
   readonly isCut: boolean;
 }
 
-const FILE_NAME = "AGENTS.md";
+/** The first that exists in a folder is read. */
+const FILE_NAMES = ["AGENTS.md", "CLAUDE.md"];
 const MAX_BYTES = 32 * 1024;
 const MAX_NAME_LENGTH = 100;
 
@@ -104,8 +105,8 @@ export function configuredSurroundings(
 }
 
 /**
- * The `AGENTS.md` of the root, then the nearest one on the way from the root to the folder. Links that lead out of the
- * root, or to a file that may hold passwords, are ignored. Never throws.
+ * The `AGENTS.md` of the root, then the nearest one on the way from the root to the folder; `CLAUDE.md` in a folder without
+ * one. Links that lead out of the root, or to a file that may hold passwords, are ignored. Never throws.
  */
 export function findInstructions({
   folder,
@@ -115,14 +116,21 @@ export function findInstructions({
   const isInside = inside.split(path.sep)[0] !== ".." && !path.isAbsolute(inside);
   const steps = isInside ? inside.split(path.sep).filter((step) => step !== "") : [];
   const folders = steps.map((_step, index) => steps.slice(0, index + 1).join("/")).toReversed();
-  const names = folders.map((name) => `${name}/${FILE_NAME}`);
-  const files = [readInstructions(root, FILE_NAME)];
-  for (const name of names) {
-    const nearest = readInstructions(root, name);
+  const files = [findIn(root, "")];
+  for (const name of folders) {
+    const nearest = findIn(root, `${name}/`);
     files.push(nearest);
     if (nearest !== undefined) break;
   }
   return files.filter((file) => file !== undefined);
+}
+
+function findIn(root: string, folder: string): InstructionFile | undefined {
+  for (const name of FILE_NAMES) {
+    const found = readInstructions(root, `${folder}${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function readInstructions(root: string, name: string): InstructionFile | undefined {

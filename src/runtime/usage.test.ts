@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { resolvePrices } from "../config/index.ts";
+import { loadPrices } from "../config/index.ts";
 import { type Timestamp, timestampFromDate, type TokenUsage } from "../conversation/index.ts";
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../testing/index.ts";
 import { booleanQuestion, defineTool } from "../tool/index.ts";
@@ -89,7 +89,7 @@ describe("totals", () => {
 
   test("have a cost only where the config has a price", async () => {
     const { store } = await threeRequests();
-    const prices = resolvePrices({
+    const prices = await loadPrices({
       usage: {
         currency: "EUR",
         prices: { "a/*": { input: 2, cached_input: 0.5, output: 8 } },

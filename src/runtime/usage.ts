@@ -146,9 +146,16 @@ function keyOf(event: TokenUsage, id: ConversationId, by: UsageGroup = "model"):
 
 const MILLION = 1_000_000;
 
-/** By the price in the config, else what the provider itself has reported. Undefined if neither says. */
-function costOf({ model, usage }: TokenUsage, prices: Prices | undefined): number | undefined {
-  const price = prices?.of(model);
+/** By the given price, else what the provider itself has reported. Undefined if neither says. */
+function costOf(
+  { model, usage, timestamp, requests = 1 }: TokenUsage,
+  prices: Prices | undefined,
+): number | undefined {
+  const price = prices?.of(model, {
+    at: new Date(timestampToMilliseconds(timestamp)),
+    input: (usage.input ?? 0) / requests,
+    reportedCost: usage.cost,
+  });
   if (price !== undefined) return priced(usage, price);
   return prices?.currency === "USD" ? usage.cost : undefined;
 }

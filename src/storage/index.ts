@@ -49,6 +49,7 @@ export {
   archivedError,
   conversationNotFoundError,
   LockedError,
+  noWorkspaceError,
   StorageError,
   type StorageErrorCode,
 } from "./storage-error.ts";

@@ -69,6 +69,13 @@ export function noFreeIdError(tried: number): StorageError {
   );
 }
 
+/** Thrown for what only a workspace can have. */
+export function noWorkspaceError(folder: string): StorageError {
+  return new StorageError("no_workspace", `${folder} is not a jp workspace.`, {
+    commandHint: "Create one with `jp init`, or select one with --workspace.",
+  });
+}
+
 export function recordChangedError(file: string): StorageError {
   return new StorageError("record_changed", `${file} was changed by another program.`, {
     hint: "Nothing was written. Edit it again.",

@@ -38,8 +38,8 @@ export interface Claim {
   /**
    * `model` is for parameters that only the provider understands, `interrupt` for what Ctrl-C does, `user` for who the
    * user is, `inherit` for dropping the user's config, `surroundings` for what models are told of this machine,
-   * `display` for whether the user sees tool calls, `instructions` for what a file asks of models, `assistant` for the
-   * model and the prompt that may answer questions of the user's tools, `alias` for what a short name of a model means,
+   * `display` for whether the user sees tool calls, `instructions` for what a file asks of models, `command` for what a
+   * file sends as a message of the user's, `assistant` for the model and the prompt that may answer questions of the user's tools, `alias` for what a short name of a model means,
    * `setting` for a limit or the like that the user has set stricter.
    */
   readonly kind:
@@ -56,6 +56,7 @@ export interface Claim {
     | "surroundings"
     | "display"
     | "instructions"
+    | "command"
     | "assistant"
     | "alias"
     | "setting";
@@ -124,7 +125,7 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
 /** Whether the config already says the same. */
 export function isClaimWithin(config: PartialConfig, { kind, name, path, value }: Claim): boolean {
   // A user's config never drops itself, and a file is not part of a config.
-  if (kind === "inherit" || kind === "instructions") return false;
+  if (kind === "inherit" || kind === "instructions" || kind === "command") return false;
   if (kind === "attachment") return resolveAttachments(config).includes(name);
   if (kind === "alias" || kind === "setting") {
     const own = valueAt(config, path) as Json | undefined; // Read from JSON.
@@ -410,8 +411,10 @@ function settingClaims({ workspace, own }: Views): readonly EntryClaim[] {
   });
 }
 
-/** A file of the workspace that instructs models, such as `AGENTS.md`. */
+/** A file of the workspace that instructs models: `AGENTS.md`, or a command in `.jp/commands`. */
 export interface InstructingFile {
+  /** By default, `instructions`: they are sent with every message. A command is sent if the user types its name. */
+  readonly kind?: "instructions" | "command";
   /** Its path, relative to the workspace. */
   readonly name: string;
   readonly content: string;
@@ -423,11 +426,11 @@ export interface InstructingFile {
 
 /** The file needs new trust when it changes. `changes` are the lines of a difference to what was trusted before. */
 export function instructionClaim(
-  { name, content, digest, isCut }: InstructingFile,
+  { kind = "instructions", name, content, digest, isCut }: InstructingFile,
   changes?: readonly string[],
 ): Claim {
   const inForce = { content, isCut, ...(changes !== undefined && { changes: [...changes] }) };
-  return { kind: "instructions", name, path: [], value: { digest }, inForce, files: [name] };
+  return { kind, name, path: [], value: { digest }, inForce, files: [name] };
 }
 
 function namesPerson(tool: Json): boolean {
@@ -456,7 +459,7 @@ function ownConfig(layers: readonly Layer[]): PartialConfig {
   return foldLayers(layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true));
 }
 
-function tableAt(config: PartialConfig, path: readonly string[]): JsonObject {
+export function tableAt(config: PartialConfig, path: readonly string[]): JsonObject {
   const table = valueAt(config, path);
   return isJsonObject(table) ? table : {};
 }

@@ -35,6 +35,8 @@ export function describeClaim({ kind, name }: Claim): string {
       return "tool calls";
     case "instructions":
       return `instructions in ${wordText(name)}`;
+    case "command":
+      return `command ${wordText(name)}`;
     case "assistant":
       return name === "assistant"
         ? "the assistant, which may answer questions of your tools"
@@ -98,8 +100,10 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
     case "display":
       return ["are hidden from you"];
     case "instructions":
+    case "command":
       return [
         `${textIn(inForce, "content").length} characters for the model`,
+        kind === "command" ? "sent as your message when you type its name" : "",
         inForce["isCut"] === true ? "and the rest of the file left out" : "",
         inForce["changes"] === undefined ? "" : "changed since you trusted it",
       ];
@@ -114,7 +118,7 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
 
 /** Instructions as a whole, or what has changed in them. The sign in front keeps them from looking like a claim. */
 function quotedText({ kind, inForce }: Claim): readonly string[] {
-  if (kind !== "instructions") return [];
+  if (kind !== "instructions" && kind !== "command") return [];
   const { changes } = inForce;
   const lines = changes === undefined ? textIn(inForce, "content").split("\n") : list(changes);
   return lines.map((line) => `  | ${typeof line === "string" ? line : ""}`);

@@ -1,4 +1,10 @@
-export { type Claim, findClaims, isClaimWithin, withoutClaims } from "./claims.ts";
+export {
+  type Claim,
+  findClaims,
+  type InstructingFile,
+  isClaimWithin,
+  withoutClaims,
+} from "./claims.ts";
 export { listClaims } from "./describe-claim.ts";
 export {
   assertTrusted,

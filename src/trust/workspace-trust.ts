@@ -11,13 +11,21 @@ import {
 } from "../config/index.ts";
 import { isListedFolder } from "../storage/index.ts";
 import { booleanQuestion } from "../tool/index.ts";
-import { JpError, loadModule } from "../util/index.ts";
+import {
+  isDeepEqual,
+  isJsonObject,
+  JpError,
+  type Json,
+  type JsonObject,
+  loadModule,
+} from "../util/index.ts";
 import {
   type Claim,
   findClaims,
   type InstructingFile,
   instructionClaim,
   isClaimWithin,
+  tableAt,
   withoutClaims,
 } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
@@ -70,12 +78,44 @@ export class WorkspaceTrust {
   /** Throws `write_failed`. */
   async trust(claims: readonly Claim[]): Promise<void> {
     const shown = claims.flatMap(({ kind, name, inForce: { content } }) =>
-      kind === "instructions" && typeof content === "string" ? [[name, content] as const] : [],
+      (kind === "instructions" || kind === "command") && typeof content === "string"
+        ? [[name, content] as const]
+        : [],
     );
     await this.#store.add(
       claims.map((claim) => claimKey(claim)),
       new Map(shown),
     );
+  }
+
+  /**
+   * Trusts what the user has just written to a file of the workspace: a claim that says nothing else, or that differs in
+   * nothing else from one that was trusted. Throws `write_failed`.
+   */
+  async trustWritten({ before, after, written }: WrittenConfig): Promise<void> {
+    const trusted = new Map(findClaims(before).map((claim) => [nameOf(claim), claim]));
+    for (const claim of await this.findUntrusted(before)) trusted.delete(nameOf(claim));
+    const own = (await this.findUntrusted(after)).filter((claim) => {
+      if (isClaimWithin(written, claim)) return true;
+      const known = trusted.get(nameOf(claim));
+      const change = tableAt(written, claim.path);
+      return known !== undefined && isChangedBy(change, known.value, claim.value);
+    });
+    await this.trust(own);
+  }
+
+  /**
+   * Trusts a file that instructs models, after an edit that the user has seen whole. False if it was not trusted before:
+   * the user has not seen the rest of it. Without `before`, it is new. Throws `write_failed`.
+   */
+  async trustEdited(before: InstructingFile | undefined, after: InstructingFile): Promise<boolean> {
+    if (before !== undefined) {
+      const key = claimKey(instructionClaim(before));
+      // Not by the variable, which allows it only for as long as it is set.
+      if (!(await this.#store.filterTrusted([key])).has(key)) return false;
+    }
+    await this.trust([instructionClaim(after)]);
+    return true;
   }
 
   /** Throws `write_failed`. */
@@ -108,6 +148,38 @@ export class WorkspaceTrust {
   }
 }
 
+/** A change that the user makes to a file of the workspace. */
+export interface WrittenConfig {
+  readonly before: readonly Layer[];
+  readonly after: readonly Layer[];
+  /** With the tools of a group in place of the group. */
+  readonly written: PartialConfig;
+}
+
+function nameOf({ kind, name }: Claim): string {
+  return JSON.stringify([kind, name]);
+}
+
+/** Whether two values differ only in what a change says. */
+function isChangedBy(
+  change: Json | undefined,
+  before: Json | undefined,
+  after: Json | undefined,
+): boolean {
+  if (isDeepEqual(before, after)) return true;
+  if (change === undefined) return false;
+  if (!isJsonObject(change) || !isJsonObject(after)) return isDeepEqual(change, after);
+  const old = isJsonObject(before) ? before : {};
+  const keys = new Set([...Object.keys(old), ...Object.keys(after)]);
+  return [...keys].every((key) =>
+    isChangedBy(memberOf(change, key), memberOf(old, key), memberOf(after, key)),
+  );
+}
+
+function memberOf(table: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 /** A config that is safe to use. */
 export interface TrustedConfig {
   readonly config: PartialConfig;
@@ -118,6 +190,7 @@ export interface TrustedConfig {
   readonly instructions: readonly InstructingFile[];
 }
 
+type WithheldConfig = Pick<TrustedConfig, "config" | "withheld">;
 type TrustQuestion = ReturnType<typeof booleanQuestion>;
 
 /** The layers of a config, and how to ask the user to trust them. */
@@ -128,8 +201,13 @@ export interface TrustRequest {
   readonly instructions?: readonly InstructingFile[] | undefined;
   /** Applied after untrusted claims are removed. */
   readonly directives?: readonly ToolDirective[] | undefined;
-  /** Asks the user. Absent, or undefined as its result, if no one can be asked. */
-  readonly ask?: ((question: TrustQuestion) => Promise<boolean | undefined>) | undefined;
+  /**
+   * Asks the user. Absent, or undefined as its result, if no one can be asked. `without` is what is in force if the
+   * answer is no.
+   */
+  readonly ask?:
+    | ((question: TrustQuestion, without: WithheldConfig) => Promise<boolean | undefined>)
+    | undefined;
 }
 
 /**
@@ -141,11 +219,13 @@ export async function resolveTrustedConfig(
   { layers, conversationId, instructions: files = [], directives = [], ask }: TrustRequest,
 ): Promise<TrustedConfig> {
   let withheld = (await trust?.findUntrusted(layers, conversationId, files)) ?? [];
-  if (withheld.length > 0 && (await ask?.(trustQuestion(withheld))) === true) {
+  let config = withoutClaims(layers, withheld);
+  const without = { config, withheld };
+  if (withheld.length > 0 && (await ask?.(trustQuestion(withheld), without)) === true) {
     await trust?.trust(withheld);
     withheld = [];
+    config = withoutClaims(layers, withheld);
   }
-  const config = withoutClaims(layers, withheld);
   const isWithheld = ({ name }: InstructingFile) =>
     withheld.some((claim) => claim.kind === "instructions" && claim.name === name);
   const instructions = files.filter((file) => !isWithheld(file));

@@ -98,7 +98,10 @@ test("errors inside the table are reported with their path", () => {
 test("an unknown key of the table is reported", () => {
   const { warnings, errors } = parseConfig(ofTool({ command: { program: "rm", arg: ["-i"] } }));
   expect([...errors, ...warnings]).toEqual([
-    { path: [...PATH, "arg"], message: "unknown key; did you mean args?" },
+    {
+      path: [...PATH, "arg"],
+      message: "unknown key; did you mean conversation.tools.x.command.args?",
+    },
   ]);
 });
 

@@ -1,6 +1,7 @@
 /** Schema of a command: one line in shell notation, or its parts. Replaced as a whole. */
 import * as v from "valibot";
 import { scanWords } from "../split-words.ts";
+import { behaviour } from "./node.ts";
 
 /** A program and its arguments. */
 export interface CommandConfig {
@@ -17,7 +18,7 @@ export const commandSchema = v.pipe(
     v.string(),
     v.object({
       program: v.pipe(v.string(), v.nonEmpty(EMPTY)),
-      args: v.optional(v.array(v.string()), []),
+      args: v.optional(v.pipe(v.array(v.string()), behaviour({ synonyms: ["arguments"] })), []),
       shell: v.optional(v.boolean(), false),
     }),
   ]),

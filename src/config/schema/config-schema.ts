@@ -82,8 +82,8 @@ const style = group({
   }),
   reasoning: group({
     display: described(
-      "how to show reasoning: full, hidden, static (one line), progress or timer (on the status line), or a " +
-        "number of characters",
+      "how to show reasoning: timer (folded to a line with its length and time; Ctrl-O opens it), full, hidden, static " +
+        "(one line), progress (on the status line), or a number of characters",
       reasoningDisplay,
     ),
     summary_model: unsupported(NO_SUMMARY, openGroup({})),
@@ -229,7 +229,7 @@ const usage = v.pipe(
   group({
     currency: described("currency of the prices", v.pipe(v.string(), v.nonEmpty())),
     prices: described(
-      "prices by model: provider/name, or provider/* for all others of a provider; jp knows no other prices",
+      "prices by model: provider/name, or provider/* for all others of a provider; for common models, jp has a table of prices in USD",
       namedBy(
         group({
           input: price("input tokens"),

@@ -144,7 +144,7 @@ export const conversationGroup = group({
     date: described("tell the model the date", v.boolean()),
     git: described("tell the model the branch, and how many files have changed", v.boolean()),
     agents_md: described(
-      "give the model the AGENTS.md of the workspace, and the one nearest to the current folder",
+      "give the model the AGENTS.md of the workspace, and the one nearest to the current folder; CLAUDE.md where there is none",
       v.boolean(),
     ),
   }),

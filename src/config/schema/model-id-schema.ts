@@ -23,6 +23,7 @@ export const modelIdSchema = v.pipe(
   ),
   v.transform((value): ModelId => (typeof value === "string" ? parseModelId(value) : value)),
   behaviour({
+    isModelId: true,
     toJson: (id: ModelId) => ("alias" in id ? id.alias : { ...id }),
     toShown: (id: ModelId) => ("alias" in id ? id.alias : `${id.provider}/${id.name}`),
   }),

@@ -76,7 +76,7 @@ describe("a list", () => {
     expect(parseConfig({ assistant: { instructions: [{ titel: "a" }] } }).warnings).toEqual([
       {
         path: ["assistant", "instructions", "0", "titel"],
-        message: "unknown key; did you mean title?",
+        message: "unknown key; did you mean assistant.instructions.0.title?",
       },
     ]);
   });

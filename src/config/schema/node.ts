@@ -60,6 +60,10 @@ export interface Behaviour {
   readonly isModelParameters?: boolean;
   /** Why jp refuses the key, or this value. It is known by name because other versions have it. */
   readonly unsupported?: string | ((value: unknown) => string | undefined);
+  /** Words of other programs for this key, which a hint may translate. */
+  readonly synonyms?: readonly string[];
+  /** A model id, or an alias for one. */
+  readonly isModelId?: boolean;
   /** Converts back to what is written in files, where that differs from the parsed value. */
   readonly toJson?: (value: never) => Json;
   /** Converts to what a person would write, where that differs from `toJson`. */

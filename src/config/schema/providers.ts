@@ -42,8 +42,14 @@ const llm = group({
 const mcpServer = group({
   type: described("stdio (a program to start) or http", v.picklist(["stdio", "http"])),
   command: described("program of a stdio server", v.string()),
-  arguments: described("arguments of the program", v.array(v.string())),
-  variables: described("environment variables to pass to the program", v.array(v.string())),
+  arguments: described(
+    "arguments of the program",
+    v.pipe(v.array(v.string()), behaviour({ synonyms: ["args"] })),
+  ),
+  variables: described(
+    "environment variables to pass to the program",
+    v.pipe(v.array(v.string()), behaviour({ synonyms: ["env"] })),
+  ),
   checksum: described(
     "expected checksum of the program's file",
     v.object({ algorithm: v.picklist(["sha1", "sha256"]), value: v.string() }),

@@ -52,7 +52,7 @@ test("an unknown field is an error with a suggestion", () => {
   expect(parseConfig(ofTool({ enable: { stat: true } })).errors).toEqual([
     {
       path: ["conversation", "tools", "x", "enable", "stat"],
-      message: "unknown key; did you mean state?",
+      message: "unknown key; did you mean conversation.tools.x.enable.state?",
     },
   ]);
 });
@@ -301,7 +301,7 @@ describe("a target", () => {
     ).toEqual([
       {
         path: ["conversation", "tools", "x", "questions", "q", "target", "modle"],
-        message: "unknown key; did you mean model?",
+        message: "unknown key; did you mean conversation.tools.x.questions.q.target.model.id?",
       },
     ]);
   });

@@ -19,6 +19,8 @@ export type TogglePolicy = (typeof TOGGLE_POLICIES)[number];
 export interface Enable {
   readonly state?: boolean;
   readonly allow_toggle?: TogglePolicy;
+  /** Of a group: only those that only read are on. Replaced by the state of each tool when config is loaded. */
+  readonly reads_only?: boolean;
 }
 
 /** Every shorthand sets both fields. */
@@ -29,21 +31,36 @@ const SHORTHANDS = {
   explicit: { state: false, allow_toggle: "if_named" },
 } as const satisfies Record<string, Enable>;
 
+const READ = "read";
+
+const enableTable = v.strictObject({
+  state: v.optional(v.boolean()),
+  allow_toggle: v.optional(v.picklist(TOGGLE_POLICIES)),
+});
+const shorthand = v.picklist(Object.keys(SHORTHANDS) as (keyof typeof SHORTHANDS)[]); // Its own keys.
+
 const enableSchema = v.pipe(
-  v.union([
-    v.boolean(),
-    v.picklist(Object.keys(SHORTHANDS) as (keyof typeof SHORTHANDS)[]), // Its own keys.
-    v.strictObject({
-      state: v.optional(v.boolean()),
-      allow_toggle: v.optional(v.picklist(TOGGLE_POLICIES)),
-    }),
-  ]),
+  v.union([v.boolean(), shorthand, enableTable]),
   v.transform((value): Enable => {
     if (typeof value === "boolean") return SHORTHANDS[value ? "on" : "off"];
     return typeof value === "string" ? SHORTHANDS[value] : definedOnly(value);
   }),
   behaviour({ merge: "fields" }),
 );
+
+const toolEnableSchema = v.pipe(
+  v.union([v.boolean(), v.picklist([...shorthand.options, READ]), enableTable]),
+  v.transform((value): Enable => {
+    // Off where nothing knows which tools only read.
+    if (value === READ) return { state: false, allow_toggle: "any", reads_only: true };
+    return v.parse(enableSchema, value);
+  }),
+  behaviour({ merge: "fields", toShown: enableToShown }),
+);
+
+function enableToShown({ reads_only: readsOnly, ...enable }: Enable): Json {
+  return readsOnly === true ? READ : enable;
+}
 
 /**
  * `auto`: the routing table decides. `defaults`: use the question's default, or refuse. `deny`: refuse.
@@ -310,6 +327,10 @@ const SOURCE_FORMS = "expected builtin, local or mcp.<server>, each optionally w
 
 const toolSchema = group({
   ...shared,
+  enable: described(
+    "whether the tool is offered to the model, and whether -t and -T can change that; of a group also read, for those of its tools that only read",
+    toolEnableSchema,
+  ),
   source: described(
     "builtin[.name], local[.name] or mcp.<server>[.<tool>]",
     v.pipe(v.string(), v.regex(/^(?:builtin|local)(?:\..+)?$|^mcp\.[^.]+(?:\..+)?$/, SOURCE_FORMS)),

@@ -42,6 +42,8 @@ export interface FsStoreOptions {
   readonly userFolder?: UserFolder;
   /** False if the conversations in it are left to another store. */
   readonly hasLocal?: boolean;
+  /** All conversations are in it: there is no workspace. */
+  readonly isLocalOnly?: boolean;
   /** Where the user's cache is. Without it, nothing is cached. */
   readonly environment?: CacheEnvironment;
   readonly clock: Clock;

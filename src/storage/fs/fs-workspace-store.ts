@@ -3,7 +3,7 @@ import path from "node:path";
 import type { ConversationId } from "../../conversation/index.ts";
 import { findJson } from "../../util/index.ts";
 import type { ListOptions } from "../port.ts";
-import { recordChangedError } from "../storage-error.ts";
+import { noWorkspaceError, recordChangedError } from "../storage-error.ts";
 import type {
   FileEdit,
   RecordFile,
@@ -47,11 +47,15 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
   }
 
   override async create(options: WorkspaceCreateOptions): Promise<FsConversationWriter> {
-    if (options.isLocal === true) await this.context.options.userFolder?.ensureOwn();
-    return await this.createIn(options.isLocal === true ? "local" : "main", options);
+    const { isLocalOnly = false, userFolder } = this.context.options;
+    const isLocal = isLocalOnly || options.isLocal === true;
+    if (isLocal) await userFolder?.ensureOwn();
+    return await this.createIn(isLocal ? "local" : "main", options);
   }
 
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
+    const { isLocalOnly = false, storage } = this.context.options;
+    if (isLocalOnly && !isLocal) throw noWorkspaceError(path.dirname(storage));
     await this.context.withLock(id, async () => {
       const copies = this.context.liveCopies(id);
       const root = isLocal ? "local" : "main";

@@ -1,6 +1,6 @@
 /** The user's own folder for a workspace, with local conversations, sessions and locks. */
 import { existsSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { rm, symlink } from "node:fs/promises";
+import { rename, rm, symlink } from "node:fs/promises";
 import path from "node:path";
 import type { ConversationId } from "../../conversation/index.ts";
 import { StorageError, writeError } from "../storage-error.ts";
@@ -55,6 +55,47 @@ export function workspacesIn(dataFolder: string): string {
   return path.join(dataFolder, "workspace");
 }
 
+/** The parent of what is kept for folders that are no workspaces. */
+export function plainFoldersIn(dataFolder: string): string {
+  return path.join(dataFolder, "folder");
+}
+
+/** What is kept for a folder without a `.jp`, by its real path alone. Undefined until something is. */
+export function findFolderData(dataFolder: string, root: string): string | undefined {
+  if (!existsSync(plainFoldersIn(dataFolder))) return undefined;
+  const folder = folderDataOf(dataFolder, root);
+  return existsSync(folder) ? folder : undefined;
+}
+
+/** The same, created if missing. Throws `write_failed`. */
+export async function ensureFolderData(dataFolder: string, root: string): Promise<string> {
+  const folder = folderDataOf(dataFolder, root);
+  if (existsSync(folder)) return folder;
+  await makeUserFolder(folder);
+  await linkBack(folder, path.join(root, ".jp"));
+  return folder;
+}
+
+function folderDataOf(dataFolder: string, root: string): string {
+  const real = realpathSync(root);
+  return path.join(plainFoldersIn(dataFolder), `${path.basename(real)}-${pathDigest(real)}`);
+}
+
+/**
+ * What was kept for a folder belongs to the workspace that it has become. A link stays behind, for processes that still
+ * use the folder, and in case that the workspace is deleted. Throws `write_failed`.
+ */
+async function moveFolderData(from: string, to: string): Promise<void> {
+  try {
+    await makeUserFolder(path.dirname(to));
+    await rename(realpathSync(from), to);
+    await rm(from, { force: true });
+    await symlink(to, from, "junction"); // Other links need a privilege on Windows.
+  } catch (error) {
+    throw writeError(to, error);
+  }
+}
+
 /**
  * Finds the folder by the workspace id at the end of its name, so that clones and worktrees share
  * one. If there are several, prefers the one created for this root, then the one named after it, then the most recent.
@@ -103,12 +144,13 @@ export function findOwnPart(folder: string, root: string): string | undefined {
   return existsSync(apart) ? apart : undefined;
 }
 
-/** The same, created if missing. */
-export async function ensureOwnPart(folder: string, root: string): Promise<string> {
+/** The same, created if missing, or made of what was kept for the folder before. */
+export async function ensureOwnPart(folder: string, root: string, kept?: string): Promise<string> {
   const found = findOwnPart(folder, root);
   if (found !== undefined) return found;
   const apart = partOfClone(folder, root);
-  await makeUserFolder(apart);
+  if (kept === undefined) await makeUserFolder(apart);
+  else await moveFolderData(kept, apart);
   return apart;
 }
 
@@ -127,21 +169,30 @@ export async function rebind(folder: string, root: string): Promise<void> {
 }
 
 function partOfClone(folder: string, root: string): string {
+  return path.join(folder, "clones", pathDigest(realpathSync(root)));
+}
+
+function pathDigest(real: string): string {
   const { createHash } = process.getBuiltinModule("node:crypto"); // Slow to load at start-up.
-  const digest = createHash("sha256").update(realpathSync(root)).digest("hex").slice(0, 16);
-  return path.join(folder, "clones", digest);
+  return createHash("sha256").update(real).digest("hex").slice(0, 16);
 }
 
 /**
- * The roots of the workspaces that the user's data folder knows of and that are still there. Clones and
- * worktrees share a folder, which knows only the one that it was created for.
+ * The roots of the workspaces that the user's data folder knows of and that are still there, and the folders in which jp
+ * was used without one. Clones and worktrees share a folder, which knows only the one that it was created for.
  */
 export function knownWorkspaces(environment: UserEnvironment): readonly string[] {
-  const parent = workspacesIn(userDataFolder(environment));
+  const data = userDataFolder(environment);
+  return [
+    ...rootsIn(workspacesIn(data)).filter(isWorkspace),
+    ...rootsIn(plainFoldersIn(data)).filter((root) => existsSync(root)),
+  ];
+}
+
+function rootsIn(parent: string): readonly string[] {
   return listFolders(parent).flatMap((name) => {
     const storage = findLink(path.join(parent, name, LINK));
-    const root = storage === undefined ? undefined : path.dirname(storage);
-    return root !== undefined && isWorkspace(root) ? [root] : [];
+    return storage === undefined ? [] : [path.dirname(storage)];
   });
 }
 
@@ -170,7 +221,9 @@ export async function ensureWorkspaceData(
     return found;
   }
   const folder = path.join(workspacesIn(dataFolder), folderNameOf(name.id, name.root));
-  await makeUserFolder(folder);
+  const kept = findFolderData(dataFolder, name.root);
+  if (kept === undefined) await makeUserFolder(folder);
+  else await moveFolderData(kept, folder);
   await linkBack(folder, path.join(name.root, ".jp"));
   return folder;
 }

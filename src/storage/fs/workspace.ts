@@ -15,9 +15,12 @@ import {
   ensureWorkspaceData,
   findWorkspaceData,
   belongsToWorkspace,
+  ensureFolderData,
   ensureOwnPart,
+  findFolderData,
   findFormerRoot,
   findOwnPart,
+  plainFoldersIn,
   rebind,
   userDataFolder,
   type UserEnvironment,
@@ -28,6 +31,8 @@ import { systemErrorCode } from "../../util/index.ts";
 /** An open workspace and its stores. */
 export interface Workspace {
   readonly root: string;
+  /** A folder without a `.jp`, whose conversations are in the user's own folder. Nothing is read from it or written to it. */
+  readonly isPlainFolder: boolean;
   readonly conversations: WorkspaceStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
@@ -57,6 +62,8 @@ export interface OpenWorkspaceOptions {
   readonly clock: Clock;
   /** The id of this process, written to its locks. */
   readonly pid: number;
+  /** If there is no workspace, opens the folder itself, and keeps its conversations in the user's own folder. */
+  readonly allowsPlainFolder?: boolean;
   /** False leaves out the user's own conversations: clones share them, and one of several that are open has them. */
   readonly hasLocal?: boolean;
   /** Replaced in tests. */
@@ -66,15 +73,17 @@ export interface OpenWorkspaceOptions {
 /** Does not write anything by itself. Throws `no_workspace`, and `foreign_workspace` if it belongs to another user. */
 export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const { environment, clock, pid, hasLocal = true, openFile } = options;
-  const root = findWorkspaceRoot(options.from);
-  assertOwnWorkspace(root, environment.variables);
+  const isPlainFolder = options.allowsPlainFolder === true && isOutside(options.from);
+  const root = isPlainFolder ? path.resolve(options.from) : findWorkspaceRoot(options.from);
+  if (!isPlainFolder) assertOwnWorkspace(root, environment.variables);
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
-  const user = openUserFolder(root, data, options);
+  const user = isPlainFolder ? openFolderData(root, data) : openUserFolder(root, data, options);
   const conversations = new FsWorkspaceStore({
     storage: path.join(root, WORKSPACE_FOLDER),
     userFolder: user,
     hasLocal,
+    isLocalOnly: isPlainFolder,
     environment,
     clock,
     pid,
@@ -89,6 +98,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   });
   return {
     root,
+    isPlainFolder,
     conversations,
     files: conversations,
     session: sessions,
@@ -123,8 +133,10 @@ function openUserFolder(
       return id === undefined ? undefined : findWorkspaceData(data, { id, root });
     },
   );
+  /** From the time before this was a workspace. */
+  const findKept = () => findFolderData(data, root);
   const find = () => {
-    const folder = findFolder();
+    const folder = findFolder() ?? findKept();
     if (folder === undefined || secured.has(folder)) return folder;
     for (const each of [workspacesIn(data), folder]) securePrivateFolder(each);
     secured.add(folder);
@@ -143,15 +155,37 @@ function openUserFolder(
     findFormer,
     findOwn: () => {
       const folder = find();
-      return folder === undefined ? undefined : findOwnPart(folder, root);
+      return folder === undefined ? undefined : (findOwnPart(folder, root) ?? findKept());
     },
     ensureOwn: async () => {
       const former = findFormer();
       const isTrusted = isListedFolder(root, environment.variables["JP_TRUSTED_WORKSPACES"]);
       if (former !== undefined && !isTrusted) throw movedError(root, former);
-      return ensureOwnPart(await ensure(), root);
+      return ensureOwnPart(await ensure(), root, findKept());
     },
     parent: workspacesIn(data),
+  };
+}
+
+const findNone = () => undefined;
+
+/** The same for a folder that is no workspace. It has no id: its path says whose it is. */
+function openFolderData(root: string, data: string): ReturnType<typeof openUserFolder> {
+  const parent = plainFoldersIn(data);
+  const find = () => {
+    const folder = findFolderData(data, root);
+    if (folder !== undefined) for (const each of [parent, folder]) securePrivateFolder(each);
+    return folder;
+  };
+  const ensure = () => ensureFolderData(data, root);
+  return {
+    findId: findNone,
+    find,
+    ensure,
+    findFormer: findNone,
+    findOwn: find,
+    ensureOwn: ensure,
+    parent,
   };
 }
 
@@ -180,11 +214,27 @@ function movedError(root: string, former: string): StorageError {
 
 const ID_NOTE = "# The id of this workspace. Written by jp; do not edit.";
 
-/** The nearest folder, upwards, with a `.jp` folder. Throws `no_workspace`, or `read_failed` for a link. */
-export function findWorkspaceRoot(from: string): string {
+/** Whether the folder exists, and is in no workspace. Throws `read_failed` for a link. */
+function isOutside(from: string): boolean {
+  const isThere = statSync(from, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return isThere && searchUpwards(from) === undefined;
+}
+
+function searchUpwards(from: string): string | undefined {
   for (let folder = path.resolve(from); ; folder = path.dirname(folder)) {
     if (isFolder(path.join(folder, WORKSPACE_FOLDER))) return folder;
-    if (folder === path.dirname(folder)) break;
+    if (folder === path.dirname(folder)) return undefined;
+  }
+}
+
+/** The nearest folder, upwards, with a `.jp` folder. Throws `no_workspace`, or `read_failed` for a link. */
+export function findWorkspaceRoot(from: string): string {
+  const found = searchUpwards(from);
+  if (found !== undefined) return found;
+  if (!existsSync(from)) {
+    throw new StorageError("no_workspace", `There is no folder ${from}.`, {
+      commandHint: "Select an existing one with --workspace.",
+    });
   }
   throw new StorageError(
     "no_workspace",

@@ -7,6 +7,9 @@ import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../.
 import { canonicalJson, type Json, sha256 } from "../../../util/index.ts";
 import type { FileTarget } from "../../../files/index.ts";
 
+/** Covers files that are created and files that are changed. Overwriting and deleting are always asked about. */
+export const ALL_EDITS = "all edits this turn";
+
 interface ConsentRequest {
   readonly target: FileTarget;
   /** The content that the file has now, or a description of it; undefined if there is no file. */
@@ -26,15 +29,32 @@ export async function askConsent(
 ): Promise<boolean> {
   const { id, text, ...options } = question;
   const file = path.join(target.folder, ...target.newFolders, target.name);
-  const binding = sha256(canonicalJson([file, digestOf(before), digestOf(after)]));
+  const binding = bindingOf(file, digestOf(before), digestOf(after));
   // Exclusive: the model that wants the change may not approve it, unless config allows that.
   return context.ask(
     booleanQuestion(id, text, { ...options, exclusive: true, allowsNote: true, binding }),
   );
 }
 
+/** The same binding, for whoever has only the digests of the contents. Without `before`, of a new file. */
+export function changeBinding(change: {
+  /** The real path. */
+  readonly file: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}): string {
+  const { file, before, after } = change;
+  return bindingOf(file, before === undefined ? ABSENT : { sha256: before }, { sha256: after });
+}
+
+function bindingOf(file: string, before: Json, after: Json): string {
+  return sha256(canonicalJson([file, before, after]));
+}
+
+const ABSENT = "absent";
+
 function digestOf(content: Buffer | Json | undefined): Json {
-  if (content === undefined) return "absent";
+  if (content === undefined) return ABSENT;
   return Buffer.isBuffer(content) ? { sha256: sha256(content) } : content;
 }
 

@@ -64,7 +64,7 @@ describe("a new file", () => {
           exclusive: true,
           allowsNote: true,
           persistence: "turn",
-          rememberAs: "all new files this turn",
+          rememberAs: "all edits this turn",
           binding: expect.stringMatching(/^[\da-f]{64}$/),
         },
       },

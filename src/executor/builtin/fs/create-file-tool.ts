@@ -1,7 +1,7 @@
 /** `fs_create_file`: creates or overwrites a file, after showing you the content or a diff. */
 import { defineTool, type ToolCall, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { askConsent, withNote } from "./consent.ts";
+import { ALL_EDITS, askConsent, withNote } from "./consent.ts";
 import { FileError, parseText, toBody, toBytes, resolveTarget } from "../../../files/index.ts";
 import { type FileSnapshot, findSnapshot, replaceFile, saveNewFile } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
@@ -53,7 +53,7 @@ function defineCreateFile(options: CreateFileOptions) {
 
 const CREATE = {
   verb: "create",
-  question: { id: "create_file", default: true, rememberAs: "all new files this turn" },
+  question: { id: "create_file", default: true, rememberAs: ALL_EDITS },
 } as const;
 const OVERWRITE = {
   verb: "overwrite",

@@ -44,7 +44,7 @@ test("a file is deleted only after a question", async () => {
       question: {
         id: "delete_file",
         text: "Delete a.txt?",
-        context: expect.stringMatching(/^4 bytes, last changed \d{4}-.*Z\.$/),
+        context: expect.stringMatching(/^1 line, 4 bytes, last changed \d{4}-.*Z\.$/),
         answerType: { type: "boolean" },
         default: false,
         exclusive: true,
@@ -127,7 +127,7 @@ describe("between the question and the answer", () => {
     await remove();
     writeFileSync(file, "written since");
     expect([await remove(true), readdirSync(root)]).toMatchObject([
-      { type: "needs_input", question: { context: expect.stringMatching(/^13 bytes, /) } },
+      { type: "needs_input", question: { context: expect.stringMatching(/^1 line, 13 bytes, /) } },
       ["a.txt"],
     ]);
     expect((await remove(true)).type).toBe("success");

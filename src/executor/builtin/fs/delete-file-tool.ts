@@ -11,11 +11,12 @@ import {
   type FileTarget,
   notFoundError,
   openFolder,
+  parseText,
   resolveTarget,
   toFileError,
 } from "../../../files/index.ts";
 import { type Json, systemErrorCode } from "../../../util/index.ts";
-import { identifyByTime, identifyContent } from "../../file-identity.ts";
+import { identifyByTime, readContent, type ReadContent } from "../../file-identity.ts";
 
 interface DeleteFileArguments {
   readonly path: string;
@@ -51,15 +52,20 @@ async function deleteFile(
 ): Promise<string> {
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
-  const { stats: before, content } = await examineFile(target);
+  const { stats: before, identity, bytes } = await examineFile(target);
   const isAgreed = await askConsent(context, {
     target,
-    before: content,
+    before: identity,
     after: undefined,
     question: {
       id: "delete_file",
       text: `Delete ${questionPath}?`,
-      context: `${before.size} bytes, last changed ${before.mtime.toISOString()}.`,
+      // Not the content, which would be kept in the conversation.
+      context: [
+        ...countLines(bytes),
+        `${before.size} bytes`,
+        `last changed ${before.mtime.toISOString()}.`,
+      ].join(", "),
       default: false,
       // The content is lost, so a yes covers this file only.
       persistence: "none",
@@ -70,9 +76,17 @@ async function deleteFile(
   return `Deleted ${displayPath}.`;
 }
 
-interface ExaminedFile {
+/** Empty for anything but text, and for files that are too long to read. */
+function countLines(bytes: Buffer | undefined): readonly string[] {
+  const text = bytes && parseText(bytes);
+  if (text === undefined) return [];
+  const count = text.body.split("\n").length - (/(^|\n)$/.test(text.body) ? 1 : 0);
+  return [`${count} ${count === 1 ? "line" : "lines"}`];
+}
+
+interface ExaminedFile extends Pick<ReadContent, "bytes"> {
   readonly stats: BigIntStats;
-  readonly content: Json;
+  readonly identity: Json;
 }
 
 async function examineFile(target: FileTarget): Promise<ExaminedFile> {
@@ -86,11 +100,9 @@ async function examineFile(target: FileTarget): Promise<ExaminedFile> {
     if (stats.isDirectory()) throw cannotDelete(displayPath, "a folder");
     if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
     // A hard link is not read: its file may be outside the workspace.
-    const content =
-      stats.nlink > 1n
-        ? { ...identifyByTime(stats), inode: String(stats.ino) }
-        : identifyContent(file, stats);
-    return { stats, content };
+    return stats.nlink > 1n
+      ? { stats, identity: { ...identifyByTime(stats), inode: String(stats.ino) } }
+      : { stats, ...readContent(file, stats) };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") throw notFoundError(displayPath);
     throw toFileError("delete", displayPath, error);

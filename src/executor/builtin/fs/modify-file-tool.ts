@@ -1,7 +1,7 @@
 /** `fs_modify_file`: replaces exact pieces of text in a file, after showing you a diff. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { askConsent, withNote } from "./consent.ts";
+import { ALL_EDITS, askConsent, withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import {
   FileError,
@@ -110,7 +110,7 @@ async function modifyFile(
       text: `Apply these changes to ${questionPath}?`,
       context: await unifiedDiff({ path: displayPath, before: body, after: text }),
       default: true,
-      rememberAs: "all edits this turn",
+      rememberAs: ALL_EDITS,
     },
   });
   if (!isAgreed) return `The user declined the changes to ${displayPath}. Nothing was changed.`;
