@@ -46,6 +46,7 @@ export {
   ConfigError,
   type ConfigErrorCode,
   type ConfigIssue,
+  type PricedRequest,
   type Prices,
   type TokenPrice,
 } from "./config/index.ts";

@@ -31,7 +31,7 @@ export interface CommandContext {
   readonly isReaderGone: boolean;
   /** Notices that were printed: each appears once, however many messages a session has. */
   readonly printed: Set<string>;
-  /** Opened on first use. Throws `no_workspace`. */
+  /** Opened on first use. Without a workspace, the folder itself. Throws `no_workspace` if there is no such folder. */
   readonly workspace: Workspace;
 }
 
@@ -77,6 +77,7 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
     get workspace() {
       workspace ??= openWorkspace({
         from: cwd,
+        allowsPlainFolder: true,
         environment,
         clock: systemClock,
         pid,

@@ -27,14 +27,22 @@ export async function resolveTarget(
   context: CommandContext,
   word = "active",
 ): Promise<WorkspaceSummary> {
-  const { conversations } = context.workspace;
+  const named = await findNamed(context, word);
+  return named ?? findByTitle(await context.workspace.conversations.list({ which: "all" }), word);
+}
+
+/** By its ID or a keyword. Undefined if the word is neither. Throws `no_active_conversation`, `conversation_not_found`. */
+export async function findNamed(
+  context: CommandContext,
+  word: string,
+): Promise<WorkspaceSummary | undefined> {
   const id = findFileId(word);
-  const named = id && (await conversations.find(id));
+  const named = id && (await context.workspace.conversations.find(id));
   if (named !== undefined) return named;
   // Digits alone may also be part of a title.
   if (id !== undefined && word.startsWith("jp-c")) throw conversationNotFoundError(id);
   const keyword = findKeyword(word);
-  if (keyword === undefined) return findByTitle(await conversations.list({ which: "all" }), word);
+  if (keyword === undefined) return undefined;
   const { find, missing } = KEYWORDS[keyword];
   const found = await find(context.workspace);
   if (found !== undefined) return found;

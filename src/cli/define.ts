@@ -163,16 +163,16 @@ export const TARGET_KEYWORDS = {
 
 export type TargetKeyword = keyof typeof TARGET_KEYWORDS;
 
+const TARGET_INTRO = [
+  "A target is an ID (jp-c17457886043, or only its digits), part of a title that",
+  "matches one conversation, or a keyword:",
+];
+
 /** Help for commands that take a target. */
-export function targetHelp(byDefault?: TargetKeyword): string {
+export function targetHelp(byDefault?: TargetKeyword, intro = TARGET_INTRO): string {
   const rows = Object.entries(TARGET_KEYWORDS).map(([name, { short, description }]) => {
     const note = name === byDefault ? " (default)" : "";
     return `  ${`${name}, ${short}`.padEnd(12)}  ${description}${note}`;
   });
-  return [
-    "",
-    "A target is an ID (jp-c17457886043, or only its digits), part of a title that",
-    "matches one conversation, or a keyword:",
-    ...rows,
-  ].join("\n");
+  return ["", ...intro, ...rows].join("\n");
 }

@@ -2,9 +2,10 @@
 import { machineOf } from "./load-config.ts";
 import type { PartialConfig } from "../config/index.ts";
 import type { ProviderName, Providers } from "../provider/index.ts";
-import { oneLine } from "../render/index.ts";
-import { JpError } from "../util/index.ts";
+import { oneLine, wrapProse } from "../render/index.ts";
+import { isDeepEqual, isJpError, JpError } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
+import { rememberedConfig } from "./remembered-config.ts";
 import { openProviders } from "../runtime/index.ts";
 
 /**
@@ -16,9 +17,7 @@ export async function findDefaultModel(
   config: PartialConfig,
 ): Promise<Pick<DetectedModel, "provider" | "name">> {
   for await (const { id, provider, name } of detectModels(context, config)) {
-    context.output.notice(
-      `No model configured; using ${id}. To choose one: jp config set assistant.model.id ${id}`,
-    );
+    if (!(await isInUse(context, { provider, name }))) noticeOnce(context, id);
     return { provider, name };
   }
   throw new JpError("no_model", "No model is configured, and none was found.", {
@@ -30,6 +29,32 @@ export async function findDefaultModel(
       "  - choose one for a conversation: jp query -m provider/name",
     ].join("\n"),
   });
+}
+
+function noticeOnce({ output, printed }: CommandContext, id: string): void {
+  const text = `No model configured; using ${id}. To choose one: jp config set assistant.model.id ${id}`;
+  if (printed.has(text)) return;
+  printed.add(text);
+  for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
+}
+
+/** Whether the newest conversation has it: the user was told then. */
+async function isInUse(
+  context: CommandContext,
+  { provider, name }: Pick<DetectedModel, "provider" | "name">,
+): Promise<boolean> {
+  try {
+    const { conversations } = context.workspace;
+    const [newest] = await conversations.list({ limit: 1 });
+    if (newest === undefined) return false;
+    const { stream } = await conversations.load(newest.id);
+    const { assistant } = await rememberedConfig(stream);
+    const { id } = assistant?.model ?? {};
+    return isDeepEqual(id, { provider, name });
+  } catch (error) {
+    if (isJpError(error)) return false; // Whoever opens that conversation reports it.
+    throw error;
+  }
 }
 
 export interface DetectedModel {

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { PartialConfig } from "../config/index.ts";
 import { findProgram, quoteCommand, quoteWord, withoutRelativeFolders } from "../process/index.ts";
+import { leaveTerminal } from "../terminal/index.ts";
 import { JpError } from "../util/index.ts";
 import type { Host } from "./host.ts";
 
@@ -76,6 +77,7 @@ function commandText(cmd: NonNullable<EditorSettings["cmd"]>): string {
  * the current folder, which may be a clone. Ctrl-C goes to the editor.
  */
 async function runEditor(editor: string, file: string, host: Host): Promise<number> {
+  using _ = leaveTerminal(host.terminal);
   const interrupts = host.onSignal(["SIGINT"], () => {}); // A listener keeps SIGINT from ending jp.
   try {
     const isWindows = host.environment.platform === "win32";

@@ -74,7 +74,7 @@ export function configPlaces(context: CommandContext): ConfigPlaces {
   const userWorkspaceFolder = workspace?.findUserFolder();
   return {
     userFolder: userConfigFolder(environment),
-    ...(workspace !== undefined && { workspaceRoot: workspace.root }),
+    ...placeOf(workspace),
     ...(userWorkspaceFolder !== undefined && {
       userWorkspaceFolder,
       isOfOtherWorkspace: workspace?.ownsUserFolder() !== true,
@@ -82,6 +82,15 @@ export function configPlaces(context: CommandContext): ConfigPlaces {
     cwd: path.resolve(cwd),
     variables: environment.variables,
   };
+}
+
+function placeOf(
+  workspace: Workspace | undefined,
+): Pick<ConfigPlaces, "workspaceRoot" | "plainFolder"> {
+  if (workspace === undefined) return {};
+  return workspace.isPlainFolder
+    ? { plainFolder: workspace.root }
+    : { workspaceRoot: workspace.root };
 }
 
 /** The machine that tools and models are reached from. */
@@ -98,7 +107,7 @@ export function machineOf(context: CommandContext): Machine {
   };
 }
 
-/** Undefined outside a workspace, where most of the config still applies. */
+/** The workspace, or else the folder itself. Undefined if there is no such folder. */
 export function findWorkspace(context: CommandContext): Workspace | undefined {
   try {
     return context.workspace;

@@ -9,13 +9,17 @@ import { type Host, wantsPlainText } from "./host.ts";
 
 export interface InteractionFlags {
   readonly nonInteractive?: boolean | undefined;
+  /** See `TerminalPrompterOptions`. */
+  readonly onUnsent?: (text: string) => void;
+  /** See `DialogueOptions`. */
+  readonly sendsWords?: boolean;
 }
 
 /** Undefined if the user does not want to be asked, even on a terminal. */
 export function findPrompter(
   context: CommandContext,
   config: PartialConfig,
-  { nonInteractive = false }: InteractionFlags,
+  { nonInteractive = false, onUnsent, sendsWords = true }: InteractionFlags,
 ): TerminalPrompter | undefined {
   const isDisabled = context.environment.variables["JP_NONINTERACTIVE"] === "1";
   if (nonInteractive || isDisabled) return undefined;
@@ -27,6 +31,8 @@ export function findPrompter(
       editText: editWith(context.host, config.editor),
     }),
     isPlain: wantsPlainText(context, config),
+    sendsWords,
+    ...(onUnsent !== undefined && { onUnsent }),
   });
 }
 

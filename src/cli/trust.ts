@@ -1,7 +1,13 @@
 /** Loads the config for a command, without what the user has not trusted. */
-import { foldLayers, type Layer } from "../config/index.ts";
+import {
+  foldLayers,
+  type Layer,
+  loadLayers,
+  type PartialConfig,
+  ungroup,
+} from "../config/index.ts";
 import type { InquiryId } from "../conversation/index.ts";
-import { findInstructions, type InstructionFile } from "../runtime/index.ts";
+import { findInstructions, type InstructionFile, shippedConfig } from "../runtime/index.ts";
 import { type ConversationWriter, userDataFolder, type Workspace } from "../storage/index.ts";
 import type { TerminalPrompter } from "../terminal/index.ts";
 import {
@@ -14,14 +20,25 @@ import {
 } from "../trust/index.ts";
 import { type CommandContext, warnOnce } from "./context.ts";
 import type { Host } from "./host.ts";
-import { type ConfigFlags, findWorkspace, loadConfig } from "./load-config.ts";
+import { type ConfigFlags, configPlaces, findWorkspace, loadConfig } from "./load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
+
+/** Settings before and after the user has been asked to trust some. */
+export interface UntrustedConfig extends Pick<TrustedConfig, "config" | "withheld"> {
+  /** In force if the answer is yes. */
+  readonly wanted: PartialConfig;
+}
+
+export interface TrustedConfigFlags extends ConfigFlags {
+  /** Called before the user is asked. What it throws is thrown instead. */
+  readonly beforeAsking?: (untrusted: UntrustedConfig) => Promise<void>;
+}
 
 /** Asks the user only if `interaction` is given. Throws config errors, and `workspace_not_trusted`. */
 export async function trustedConfig(
   context: CommandContext,
-  flags: ConfigFlags,
+  flags: TrustedConfigFlags,
   interaction?: InteractionFlags,
 ): Promise<TrustedConfig> {
   const layers = await loadConfig(context, flags);
@@ -31,9 +48,10 @@ export async function trustedConfig(
     conversationId: flags.id,
     instructions: flags.usesInstructions === true ? workspaceInstructions(context, layers) : [],
     directives: flags.directives,
-    ask: async (question) => {
+    ask: async (question, without) => {
       const person = interaction && findQuietPrompter(context, foldLayers(layers), interaction);
       if (person?.canAsk() !== true) return undefined;
+      await flags.beforeAsking?.({ ...without, wanted: foldLayers(layers) });
       const refused = REFUSED.get(context.host);
       if (refused !== undefined && refused === question.context) return false;
       const isTrusted = await askTrust(person, question);
@@ -63,6 +81,29 @@ export function workspaceTrust(
 ): WorkspaceTrust {
   const { variables } = environment;
   return new WorkspaceTrust({ root, dataFolder: userDataFolder(environment), variables });
+}
+
+/**
+ * Trusts what the user writes to a config file of the workspace, and nothing else in it. A config that cannot be loaded is
+ * left as it is: whoever uses it reports that.
+ */
+export async function trustWritten<Value>(
+  context: CommandContext,
+  added: PartialConfig,
+  write: () => Promise<Value>,
+): Promise<Value> {
+  const load = () => loadLayers({ places: configPlaces(context), ...shippedConfig() });
+  const before = await load().catch(() => undefined);
+  const result = await write();
+  const after = await load().catch(() => undefined);
+  if (before !== undefined && after !== undefined) {
+    const layer: Layer = { name: "", config: added, isFromWorkspace: true };
+    const { layers } = await ungroup([...before.layers, layer]);
+    const written = layers.at(-1)?.config ?? {};
+    const trust = workspaceTrust(context, context.workspace);
+    await trust.trustWritten({ before: before.layers, after: after.layers, written });
+  }
+  return result;
 }
 
 /** Returns false if the user says no, or does not answer. */

@@ -22,7 +22,7 @@ import type {
   PermissionRequestEvent,
   ToolResult,
 } from "./event.ts";
-import { parseDecider, parseDigest, parseSubject } from "./inquiry-codec.ts";
+import { parseDecider, parseDigest, parseRedirects, parseSubject } from "./inquiry-codec.ts";
 import type { RecordedFile } from "./message-file.ts";
 
 /** How to write the strings that the record keeps in base64. */
@@ -48,6 +48,7 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
     ...shownFields(shape),
     decidedBy,
     ...parseCause(shape, decidedBy),
+    ...parseRedirects(shape),
     ...parseDigest(shape),
   };
 }
@@ -78,6 +79,7 @@ const CAUSES = [
   "closed",
   "prompt_failed",
   "subject_unstable",
+  "redirected",
   "declined_by_client",
 ] as const satisfies readonly DenialCause[];
 const EARLIER_TIMEOUT = "No one answered in time.";

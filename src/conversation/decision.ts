@@ -65,6 +65,8 @@ export interface Reply {
   readonly isRemembered?: boolean;
   /** A comment on the answer, if the question takes one, or the reason for a no. */
   readonly note?: string;
+  /** The note of a no is also the person's next message. Calls of the same reply that have not started are skipped. */
+  readonly redirects?: boolean;
   /** For a permission: run the call with these instead. */
   readonly arguments?: JsonObject;
   /** For a delivery: show the model this instead. */
@@ -140,15 +142,37 @@ export function replyToEvent(
 ): AnswerEvent {
   const { kind, id, tool, toolCallId, digest } = decidable;
   const digested = digest === undefined ? {} : { digest };
+  const redirected = isRedirecting(decidable, reply, by) ? { redirects: true } : {};
   const isKept = by.kind === "user" && "answer" in reply && reply.isRemembered === true;
   const decidedBy: Decider = isKept ? { ...by, scope: "turn" } : by;
   if (kind === "question") {
     const outcome = toOutcome(decidable, reply, decidedBy);
-    return { type: "inquiry_response", timestamp: at, id, ...digested, ...outcome };
+    return { type: "inquiry_response", timestamp: at, id, ...digested, ...redirected, ...outcome };
   }
   const about = { id, toolCallId, tool, action: ACTIONS[kind], decidedBy };
   const decision = toDecision(kind, decidable, reply);
-  return { type: "permission_decision", timestamp: at, ...about, ...decision, ...digested };
+  return {
+    type: "permission_decision",
+    timestamp: at,
+    ...about,
+    ...decision,
+    ...redirected,
+    ...digested,
+  };
+}
+
+/** Only a person's no has words that are a message. */
+function isRedirecting({ question }: Decidable, reply: ReplyOrCancel, by: Decider): boolean {
+  if ("isCancelled" in reply || by.kind !== "user" || reply.redirects !== true) return false;
+  const isNo = question.answerType.type === "boolean" && reply.answer === false;
+  return isNo && (reply.note ?? "").trim() !== "";
+}
+
+/** The message that a person has given instead of a yes. */
+export function redirectionOf(event: AnswerEvent): string | undefined {
+  if (event.redirects !== true) return undefined;
+  if (event.type === "permission_decision") return event.reason;
+  return event.outcome === "answered" ? event.note : undefined;
 }
 
 /** The record never has a secret, but that it was given. */

@@ -52,6 +52,7 @@ import {
   parseInquiryRequest,
   parseInquiryResponse,
   subjectToJson,
+  redirectsToJson,
 } from "./inquiry-codec.ts";
 import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
@@ -261,7 +262,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: inquiryEscalationToJson,
   },
   inquiry_response: {
-    keys: knownKeys("id", ...OUTCOME_KEYS, "digest"),
+    keys: knownKeys("id", ...OUTCOME_KEYS, "redirects", "digest"),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
     mirror: inquiryResponseMirror,
@@ -335,6 +336,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "reason",
       "cause",
       "problem",
+      "redirects",
       "digest",
     ),
     parse: parsePermissionDecision,
@@ -350,6 +352,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...(event.reason !== undefined && { reason: event.reason }),
       ...(event.cause !== undefined && { cause: event.cause }),
       ...(event.problem !== undefined && { problem: event.problem }),
+      ...redirectsToJson(event),
       ...(event.digest !== undefined && { digest: event.digest }),
     }),
   },

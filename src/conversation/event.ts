@@ -151,6 +151,8 @@ export type InquiryResponse = EventBase & {
   readonly id: InquiryId;
   /** The digest of the subject that was answered. */
   readonly digest?: string;
+  /** The note is also the person's next message. */
+  readonly redirects?: boolean;
 } & InquiryOutcome;
 
 /** A question is answered, answered with a redacted answer, or cancelled. */
@@ -277,6 +279,8 @@ export interface PermissionDecision extends EventBase {
   readonly decidedBy: Decider;
   /** The person's own words. */
   readonly reason?: string;
+  /** They are also the person's next message. */
+  readonly redirects?: boolean;
   /** Why it was denied, other than by a person's no. */
   readonly cause?: DenialCause;
   /** Details of the cause, in words. */
@@ -299,6 +303,8 @@ export type DenialCause =
   | "prompt_failed"
   /** The subject of the decision kept changing. */
   | "subject_unstable"
+  /** The person turned down another call of the same reply, and said what to do instead. */
+  | "redirected"
   /** The program that should have asked the person declined. It does not say whether the person did. */
   | "declined_by_client";
 

@@ -172,6 +172,7 @@ export const CAUSES: readonly DenialCause[] = [
   "closed",
   "prompt_failed",
   "subject_unstable",
+  "redirected",
   "declined_by_client",
 ];
 

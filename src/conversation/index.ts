@@ -76,6 +76,7 @@ export {
   type ReplyOrCancel,
   replyToEvent,
   RERUN_ANSWERS,
+  redirectionOf,
 } from "./decision.ts";
 export {
   type CallSubject,

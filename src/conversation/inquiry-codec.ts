@@ -186,8 +186,18 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
     type: "inquiry_response",
     id: stringField(shape, "id") as InquiryId, // Branded where it is read.
     ...parseDigest(shape),
+    ...parseRedirects(shape),
     ...parseOutcome(shape),
   };
+}
+
+/** Whether the words of a no are also the next message. */
+export function parseRedirects({ value }: Shape): { readonly redirects?: boolean } {
+  return value["redirects"] === true ? { redirects: true } : {};
+}
+
+export function redirectsToJson({ redirects }: { readonly redirects?: boolean }): JsonObject {
+  return redirects === true ? { redirects } : {};
 }
 
 /** The digest of what was decided. */
@@ -199,7 +209,11 @@ export function parseDigest(shape: Shape): { readonly digest?: string } {
 /** The original requires an `answer`; null where there is none, and `outcome` says why. */
 export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
   const { digest } = event;
-  return { ...outcomeToJson(event), ...(digest !== undefined && { digest }) };
+  return {
+    ...outcomeToJson(event),
+    ...redirectsToJson(event),
+    ...(digest !== undefined && { digest }),
+  };
 }
 
 function outcomeToJson(event: { readonly id: InquiryId } & InquiryOutcome): JsonObject {
@@ -233,6 +247,7 @@ export function inquiryResponseMirror(event: InquiryResponse): JsonObject {
   return {
     ...(!isPlain && { outcome }),
     ...outcomeDetails(event),
+    ...redirectsToJson(event),
     ...(digest !== undefined && { digest }),
   };
 }

@@ -18,7 +18,6 @@ import {
   jsonLine,
   neutralize,
   oneLine,
-  type PendingRow,
   shellWord,
 } from "../../render/index.ts";
 import {
@@ -36,7 +35,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
-import { listEverywhere } from "./pending.ts";
+import { findElsewhere } from "./pending.ts";
 import { continueTurn } from "./query/query.ts";
 
 export interface AnswerFlags {
@@ -149,24 +148,11 @@ async function findHere(wanted: string, context: CommandContext): Promise<Pendin
     return await findPendingIn(context.workspace.conversations, wanted, onProblem);
   } catch (error) {
     if (!isJpError(error) || error.code !== "inquiry_not_found") throw error;
-    throw new JpError(error.code, error.message, { hint: await hintFor(wanted, context) });
+    const elsewhere = await findElsewhere(wanted, "answer", context);
+    throw new JpError(error.code, error.message, {
+      hint: elsewhere ?? "To list what is waiting: jp inquiry ls --pending",
+    });
   }
-}
-
-async function hintFor(wanted: string, context: CommandContext): Promise<string> {
-  const rows = wanted === "" ? [] : await listEverywhere(context, () => undefined);
-  const found = rows.filter((row) => isNamed(row, wanted));
-  const [first] = found;
-  if (first === undefined) return "To list what is waiting: jp inquiry ls --pending";
-  const { workspace } = first;
-  if (found.some((row) => row.workspace !== workspace))
-    return "It matches several in other workspaces. To list them: jp inquiry ls --pending --all";
-  const command = `jp --workspace ${shellWord(workspace)} inquiry answer ${shellWord(wanted)}`;
-  return `It is waiting in another workspace. To answer it: ${command}`;
-}
-
-function isNamed({ conversation, id }: PendingRow, wanted: string): boolean {
-  return id.startsWith(wanted) || `${conversation}/${id}`.startsWith(wanted);
 }
 
 /** Says what becomes of it: it is too late for any answer. */

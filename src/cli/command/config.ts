@@ -11,19 +11,23 @@ import {
   explainLayers,
   findConfigFile,
   foldLayers,
+  type Layer,
   parseAssignment,
+  parseConfig,
   parseConfigOrThrow,
   setInText,
   splitPath,
   valueAt,
+  withValue,
 } from "../../config/index.ts";
-import { pathToText, JpError, isJsonObject, type Json } from "../../util/index.ts";
+import { pathToText, JpError, isJsonObject, type Json, loadModule } from "../../util/index.ts";
 import { jsonLine, neutralize } from "../../render/index.ts";
-import { makeFolder, writeDurably } from "../../storage/index.ts";
+import { makeFolder, noWorkspaceError, writeDurably } from "../../storage/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
 import { type ConfigFlags, configPlaces, loadConfig } from "../load-config.ts";
+import { trustWritten } from "../trust.ts";
 
 export interface ShowConfigFlags extends ConfigFlags {
   readonly explain?: boolean;
@@ -34,7 +38,7 @@ export async function showConfig({ args, options, context }: Call<ShowConfigFlag
   const { output } = context;
   const layers = await loadConfig(context, options);
   const prefix = splitPath(args[0] ?? "");
-  for (const value of explainLayers(layers)) {
+  for (const value of [...explainLayers(layers), ...explainLayers(groupLayers(layers))]) {
     if (!prefix.every((key, depth) => value.path[depth] === key)) continue;
     if (options.format === "json") {
       output.print(jsonLine(toJson(value)));
@@ -46,6 +50,13 @@ export async function showConfig({ args, options, context }: Call<ShowConfigFlag
     const note = options.explain === true ? `  # ${origin}${over}` : "";
     output.print(neutralize(line) + output.paint("dim", neutralize(note)));
   }
+}
+
+/** What the layers say about groups of tools. The tools themselves have it too. */
+function groupLayers(layers: readonly Layer[]): readonly Layer[] {
+  return layers.flatMap(({ groups, name }) =>
+    groups === undefined ? [] : [{ name, config: groups }],
+  );
 }
 
 /** A configured answer may be a secret, so only its presence is shown. */
@@ -61,7 +72,10 @@ export async function getConfig({ args, options, context }: Call<ConfigFlags>): 
   const [key = ""] = args;
   const layers = await loadConfig(context, options);
   const keys = splitPath(key);
-  const value = valueAt(configToJson(foldLayers(layers), "shown"), keys);
+  const shown = [layers, groupLayers(layers)].map((each) =>
+    valueAt(configToJson(foldLayers(each), "shown"), keys),
+  );
+  const value = shown.find((found) => found !== undefined);
   const hidden = explainLayers(layers).find(
     ({ path: keyPath, isPrivate }) => isPrivate && pathToText(keyPath) === pathToText(keys),
   );
@@ -91,7 +105,13 @@ export async function setConfig({ args, options, context }: Call<SetConfigFlags>
   const [key = "", text = ""] = args;
   const keys = splitPath(key);
   const value = readValue(key, text, options);
-  const file = await editConfigFile(options.in ?? "workspace", { keys, value }, context);
+  const { assertMeaningful } = await loadModule(() => import("./check-setting.ts"));
+  const added = withValue({}, { keys, value });
+  await assertMeaningful("jp config set", added, context);
+  const place = options.in ?? (context.workspace.isPlainFolder ? "local" : "workspace");
+  const file = await trustWritten(context, parseConfig(added).config, () =>
+    editConfigFile(place, { keys, value }, context),
+  );
   context.output.notice(neutralize(`Set ${key} in ${file}`));
 }
 
@@ -150,8 +170,10 @@ async function folderFor(
   context: CommandContext,
 ): Promise<string> {
   if (place === "user") return configPlaces(context).userFolder;
-  if (place === "local") return context.workspace.ensureUserFolder();
-  return path.join(context.workspace.root, ".jp");
+  const { workspace } = context;
+  if (place === "local") return workspace.ensureUserFolder();
+  if (workspace.isPlainFolder) throw noWorkspaceError(workspace.root);
+  return path.join(workspace.root, ".jp");
 }
 
 export interface ConfigPathFlags {

@@ -18,24 +18,43 @@ export function defineInit(definition: Command): void {
   definition
     .argument("[folder]", "Folder to turn into a workspace (default: the current folder)")
     .option("--non-interactive", "Never prompt; leave the choices open in the config")
+    .addOption(
+      new Option(
+        "--allow <what>",
+        "What models may do with the files here; edit: jp shows you each change, and asks",
+      ).choices(["read", "edit", "nothing"]),
+    )
+    .option("--commit-conversations", "Let Git see the conversations; by default it ignores them")
     .addHelpText(
       "after",
       `
-Writes .jp/config.toml, and .jp/config.schema.json for editors to check it
-with. Existing files are never overwritten.`,
+Writes .jp/config.toml, .jp/config.schema.json for editors to check it with,
+and .jp/.gitignore, by which Git ignores the conversations. Existing files are
+never overwritten. Conversations from before, when the folder was not a
+workspace, stay yours: they are the local ones of the workspace.`,
     )
     .action(command(async () => (await import("./init.ts")).init));
 }
 
+const RESUME_TARGET = [
+  "A target is an ID (jp-c17457886043, or only its digits), one or more words that",
+  "are all in the title or in messages of the conversation, or a keyword:",
+];
+
 export function defineResume(definition: Command): void {
   definition
-    .argument("[target]", "Conversation to continue (default: choose from a list)")
-    .addHelpText("after", targetHelp())
+    .argument("[target...]", "Conversation to continue (default: choose from a list)")
+    .addHelpText("after", targetHelp(undefined, RESUME_TARGET))
     .addHelpText(
       "after",
       `
-Opens an interactive session. Without a terminal, jp only makes the target the
-active conversation; without a target, it lists them and exits with status 2.`,
+Searches messages, and neither calls nor their results, also in archived
+conversations. If several conversations match, you choose from a list. If none
+does, the exit status is 1.
+
+Shows the end of the conversation, and opens an interactive session with it.
+Without a terminal, jp only makes it the active conversation, or lists those that
+match and exits with status 2.`,
     )
     .action(command(async () => (await import("./session/resume.ts")).resume));
 }
@@ -90,7 +109,7 @@ export function defineInquiry(group: Command): void {
     .action(command(async () => (await import("./inquiry.ts")).listInquiries));
   group
     .command("show <id>")
-    .description("Show a question or decision in full, or all with this ID")
+    .description("Show a question or decision in full; the beginning of its ID is enough")
     .option("-c, --conversation <target>", "Only in this conversation; repeatable", collect)
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./inquiry.ts")).showInquiry));
@@ -222,10 +241,8 @@ export function defineConfig(group: Command): void {
     .addOption(
       new Option(
         "--in <place>",
-        "File to change: the workspace's, your own for this workspace, or your own for all",
-      )
-        .choices(["workspace", "local", "user"])
-        .default("workspace"),
+        "File to change: the workspace's (default), your own for this workspace (default without one), or your own for all",
+      ).choices(["workspace", "local", "user"]),
     )
     .option("--json", "Parse the value as JSON")
     .action(command(async () => (await import("./config.ts")).setConfig));

@@ -1,5 +1,5 @@
 /** `jp init`: creates a workspace with a config file. Never overwrites anything. */
-import { lstatSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Output, TerminalPrompter } from "../../terminal/index.ts";
@@ -22,6 +22,7 @@ import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";
 import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
+import { FILE_ACCESS, FILE_ACCESS_OPTIONS, type FileAccess } from "../file-access.ts";
 import { configPlaces, SCHEMA_FILE } from "../load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
 import { shippedConfig } from "../../runtime/index.ts";
@@ -30,6 +31,8 @@ import { workspaceTrust } from "../trust.ts";
 
 export interface InitFlags extends InteractionFlags {
   readonly workspace?: string;
+  readonly allow?: FileAccess;
+  readonly commitConversations?: boolean;
 }
 
 export async function init({ args, options, context }: Call<InitFlags>): Promise<void> {
@@ -44,12 +47,13 @@ export async function init({ args, options, context }: Call<InitFlags>): Promise
   }
   const situation = await inspectSituation(context);
   // Ask before creating anything, so that cancelling leaves nothing behind.
-  const choices = await choose(situation, options, context);
+  const choices = await choose({ ...situation, root }, options, context);
   if (await createWorkspace(root, context)) printWorkspace(root, context);
   const file = path.join(root, ".jp", "config.toml");
   const found = situation.models.map(({ id }) => id);
   await writeNew(file, configText(choices, found));
   await writeSchema(path.join(root, ".jp", SCHEMA_FILE));
+  if (choices.commits !== true) await writeIfMissing(path.join(root, ".jp", ".gitignore"), IGNORED);
   await trustChoices(root, context);
   say(`Config with examples: ${file}`, output);
   printNextSteps(choices, situation, context);
@@ -73,15 +77,17 @@ async function trustChoices(root: string, context: CommandContext): Promise<void
   await workspaceTrust(context, { root }).trust(findClaims(layers));
 }
 
-/** Without a terminal, all choices stay open. */
+/** Without a terminal, all choices stay open, except those that flags make. */
 async function choose(
-  situation: Situation,
+  situation: Situation & { readonly root: string },
   options: InitFlags,
   context: CommandContext,
 ): Promise<Choices> {
+  const { allow: files, commitConversations: commits } = options;
+  const made = { ...(files !== undefined && { files }), ...(commits !== undefined && { commits }) };
   const prompter = findQuietPrompter(context, situation.config, options);
-  if (prompter?.canAsk() !== true) return {};
-  const choices = await askChoices(prompter, situation);
+  if (prompter?.canAsk() !== true) return made;
+  const choices = await askChoices(prompter, situation, made);
   if (choices !== undefined) return choices;
   context.output.notice("Cancelled. Nothing was created.");
   throw new ExitStatus(INTERRUPTED);
@@ -128,9 +134,16 @@ async function writeNew(file: string, text: string): Promise<void> {
 
 /** The schema that the config points editors to. jp itself never reads it. Throws `write_failed`. */
 async function writeSchema(file: string): Promise<void> {
-  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return;
-  await writeNew(file, `${JSON.stringify(await configJsonSchema(), null, 2)}\n`);
+  await writeIfMissing(file, `${JSON.stringify(await configJsonSchema(), null, 2)}\n`);
 }
+
+async function writeIfMissing(file: string, text: string): Promise<void> {
+  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) await writeNew(file, text);
+}
+
+const IGNORED = `# Git ignores the conversations. To commit them, delete this file.
+/conversations/
+`;
 
 function printNextSteps(
   { model }: Choices,
@@ -172,22 +185,57 @@ interface Situation {
 /** Undefined if the user cancels. */
 async function askChoices(
   prompter: TerminalPrompter,
-  situation: Situation,
+  situation: Situation & { readonly root: string },
+  made: Choices,
 ): Promise<Choices | undefined> {
   const model = await askModel(prompter, situation);
   if (model === undefined) return undefined;
+  const files = made.files ?? (await askFileAccess(prompter));
+  if (files === undefined) return undefined;
   const question = booleanQuestion("ask", "Ask before commands and MCP tools run?", {
     context:
-      "jp's file tools read files in this workspace without asking. Before they change one, they show " +
-      "you the change and ask.\n" +
-      "Other tools are commands and MCP servers. With yes, jp asks before it runs one; with no, it " +
+      "This is about tools that you add: commands and MCP servers. With yes, jp asks before it runs one; with no, it " +
       "runs at once.",
     default: true,
     persistence: "none",
   });
   const asks = await ask(prompter, question);
   if (asks === undefined) return undefined;
-  return { ...(model !== LATER && { model }), run: asks === true ? "ask" : "unattended" };
+  const commits = made.commits ?? (await askWhetherToCommit(prompter, situation.root));
+  if (commits === undefined) return undefined;
+  const run = asks === true ? "ask" : "unattended";
+  return { ...(model !== LATER && { model }), files, run, commits };
+}
+
+async function askFileAccess(prompter: TerminalPrompter): Promise<FileAccess | undefined> {
+  const question = selectQuestion("files", "What may models do with the files here?", {
+    options: FILE_ACCESS_OPTIONS.map(({ value, description }) => ({ value, description })),
+    context: "You can change it at any time: /tools in a session, -t fs for one query.",
+  });
+  const answer = await ask(prompter, question);
+  return FILE_ACCESS_OPTIONS.find(({ value }) => value === answer)?.access;
+}
+
+/** Outside a repository there is nothing to ask. */
+async function askWhetherToCommit(
+  prompter: TerminalPrompter,
+  root: string,
+): Promise<boolean | undefined> {
+  if (!isInRepository(root)) return false;
+  const question = booleanQuestion("commit", "Commit conversations to Git?", {
+    context:
+      "A conversation may contain whatever models have read. With no, Git ignores them (.jp/.gitignore).",
+    default: false,
+    persistence: "none",
+  });
+  const answer = await ask(prompter, question);
+  return typeof answer === "boolean" ? answer : undefined;
+}
+
+function isInRepository(folder: string): boolean {
+  if (existsSync(path.join(folder, ".git"))) return true;
+  const parent = path.dirname(folder);
+  return parent !== folder && isInRepository(parent);
 }
 
 async function askModel(
@@ -251,10 +299,13 @@ interface Choices {
   readonly model?: string;
   /** Absent in a non-interactive run. */
   readonly run?: "ask" | "unattended";
+  readonly files?: FileAccess;
+  /** Git sees the conversations. */
+  readonly commits?: boolean;
 }
 
 /** `found` lists available models. No argument may contain control characters. */
-function configText({ model, run }: Choices, found: readonly string[]): string {
+function configText({ model, run, files }: Choices, found: readonly string[]): string {
   const [suggested = "ollama/qwen3", ...others] = found;
   const isOpen = model === undefined;
   return `#:schema ./${SCHEMA_FILE}
@@ -269,8 +320,7 @@ function configText({ model, run }: Choices, found: readonly string[]): string {
 ${isOpen ? "#" : ""}id = ${JSON.stringify(model ?? suggested)}
 ${isOpen && others.length > 0 ? `# Also found: ${others.join(", ")}\n` : ""}
 # The default for tools. Before a tool runs: "ask", "unattended" (run at once), "edit" (change its
-# arguments first) or "skip". jp's file tools have their own setting: they read files in this
-# workspace without asking. Before they change one, they show you the change and ask.
+# arguments first) or "skip". jp's file tools ask in their own way: see below.
 [conversation.tools.'*']
 ${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
 # In a non-interactive run, such as a script, a tool that jp would ask about does not run ("deny").
@@ -278,14 +328,10 @@ ${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
 # that only you may answer, such as those about file changes, are always refused.
 #detached = { run = "deny", tool = "defaults" }
 
-# jp's file tools. To enable them for one query: jp query -t fs
-#[conversation.tools]
-#fs_read_file.enable = true
-#fs_list_files.enable = true
-#fs_grep_files.enable = true
-#fs_create_file.enable = true
-#fs_modify_file.enable = true
-#fs_delete_file.enable = true
+# jp's file tools, which work in this folder only. "read": those that read, without asking. true: also
+# those that change files, which show you each change and ask. For one query: jp query -t fs
+[conversation.tools]
+${files === undefined ? "#" : ""}fs.enable = ${JSON.stringify(FILE_ACCESS[files ?? "read"])}
 
 # A tool of your own is a command. To ask, it prints a question and exits; jp runs it again with the
 # answer, which is null until then. Try it: jp tool run clean

@@ -123,11 +123,7 @@ function callLines({ kind, tool, arguments: args }: InquiryRow): readonly string
 export async function showInquiry({ args, options, context }: Call<InquiryFlags>): Promise<void> {
   const [wanted = ""] = args;
   const { output } = context;
-  const isWanted = ({ id, conversation }: Pick<InquiryRow, "id" | "conversation">) =>
-    wanted === id || wanted === `${conversation}/${id}`;
-  const rows: InquiryRow[] = [];
-  for await (const row of readInquiries(options, context)) if (isWanted(row)) rows.push(row);
-  if (rows.length === 0) rows.push(...(await readDoubts(options, context)).filter(isWanted));
+  const rows = await findRows(wanted, options, context);
   for (const [index, row] of rows.entries()) {
     if (options.format === "json") {
       output.print(jsonLine(inquiryToJson(row)));
@@ -136,11 +132,75 @@ export async function showInquiry({ args, options, context }: Call<InquiryFlags>
       printInquiry(row, context);
     }
   }
-  if (rows.length > 0) return;
+}
+
+/** Throws `inquiry_not_found`, `ambiguous_id`. */
+async function findRows(
+  wanted: string,
+  flags: InquiryFlags,
+  context: CommandContext,
+): Promise<readonly InquiryRow[]> {
+  const matches = new Matches(wanted);
+  for await (const row of readInquiries(flags, context)) matches.add(row);
+  if (matches.isEmpty) for (const row of await readDoubts(flags, context)) matches.add(row);
+  if (!matches.isEmpty) return matches.get();
+  const { findElsewhere } = await loadModule(() => import("./pending.ts"));
+  const elsewhere = await findElsewhere(wanted, "show", context);
   throw new JpError("inquiry_not_found", `Question ${oneLine(wanted)} not found.`, {
-    hint: "`jp inquiry ls` lists all questions.",
+    hint: elsewhere ?? "`jp inquiry ls` lists all questions.",
   });
 }
+
+/** The decisions that an ID may stand for: those that have it, those about the call that has it, or its beginning. */
+class Matches {
+  readonly #wanted: string;
+  readonly #named: InquiryRow[] = [];
+  readonly #aboutCall: InquiryRow[] = [];
+  readonly #starting: InquiryRow[] = [];
+
+  constructor(wanted: string) {
+    this.#wanted = wanted;
+  }
+
+  get isEmpty(): boolean {
+    return [this.#named, this.#aboutCall, this.#starting].every(({ length }) => length === 0);
+  }
+
+  add(row: InquiryRow): void {
+    const wanted = this.#wanted;
+    const { conversation, toolCallId } = row;
+    const names = [row.id, `${conversation}/${row.id}`].flatMap((id) => [id, oneLine(id)]);
+    const calls = toolCallId === undefined ? [] : [toolCallId, `${conversation}/${toolCallId}`];
+    if (names.includes(wanted)) this.#named.push(row);
+    else if (calls.includes(wanted)) this.#aboutCall.push(row);
+    else if (wanted !== "" && names.some((name) => name.startsWith(wanted))) {
+      this.#starting.push(row);
+    }
+  }
+
+  /** Several only if they share the ID, or the call. Throws `ambiguous_id`. */
+  get(): readonly InquiryRow[] {
+    const named = [this.#named, this.#aboutCall].find(({ length }) => length > 0);
+    if (named !== undefined) return named;
+    // What config has decided is listed only if asked for, so it is hardly meant.
+    const listed = this.#starting.filter((row) => matchesInquiryFilter(row, {}));
+    const starting = listed.length > 0 ? listed : this.#starting;
+    if (new Set(starting.map(({ id }) => id)).size <= 1) return starting;
+    const candidates = starting.map((row) => `  ${row.conversation}/${oneLine(row.id)}`);
+    const unique = [...new Set(candidates)];
+    const more = unique.length - MAX_CANDIDATES;
+    throw new JpError(
+      "ambiguous_id",
+      [
+        `${oneLine(this.#wanted)} is ambiguous:`,
+        ...unique.slice(-MAX_CANDIDATES),
+        ...(more > 0 ? [`  and ${more} older`] : []),
+      ].join("\n"),
+    );
+  }
+}
+
+const MAX_CANDIDATES = 10;
 
 /** Calls that no one has been asked about yet, so that the record has no request. */
 async function readDoubts(
@@ -199,7 +259,7 @@ function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void 
     Digest: request?.subject?.digest,
   };
   printFields(fields, output);
-  const call = describeSubject({ ...request, tool, arguments: row.arguments });
+  const call = describeSubject({ ...request, tool, arguments: row.arguments, request });
   if (call.length > 0) printBlock("Call", call.join("\n"), output);
   if (kind !== "question" && tool !== undefined && edited?.arguments !== undefined) {
     printBlock("Ran with", callText({ name: tool, arguments: edited.arguments }), output);

@@ -4,7 +4,7 @@ import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../provider/
 import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
 import type { Output } from "../../terminal/index.ts";
 import { JpError, isJpError, messageOf } from "../../util/index.ts";
-import { warn } from "../context.ts";
+import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../load-config.ts";
@@ -15,7 +15,7 @@ export interface ListModelsFlags extends ConfigFlags {
   readonly format?: "text" | "json";
 }
 
-interface ListedModel {
+export interface ListedModel {
   readonly id: string;
   readonly contextWindow?: number;
   /** Short names for it. */
@@ -29,30 +29,59 @@ export async function listModels({ args, options, context }: Call<ListModelsFlag
   const { output } = context;
   const trusted = await trustedConfig(context, options);
   warnWithheld(trusted, context);
-  const providers = openProviders(machineOf(context), trusted.config);
-  const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
-  const lists = await Promise.allSettled(names.map((name) => fetchModels(providers, name)));
-  const listed = lists.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-  const models = withAliases(listed, aliasesIn(trusted.config, wanted));
-  for (const [index, result] of lists.entries()) {
-    if (result.status === "fulfilled") continue;
-    // Few users have every provider, so a missing one is not an error unless it was named.
-    if (wanted !== undefined) throw result.reason;
-    if (!isUnused(names[index] ?? "", result.reason)) warn(messageOf(result.reason), output);
-  }
+  const { models, isAnyListed, problems } = await findModels(context, trusted.config, { wanted });
+  // Few users have every provider, so a missing one is not an error unless it was named.
+  if (wanted !== undefined && problems.length > 0) throw problems[0];
+  for (const problem of problems) warn(messageOf(problem), output);
   if (options.format === "json") for (const model of models) output.print(jsonLine(model));
   else printTable(models, output);
-  if (listed.length === 0) throw new ExitStatus(1);
+  if (!isAnyListed) throw new ExitStatus(1);
+}
+
+export interface FoundModels {
+  readonly models: readonly ListedModel[];
+  /** A provider has listed one, rather than the config alone. */
+  readonly isAnyListed: boolean;
+  /** Why a provider that the user seems to use lists none. */
+  readonly problems: readonly unknown[];
+}
+
+/** The models of one provider, or of all that the user can reach, and those with aliases. */
+export async function findModels(
+  context: CommandContext,
+  config: PartialConfig,
+  {
+    wanted,
+    timeoutMs = TIMEOUT_MS,
+  }: { readonly wanted?: string | undefined; readonly timeoutMs?: number } = {},
+): Promise<FoundModels> {
+  const providers = openProviders(machineOf(context), config);
+  const names = wanted === undefined ? PROVIDER_NAMES : [wanted];
+  const lists = await Promise.allSettled(
+    names.map((name) => fetchModels(providers, name, timeoutMs)),
+  );
+  const listed = lists.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  return {
+    models: withAliases(listed, aliasesIn(config, wanted)),
+    isAnyListed: listed.length > 0,
+    problems: lists.flatMap((result, index): readonly unknown[] =>
+      result.status === "fulfilled" ||
+      (wanted === undefined && isUnused(names[index] ?? "", result.reason))
+        ? []
+        : [result.reason],
+    ),
+  };
 }
 
 async function fetchModels(
   providers: Providers,
   provider: string,
+  timeoutMs: number,
 ): Promise<readonly ListedModel[]> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.timeout(timeoutMs);
   const models = await providers.list(provider, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    const seconds = TIMEOUT_MS / 1000;
+    const seconds = timeoutMs / 1000;
     throw new JpError("timeout", `${provider} did not list its models within ${seconds} s.`);
   });
   return models.map(({ name, contextWindow }) => ({

@@ -13,6 +13,7 @@ import {
   type PendingRow,
   pendingToJson,
   relativeTime,
+  shellWord,
   wrapCode,
 } from "../../render/index.ts";
 import { listPending } from "../../runtime/index.ts";
@@ -82,6 +83,25 @@ export async function listEverywhere(
   return rows.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }
 
+/** Undefined unless it waits in another workspace; otherwise how to reach it there. Takes the beginning of an ID too. */
+export async function findElsewhere(
+  wanted: string,
+  command: "answer" | "show",
+  context: CommandContext,
+): Promise<string | undefined> {
+  const rows = wanted === "" ? [] : await listEverywhere(context, () => undefined);
+  const found = rows.filter(({ conversation, id }) =>
+    [id, `${conversation}/${id}`].some((name) => name.startsWith(wanted)),
+  );
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const { workspace } = first;
+  if (found.some((row) => row.workspace !== workspace))
+    return "It matches several in other workspaces. To list them: jp inquiry ls --pending --all";
+  const there = `jp --workspace ${shellWord(workspace)} inquiry ${command} ${shellWord(wanted)}`;
+  return `It is waiting in another workspace. To ${command} it: ${there}`;
+}
+
 /**
  * This workspace, if there is one, and all others that this user has worked in. Of two paths to one, only the first has
  * its local conversations.
@@ -94,9 +114,10 @@ export function openEverywhere(
   const roots = new Set<string>();
   for (const from of [cwd, ...knownWorkspaces(environment)]) {
     try {
-      const options = { from, environment, clock, pid };
+      const options = { from, environment, clock, pid, allowsPlainFolder: true };
       const workspace = openWorkspace(options);
-      if (found.has(workspace.root)) continue;
+      const isUnused = workspace.isPlainFolder && workspace.findUserFolder() === undefined;
+      if (isUnused || found.has(workspace.root)) continue;
       // Several paths may lead to the same folder.
       const root = realpathSync(workspace.root);
       const isShared = roots.has(root);

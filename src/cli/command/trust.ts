@@ -6,6 +6,7 @@ import { booleanQuestion } from "../../tool/index.ts";
 import { listClaims, trustQuestion } from "../../trust/index.ts";
 import { JpError } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
+import { workspaceCommands } from "../custom-commands.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { loadConfig } from "../load-config.ts";
@@ -31,7 +32,10 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
   await askWhetherMoved(context, options);
   const id = await findConversation(context, options.id);
   const layers = await loadConfig(context, id === undefined ? {} : { id });
-  const instructions = workspaceInstructions(context, layers);
+  const instructions = [
+    ...workspaceInstructions(context, layers),
+    ...(await workspaceCommands(context)),
+  ];
   const claims = await trusted.findUntrusted(layers, id, instructions);
   if (claims.length === 0) {
     output.notice("Nothing here needs to be trusted.");

@@ -1,7 +1,7 @@
 /** `jp usage`: what requests to models have cost. */
-import { type PartialConfig, resolvePrices } from "../../config/index.ts";
+import { type KnownPrices, loadPrices, type PartialConfig } from "../../config/index.ts";
 import { type ConversationId, usageToJson } from "../../conversation/index.ts";
-import { jsonLine, oneLine, renderUsage } from "../../render/index.ts";
+import { jsonLine, oneLine, renderUsage, wrapProse } from "../../render/index.ts";
 import {
   readUsage,
   sumTotals,
@@ -19,6 +19,7 @@ import { type CommandContext, warn } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { type ConfigFlags, effectiveConfig } from "../load-config.ts";
+import { describeSources, sourcesToJson } from "../price-sources.ts";
 import { openEverywhere } from "./pending.ts";
 
 export interface UsageFlags extends ConfigFlags {
@@ -34,7 +35,7 @@ export async function showUsage({ options, context }: Call<UsageFlags>): Promise
   const now = context.clock.now();
   const since = options.from === undefined ? undefined : parseTime(options.from, now);
   const until = options.until === undefined ? undefined : parseTime(options.until, now);
-  const prices = resolvePrices(await effectiveConfig(context, options));
+  const prices = await loadPrices(await effectiveConfig(context, options));
   const titles = new Map<string, string>();
   const totals: UsageTotal[] = [];
   const onProblem = (problem: string) => warn(problem, context.output);
@@ -51,7 +52,7 @@ export async function showUsage({ options, context }: Call<UsageFlags>): Promise
   const merged = [...Map.groupBy(totals, ({ key }) => key)]
     .map(([key, parts]) => ({ ...sumTotals(parts), key }))
     .toSorted((left, right) => (left.key < right.key ? -1 : 1));
-  print(merged, { options, context, titles, currency: oneLine(prices.currency) });
+  print(merged, { options, context, titles, prices });
 }
 
 /** Clones of a workspace have the same conversations, which count once. Notes the titles. */
@@ -75,25 +76,25 @@ export async function showConversationUsage(
 ): Promise<void> {
   const summary = await context.workspace.conversations.find(id);
   if (summary === undefined) throw conversationNotFoundError(id);
-  const prices = resolvePrices(config);
+  const prices = await loadPrices(config);
   const totals = new UsageTotals({ prices });
   for await (const entries of readEntries(id, context)) totals.add(summary, entries);
-  const currency = oneLine(prices.currency);
-  print(totals.result(), { options: {}, context, titles: new Map(), currency });
+  print(totals.result(), { options: {}, context, titles: new Map(), prices });
 }
 
 interface Shown {
   readonly options: UsageFlags;
   readonly context: CommandContext;
   readonly titles: ReadonlyMap<string, string>;
-  readonly currency: string;
+  readonly prices: KnownPrices;
 }
 
-function print(totals: readonly UsageTotal[], { options, context, titles, currency }: Shown): void {
+function print(totals: readonly UsageTotal[], { options, context, titles, prices }: Shown): void {
   const { output } = context;
+  const currency = oneLine(prices.currency);
   const { by = "model" } = options;
   if (options.format === "json") {
-    for (const total of totals) output.print(jsonLine(totalToJson(total, by, currency)));
+    for (const total of totals) output.print(jsonLine(totalToJson(total, by, prices)));
     return;
   }
   if (totals.length === 0) return output.notice("No usage recorded.");
@@ -107,12 +108,13 @@ function print(totals: readonly UsageTotal[], { options, context, titles, curren
   for (const line of renderUsage(all, { title: by.toUpperCase(), currency, paint, width })) {
     output.print(line);
   }
-  if (all.some(({ cost, isPartial }) => cost !== undefined && isPartial)) {
-    output.notice("(+ some models have no price; set usage.prices in the config)");
+  for (const line of describeSources(prices)) {
+    for (const row of wrapProse(line, output.noticeWidth)) output.notice(row);
   }
 }
 
-function totalToJson(total: UsageTotal, by: UsageGroup, currency: string) {
+function totalToJson(total: UsageTotal, by: UsageGroup, prices: KnownPrices) {
+  const { currency } = prices;
   const { key, requests, usage, cost, isPartial } = total;
   const { cost: _reported, ...counts } = usageToJson(usage);
   return {
@@ -124,6 +126,7 @@ function totalToJson(total: UsageTotal, by: UsageGroup, currency: string) {
       currency,
       ...(isPartial && { is_partial: true }),
     }),
+    ...(by === "model" && sourcesToJson(prices, key)),
   };
 }
 

@@ -25,7 +25,8 @@ import { TARGET_KEYWORDS } from "../../define.ts";
 import type { Host } from "../../host.ts";
 import { labelText } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
-import { shippedConfig } from "../../../runtime/index.ts";
+import { firstLine, type InquiryRow, matchesInquiryFilter } from "../../../render/index.ts";
+import { findPending, listPending, shippedConfig } from "../../../runtime/index.ts";
 import type { Position } from "./position.ts";
 
 /** Something that could be typed next. */
@@ -48,7 +49,9 @@ const VALUES: Readonly<Record<string, Values>> = {
   server: async (_position, context) =>
     [...resolveMcpServers(await quietConfig(context)).keys()].map((value) => ({ value })),
   key: async ({ word }, context) => findKeys(word, await quietConfig(context)),
-  value: ({ operands: [key = ""] }) => findKeyValues(key),
+  value: ({ command, operands: [first = ""] }, context) =>
+    command.name() === "answer" ? findAnswers(first, context) : findKeyValues(first),
+  id: findDecisions,
   setting: findSettings,
   person: findPeople,
   label: findLabels,
@@ -143,6 +146,47 @@ async function findPeople(_position: Position, context: CommandContext) {
   const { peopleOf } = await loadModule(() => import("../serve/people.ts"));
   const people = await peopleOf(context).list();
   return people.map(({ name, rights }) => ({ value: name, description: rights.join(", ") }));
+}
+
+/** What is waiting; `show` also offers the decisions of the conversation that was used last. */
+async function findDecisions({ command }: Position, context: CommandContext) {
+  const pending = await pendingIn(context);
+  const recent = command.name() === "show" ? await recentDecisions(context) : [];
+  const rows = [...pending, ...recent];
+  const ids = new Set(rows.map(({ conversation, id }) => `${conversation}/${id}`));
+  return rows.flatMap(({ conversation, id, question }): Candidate[] => {
+    const others = [...ids].filter((one) => one.endsWith(`/${id}`));
+    const description = firstLine(question.text);
+    const whole = { value: `${conversation}/${id}`, description };
+    // Providers count their calls, so that two conversations often have the same IDs.
+    return others.length > 1 ? [whole] : [{ value: id, description }];
+  });
+}
+
+async function pendingIn({ workspace }: CommandContext) {
+  return listPending(workspace.conversations);
+}
+
+async function recentDecisions(context: CommandContext) {
+  const { readInquiries } = await loadModule(() => import("../inquiry.ts"));
+  const rows: InquiryRow[] = [];
+  try {
+    for await (const row of readInquiries({ conversation: ["recent"] }, context)) rows.push(row);
+  } catch {
+    // Without a conversation, or with a damaged one, there is less to offer.
+  }
+  return rows.filter((row) => matchesInquiryFilter(row, {})).toReversed();
+}
+
+/** The answers that fit what is waiting under this ID. A text or a secret has to be typed. */
+async function findAnswers(id: string, context: CommandContext): Promise<readonly Candidate[]> {
+  const { answerType } = findPending(await pendingIn(context), id).question;
+  if (answerType.type === "boolean") return [{ value: "yes" }, { value: "no" }];
+  if (answerType.type !== "select") return [];
+  return answerType.options.map(({ value, description = "" }) => ({
+    value: typeof value === "string" ? value : JSON.stringify(value),
+    description,
+  }));
 }
 
 function llmOf(config: PartialConfig) {

@@ -1,12 +1,13 @@
 /** `jp conversation grep`: searches records in batches, so that their size does not matter. */
 import {
+  type ConversationId,
   createTextFinder,
   type SearchScope,
   type StreamEntry,
   TurnCounter,
 } from "../../../conversation/index.ts";
 import { neutralize, oneLine } from "../../../render/index.ts";
-import type { ConversationSummary } from "../../../storage/index.ts";
+import type { ConversationSummary, WorkspaceSummary } from "../../../storage/index.ts";
 import type { CommandContext } from "../../context.ts";
 import {
   readEntries,
@@ -50,6 +51,72 @@ export async function grepConversations({
     if (count > 0 && options.count === true) context.output.print(`${summary.id}:${count}`);
   }
   if (!hasMatch) throw new ExitStatus(1);
+}
+
+/** A conversation that has all of the words. */
+export interface FoundConversation {
+  readonly summary: WorkspaceSummary;
+  /** The first line that has one of them, unless all of them are in the title. */
+  readonly hit?: WordHit;
+}
+
+export interface WordHit {
+  readonly scope: "user" | "assistant";
+  readonly line: string;
+}
+
+const SAID: readonly ("title" | WordHit["scope"])[] = ["title", "user", "assistant"];
+
+/**
+ * Those with each of the words in the title, or in a message of the user or the assistant, in no particular order. Smart case
+ * for each word. Archived ones too.
+ */
+export async function findByWords(
+  words: readonly string[],
+  context: CommandContext,
+): Promise<readonly FoundConversation[]> {
+  const patterns = words.map((word) => createPattern([word], {}));
+  const found: FoundConversation[] = [];
+  for (const summary of await context.workspace.conversations.list({ which: "all" })) {
+    const searches = patterns.map((one) => new Search(one, { maxCount: 1, scope: SAID }));
+    const missing = searches.filter(
+      (search) => [...search.inTitle(summary.metadata?.title)].length === 0,
+    );
+    const hit = await searchMessages(summary.id, missing, context);
+    if (!missing.every((search) => search.isDone)) continue;
+    found.push({
+      summary,
+      ...(hit !== undefined && { hit: { ...hit, line: partAround(hit.line, words) } }),
+    });
+  }
+  return found;
+}
+
+/** Characters before a word, which may be far into a long line. */
+const BEFORE_WORD = 30;
+
+function partAround(line: string, words: readonly string[]): string {
+  const places = words.map((word) => line.toLowerCase().indexOf(word.toLowerCase()));
+  const start = Math.min(...places.filter((place) => place !== -1)) - BEFORE_WORD;
+  if (start < BEFORE_WORD || !Number.isFinite(start)) return line;
+  return `… ${line.slice(start).replace(/^\S{0,20}\s+/, "")}`;
+}
+
+/** Reads until all are done, and returns the first hit. */
+async function searchMessages(
+  id: ConversationId,
+  searches: readonly Search[],
+  context: CommandContext,
+): Promise<WordHit | undefined> {
+  let first: WordHit | undefined;
+  if (searches.length === 0) return undefined;
+  for await (const entries of readEntries(id, context)) {
+    for (const { scope, line } of searches.flatMap((search) => [...search.in(entries)])) {
+      if (scope === "user" || scope === "assistant") first ??= { scope, line };
+    }
+    if (searches.every((search) => search.isDone)) return first;
+  }
+  return first;
 }
 
 interface Job {

@@ -1,6 +1,6 @@
 /** `jp conversation show` and `path`: details of a conversation without its content. */
 import { existsSync } from "node:fs";
-import { type Prices, resolvePrices } from "../../../config/index.ts";
+import { type KnownPrices, loadPrices, type PartialConfig } from "../../../config/index.ts";
 import {
   type Compaction,
   describeCompaction,
@@ -34,6 +34,7 @@ import {
 import type { Call } from "../../define.ts";
 import { labelText } from "../../labels.ts";
 import { effectiveConfig } from "../../load-config.ts";
+import { describePriceSources, sourcesToJson } from "../../price-sources.ts";
 
 export interface ShowFlags {
   readonly format?: "text" | "json";
@@ -49,8 +50,9 @@ export async function showConversations({
       ? [await resolveTargetForReading(context, undefined)]
       : await resolveTargets(context, args);
   // A broken config must not hide a conversation.
-  const prices = resolvePrices(await effectiveConfig(context, {}).catch(() => ({})));
+  const config = await effectiveConfig(context, {}).catch((): PartialConfig => ({}));
   for (const [index, target] of targets.entries()) {
+    const prices = await loadPrices(config);
     const counts = await countEvents(target, prices, context);
     if (options.format === "json") {
       context.output.print(jsonLine({ ...summaryToJson(target), ...countsToJson(counts, prices) }));
@@ -77,7 +79,7 @@ interface Counts {
 /** Reads the record once, without keeping it in memory. */
 async function countEvents(
   summary: WorkspaceSummary,
-  prices: Prices,
+  prices: KnownPrices,
   { workspace, output }: CommandContext,
 ): Promise<Counts> {
   const totals = new UsageTotals({ prices });
@@ -114,7 +116,8 @@ async function countEvents(
   return { turns, events, tool_calls: calls, inquiries, decisions, compactions, usage };
 }
 
-function countsToJson(counts: Counts, { currency }: Prices): JsonObject {
+function countsToJson(counts: Counts, prices: KnownPrices): JsonObject {
+  const { currency } = prices;
   const { compactions, usage, inquiries, decisions, ...numbers } = counts;
   const { cost: _reported, ...tokens } = usageToJson(usage.usage);
   const { cost, isPartial, requests } = usage;
@@ -126,18 +129,21 @@ function countsToJson(counts: Counts, { currency }: Prices): JsonObject {
     ...(compactions.length > 0 && {
       compactions: compactions.map((one) => StreamEntry.fromCompaction(one).raw),
     }),
-    ...(requests > 0 && { usage: { requests, ...tokens, ...priced } }),
+    ...(requests > 0 && { usage: { requests, ...tokens, ...priced, ...sourcesToJson(prices) } }),
   };
 }
 
 /** Numbered, because `jp conversation compact --reset` takes the number. */
-function describeExtras({ compactions, usage }: Counts, { currency }: Prices) {
+function describeExtras({ compactions, usage }: Counts, prices: KnownPrices) {
   const listed = compactions.map(
     (one, index) => `${index + 1}: ${describeTurns(one)} (${describeCompaction(one)})`,
   );
   return {
     ...(listed.length > 0 && { Compactions: listed.join("; ") }),
-    ...(usage.requests > 0 && { Tokens: describeUsage(usage.usage, usage, currency) }),
+    ...(usage.requests > 0 && {
+      Tokens: describeUsage(usage.usage, usage, prices.currency),
+      Prices: describePriceSources(prices),
+    }),
   };
 }
 

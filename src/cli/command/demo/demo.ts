@@ -3,7 +3,7 @@
  * as an embedding program would; only the model is scripted.
  */
 import { readFileSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Prompter, PromptResult } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
@@ -25,7 +25,7 @@ import { openCalls, printPending } from "../query/start.ts";
 import { TextView } from "../query/text-view.ts";
 import { type TurnView, withScreen } from "../query/view.ts";
 import { viewSettings } from "../query/view-settings.ts";
-import { createTourModel, TOUR, TOUR_FILE, TOUR_TEXT, TOUR_TOOLS, type TourStep } from "./tour.ts";
+import { createTourModel, TOUR, TOUR_FILES, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
 export async function demo({ context }: Call<object>): Promise<void> {
   const tour = await createTour(context);
@@ -37,14 +37,16 @@ export async function demo({ context }: Call<object>): Promise<void> {
   );
   const cancelKey = tour.isPlain ? "/cancel" : "Esc";
   say(
-    `The model is scripted, and nothing leaves this machine. ${cancelKey} or Ctrl-C ends the tour.`,
+    `The model is scripted, whatever you write, and nothing leaves this machine. ${cancelKey} or Ctrl-C at a question ends the tour.`,
     tour,
   );
+  if (tour.terminal !== undefined)
+    say("Each step waits for you: Enter sends its message, /skip goes to the next one.", tour);
   if (tour.answersFile !== undefined) {
     output.print(`No terminal is available: the answers come from ${tour.answersFile}`);
   }
   for (const step of TOUR) {
-    if (await runStep(step, tour)) continue;
+    if ((await runStep(step, tour)) !== "left") continue;
     say("The tour ends here.", tour);
     break;
   }
@@ -56,6 +58,8 @@ interface Tour {
   readonly context: CommandContext;
   readonly conversation: ConversationId;
   readonly prompter: Prompter;
+  /** The same, where a person is at a terminal. */
+  readonly terminal?: TerminalPrompter;
   readonly isPlain: boolean;
   /** How to call jp: after `npm start` in a clone, it is not in PATH. */
   readonly command: string;
@@ -64,15 +68,19 @@ interface Tour {
 
 async function createTour(context: CommandContext): Promise<Tour> {
   const { host, clock, output, version, printed, onOutputGone, isReaderGone } = context;
-  const root = await mkdtemp(path.join(host.tmpdir, "jp-demo-"));
-  await writeFile(path.join(root, TOUR_FILE), TOUR_TEXT);
+  const folder = await mkdtemp(path.join(host.tmpdir, "jp-demo-"));
+  const root = path.join(folder, "weather");
+  await mkdir(root);
+  for (const [name, text] of Object.entries(TOUR_FILES)) {
+    await writeFile(path.join(root, name), text);
+  }
   await createWorkspaceFolder(root, clock);
   const isPlain = wantsPlainText(context, {});
   const environment = {
     ...context.environment,
-    home: root, // The user's config would also count.
+    home: folder, // The user's config would also count.
     variables: {
-      JP_USER_DATA_DIR: path.join(root, ".jp-user-data"),
+      JP_USER_DATA_DIR: path.join(folder, "user-data"),
       JP_PLAIN: isPlain ? "1" : "0",
     },
   };
@@ -94,16 +102,18 @@ async function createTour(context: CommandContext): Promise<Tour> {
   const isClone = context.environment.variables["npm_lifecycle_event"] === "start";
   const command = isClone ? path.join("bin", "jp") : "jp";
   const tour = { context: own, conversation: created.id, isPlain, command };
-  if (terminal.canAsk()) return { ...tour, prompter: terminal };
-  const answersFile = path.join(root, "answers.json");
+  if (terminal.canAsk()) return { ...tour, prompter: terminal, terminal };
+  const answersFile = path.join(folder, "answers.json");
   const answers: readonly Json[] = TOUR.flatMap((step) => step.answers);
   await writeFile(answersFile, `${JSON.stringify(answers, null, 2)}\n`);
   const prompter = createFilePrompter(answersFile, (line) => output.notice(line));
   return { ...tour, prompter, answersFile };
 }
 
-/** False if the user ended the tour. */
-async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
+/** How a step ends: the user did it, went on without it, or ended the tour. */
+type StepEnd = "done" | "skipped" | "left";
+
+async function runStep(step: TourStep, tour: Tour): Promise<StepEnd> {
   const { context, isPlain } = tour;
   const { output } = context;
   using interrupt = onInterrupt(context);
@@ -111,27 +121,66 @@ async function runStep(step: TourStep, tour: Tour): Promise<boolean> {
   say(step.title, tour, "bold");
   say(isPlain ? step.about : [step.about, step.keys].join(" ").trim(), tour);
   output.print("");
-  if (step.afterwards !== undefined) return await runDeferred(step, tour, interrupt.signal);
-  say(`${output.paint("green", "you")}  ${step.request}`, tour);
   output.flush(); // Before a prompt is drawn.
+  const request = await readRequest(step, tour);
+  if (typeof request !== "string") return request.end;
+  if (step.afterwards !== undefined) return await runDeferred(step, tour, interrupt.signal);
   // Without a terminal, the tour interrupts itself.
   if (step.isInterrupted === true && tour.answersFile !== undefined)
     interrupt.after(INTERRUPT_AFTER_MS);
-  const end = await takeTurn("run", step, { ...tour, signal: interrupt.signal });
-  if (step.isInterrupted !== true || end.type !== "interrupted") return isAnswered(end);
+  else if (step.isInterrupted === true) say("It runs until you press Ctrl-C.", tour);
+  output.flush();
+  const sent = { ...step, request };
+  const end = await takeTurn("run", sent, { ...tour, signal: interrupt.signal });
+  if (step.isInterrupted !== true || end.type !== "interrupted") return endOf(end);
   say("The interrupted call is on record.", tour);
-  return true;
+  return "done";
 }
 
-/** A job that leaves its question, and the commands that find and answer it. False if the user ended the tour. */
-async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Promise<boolean> {
+const SKIP = "/skip";
+const QUIT = "/quit";
+const COMMANDS = [
+  { text: SKIP, description: "Go to the next step", onEnter: "send" as const },
+  { text: QUIT, description: "End the tour", onEnter: "send" as const },
+];
+
+/** The message, as the user sends it. Without a terminal, the tour does. */
+async function readRequest(
+  step: TourStep,
+  { terminal, context: { output } }: Tour,
+): Promise<string | { readonly end: StepEnd }> {
+  if (terminal === undefined) {
+    if (step.afterwards === undefined)
+      output.print(`${output.paint("green", "you")}  ${step.request}`);
+    return step.request;
+  }
+  const { ending } = await terminal.enterMessage({
+    state: step.request,
+    history: () => [],
+    complete: ({ text, cursor }) => {
+      const candidates = COMMANDS.filter((command) => command.text.startsWith(text));
+      const isCommand = /^\/[a-z]*$/.test(text) && cursor === text.length;
+      return isCommand ? { from: 0, candidates: () => candidates } : undefined;
+    },
+    hasEditor: () => false,
+    signal: new AbortController().signal,
+  });
+  if (ending.type !== "sent") return { end: "left" };
+  // In plain mode, lines are added to the message.
+  const command = ending.text.trim().split("\n").at(-1)?.trim();
+  if (command === SKIP) return { end: "skipped" };
+  return command === QUIT ? { end: "left" } : ending.text.trim();
+}
+
+/** A job that leaves its question, and the commands that find and answer it. */
+async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Promise<StepEnd> {
   const { context } = tour;
   const { output, workspace } = context;
   showCommand(`jp query --defer ${JSON.stringify(step.request)}`, tour);
   await takeTurn("defer", step, { ...tour, signal });
   const { stream } = await workspace.conversations.load(tour.conversation);
   const [waiting] = printPending(stream, context);
-  if (signal.aborted || waiting === undefined) return false;
+  if (signal.aborted || waiting === undefined) return "left";
   say(`The job ends with status ${WAITING}. ${step.afterwards}`, tour);
   output.print("");
   showCommand("jp inquiry ls --pending", tour);
@@ -143,15 +192,15 @@ async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Pro
   try {
     await answerFromCommandLine({ args, options: {}, context });
   } catch (error) {
-    if (error instanceof ExitStatus) return false; // The question is left open.
+    if (error instanceof ExitStatus) return "left"; // The question is left open.
     throw error;
   }
-  return isAnswered(await takeTurn("resume", step, { ...tour, signal }));
+  return endOf(await takeTurn("resume", step, { ...tour, signal }));
 }
 
-/** False if the user has cancelled a question, or the turn. */
-function isAnswered({ type, events }: TurnResult): boolean {
-  return type === "done" && !events.some(isCancelled);
+/** The tour ends if the user has cancelled a question, or the turn. */
+function endOf({ type, events }: TurnResult): StepEnd {
+  return type === "done" && !events.some(isCancelled) ? "done" : "left";
 }
 
 function isCancelled(event: ConversationEvent): boolean {

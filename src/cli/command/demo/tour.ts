@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
 import { booleanQuestion, type Tool, defineTool, secretQuestion } from "../../../tool/index.ts";
-import type { Json, JsonObject } from "../../../util/index.ts";
+import { type Json, type JsonObject, MAX_TIMER_MS } from "../../../util/index.ts";
 
 export interface TourStep {
   readonly title: string;
@@ -10,9 +10,10 @@ export interface TourStep {
   readonly about: string;
   /** Explains the keys that the prompt itself does not mention. */
   readonly keys?: string;
-  /** The user's message. */
+  /** The message for the user to send. */
   readonly request: string;
-  readonly calls: readonly TourCall[];
+  /** What the assistant says and calls, one reply after the other. */
+  readonly replies: readonly TourReply[];
   /** The assistant's last message; `…` stands for the last tool result. */
   readonly conclusion: string;
   /** Used without a terminal: one answer per question, in order. */
@@ -23,27 +24,48 @@ export interface TourStep {
   readonly isInterrupted?: boolean;
 }
 
+interface TourReply {
+  readonly text?: string;
+  readonly calls: readonly TourCall[];
+}
+
 interface TourCall {
   readonly name: string;
   readonly arguments: JsonObject;
 }
 
-export const TOUR_FILE = "package.json";
-export const TOUR_TEXT = '{\n  "name": "weather",\n  "version": "1.1.0"\n}\n';
+/** The files of the workspace, by name. */
+export const TOUR_FILES: Readonly<Record<string, string>> = {
+  "README.md": "# weather\n\nThe forecast for tomorrow. This is version 1.1.0.\n",
+  "package.json": '{\n  "name": "weather",\n  "version": "1.2.0"\n}\n',
+};
 
 export const TOUR: readonly TourStep[] = [
   {
-    title: "1. A tool asks",
-    about: "The tool shows the change it wants to make, and asks.",
-    keys: "One key answers: y or n, Y or N for the rest of the turn, ? for help, Esc to cancel.",
-    request: "Raise the version to 1.2.0.",
-    calls: [
+    title: "1. A session reads files, and makes an edit",
+    about:
+      "You send a message. The assistant reads what it needs, and the tool that edits shows you the change and asks.",
+    keys: "There, y is yes. n and words say no, and what to do instead. ? shows more.",
+    request: "Does the README match package.json? If not, correct it.",
+    replies: [
+      { calls: [{ name: "fs_list_files", arguments: {} }] },
       {
-        name: "fs_modify_file",
-        arguments: {
-          path: TOUR_FILE,
-          patterns: [{ old: '"version": "1.1.0"', new: '"version": "1.2.0"' }],
-        },
+        calls: ["README.md", "package.json"].map((path) => ({
+          name: "fs_read_file",
+          arguments: { path },
+        })),
+      },
+      {
+        text: "The README says 1.1.0, and package.json 1.2.0.",
+        calls: [
+          {
+            name: "fs_modify_file",
+            arguments: {
+              path: "README.md",
+              patterns: [{ old: "version 1.1.0", new: "version 1.2.0" }],
+            },
+          },
+        ],
       },
     ],
     conclusion: "The tool reports: …",
@@ -52,13 +74,17 @@ export const TOUR: readonly TourStep[] = [
   {
     title: "2. Three calls ask the same question",
     about:
-      "They run in parallel and ask one at a time. Press Y once, and jp reuses your answer for the " +
-      "others. The record says so.",
+      "They run in parallel and ask one at a time. Say yes to all deployments of this turn, and jp reuses your " +
+      "answer for the others. The record says so.",
     request: "Deploy it everywhere.",
-    calls: ["Frankfurt", "Oslo", "Lisbon"].map((region) => ({
-      name: "deploy",
-      arguments: { region },
-    })),
+    replies: [
+      {
+        calls: ["Frankfurt", "Oslo", "Lisbon"].map((region) => ({
+          name: "deploy",
+          arguments: { region },
+        })),
+      },
+    ],
     conclusion: "Done: …",
     answers: [{ answer: true, isRemembered: true }],
   },
@@ -67,18 +93,22 @@ export const TOUR: readonly TourStep[] = [
     about: "The model can ask too, with the ask_user tool.",
     keys: "Arrow keys choose, typing filters, Tab adds a note, and Other… lets you write your own answer.",
     request: "Announce it.",
-    calls: [
+    replies: [
       {
-        name: "ask_user",
-        arguments: {
-          question: "Where should the announcement go?",
-          answer_type: "select",
-          options: [
-            { value: "blog", description: "a post with a picture" },
-            { value: "mail", description: "to all subscribers" },
-            { value: "nowhere", description: "it was a small release" },
-          ],
-        },
+        calls: [
+          {
+            name: "ask_user",
+            arguments: {
+              question: "Where should the announcement go?",
+              answer_type: "select",
+              options: [
+                { value: "blog", description: "a post with a picture" },
+                { value: "mail", description: "to all subscribers" },
+                { value: "nowhere", description: "it was a small release" },
+              ],
+            },
+          },
+        ],
       },
     ],
     conclusion: "I received a typed answer: …",
@@ -90,7 +120,7 @@ export const TOUR: readonly TourStep[] = [
       "Type anything. jp does not show it, passes it only to the tool, and records only that you " +
       "answered.",
     request: "Sign the release.",
-    calls: [{ name: "sign", arguments: {} }],
+    replies: [{ calls: [{ name: "sign", arguments: {} }] }],
     conclusion: "The tool says: …",
     answers: ["correct horse battery staple"],
   },
@@ -100,7 +130,7 @@ export const TOUR: readonly TourStep[] = [
       "A nightly job cannot ask you. With --defer, its questions wait for you. Without it, your config " +
       "decides what happens to them. Silence never counts as your answer.",
     request: "Publish it tonight.",
-    calls: ["run_tests", "publish"].map((name) => ({ name, arguments: {} })),
+    replies: [{ calls: ["run_tests", "publish"].map((name) => ({ name, arguments: {} })) }],
     conclusion: "The tool says: …",
     answers: [],
     afterwards:
@@ -111,10 +141,10 @@ export const TOUR: readonly TourStep[] = [
     title: "6. Ctrl-C",
     about:
       "Press Ctrl-C while the tool runs. Everything it started is stopped, and the record is kept. " +
-      "(`jp query` asks first whether to continue, reply, stop, or restart the tools.)",
+      "(Outside of the tour, jp asks first what to do.)",
     request: "Upload the pictures.",
-    calls: [{ name: "upload", arguments: {} }],
-    conclusion: "You let it finish: …",
+    replies: [{ calls: [{ name: "upload", arguments: {} }] }],
+    conclusion: "The tool says: …",
     answers: [],
     isInterrupted: true,
   },
@@ -163,14 +193,13 @@ const publish = defineTool({
   },
 });
 
-const UPLOAD_MS = 10_000;
-
+/** It waits for the user: no step ends by itself. */
 const upload = defineTool({
   name: "upload",
-  description: "Upload pictures, slowly.",
+  description: "Upload pictures, without end.",
   parameters: { type: "object" },
   run: async (_args, { signal }) => {
-    await setTimeout(UPLOAD_MS, undefined, { signal });
+    await setTimeout(MAX_TIMER_MS, undefined, { signal }); // Without a timer, the process would end.
     return "Uploaded the pictures.";
   },
 });
@@ -182,17 +211,37 @@ export function createTourModel(step: TourStep): Model {
 }
 
 async function* reply(step: TourStep, { parts }: ModelRequest): AsyncGenerator<ModelEvent> {
-  const last = parts.events.at(-1);
-  if (last?.type === "tool_call_response") {
-    yield { type: "message_delta", text: step.conclusion.replace("…", firstLine(last.content)) };
+  const { text, calls } = nextReply(step, parts.events);
+  if (text !== undefined) {
+    yield { type: "message_delta", text };
     yield { type: "message_end" };
-    yield { type: "response_end", reason: "stop", usage: {} };
-    return;
   }
-  for (const [index, { name, arguments: given }] of step.calls.entries()) {
-    yield { type: "tool_call_request", id: `call_${index + 1}`, name, arguments: given };
+  for (const { id, name, arguments: given } of calls) {
+    yield { type: "tool_call_request", id, name, arguments: given };
   }
-  yield { type: "response_end", reason: "tool_calls", usage: {} };
+  yield { type: "response_end", reason: calls.length > 0 ? "tool_calls" : "stop", usage: {} };
+}
+
+interface NextReply {
+  readonly text?: string | undefined;
+  readonly calls: readonly (TourCall & { readonly id: string })[];
+}
+
+/** The first reply whose calls were not made in this turn; after the last one, the conclusion. */
+function nextReply(step: TourStep, events: ModelRequest["parts"]["events"]): NextReply {
+  const start = events.findLastIndex(({ type }) => type === "chat_request");
+  const turn = events.slice(start + 1);
+  const called = turn.filter(({ type }) => type === "tool_call_request").length;
+  let count = 0;
+  for (const { text, calls } of step.replies) {
+    if (count === called) {
+      return { text, calls: calls.map((call, at) => ({ ...call, id: `call_${count + at + 1}` })) };
+    }
+    count += calls.length;
+  }
+  const result = turn.findLast(({ type }) => type === "tool_call_response");
+  const said = result?.type === "tool_call_response" ? firstLine(result.content) : "";
+  return { text: step.conclusion.replace("…", said), calls: [] };
 }
 
 function firstLine(text: string): string {

@@ -121,6 +121,10 @@ export function checkWorkspace(context: CommandContext): Finding {
     return findingFromError(check, error, "warning");
   }
   const { root } = workspace;
+  if (workspace.isPlainFolder) {
+    const message = `${root} is not a workspace; its conversations are stored in your data folder`;
+    return { check, state: "ok", message };
+  }
   if (!isWritable(path.join(root, ".jp"))) {
     const message = `Cannot write to ${path.join(root, ".jp")}.`;
     return { check, state: "problem", message, hint: "Check its owner and permissions." };

@@ -44,7 +44,9 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     tools: tools.toolbox,
     readInquiries: (filter) => readMatching(filter, context),
     // Over stdio, the terminal belongs to the client that started us.
-    person: (http ? findPrompter(context, config, options) : undefined) ?? noTerminal,
+    person:
+      (http ? findPrompter(context, config, { ...options, sendsWords: false }) : undefined) ??
+      noTerminal,
     clock: context.clock,
     onProblem: (message) => warn(message, context.output),
   };

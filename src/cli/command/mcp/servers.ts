@@ -239,12 +239,12 @@ export async function removeServer({
 }: Call<RemoveServerFlags>): Promise<void> {
   const [name = ""] = args;
   const keys = [...PATH, name];
+  const workspace = findWorkspace(context);
+  const ofWorkspace = workspace?.isPlainFolder === false ? (["workspace"] as const) : [];
   const places: readonly ConfigFilePlace[] =
     options.in !== undefined
       ? [options.in]
-      : findWorkspace(context) === undefined
-        ? ["user"]
-        : ["user", "local", "workspace"];
+      : [...(["user", "local"] as const).slice(0, workspace === undefined ? 1 : 2), ...ofWorkspace];
   const found: ConfigFilePlace[] = [];
   for (const place of places)
     if (await isIn(await fileFor(place, context), keys)) found.push(place);

@@ -15,11 +15,17 @@ import {
   callEnd,
   type CallEvents,
   callText,
+  changeTitle,
   describeCall,
   editedArguments,
+  failureNote,
+  type FileChange,
+  findFileChange,
   oneLine,
   renderAskerLines,
   renderCallLines,
+  renderChangeAnswer,
+  renderChangeLines,
   renderInquiryLines,
   renderPermissionLines,
   renderResultLines,
@@ -35,7 +41,7 @@ export interface CallViewOptions {
   readonly showsCalls: boolean;
 }
 
-interface RunningCall extends CallEvents {
+interface RunningCall extends Omit<CallEvents, "change"> {
   readonly request: ToolCallRequest;
   /** Moved on by the time that the call has waited for an answer. */
   readonly since: number;
@@ -44,6 +50,11 @@ interface RunningCall extends CallEvents {
   readonly openQuestions: number;
   /** The turn was stopped while the call ran. */
   readonly isStopped: boolean;
+  /** The last line that the tool has written about its progress. */
+  readonly progress?: string | undefined;
+  /** The change to a file that it asks about, and whether its prompt has shown that on this screen. */
+  readonly change?: FileChange | undefined;
+  readonly isChangeSeen?: boolean;
 }
 
 /** A call with the arguments it runs with, which the user may have edited. */
@@ -66,9 +77,19 @@ interface ModelQuestion extends Omit<Running, "text"> {
 
 type ModelUpdate = Extract<TurnUpdate, { readonly type: "inquiry_update" }>;
 
+/** Of a change that was decided without showing it here. */
+const MAX_CHANGE_LINES = 12;
+
+const ASK_USER = "ask_user";
+const INVALID_QUESTION = "The assistant tried to ask you something, but its question is invalid.";
+
 export class CallView {
   readonly #options: CallViewOptions;
   readonly #calls = new Map<string, RunningCall>();
+  /** The calls of the reply in its order, with the lines of those that have ended. */
+  #shown: { readonly id: string; lines?: readonly string[] }[] = [];
+  /** The call that has reported its progress last. */
+  #progressing = "";
   readonly #inquiries = new Map<string, InquiryRequest>();
   readonly #modelQuestions = new Map<string, ModelQuestion>();
   /** The call that was announced last. */
@@ -92,6 +113,11 @@ export class CallView {
       const details = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
       return { text: oneLine(`Waiting for ${model} to answer ${tool}${details}`), since };
     }
+    const reporting = this.#calls.get(this.#progressing);
+    if (reporting?.progress !== undefined) {
+      const { request, progress, since } = reporting;
+      return { text: oneLine(`${request.name}: ${progress}`), since };
+    }
     const calls = [...this.#calls.values()].filter(({ request }) => this.hasHeader(request.name));
     if (calls.length === 0) return undefined;
     const text = calls.map(({ request }) => oneLine(request.name)).join(", ");
@@ -108,6 +134,13 @@ export class CallView {
       isStopped: false,
     };
     this.#calls.set(request.id, call);
+    this.#shown.push({ id: request.id });
+  }
+
+  /** The tool reports what it is doing. */
+  progress(toolCallId: string, progress: string): void {
+    this.#progressing = toolCallId;
+    this.#change(toolCallId, (call) => ({ ...call, progress }));
   }
 
   /** A call that another process has left open. What it has shown is not shown again. */
@@ -140,6 +173,11 @@ export class CallView {
 
   ask(request: InquiryRequest, at: number): void {
     this.#inquiries.set(request.id, request);
+    this.#change(request.toolCallId, (call) => ({
+      ...call,
+      change: findFileChange(runningCall(call), request),
+      isChangeSeen: false,
+    }));
     this.wait(request.toolCallId, at);
   }
 
@@ -178,6 +216,8 @@ export class CallView {
       response.outcome === "cancelled"
         ? response.reason === "user"
         : response.answeredBy?.kind === "user";
+    const call = this.#calls.get(request.toolCallId ?? "");
+    if (call?.change !== undefined && this.#isShown(call.request.name)) return []; // See `end`.
     // A remembered answer is shown with this question, even for tools whose calls are hidden.
     const isReused = response.outcome !== "cancelled" && response.answeredBy?.kind === "remembered";
     if (isSeen || (this.#isHidden(request) && !isReused)) return [];
@@ -191,34 +231,94 @@ export class CallView {
     }
   }
 
-  /** The lines to show. */
+  /** The lines to show: of calls that ended before one that was called earlier, too. */
   end(response: ToolCallResponse, at: number): readonly string[] {
     const call = this.#calls.get(response.id);
     this.#calls.delete(response.id);
     this.#announced = "";
-    if (call === undefined || !this.#isShown(call.request.name)) return [];
+    const place = this.#shown.find(({ id, lines }) => id === response.id && lines === undefined);
+    if (place === undefined || call === undefined) return [];
+    place.lines = this.#isShown(call.request.name)
+      ? this.#endLines(call, response, at)
+      : this.#hiddenFailure(call, response);
+    return this.#takeShown();
+  }
+
+  #takeShown(): readonly string[] {
+    const open = this.#shown.findIndex(({ lines }) => lines === undefined);
+    const ended = this.#shown.slice(0, open === -1 ? undefined : open);
+    this.#shown = this.#shown.slice(ended.length);
+    return ended.flatMap(({ lines = [] }) => lines);
+  }
+
+  #endLines(call: RunningCall, response: ToolCallResponse, at: number): readonly string[] {
+    const { request, change, isChangeSeen = false } = call;
     const end = callEnd(response, call);
+    const isDecided = end === "done" || end === "not applied" || end === "cancelled";
+    const isKnown = change !== undefined && isDecided;
+    // The prompt has shown the change, and the answer below it says the rest.
+    if (isKnown && isChangeSeen && isAnsweredHere(call)) return [];
     const isOver = end === "done" || end === "failed";
-    const note = `${((at - call.since) / 1000).toFixed(1)}s`;
-    const style = this.#styleOf(call.request.name);
+    const took = `${((at - call.since) / 1000).toFixed(1)}s`;
+    const note = [failureNote(response), took].filter(Boolean).join(", ");
+    const style = this.#styleOf(request.name);
     const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
     const options = this.#lineOptions();
-    const ran = editedArguments(call.decisions);
-    const { request } = call;
-    const header = renderCallLines(
-      { ...request, arguments: ran ?? request.arguments },
-      isOver && call.isStopped ? "stopped" : end,
-      { ...options, note, ...(style !== undefined && { parameters: style.parameters }) },
-    );
+    const ran = runningCall(call);
+    const header = renderCallLines(ran, isOver && call.isStopped ? "stopped" : end, {
+      ...options,
+      note,
+      title: this.#titleOf(call),
+      ...(style !== undefined && { parameters: style.parameters }),
+    });
     return [
       ...(style?.hasHeader === false ? [] : header),
+      ...this.#changeLines(call),
       ...call.decisions
         .filter(({ decision }) => decision === "edited")
         .flatMap((edited) =>
           renderPermissionLines(edited, { ...options, requested: request.arguments }),
         ),
-      ...renderResultLines(response, { ...options, resultLines }),
+      ...(isKnown ? [] : renderResultLines(response, { ...options, resultLines })),
     ];
+  }
+
+  /** A change that no prompt has shown: whole, if an earlier answer has let it pass. */
+  #changeLines({ change, answers, isChangeSeen = false }: RunningCall): readonly string[] {
+    if (change === undefined) return [];
+    const options = this.#lineOptions();
+    const response = answers.at(-1);
+    const answeredBy = response?.outcome === "cancelled" ? undefined : response?.answeredBy;
+    const isWhole = answeredBy?.kind === "remembered";
+    const maxLines = isWhole ? Number.POSITIVE_INFINITY : MAX_CHANGE_LINES;
+    return [
+      ...(isChangeSeen ? [] : renderChangeLines(change, { ...options, maxLines })),
+      ...(response === undefined ? [] : renderChangeAnswer(response, options)),
+    ];
+  }
+
+  /** The assistant has tried to ask the user something, and what it wrote is not a question. */
+  #hiddenFailure({ request }: RunningCall, response: ToolCallResponse): readonly string[] {
+    const { name } = request;
+    const isOwn = name === ASK_USER && this.#options.tools.get(name)?.source.type === "builtin";
+    const isAsked = [...this.#inquiries.values()].some(
+      ({ toolCallId }) => toolCallId === request.id,
+    );
+    if (!this.#options.showsCalls || !isOwn || !response.isError || isAsked) {
+      return [];
+    }
+    const options = this.#lineOptions();
+    return [
+      ...renderCallLines(request, "failed", { ...options, title: INVALID_QUESTION }),
+      ...renderResultLines(response, { ...options, resultLines: MAX_CHANGE_LINES }),
+    ];
+  }
+
+  /** The heading of a change to a file, instead of the call. */
+  #titleOf({ request, change }: RunningCall): string | undefined {
+    if (change !== undefined) return change.heading;
+    const isOwn = this.#options.tools.get(request.name)?.source.type === "builtin";
+    return isOwn ? changeTitle(request) : undefined;
   }
 
   /** The text that the call addresses to the user in the assistant's place; empty if none. */
@@ -240,12 +340,16 @@ export class CallView {
 
   /** The lines to show for calls that were stopped without a result. They can be continued. */
   leave(): readonly string[] {
-    return [...this.#calls.values()]
-      .filter(({ isStopped, request }) => isStopped && this.#isShown(request.name))
-      .flatMap(({ request, decisions }) => {
-        const ran = editedArguments(decisions) ?? request.arguments;
-        return renderCallLines({ ...request, arguments: ran }, "stopped", this.#lineOptions());
-      });
+    const lines = this.#shown.flatMap(({ id, lines: ended }) => {
+      const call = this.#calls.get(id);
+      if (ended !== undefined || call?.isStopped !== true || !this.#isShown(call.request.name)) {
+        return ended ?? [];
+      }
+      const options = { ...this.#lineOptions(), title: this.#titleOf(call) };
+      return renderCallLines(runningCall(call), "stopped", options);
+    });
+    this.#shown = [];
+    return lines;
   }
 
   /** The call that is about to ask the user; undefined if calls of that tool are hidden. */
@@ -253,8 +357,7 @@ export class CallView {
     const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
     const call = this.#calls.get(toolCallId);
     if (call === undefined || !this.#isShown(call.request.name)) return undefined;
-    const { request, decisions } = call;
-    return { name: request.name, arguments: editedArguments(decisions) ?? request.arguments };
+    return runningCall(call);
   }
 
   /** Prints the call once, even if it asks several questions in a row. */
@@ -266,9 +369,11 @@ export class CallView {
     for (const line of renderAskerLines(call, this.#lineOptions())) output.notice(line);
   }
 
-  /** Prompts for decisions that act show the call themselves. */
-  noteAnnounced(call: AskingCall): void {
+  /** Prompts for decisions that act show the call themselves, and questions about a change its diff. */
+  noteAnnounced(call: AskingCall, inquiryId?: InquiryId): void {
     this.#announced = describeCall(call);
+    const { toolCallId } = this.#inquiries.get(inquiryId ?? "") ?? {};
+    this.#change(toolCallId, (asking) => ({ ...asking, isChangeSeen: true }));
   }
 
   #change(id: string | undefined, change: (call: RunningCall) => RunningCall): void {
@@ -289,6 +394,18 @@ export class CallView {
     const { output } = this.#options;
     return { paint: output.paintNotice, width: output.noticeWidth - indent };
   }
+}
+
+/** The call with the arguments it runs with. */
+function runningCall({ request, decisions }: RunningCall): ToolCallRequest {
+  return { ...request, arguments: editedArguments(decisions) ?? request.arguments };
+}
+
+function isAnsweredHere({ answers }: RunningCall): boolean {
+  const last = answers.at(-1);
+  if (last === undefined) return false;
+  if (last.outcome === "cancelled") return last.reason === "user";
+  return last.answeredBy?.kind === "user" && last.answeredBy.channel === "terminal";
 }
 
 /** A question is answered. The time until the last of them is not the tool's. */

@@ -6,11 +6,14 @@ import type {
   Turn,
 } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
+import { endOf, lastTurnOf } from "../../../conversation/index.ts";
+import type { Conversation } from "../../../storage/index.ts";
 import type { MenuRequest } from "../../../terminal/index.ts";
 import type { Clock } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { editText } from "../../editor.ts";
 import { INTERRUPTED } from "../../exit-status.ts";
+import type { UnsentText } from "./unsent-text.ts";
 import type { TurnView } from "./view.ts";
 
 export interface InterruptSettings {
@@ -37,18 +40,48 @@ const CHOICES = {
   restart: "restart",
 } as const satisfies Record<string, InterruptChoice["type"]>;
 
-/** The menu of a query. */
+/** The menu of a query. A reply that is written there is never lost. */
 export function menuFor(
   menu: PersonMenu,
   { interrupt: config, editor }: PartialConfig,
-  { host, clock }: CommandContext,
+  { context: { host, clock }, unsent, conversation }: MenuParts & Replied,
 ): InterruptMenu {
   const editMessage = async () => {
     const draft = await editText({ name: "REPLY.md", text: "" }, host, editor);
     await draft.discard();
     return draft.text;
   };
-  return configuredMenu(menu, { config, clock, editMessage });
+  const keepDraft = (text: string) => unsent.keep(text);
+  const keeping = {
+    choose: (request: MenuRequest) => menu.choose({ ...request, keepDraft }),
+  };
+  const configured = configuredMenu(keeping, { config, clock, editMessage });
+  return {
+    choose: async (request) => {
+      const choice = await configured.choose(request);
+      if (choice.type === "reply")
+        unsent.expect(choice.message, () => isRecorded(choice.message, conversation));
+      return choice;
+    },
+  };
+}
+
+/** As the user's message, or as the result of a call that it has stopped. */
+function isRecorded(reply: string, { stream }: Pick<Conversation, "stream">): boolean {
+  return lastTurnOf(endOf(stream)).some(
+    (event) =>
+      (event.type === "chat_request" && event.content === reply) ||
+      (event.type === "tool_call_response" && event.content.includes(reply)),
+  );
+}
+
+interface Replied {
+  readonly conversation: Pick<Conversation, "stream">;
+}
+
+interface MenuParts {
+  readonly context: CommandContext;
+  readonly unsent: UnsentText;
 }
 
 /** Takes the configured action at once, and leaves the turn if Ctrl-C is pressed again soon. */
@@ -72,12 +105,18 @@ export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): I
       last = now;
       if (isAgain) return { type: "leave" };
       if (chosen !== "reply") return { type: chosen };
+      request.stopNow?.();
       const written = opensEditor ? await compose(settings) : undefined;
       if (written !== undefined) return { type: "reply", message: written };
       // An editor that cannot be opened, or is left without a message, leads back to the menu.
-      return menu.choose(inEditor === "always" ? request : { ...request, reply: "chosen" });
+      const stopped = { ...request, choices: request.choices.filter(isForStopped) };
+      return menu.choose(inEditor === "always" ? stopped : { ...request, reply: "chosen" });
     },
   };
+}
+
+function isForStopped(choice: InterruptChoice["type"]): boolean {
+  return choice !== "continue" && choice !== "restart";
 }
 
 /** Only tools can be restarted. */
@@ -111,19 +150,27 @@ async function compose({ editMessage }: InterruptSettings): Promise<string | und
  * Ctrl-C asks the user what to do, where that is possible; while the turn is ending, another one exits at
  * once. SIGTERM, SIGHUP and a closed output end the turn in good order.
  */
-export function watchSignals(turn: Turn, view: TurnView, context: CommandContext): Disposable {
+export function watchSignals(
+  turn: Turn,
+  view: TurnView,
+  { context, unsent }: MenuParts,
+): Disposable {
   const { host } = context;
+  const exit = () => {
+    unsent.print(context.output);
+    host.exit(INTERRUPTED);
+  };
   const leave = () => {
     view.noteStop();
     turn.leave();
   };
   const onInterrupt = () => {
-    if (turn.isLeaving) return host.exit(INTERRUPTED);
+    if (turn.isLeaving) return exit();
     turn.interrupt();
     if (turn.isLeaving) view.noteStop(); // Otherwise the menu shows it.
   };
   const onEnd = () => {
-    if (turn.isLeaving) return host.exit(INTERRUPTED);
+    if (turn.isLeaving) return exit();
     leave();
   };
   // A closed terminal is reported in several ways at once: do not take the second for impatience.

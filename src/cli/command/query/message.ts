@@ -5,11 +5,13 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import type { PartialConfig } from "../../../config/index.ts";
 import { loadRecordingParts } from "../../../runtime/index.ts";
-import type { TerminalPrompter } from "../../../terminal/index.ts";
-import { JpError, systemErrorCode } from "../../../util/index.ts";
+import type { OpenMessage, TerminalPrompter } from "../../../terminal/index.ts";
+import { JpError, loadModule, systemErrorCode } from "../../../util/index.ts";
 import { attachmentCode, namingPlace } from "../../attachments.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
+import { wantsPlainText } from "../../host.ts";
+import { machineOf } from "../../load-config.ts";
 import { type EditedText, editText, findEditor } from "../../editor.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 import { completeFile } from "../session/completion.ts";
@@ -172,7 +174,10 @@ async function editMessage(
   const prompter = findQuietPrompter(context, config, { nonInteractive });
   const { editor } = config;
   const hasEditor = findEditor(context.environment.variables, editor) !== undefined;
-  if (!hasEditor && prompter?.canAsk() === true) return enterMessage(given, prompter, context);
+  if (!hasEditor && prompter?.canAsk() === true) {
+    const isPlain = wantsPlainText(context, config);
+    return enterMessage(given, { prompter, context, isPlain });
+  }
   const draft = await editText(
     { name: "QUERY_MESSAGE.md", text: given.text },
     context.host,
@@ -183,21 +188,40 @@ async function editMessage(
   return { ...(isTyped ? await withMentions(edited, context, before) : { text: edited }), draft };
 }
 
+interface Entering {
+  readonly prompter: TerminalPrompter;
+  readonly context: CommandContext;
+  readonly isPlain: boolean;
+}
+
 /** Empty if the user leaves the prompt. */
 async function enterMessage(
   { text: state, isTyped, before }: GivenText,
-  prompter: TerminalPrompter,
-  context: CommandContext,
+  { prompter, context, isPlain }: Entering,
 ): Promise<QueryMessage> {
   const { environment, cwd } = context;
   const history = await InputHistory.load(environment);
+  const { FileSearch } = await loadModule(() => import("../session/file-search.ts"));
+  const listing = new AbortController();
+  let open: OpenMessage | undefined;
+  const search = new FileSearch({
+    root: machineOf(context).root,
+    folder: cwd,
+    clock: context.clock,
+    signal: listing.signal,
+    onListed: () => void open?.print([]),
+  });
   const { ending } = await prompter.enterMessage({
     state,
     isFirst: true,
     history: () => history.entries,
-    complete: ({ text: typed, cursor }) => completeFile(typed.slice(0, cursor), cwd),
+    complete: ({ text: typed, cursor }) =>
+      completeFile(typed.slice(0, cursor), { folder: cwd, search }),
     signal: new AbortController().signal,
+    // In plain mode, nothing is redrawn.
+    ...(!isPlain && { onOpen: (opened) => (open = opened) }),
   });
+  listing.abort();
   if (ending.type !== "sent") return { text: "" };
   await history.add(ending.text);
   const entered = ending.text.trim();

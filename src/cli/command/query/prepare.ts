@@ -24,6 +24,7 @@ import {
   type Tools,
 } from "../../../runtime/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
+import type { TurnKeyboard } from "../../../terminal/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import { isJpError, type JsonObject } from "../../../util/index.ts";
 import { attachToTurn, withUntrusted } from "../../attachments.ts";
@@ -31,7 +32,7 @@ import type { CommandContext } from "../../context.ts";
 import { findDefaultModel } from "../../detect-models.ts";
 import { machineOf } from "../../load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { trustedConfig, type UntrustedConfig, warnWithheld } from "../../trust.ts";
 import {
   type ConversationFlags,
   loadConversation,
@@ -50,6 +51,7 @@ import {
   type StartFlags,
 } from "./start.ts";
 import { titleOf } from "./title.ts";
+import type { UnsentText } from "./unsent-text.ts";
 import type { ViewFlags } from "./view-settings.ts";
 
 /** The turn that the user wants: by the flags of `jp query`, or by what they have set in a session. */
@@ -72,6 +74,12 @@ export interface TurnRequest extends InteractionFlags {
   readonly view?: ViewFlags | undefined;
   /** Those of a session. Without them, the turn starts and closes its own. */
   readonly servers?: McpServers | undefined;
+  /** That of a session. Without it, the turn takes the keyboard itself. */
+  readonly keyboard?: TurnKeyboard | undefined;
+  /** Gets what was typed during the turn and not sent. Without it, that is printed. */
+  readonly unsent?: UnsentText | undefined;
+  /** Ends the session. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Settings that the conversation remembers from this turn on. */
@@ -113,7 +121,13 @@ export async function loadTurn(
     usesInstructions: true,
     ...(found !== undefined && { id: found.id, conversation: found }),
   };
-  const trusted = await trustedConfig(context, flags, { nonInteractive });
+  const models = new FoundModels(context);
+  // Without a model there is nothing to trust anything for, unless what is asked about leads to one.
+  const beforeAsking = async ({ wanted, config: without, withheld }: UntrustedConfig) => {
+    const mayLeadToModel = withheld.some(({ kind }) => kind === "llm" || kind === "inherit");
+    if (!mayLeadToModel && !hasModel(wanted)) await models.complete(without);
+  };
+  const trusted = await trustedConfig(context, { ...flags, beforeAsking }, { nonInteractive });
   warnWithheld(trusted, context);
   const { root, variables } = machineOf(context);
   const { cwd: folder, clock } = context;
@@ -121,22 +135,36 @@ export async function loadTurn(
   // Asks git meanwhile.
   const place = { folder, root, instructions, variables, clock };
   const surroundings = configuredSurroundings(trusted.config, place);
-  const config = await withModel(trusted.config, context);
+  const config = await models.complete(trusted.config);
   const assistant = resolveAssistant(config);
   return { found, trusted: { ...trusted, config }, assistant, surroundings };
 }
 
-/** Finds a model if none is configured, which the conversation then remembers. Throws `no_model`. */
-async function withModel(config: PartialConfig, context: CommandContext): Promise<PartialConfig> {
+function hasModel(config: PartialConfig): boolean {
   try {
     resolveAssistant(config);
-    return config;
+    return true;
   } catch (error) {
     if (!isJpError(error) || error.code !== "no_model") throw error;
+    return false;
   }
-  return mergeConfig(config, {
-    assistant: { model: { id: await findDefaultModel(context, config) } },
-  });
+}
+
+/** Finds a model if none is configured, which the conversation then remembers. Looks for it once. */
+class FoundModels {
+  readonly #context: CommandContext;
+  #found: ReturnType<typeof findDefaultModel> | undefined;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  /** Throws `no_model`. */
+  async complete(config: PartialConfig): Promise<PartialConfig> {
+    if (hasModel(config)) return config;
+    this.#found ??= findDefaultModel(this.#context, config);
+    return mergeConfig(config, { assistant: { model: { id: await this.#found } } });
+  }
 }
 
 /** A model, and the way to it. */
@@ -167,7 +195,7 @@ export async function prepareTurn(
   loaded: LoadedTurn,
 ): Promise<PreparedTurn> {
   const { found, trusted } = loaded;
-  const { nonInteractive } = request;
+  const { nonInteractive, signal = new AbortController().signal } = request;
   // Fail on an unavailable model before anything is written.
   const reached = await reachModel(context, request.settings, loaded);
   const resources = new Resources();
@@ -177,7 +205,8 @@ export async function prepareTurn(
     if (left !== undefined) resources.add(left);
     const isSaved = request.conversation.persist !== false;
     const prompter = left && findQuietPrompter(context, trusted.config, { nonInteractive });
-    const start = await chooseStart({ found, left, isSaved }, request.start, { context, prompter });
+    const person = { context, prompter, signal };
+    const start = await chooseStart({ found, left, isSaved }, request.start, person);
     return { request, loaded, reached, left, start, resources, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
@@ -246,6 +275,7 @@ export interface ReadyTurn {
   readonly trusted: TrustedConfig;
   readonly conversation: ConversationWriter;
   readonly tools: Tools;
+  readonly servers: McpServers;
   readonly attachments: readonly Attachment[];
   /** Undefined if the incomplete turn is continued. */
   readonly message: TurnMessage | undefined;
@@ -293,6 +323,7 @@ export async function openTurn(
     trusted,
     conversation,
     tools,
+    servers,
     attachments,
     message: message && toTurnMessage(message, files, prepared),
   };

@@ -1,16 +1,33 @@
 /** `jp query`: prepares a turn, runs it and shows it. */
-import type { DetachedDenial, Observer, Turn, TurnEnd } from "../../../agent/index.ts";
-import { findSchema } from "../../../conversation/index.ts";
-import { createConfiguredTurn, loadTurnParts } from "../../../runtime/index.ts";
+import type {
+  DetachedDenial,
+  Observer,
+  Prompter,
+  Toolbox,
+  Turn,
+  TurnEnd,
+} from "../../../agent/index.ts";
+import type { PartialConfig } from "../../../config/index.ts";
+import { type ConversationEvent, findSchema } from "../../../conversation/index.ts";
+import { createConfiguredTurn, loadTurnParts, openTools } from "../../../runtime/index.ts";
+import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
+import { withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
+import { machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
 import { trustRecord } from "../../trust.ts";
+import type { EditTrust, WatchedTurn } from "../../trust-edits.ts";
 import { compactByFlag } from "./compact.ts";
-import { activate, type ConversationFlags, forgetWrongModel } from "./conversation.ts";
+import {
+  activate,
+  type ConversationFlags,
+  forgetWrongModel,
+  recordChange,
+} from "./conversation.ts";
 import { assertData, checkAnswers, readAnswers, readSchema } from "./expectations.ts";
 import { menuFor, watchSignals } from "./interrupt.ts";
 import { readMessage, savedDraft } from "./message.ts";
@@ -25,6 +42,8 @@ import {
 import { reportDenials, reportNoMessage, reportTurnEnd } from "./report.ts";
 import { announceReplay, isIncomplete, openCalls, printPending, type StartFlags } from "./start.ts";
 import { generateTitle } from "./title.ts";
+import { TurnKeys } from "./turn-keys.ts";
+import { UnsentText } from "./unsent-text.ts";
 import { menuWithScreen, type TurnView, withScreen } from "./view.ts";
 import { createView, type ViewFlags } from "./view-settings.ts";
 
@@ -159,7 +178,7 @@ function assertCompatible({ new: isNew = false, id, fork, replay, compact }: Que
  * Runs the turn, meanwhile writes what the next command needs, and reports how it ended. Throws `ExitStatus` unless it
  * succeeded.
  */
-export async function send(context: CommandContext, turn: ReadyTurn): Promise<void> {
+export async function send(context: CommandContext, turn: ReadyTurn): Promise<TurnEnd["type"]> {
   const { conversation, trusted, prepared } = turn;
   const { request, loaded, reached } = prepared;
   const { providers, requestSent, isNameInDoubt } = reached;
@@ -191,6 +210,7 @@ export async function send(context: CommandContext, turn: ReadyTurn): Promise<vo
   if (end.type === "waiting") printPending(conversation.stream, context);
   reportTurnEnd(end, isIncomplete(conversation.stream), context);
   reportDenials(denials, context);
+  return end.type;
 }
 
 /** Writes what only the next command needs, once the model has the request. */
@@ -214,17 +234,29 @@ interface EndedTurn {
 async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn> {
   const { prepared, trusted, tools, conversation, message } = ready;
   const { request, loaded, reached } = prepared;
-  const { model } = reached;
+  const { model, requestSent } = reached;
   const { config } = trusted;
+  const { unsent = new UnsentText() } = request;
+  const { keyboard, nonInteractive = false } = request;
+  const isUnattended = nonInteractive || request.view?.format === "json";
+  const keys = new TurnKeys(context, { keyboard, isUnattended, config, unsent });
   const view = createView(context, request.view ?? {}, {
     config,
     assistant: loaded.assistant,
     model,
     tools,
     isStructured: schemaOf(ready) !== undefined,
+    keyboard: () => keys.keyboard,
+    sessionKeyboard: keyboard,
   });
-  const turn = await assembleTurn(context, ready, view);
-  const signals = watchSignals(turn, view, context);
+  const { instructions } = loaded.trusted;
+  const edits = watchEdits(context, { instructions, tools });
+  const offers = new Offers(context, ready, view);
+  const turn = await assembleTurn(context, ready, { view, unsent, edits, offers });
+  const signals = watchSignals(turn, view, { context, unsent });
+  // The prompt of a session has loaded what it needs. A query is sent first.
+  const isFirst = message !== undefined && keyboard === undefined;
+  const taken = keys.take(turn, view, isFirst ? requestSent : undefined);
   let end: TurnEnd | undefined;
   try {
     if (message === undefined) view.resume(openCalls(conversation.stream));
@@ -237,18 +269,31 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
   } finally {
     signals[Symbol.dispose]();
     await view.end(end);
+    keys.end();
+    await taken;
+    await edits.settled();
+    await offers.record();
+    if (request.unsent === undefined) unsent.print(context.output);
   }
+}
+
+interface TurnParts {
+  readonly view: TurnView;
+  readonly unsent: UnsentText;
+  readonly edits: Observer;
+  readonly offers: Offers;
 }
 
 async function assembleTurn(
   context: CommandContext,
   { prepared, trusted: { config }, tools, conversation, attachments, message }: ReadyTurn,
-  view: TurnView,
+  { view, unsent, edits, offers }: TurnParts,
 ): Promise<Turn> {
   const { request, loaded, reached } = prepared;
   const { nonInteractive, answers, defer = false, onlyCall } = request;
   const { model, providers, requestSent } = reached;
-  const person = findPrompter(context, config, { nonInteractive });
+  const onUnsent = (text: string) => unsent.keep(text);
+  const person = findPrompter(context, config, { nonInteractive, onUnsent });
   const canAsk = person?.canAsk() === true;
   // Whatever needs a part that is missing says so.
   const load = () =>
@@ -265,19 +310,132 @@ async function assembleTurn(
     conversation,
     model,
     providers,
-    tools,
+    tools: canAsk && answers === undefined ? { toolbox: offers.toolbox(person) } : tools,
     attachments,
     surroundings: loaded.surroundings.take(),
     defer: defer || onlyCall !== undefined,
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
-    prompter: withScreen(person ?? noTerminal, view, onlyCall),
+    prompter: offers.besides(withScreen(person ?? noTerminal, view, onlyCall)),
     ...(canAsk && {
-      menu: menuWithScreen(menuFor(person, config, context), view),
+      menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),
     clock: context.clock,
-    observer: isContinued && !canAsk ? afterFirstEvent(view, load) : view,
+    observer: both(isContinued && !canAsk ? afterFirstEvent(view, load) : view, edits),
   });
+}
+
+/** The tools of a turn, of which the user may turn on more when a model calls them. */
+class Offers {
+  readonly #context: CommandContext;
+  readonly #ready: ReadyTurn;
+  readonly #view: TurnView;
+  #config: PartialConfig | undefined;
+  #toolbox: Toolbox;
+  /** One prompt at a time. */
+  #asking: Promise<unknown> = Promise.resolve();
+
+  constructor(context: CommandContext, ready: ReadyTurn, view: TurnView) {
+    this.#context = context;
+    this.#ready = ready;
+    this.#view = view;
+    this.#toolbox = ready.tools.toolbox;
+  }
+
+  toolbox(person: TerminalPrompter): Toolbox {
+    const { tools } = this.#ready;
+    const find: Toolbox["find"] = async (name, signal) => {
+      const found = await this.#toolbox.find(name, signal);
+      const isOff = found === undefined && tools.settings.get(name)?.isEnabled === false;
+      if (!isOff || signal.aborted) return found;
+      await this.#alone(() => this.#offer(name, person, signal));
+      return this.#toolbox.find(name, signal);
+    };
+    return { ...tools.toolbox, find };
+  }
+
+  /** The same prompter, which waits while the user is asked about a tool. */
+  besides(prompter: Prompter): Prompter {
+    return { ...prompter, ask: (request) => this.#alone(() => prompter.ask(request)) };
+  }
+
+  /** The conversation remembers what was turned on. */
+  async record(): Promise<void> {
+    const { conversation, trusted } = this.#ready;
+    if (this.#config === undefined) return;
+    const config = withUntrusted({ ...trusted, config: this.#config });
+    await recordChange(conversation, config, this.#context);
+  }
+
+  async #offer(name: string, person: TerminalPrompter, signal: AbortSignal): Promise<void> {
+    const { trusted, conversation, prepared } = this.#ready;
+    const { directives = [] } = prepared.request.settings;
+    const { offerTool } = await loadModule(() => import("../../offer-tools.ts"));
+    const { layers, config: before } = trusted;
+    const called = { name, config: this.#config ?? before, layers, directives, signal };
+    const config = await offerTool(this.#context, called, (question) =>
+      this.#view.aside(() => person.ask(question)),
+    );
+    if (config === undefined) return;
+    this.#config = config;
+    const { servers } = this.#ready;
+    const machine = machineOf(this.#context);
+    // It opens nothing: the servers are those of the turn.
+    this.#toolbox = openTools(machine, config, { conversation: conversation.id, servers }).toolbox;
+  }
+
+  async #alone<Value>(action: () => Promise<Value>): Promise<Value> {
+    const before = this.#asking;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#asking = promise;
+    try {
+      await before;
+      return await action();
+    } finally {
+      resolve();
+    }
+  }
+}
+
+/** What a person has approved may be trusted from now on. */
+function watchEdits(
+  context: CommandContext,
+  turn: WatchedTurn,
+): Observer & { readonly settled: () => Promise<void> } {
+  let unread: ConversationEvent[] = [];
+  let isNeeded = false;
+  let settled: Promise<EditTrust | undefined> = Promise.resolve(undefined);
+  const read = async (trust: EditTrust | undefined, events: readonly ConversationEvent[]) => {
+    const { EditTrust } = await loadModule(() => import("../../trust-edits.ts"));
+    const reader = trust ?? new EditTrust(context, turn);
+    await reader.read(events);
+    return reader;
+  };
+  return {
+    observe: (update) => {
+      if (update.type !== "event") return;
+      const { event } = update;
+      unread.push(event);
+      isNeeded ||= event.type === "inquiry_request" && event.question.binding !== undefined;
+      if (!isNeeded || event.type !== "tool_call_response") return;
+      const events = unread;
+      unread = [];
+      // If it cannot be loaded, jp asks again.
+      settled = settled.then((trust) => read(trust, events)).catch(() => undefined);
+    },
+    settled: async () => {
+      await settled;
+    },
+  };
+}
+
+function both(first: Observer, second: Observer): Observer {
+  return {
+    observe: (update) => {
+      first.observe(update);
+      second.observe(update);
+    },
+  };
 }
 
 /** Calls the action once something is recorded, and the tool or the request that follows has started. */

@@ -7,6 +7,8 @@ import { ReasoningLines } from "./reasoning-lines.ts";
 export interface ReplyViewOptions {
   readonly output: Output;
   readonly reasoning: ReasoningDisplay;
+  /** What the user has made of it with a key, for this turn and later ones. */
+  readonly reasoningChoice?: ReasoningChoice;
   /** Lines are no longer than this; the terminal's width by default. */
   readonly wrapWidth?: number;
   /** Whether code blocks are colored. */
@@ -19,9 +21,14 @@ export interface ReplyViewOptions {
   readonly hasHyperlinks: boolean;
 }
 
-/** `static`: only a line that says so. `progress`: on the status line. */
+interface ReasoningChoice {
+  /** Undefined if the config decides. */
+  isReasoningOpen: boolean | undefined;
+}
+
+/** `static`: only a line that says so. `progress`: on the status line. `folded`: a line that says how long it took. */
 export type ReasoningDisplay =
-  | { readonly type: "full" | "hidden" | "static" | "progress" }
+  | { readonly type: "full" | "folded" | "hidden" | "static" | "progress" }
   | { readonly type: "start"; readonly characters: number };
 
 /** The text or reasoning that is being streamed. */
@@ -33,6 +40,14 @@ interface Block {
   shown: number;
   /** It is recorded, so nothing follows, unless the connection broke and it is continued. */
   isRecorded: boolean;
+  /** Set while its reasoning is folded. */
+  folded?: Folded | undefined;
+}
+
+interface Folded {
+  text: string;
+  readonly since: number;
+  until: number;
 }
 
 /** Where the width of the terminal is unknown. */
@@ -44,9 +59,44 @@ export class ReplyView {
   #createMarkdown: Awaited<ReturnType<typeof loadMarkdownStream>> | undefined;
   #markdown: MarkdownStream | undefined;
   #reasoning: ReasoningLines | undefined;
+  /** Reasoning of this turn of which only its length was shown. */
+  #unseen: readonly string[] = [];
+  readonly #choice: ReasoningChoice;
 
   constructor(options: ReplyViewOptions) {
     this.#options = options;
+    this.#choice = options.reasoningChoice ?? { isReasoningOpen: undefined };
+  }
+
+  /** Whether reasoning arrives now that is not shown. */
+  get isFolded(): boolean {
+    return this.#block?.folded !== undefined;
+  }
+
+  /** Shows reasoning in full from now on, with what was folded, or folds it again. */
+  toggleReasoning(at: number): void {
+    const { reasoning } = this.#options;
+    if (reasoning.type !== "full" && reasoning.type !== "folded") return;
+    const block = this.#block?.type === "reasoning" ? this.#block : undefined;
+    const isOpen = this.#isFolding;
+    this.#choice.isReasoningOpen = isOpen;
+    if (!isOpen) {
+      this.#reasoning?.breakLine();
+      if (block !== undefined) block.folded = { text: "", since: at, until: at };
+      return;
+    }
+    const unseen = [...this.#unseen, ...(block?.folded === undefined ? [] : [block.folded.text])];
+    this.#unseen = [];
+    if (block !== undefined) block.folded = undefined;
+    if (unseen.length > 0) this.breakLine();
+    for (const text of unseen) this.#writeReasoning(text);
+    if (block === undefined) this.#endReasoning();
+  }
+
+  get #isFolding(): boolean {
+    const { type } = this.#options.reasoning;
+    const isOpen = this.#choice.isReasoningOpen ?? type === "full";
+    return (type === "full" || type === "folded") && !isOpen;
   }
 
   /** Whether the current block is recorded and therefore complete. */
@@ -84,12 +134,25 @@ export class ReplyView {
     return isLoaded || type !== "message" ? ended : this.load().then(() => ended);
   }
 
-  showReasoning(text: string): void {
+  /** `since`: when the model was asked, if it has said nothing else. */
+  showReasoning(text: string, at: number, since = at): void {
     const { output } = this.#options;
+    const block = this.#block;
+    if (block !== undefined && this.#isFolding) {
+      block.folded ??= { text: "", since, until: at };
+      block.folded.text += text;
+      block.folded.until = at;
+      return;
+    }
     const piece = this.#nextReasoning(text);
     if (piece === "") return;
     if (this.#options.reasoning.type === "static")
       return output.noticePiece(output.paintNotice("dim", piece));
+    this.#writeReasoning(piece);
+  }
+
+  #writeReasoning(piece: string): void {
+    const { output } = this.#options;
     this.#reasoning ??= new ReasoningLines({
       width: Number.isFinite(output.noticeWidth) ? output.noticeWidth - 1 : output.noticeWidth,
       isPlain: this.#options.isPlain,
@@ -103,7 +166,8 @@ export class ReplyView {
   #nextReasoning(text: string): string {
     const { reasoning } = this.#options;
     const block = this.#block;
-    if (block === undefined || reasoning.type === "full") return text;
+    if (block === undefined || reasoning.type === "full" || reasoning.type === "folded")
+      return text;
     const before = block.shown;
     block.shown += text.length;
     if (reasoning.type === "static") return before === 0 ? "Reasoning…\n" : "";
@@ -154,11 +218,26 @@ export class ReplyView {
       return ended;
     }
     if (block.type === "reasoning") {
-      this.#reasoning?.end();
-      this.#reasoning = undefined;
+      this.#endReasoning();
+      if (block.folded !== undefined) this.#noteFolded(block.folded);
       return undefined;
     }
     return block.isLineOver ? undefined : output.write("\n");
+  }
+
+  #endReasoning(): void {
+    this.#reasoning?.end();
+    this.#reasoning = undefined;
+  }
+
+  #noteFolded({ text, since, until }: Folded): void {
+    const { output, isPlain } = this.#options;
+    this.#unseen = [...this.#unseen, text];
+    const seconds = Math.max(1, Math.round((until - since) / 1000));
+    const words = countWords(text);
+    const length = `${words} ${words === 1 ? "word" : "words"}`;
+    const line = `Thought for ${seconds} s${isPlain ? ", " : " · "}${length}`;
+    output.notice(output.paintNotice("dim", line));
   }
 
   #typeOf(type: TurnUpdate["type"]): Block["type"] | undefined {
@@ -185,4 +264,8 @@ export class ReplyView {
       write: (text) => output.write(text),
     });
   }
+}
+
+function countWords(text: string): number {
+  return text.match(/\S+/g)?.length ?? 0;
 }

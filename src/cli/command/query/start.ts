@@ -23,13 +23,14 @@ import {
   describeWaiting,
   firstLine,
   oneLine,
-  truncate,
-  wrapProse,
   shellWord,
+  truncate,
+  wrapCommand,
+  wrapProse,
 } from "../../../render/index.ts";
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
-import { booleanQuestion, selectQuestion } from "../../../tool/index.ts";
+import { booleanQuestion } from "../../../tool/index.ts";
 import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
@@ -42,6 +43,8 @@ export interface StartFlags {
   readonly replay?: boolean | undefined;
   /** There is a new message. */
   readonly hasMessage?: boolean | undefined;
+  /** The last turn failed, which the user has seen: if no call is open, it is closed without a question. */
+  readonly afterError?: boolean | undefined;
 }
 
 /** The conversation that a turn continues. Absent for a new one. */
@@ -58,6 +61,8 @@ interface Person {
   readonly context: CommandContext;
   /** Undefined if no terminal is available. */
   readonly prompter: TerminalPrompter | undefined;
+  /** Withdraws the questions, which decides nothing. */
+  readonly signal: AbortSignal;
 }
 
 /** How to continue: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
@@ -111,9 +116,10 @@ interface IncompleteTurn {
 
 async function startAfter(
   { left, id, isSaved }: IncompleteTurn,
-  { continueTurn = false, discardTurn = false, replay = false, hasMessage = false }: StartFlags,
+  flags: StartFlags,
   person: Person,
 ): Promise<Start> {
+  const { continueTurn = false, discardTurn = false, replay = false, hasMessage = false } = flags;
   if (continueTurn && hasMessage) {
     throw usageError(
       "--continue-turn takes no message.",
@@ -121,10 +127,12 @@ async function startAfter(
     );
   }
   // A turn that may still do something is never replaced unseen.
-  if (replay && !discardTurn) throw describeIncompleteError({ stream: left.stream, id });
+  const isFailed = flags.afterError === true && hasMessage && isOnlyUnanswered(left);
+  if (replay && !discardTurn && !isFailed)
+    throw describeIncompleteError({ stream: left.stream, id });
   const start = continueTurn
     ? ({ type: "resume" } as const)
-    : discardTurn
+    : discardTurn || isFailed
       ? ({ type: "new" } as const)
       : await ask({ left, id, hasMessage }, person);
   if (start.type === "resume" && !isSaved) {
@@ -137,9 +145,14 @@ async function startAfter(
   if (start.type !== "new") return start;
   const { clock } = person.context;
   // A script may pass the flag. In the menu, a person chooses.
-  const by = discardTurn ? "interrupted" : "user";
+  const by = discardTurn || isFailed ? "interrupted" : "user";
   await left.append(...closeTurn(lastTurnOf(endOf(left.stream)), clock, by));
   return start;
+}
+
+/** Nothing is missing but a reply, in a turn of this user. */
+function isOnlyUnanswered({ stream, isOwnTurn }: ConversationWriter): boolean {
+  return isOwnTurn && readTurnProgress(lastTurnOf(endOf(stream))).next === "request";
 }
 
 /**
@@ -148,7 +161,7 @@ async function startAfter(
  */
 async function confirmForeign(
   { stream, id, isOwnTurn, startedIn }: ConversationWriter,
-  { context: { output, workspace }, prompter }: Person,
+  { context: { output, workspace }, prompter, signal }: Person,
 ): Promise<Start> {
   if (isOwnTurn) return { type: "resume" };
   const there =
@@ -168,7 +181,7 @@ async function confirmForeign(
   const result = await prompter.ask({
     inquiryId: "foreign-turn" as InquiryId, // Not recorded.
     question: booleanQuestion("foreign", "Continue it?", { default: false, persistence: "none" }),
-    signal: new AbortController().signal,
+    signal,
   });
   return result.type === "answered" && result.answer === true
     ? { type: "resume" }
@@ -194,7 +207,7 @@ function foreignError(id: string, there: string | undefined): JpError {
 
 async function ask(
   { left, id, hasMessage }: Pick<IncompleteTurn, "left" | "id"> & Pick<StartFlags, "hasMessage">,
-  { context: { output }, prompter }: Person,
+  { context: { output }, prompter, signal }: Person,
 ): Promise<Start> {
   const { stream, isOwnTurn } = left;
   const events = lastTurnOf(endOf(stream));
@@ -204,36 +217,41 @@ async function ask(
   output.notice("This conversation has an incomplete turn:");
   for (const line of lines) output.notice(`  ${line}`);
   const request = pendingRequest(events, progress);
-  const result = await prompter.ask({
-    inquiryId: "incomplete-turn" as InquiryId, // Not recorded.
-    question: selectQuestion("start", "What now?", {
-      options: waysToStart(hasMessage === true, request !== undefined),
-      persistence: "none",
-    }),
-    signal: new AbortController().signal,
+  const earlier = request === undefined ? undefined : { request, isForeign: !isOwnTurn };
+  const ways = waysToStart(hasMessage === true, earlier);
+  const chosen = await prompter.select({
+    message: "What now?",
+    options: ways.map(({ label }) => ({ label })),
+    signal,
   });
-  const answer = result.type === "answered" ? result.answer : "quit";
-  if (answer === "resume") return { type: "resume" };
-  if (answer === "discard") return { type: "new" };
-  return answer === "edit" && request !== undefined
-    ? { type: "new", text: request, isForeign: !isOwnTurn }
-    : { type: "quit" };
+  return ways[chosen ?? -1]?.start ?? { type: "quit" };
+}
+
+interface WayToStart {
+  readonly label: string;
+  readonly start: Start;
 }
 
 /** Says what becomes of the message, if there is one. */
-function waysToStart(hasMessage: boolean, canEdit: boolean) {
+function waysToStart(
+  hasMessage: boolean,
+  earlier: { readonly request: string; readonly isForeign: boolean } | undefined,
+): readonly WayToStart[] {
   const [resume, discard, edit] = hasMessage
     ? [
-        "continue it, without your message",
-        "close it and send your message",
-        "edit and send the earlier message instead",
+        "Continue it, without your message",
+        "Close it and send your message",
+        "Edit and send the earlier message instead",
       ]
-    : ["continue it", "close it and start a new turn", "edit the message first"];
+    : ["Continue it", "Close it and start a new turn", "Edit the message first"];
+  const { request: text = "", isForeign = false } = earlier ?? {};
   return [
-    { value: "resume", description: resume },
-    { value: "discard", description: discard },
-    ...(canEdit ? [{ value: "edit", description: edit }] : []),
-    { value: "quit", description: "leave it as it is" },
+    { label: resume, start: { type: "resume" } },
+    { label: discard, start: { type: "new" } },
+    ...(earlier === undefined
+      ? []
+      : [{ label: edit, start: { type: "new", text, isForeign } as const }]),
+    { label: "Leave it as it is", start: { type: "quit" } },
   ];
 }
 
@@ -273,7 +291,8 @@ export function printPending(
   for (const item of pending) {
     const [what = "", ...below] = describeWaiting(item, calls);
     for (const line of [`Waiting: ${what}`, ...below]) output.notice(line);
-    output.notice(`  jp inquiry answer ${shellWord(item.id)}`);
+    const command = `jp inquiry answer ${shellWord(item.id)}`;
+    for (const row of wrapCommand(command, output.noticeWidth)) output.notice(row);
   }
   return pending;
 }
@@ -313,7 +332,8 @@ export function announceReplay(
   if (!isSaved) return;
   const kept = `The earlier answer stays on record as turn ${number}. To go back to it:`;
   for (const row of wrapProse(kept, output.noticeWidth)) output.notice(row);
-  output.notice(`  jp conversation fork ${id} --turn ..${number} --activate`);
+  const command = `jp conversation fork ${id} --turn ..${number} --activate`;
+  for (const row of wrapCommand(command, output.noticeWidth)) output.notice(row);
 }
 
 /** The same message, except for its text. It replaces the turn with this request. */

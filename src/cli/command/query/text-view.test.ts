@@ -1,16 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/conformance/manifest.ts";
+import { counters } from "../../../../test/security/threats.ts";
 import type { TurnUpdate } from "../../../agent/index.ts";
 import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
 import {
   answered,
+  closed,
   inquiry,
   permission,
   permissionRequest,
   toolCall,
   toolResult,
 } from "../../../conversation/events.fixture.ts";
-import type { ConversationEvent, InquiryId } from "../../../conversation/index.ts";
+import type { ConversationEvent, Decider, InquiryId } from "../../../conversation/index.ts";
 import type { InquiryUpdate } from "../../../answer-model/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
 import { plain } from "../../../render/index.ts";
@@ -20,6 +22,14 @@ import { TextView, type TextViewOptions } from "./text-view.ts";
 import { viewSettings } from "./view-settings.ts";
 
 type Style = Parameters<typeof viewSettings>[0];
+
+function toolsNamed(tools: JsonObject) {
+  return resolveTools(parseConfigOrThrow("test", { conversation: { tools } }));
+}
+
+function plainTools(...names: readonly string[]) {
+  return toolsNamed(Object.fromEntries(names.map((name) => [name, { source: "builtin" }])));
+}
 
 test("the status line is hidden while a prompt is open", async () => {
   const { view, shown } = createView();
@@ -164,10 +174,178 @@ test("the time of a call is without the time that it waited for people", async (
   expect(shown.filter((line) => line.startsWith("✓"))).toEqual(["✓ asker() 1.5s"]);
 });
 
+test("results are shown in the order of their calls, whichever ends first", async () => {
+  const { view, shown } = createView({ tools: plainTools("slow", "quick", "last") });
+  const calls = ["slow", "quick", "last"].map((name) => toolCall(name, name));
+  const results = ["last", "quick", "slow"].map((id) => toolResult(id, `${id} is done`));
+  for (const event of [...calls, ...results]) view.observe({ type: "event", event });
+  await view.end(undefined);
+  expect(shown.filter((line) => !line.startsWith("status"))).toEqual([
+    "✓ slow() 0.0s",
+    "  │ slow is done",
+    "✓ quick() 0.0s",
+    "  │ quick is done",
+    "✓ last() 0.0s",
+    "  │ last is done",
+  ]);
+});
+
+test("a result that waits for an earlier call is shown at the end of the turn", async () => {
+  const { view, shown } = createView();
+  for (const event of [toolCall("a", "a"), toolCall("b", "b"), toolResult("b")]) {
+    view.observe({ type: "event", event });
+  }
+  const before = shown.filter((line) => line.startsWith("✓"));
+  await view.end(undefined);
+  expect([before, shown.filter((line) => line.startsWith("✓"))]).toEqual([[], ["✓ b() 0.0s"]]);
+});
+
+test("the progress of a tool is shown with the time since that tool was called", () => {
+  const { view, shown, clock, statusTimes } = createView();
+  const start = clock.now().getTime();
+  const say = (toolCallId: string, tool: string, message: string) =>
+    view.observe({ type: "tool_progress", toolCallId, tool, message });
+  view.observe({ type: "event", event: toolCall("call_1", "build") });
+  clock.advance(2000);
+  view.observe({ type: "event", event: toolCall("call_2", "test") });
+  clock.advance(3000);
+  say("call_1", "build", "step 1");
+  say("call_2", "test", "step 1");
+  clock.advance(3000);
+  say("call_1", "build", "step 2");
+  view.observe({ type: "event", event: toolResult("call_1") });
+  const statuses = shown.filter((line) => /^status (build|test)/.test(line));
+  expect(statuses.map((line, index) => [line, (statusTimes[index] ?? 0) - start])).toEqual([
+    ["status build", 0],
+    ["status build, test", 0],
+    ["status build: step 1", 0],
+    ["status test: step 1", 2000],
+    ["status build: step 2", 0],
+    ["status test", 2000],
+  ]);
+});
+
+describe("a question of the assistant", () => {
+  const style = { hidden: true };
+  const tools = toolsNamed({ ask_user: { source: "builtin", style } });
+  const show = async (...events: readonly ConversationEvent[]) => {
+    const { view, shown } = createView({ tools });
+    for (const event of events) view.observe({ type: "event", event });
+    await view.end(undefined);
+    return shown.filter((line) => !line.startsWith("status"));
+  };
+  const call = toolCall("call_1", "ask_user", { quest: 1 });
+
+  test("is reported if its call is invalid", async () => {
+    expect(await show(call, toolResult("call_1", "`question`: missing", true))).toEqual([
+      "✗ The assistant tried to ask you something, but its question is invalid.",
+      "  │ `question`: missing",
+    ]);
+  });
+
+  test("leaves no line of its call otherwise", async () => {
+    const asked = { ...inquiry("call_1.q.1"), toolCallId: "call_1" };
+    const answer = answered("call_1.q.1");
+    expect([
+      await show(call, toolResult("call_1", "yes")),
+      await show(call, asked, answer, toolResult("call_1", "no", true)),
+    ]).toEqual([[], []]);
+  });
+});
+
+function person(channel: string) {
+  return { kind: "user", channel } as const;
+}
+
+describe("a change to a file", () => {
+  const id = "call_1.apply_changes.1" as InquiryId; // As the record has it.
+  const args = { path: "a.py", patterns: [{ old: "x = 1", new: "x = 2" }] };
+  const call = toolCall("call_1", "fs_modify_file", args);
+  const context = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n";
+  const asked = {
+    ...inquiry(id, { text: "Apply these changes to a.py?", context, exclusive: true }),
+    toolCallId: "call_1",
+    questionId: "apply_changes",
+    origin: { type: "builtin" },
+  } as const;
+  const DIFF = ["  @@ -1 +1 @@", "  -x = 1", "  +x = 2"];
+  const remembered = { kind: "remembered", from: "call_0.apply_changes.1" as InquiryId } as const;
+  const tools = plainTools("fs_modify_file");
+
+  /** Without what the prompt prints itself. */
+  async function show(
+    response: ConversationEvent,
+    { isShown = false, result = toolResult("call_1", "Changed a.py: 1 replacement.") } = {},
+  ) {
+    const { view, shown } = createView({ tools });
+    const events = [call, asked, response, result];
+    for (const event of events.slice(0, 2)) view.observe({ type: "event", event });
+    if (isShown) view.showCall({ tool: "fs_modify_file", arguments: args, inquiryId: id });
+    for (const event of events.slice(2)) view.observe({ type: "event", event });
+    await view.end(undefined);
+    return shown.filter((line) => !line.startsWith("status"));
+  }
+
+  const answer = (said: boolean, answeredBy: Decider) =>
+    closed(id, { outcome: "answered", answer: said, answeredBy });
+
+  test("is not shown again after its prompt, whatever the answer", async () => {
+    expect([
+      await show(answer(true, person("terminal")), { isShown: true }),
+      await show(answer(false, person("terminal")), { isShown: true }),
+      await show(closed(id, { outcome: "cancelled", reason: "user" }), { isShown: true }),
+    ]).toEqual([[], [], []]);
+  });
+
+  test("is shown whole if an earlier answer lets it pass, once", async () => {
+    counters("T-TERM-9");
+    expect(await show(answer(true, remembered))).toEqual([
+      "✓ Edit a.py +1 −1 0.0s",
+      ...DIFF,
+      "  → yes (you said so earlier in this turn)",
+    ]);
+  });
+
+  test("that is declined has no tick", async () => {
+    expect([
+      await show(answer(false, person("desk"))),
+      await show(answer(false, person("desk")), { isShown: true }),
+    ]).toEqual([
+      ["✗ Edit a.py +1 −1 not applied", ...DIFF, "  → no (you, via desk)"],
+      ["✗ Edit a.py +1 −1 not applied", "  → no (you, via desk)"],
+    ]);
+  });
+
+  test("that fails after a yes says why", async () => {
+    const result = toolResult("call_1", "a.py has changed.", true);
+    expect(await show(answer(true, person("terminal")), { isShown: true, result })).toEqual([
+      "✗ Edit a.py +1 −1 0.0s",
+      "  → yes (you, via terminal)",
+      "  │ a.py has changed.",
+    ]);
+  });
+});
+/** Everything but the status line, as it is on the screen. */
+const think = async (act: (view: TextView) => void, isPlain = false) => {
+  const { view, shown, clock } = createView({ isPlain });
+  await view.load();
+  view.observe({ type: "cycle_start", cycle: 1 });
+  for (const piece of ["First the files, ", "then the tests."]) {
+    clock.advance(6000);
+    view.observe({ type: "reasoning_delta", text: piece });
+    act(view);
+  }
+  view.observe({ type: "message_delta", text: "Hello." });
+  act(view);
+  await view.end(undefined);
+  return shown.filter((line) => !line.startsWith("status")).join("");
+};
+
 describe("reasoning", () => {
   const text = "First the files, then\nthe *tests*, and not the other way round.\n\nDone.";
+  const style = { reasoning: { display: "full" as const } };
   const show = async (options: Parameters<typeof createView>[0]) => {
-    const { view, shown } = createView(options);
+    const { view, shown } = createView({ style, ...options });
     for (const piece of text.match(/.{1,7}/gs) ?? []) {
       view.observe({ type: "reasoning_delta", text: piece });
     }
@@ -187,12 +365,90 @@ describe("reasoning", () => {
   });
 
   test("continues on a new line after a warning", () => {
-    const { view, shown } = createView();
+    const { view, shown } = createView({ style });
     view.observe({ type: "reasoning_delta", text: "First the" });
     view.observe({ type: "notice", message: "Careful." });
     view.observe({ type: "reasoning_delta", text: " files" });
     const printed = shown.filter((line) => !line.startsWith("status"));
     expect(printed.join("|")).toBe("│ |First |the|\n|warning: Careful.|│ | ");
+  });
+
+  describe("that is folded", () => {
+    test("is one line with its time and length", async () => {
+      expect(await think(() => {})).toBe("Thought for 12 s · 6 wordsHello.\n");
+      expect(await think(() => {}, true)).toBe("Thought for 12 s, 6 wordsHello.\n");
+    });
+
+    test("is opened by a key while it arrives, with what was folded", async () => {
+      let presses = 0;
+      const opened = await think((view) => {
+        if (presses === 0) view.toggleReasoning();
+        presses += 1;
+      });
+      expect(opened).toBe("│ First the files, then the tests.\nHello.\n");
+    });
+
+    test("is opened by a key afterwards, and stays open", async () => {
+      let updates = 0;
+      const opened = await think((view) => {
+        updates += 1;
+        if (updates === 3) view.toggleReasoning();
+      });
+      expect(opened).toBe("Thought for 12 s · 6 words│ First the files, then the tests.\nHello.\n");
+    });
+  });
+});
+
+describe("below the output, the status line while a reply streams", () => {
+  test("names the model, counts tokens, and says how long nothing has come", async () => {
+    const { view, details, clock } = createView({ isBelow: true });
+    await view.load();
+    view.observe({ type: "cycle_start", cycle: 1 });
+    view.observe({ type: "message_delta", text: "x".repeat(400) });
+    const first = details();
+    clock.advance(8000);
+    const stalled = details();
+    const usage = { output: 90 };
+    view.observe({ type: "response_end", reason: "tool_calls", usage });
+    view.observe({ type: "message_delta", text: "four" });
+    expect([first, stalled, details()]).toEqual([
+      "test/scripted · ~100 tokens",
+      "test/scripted · ~100 tokens · nothing for 8 s",
+      "test/scripted · ~91 tokens",
+    ]);
+    await view.end(undefined);
+  });
+
+  test("ends with the turn, also if the rest of the reply waited for a prompt to close", async () => {
+    const { view, details } = createView({ isBelow: true });
+    await view.load();
+    view.observe({ type: "cycle_start", cycle: 1 });
+    const { promise: isClosed, resolve: close } = Promise.withResolvers<void>();
+    const { promise: isOpen, resolve: open } = Promise.withResolvers<void>();
+    const prompt = view.aside(() => {
+      open();
+      return isClosed;
+    });
+    await isOpen;
+    view.observe({ type: "message_delta", text: "the rest" });
+    const ended = view.end(undefined);
+    close();
+    await Promise.all([prompt, ended]);
+    expect(details()).toBe("");
+  });
+
+  test("names the key that shows reasoning until nothing comes, which matters more then", async () => {
+    const { view, details, clock } = createView({ isBelow: true });
+    await view.load();
+    view.observe({ type: "cycle_start", cycle: 1 });
+    view.observe({ type: "reasoning_delta", text: "x".repeat(400) });
+    const first = details();
+    clock.advance(8000);
+    expect([first, details()]).toEqual([
+      "test/scripted thinks · ~100 tokens · Ctrl-O shows it",
+      "test/scripted thinks · ~100 tokens · nothing for 8 s",
+    ]);
+    await view.end(undefined);
   });
 });
 
@@ -312,7 +568,7 @@ describe("style", () => {
     ["hidden", ""],
     ["static", "Reasoning…\n"],
     ["progress", "status Reasoningstatus Reasoning"],
-    ["timer", "status Reasoningstatus Reasoning"],
+    ["timer", "Thought for 1 s · 5 words"],
     [9, "│ Let me th…\n"],
     [{ truncate: { characters: 3 } }, "│ Let…\n"],
     ["summary", "│ Let me think about it.\n"],
@@ -351,10 +607,13 @@ function createView({
   noticeWidth = 80,
   tools = new Map(),
   style = {},
+  isBelow = false,
 }: Partial<Pick<TextViewOptions, "isVerbose" | "isStructured" | "isPlain" | "tools">> & {
   readonly noticeWidth?: number;
   readonly style?: Style;
+  readonly isBelow?: boolean;
 } = {}) {
+  let status = { text: "", details: () => "" };
   const shown: string[] = [];
   const statusTimes: (number | undefined)[] = [];
   const clock = new FakeClock();
@@ -370,10 +629,13 @@ function createView({
       print: (line) => shown.push(line),
       notice: (line) => shown.push(line),
       noticePiece: (text) => shown.push(text),
+      share: () => {},
       flush: () => {},
     },
     status: {
-      set: (text, from) => {
+      isBelow,
+      set: (text, from, { details: given = () => "" } = {}) => {
+        status = { text: text ?? "", details: given };
         shown.push(`status ${text}`);
         statusTimes.push(from);
       },
@@ -390,5 +652,6 @@ function createView({
     hasHyperlinks: false,
   });
   const warnings = () => shown.filter((line) => line.startsWith("warning"));
-  return { view, shown, statusTimes, warnings, clock };
+  const details = () => `${status.text}${status.details()}`;
+  return { view, shown, statusTimes, warnings, details, clock };
 }

@@ -1,5 +1,5 @@
 /** Shows a turn to a person: the reply, the calls, and a status line, in the order they happen. */
-import type { RequestBase, TurnEnd, TurnUpdate } from "../../../agent/index.ts";
+import type { TurnEnd, TurnUpdate } from "../../../agent/index.ts";
 import {
   addUsage,
   type CallProgress,
@@ -16,7 +16,7 @@ import { assertNever, type Clock, type Json } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
-import type { TurnView } from "./view.ts";
+import type { ShownCall, TurnView } from "./view.ts";
 
 /** When the status line shows that jp waits for a model, gets arguments, or runs tools. */
 export type ProgressSettings = Readonly<
@@ -43,7 +43,16 @@ export class TextView implements TurnView {
   /** Only the last one is the answer. */
   #document: { readonly data: Json } | undefined;
   /** When the current request to the model began. */
-  #cycleSince = 0;
+  #cycleSince: number | undefined;
+  /** The model has said something since then. */
+  #hasSpoken = false;
+  /** When the last piece of a reply came. */
+  #lastPieceAt = 0;
+  /** How long the pieces of the current reply are together. */
+  #characters = 0;
+  /** Tokens of finished replies of this turn. */
+  #tokens = 0;
+  #isEstimated = false;
   /** When the last prompt was closed. */
   #asideUntil = Number.NEGATIVE_INFINITY;
   /** Set while a code block waits for its highlighter. Everything after it waits too. */
@@ -63,7 +72,7 @@ export class TextView implements TurnView {
     const rehearsal = new TextView({
       ...this.#options,
       output: { ...output, ...nowhere, flush: ignore },
-      status: { set: ignore, clear: ignore, resume: ignore },
+      status: { isBelow: false, set: ignore, clear: ignore, resume: ignore },
       isVerbose: false,
     });
     rehearsal.observe({ type: "message_delta", text: "A *word*.\n" });
@@ -98,8 +107,8 @@ export class TextView implements TurnView {
     }
   }
 
-  showCall({ tool, arguments: given }: Pick<RequestBase, "tool" | "arguments">): void {
-    this.#calls.noteAnnounced({ name: tool, arguments: given });
+  showCall({ tool, arguments: given, inquiryId }: ShownCall): void {
+    this.#calls.noteAnnounced({ name: tool, arguments: given }, inquiryId);
   }
 
   showAsker(inquiryId: InquiryId): void {
@@ -111,10 +120,17 @@ export class TextView implements TurnView {
     this.#calls.stop();
   }
 
+  toggleReasoning(): void {
+    const at = this.#options.clock.now().getTime();
+    this.#inOrder(() => this.#print(() => this.#reply.toggleReasoning(at)));
+  }
+
   async end(end: TurnEnd | undefined): Promise<void> {
-    this.#options.status.set(undefined);
+    const { status } = this.#options;
+    status.set(undefined);
     this.#inOrder(() => this.#reply.end());
     await this.#waiting;
+    status.set(undefined); // Updates that waited for a prompt to close have set it again.
     if (this.#document !== undefined) this.#reply.printDocument(this.#document.data);
     this.#printLines(this.#calls.leave());
     if (end?.type === "stopped") this.#note("Stopped.");
@@ -142,27 +158,35 @@ export class TextView implements TurnView {
   #show(update: TurnUpdate, at: number): void {
     const { status, model } = this.#options;
     const isShown = this.#reply.shows(update.type);
-    if (isShown) status.set(undefined);
+    if (update.type === "reasoning_delta" || update.type === "message_delta") {
+      this.#characters += update.text.length;
+      this.#lastPieceAt = at;
+    }
+    if (isShown) this.#showStreaming(update.type);
     switch (update.type) {
       case "cycle_start":
         this.#cycleSince = at;
+        this.#hasSpoken = false;
         return this.#setStatus("streaming", `Waiting for ${oneLine(model)}`);
       case "prompt_progress": {
         const text = `Waiting for ${oneLine(model)} (${percentRead(update)}% read)`;
         return this.#setStatus("streaming", text, this.#cycleSince);
       }
       case "reasoning_delta":
-        return this.#showReasoning(update.text, isShown);
+        return this.#showReasoning(update.text, isShown, at);
       case "message_delta":
+        this.#hasSpoken = true;
         return isShown ? this.#reply.showText(update.text) : undefined;
       case "tool_call_start":
         return this.#calls.hasHeader(update.name)
           ? this.#setStatus("preparing", `${oneLine(update.name)}(…)`)
           : undefined;
       case "tool_progress":
-        return this.#setStatus("toolCall", oneLine(`${update.tool}: ${update.message}`));
+        this.#calls.progress(update.toolCallId, update.message);
+        return this.#showRunning();
       case "response_end":
         this.#usage = addUsage(this.#usage, update.usage);
+        this.#countTokens(update.usage);
         return undefined;
       case "retry_start":
       case "notice":
@@ -259,10 +283,48 @@ export class TextView implements TurnView {
     this.#options.status.set(isShown ? text : undefined, since, pace);
   }
 
-  /** In full, or only that the model is reasoning. */
-  #showReasoning(text: string, isShown: boolean): void {
+  /** Where it does not have to make room: which model, for how long, how much, and whether anything still comes. */
+  #showStreaming(type: TurnUpdate["type"]): void {
+    const { status, model, clock } = this.#options;
+    if (!status.isBelow) return status.set(undefined);
+    const details = () => {
+      const quietMs = clock.now().getTime() - this.#lastPieceAt;
+      return [
+        this.#tokenText(),
+        // Both would not leave room for the key that stops it.
+        ...(quietMs >= QUIET_MS
+          ? [`nothing for ${Math.floor(quietMs / 1000)} s`]
+          : this.#reply.isFolded
+            ? ["Ctrl-O shows it"]
+            : []),
+      ]
+        .map((detail) => ` · ${detail}`)
+        .join("");
+    };
+    const name = oneLine(model);
+    const text = type === "reasoning_delta" ? `${name} thinks` : name;
+    const { isShown, ...pace } = this.#options.progress.streaming;
+    status.set(isShown ? text : undefined, this.#cycleSince, { ...pace, details });
+  }
+
+  #tokenText(): string {
+    const estimate = Math.ceil(this.#characters / CHARACTERS_PER_TOKEN);
+    const count = this.#tokens + estimate;
+    return `${this.#isEstimated || estimate > 0 ? "~" : ""}${count} tokens`;
+  }
+
+  #countTokens({ output }: Usage): void {
+    this.#isEstimated ||= output === undefined;
+    this.#tokens += output ?? Math.ceil(this.#characters / CHARACTERS_PER_TOKEN);
+    this.#characters = 0;
+  }
+
+  /** In full, folded, or only that the model is reasoning. */
+  #showReasoning(text: string, isShown: boolean, at: number): void {
     const { reasoning, status } = this.#options;
-    if (isShown) this.#reply.showReasoning(text);
+    const since = this.#hasSpoken ? at : (this.#cycleSince ?? at);
+    this.#hasSpoken = true;
+    if (isShown) this.#reply.showReasoning(text, at, since);
     else if (reasoning.type === "progress") status.set("Reasoning");
   }
 
@@ -299,6 +361,11 @@ function describeTokens(usage: Usage): string {
 }
 
 function ignore(): void {}
+
+/** A model that is silent for longer may have stalled. */
+const QUIET_MS = 5000;
+/** About as many as in English text. */
+const CHARACTERS_PER_TOKEN = 4;
 
 const ASKS_AGAIN = "The answer does not fit the schema. Asking again.";
 

@@ -2,7 +2,7 @@
 import type { AssistantSettings, PartialConfig } from "../../../config/index.ts";
 import type { Model } from "../../../provider/index.ts";
 import type { Tools } from "../../../runtime/index.ts";
-import { createStatusLine, showsHyperlinks } from "../../../terminal/index.ts";
+import { createStatusLine, showsHyperlinks, type TurnKeyboard } from "../../../terminal/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
 import type { ReasoningDisplay } from "./reply-view.ts";
@@ -25,12 +25,16 @@ interface ShownTurn {
   readonly model: Model;
   readonly tools: Tools;
   readonly isStructured: boolean;
+  /** Undefined while there is none. */
+  readonly keyboard: () => TurnKeyboard | undefined;
+  /** The one of a session. */
+  readonly sessionKeyboard?: TurnKeyboard | undefined;
 }
 
 export function createView(
   context: CommandContext,
   { format, hideReasoning = false, verbose: isVerbose = false, undo }: ViewFlags,
-  { config, assistant, model, tools, isStructured }: ShownTurn,
+  { config, assistant, model, tools, isStructured, keyboard, sessionKeyboard }: ShownTurn,
 ): TurnView {
   const { output, clock, host, environment } = context;
   if (format === "json") return createJsonView(output);
@@ -41,13 +45,14 @@ export function createView(
   const now = () => clock.now().getTime();
   return new TextView({
     output,
-    status: createStatusLine({ stream: host.notices, isPlain, now }),
+    status: createStatusLine({ stream: host.notices, isPlain, now, row: keyboard }),
     isPlain,
     hasHyperlinks: showsHyperlinks(environment.variables),
     clock,
     model: assistantName(assistant, model),
     tools: { get: (name) => tools.settings.get(name) },
     ...viewSettings(config.style ?? {}, { hideReasoning: isExcluded || hideReasoning }),
+    ...(sessionKeyboard !== undefined && { reasoningChoice: sessionKeyboard }),
     isStructured,
     isVerbose,
     ...(undo !== undefined && { undo }),
@@ -91,7 +96,7 @@ function progressOf(progress: Progress = {}): ProgressSettings["streaming"] {
 }
 
 function reasoningOf({ reasoning = {} }: Style): ReasoningDisplay {
-  const { display = "full" } = reasoning;
+  const { display = "timer" } = reasoning;
   if (typeof display === "object")
     return { type: "start", characters: display.truncate.characters };
   switch (display) {
@@ -100,8 +105,8 @@ function reasoningOf({ reasoning = {} }: Style): ReasoningDisplay {
     case "static":
     case "progress":
       return { type: display };
-    case "timer": // The status line shows the time anyway.
-      return { type: "progress" };
+    case "timer":
+      return { type: "folded" };
     case "summary": // Of other versions; a warning says that it has no effect.
       return { type: "full" };
     default:

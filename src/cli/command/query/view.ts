@@ -22,14 +22,19 @@ export interface TurnView extends Observer {
   /** Leaves the screen to a prompt while the action runs. */
   aside<Value>(action: () => Promise<Value>): Promise<Value>;
   /** The user is about to be asked something by a prompt that shows the call itself. */
-  showCall(request: Pick<RequestBase, "tool" | "arguments">): void;
+  showCall(request: ShownCall): void;
   /** The user is about to be asked a question of a call. */
   showAsker(inquiryId: InquiryId): void;
   /** The turn is being stopped, by the user or from outside. */
   noteStop(): void;
+  /** Shows reasoning in full, or folds it, from now on. */
+  toggleReasoning(): void;
   /** Resolves when everything is printed. Undefined after an error, which the caller reports. */
   end(end: TurnEnd | undefined): Promise<void>;
 }
+
+/** A request whose prompt shows the call. */
+export type ShownCall = Pick<RequestBase, "tool" | "arguments" | "inquiryId">;
 
 /** `--format json`: one event per line, as in the record but with nothing base64-encoded. */
 export function createJsonView(output: Output): TurnView {
@@ -43,6 +48,7 @@ export function createJsonView(output: Output): TurnView {
     showCall: () => {},
     showAsker: () => {},
     noteStop: () => {},
+    toggleReasoning: () => {},
     end: async () => {},
   };
 }

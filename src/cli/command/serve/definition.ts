@@ -1,5 +1,5 @@
 /** Options and help of `jp serve`. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { command, formatOption, parsePort } from "../../define.ts";
 
 export function defineServe(definition: Command): void {
@@ -11,13 +11,21 @@ export function defineServe(definition: Command): void {
     .option("--tls-cert <file>", "Serve HTTPS with this certificate (PEM)")
     .option("--tls-key <file>", "Private key of the certificate (PEM)")
     .option("--origin <url>", "Address that people open, if it differs: behind a proxy or tunnel")
+    .addOption(
+      new Option(
+        "--qr",
+        "Print the link as a QR code too, also if only this machine can open it",
+      ).conflicts("format"),
+    )
+    .addOption(new Option("--no-qr", "Print no QR code"))
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
       `
 Serves a page and an API where you answer what is waiting, and read
 conversations. Prints a link that logs you in. The link works once; press Enter
-for another one. Other people, and programs, log in with their own tokens:
+for another one. If a phone can open it, jp prints it as a QR code too, on a
+terminal only: whoever sees it can log in as you. Other people, and programs, log in with their own tokens:
 see \`jp serve people\`.
 
 On an address that other machines can reach, jp requires HTTPS. Pass --tls-cert

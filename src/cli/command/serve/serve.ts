@@ -23,10 +23,11 @@ import { createNotifier, type NotifierOptions } from "../../../notify/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
 import { loadRecordingParts } from "../../../runtime/index.ts";
 import { makeFolder, userDataFolder, type Workspace } from "../../../storage/index.ts";
-import { abortable, isLoopback, JpError, messageOf } from "../../../util/index.ts";
+import { abortable, isLoopback, JpError, loadModule, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
+import { wantsPlainText } from "../../host.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 import { openEverywhere } from "../pending.ts";
 import { findOwner, peopleOf } from "./people.ts";
@@ -40,6 +41,8 @@ export interface ServeFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly origin?: string;
+  /** By default, if other machines can open the link. */
+  readonly qr?: boolean;
   readonly format?: "text" | "json";
 }
 
@@ -84,7 +87,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   });
   void loadRecordingParts(); // An answer may take days to come.
   const stopped = AbortSignal.any([stop.signal, outputGone.signal]);
-  printLinks(service, { options, context }, { workspaces, stopped });
+  await printLinks(service, { options, context }, { workspaces, stopped });
   await abortable(new Promise(() => undefined), stopped).catch(() => undefined);
   await Promise.all([service.close(), runner?.[Symbol.asyncDispose]()]);
 }
@@ -139,7 +142,7 @@ function findWorkspaces(
   const workspaces = openEverywhere(context, (problem) => warn(problem, context.output));
   if (workspaces.length > 0) return workspaces;
   throw new JpError("no_workspace", "jp knows no workspace on this machine yet.", {
-    hint: "Create one with `jp init`.",
+    hint: "Create one with `jp init`, or start a conversation with `jp`.",
   });
 }
 
@@ -271,24 +274,58 @@ interface Served {
 }
 
 /** Prints where to log in, and another link each time that Enter is pressed. */
-function printLinks(
+async function printLinks(
   service: DeskService,
-  { options, context: { output, host } }: Pick<Call<ServeFlags>, "options" | "context">,
+  { options, context }: Pick<Call<ServeFlags>, "options" | "context">,
   { workspaces, stopped }: Served,
-): void {
+): Promise<void> {
+  const { output, host } = context;
   const { stdin } = host;
   const link = () => `${service.url}/#login=${service.createLogin()}`;
   if (options.format === "json") {
     return output.write(`${jsonLine({ url: service.apiUrl, login: link() })}\n`);
   }
+  const printCode = await findQrPrinter(service.url, { options, context });
+  const printLink = () => {
+    const address = link();
+    output.write(`${address}\n`);
+    printCode?.(address);
+  };
   const roots = workspaces.map(({ root }) => oneLine(root));
   const served = roots.length === 1 ? roots.join("") : `${roots.length} workspaces`;
   output.notice(`Serving ${served}. To log in, open this link; it works once:`);
-  output.write(`${link()}\n`);
+  printLink();
   // Reading from the terminal would stop a process in the background, whose output is often redirected.
   const canPressEnter = stdin.isTTY === true && output.isTerminal;
   output.notice(`Press ${canPressEnter ? "Enter for another link, " : ""}Ctrl-C to stop.`);
   if (!canPressEnter) return;
-  stdin.on("data", () => output.write(`${link()}\n`));
+  stdin.on("data", printLink);
   stopped.addEventListener("abort", () => stdin.destroy());
+}
+
+/** Only on a terminal: whoever reads a log could log in. Returns what prints the code of a link, if anything. */
+async function findQrPrinter(
+  url: string,
+  { options: { qr }, context: { output, host } }: Pick<Call<ServeFlags>, "options" | "context">,
+): Promise<((link: string) => void) | undefined> {
+  const isLocal = isLocalName(new URL(url).hostname);
+  // A screen reader has no use for it.
+  const isWanted = qr ?? (!isLocal && !wantsPlainText(host, {}));
+  if (!isWanted) return undefined;
+  if (!output.isTerminal) {
+    if (qr === true) output.notice("No QR code: the output is not a terminal.");
+    return undefined;
+  }
+  const { renderQrCode } = await loadModule(() => import("./qr-code.ts"));
+  return (link) => {
+    const rows = renderQrCode(link, { hasColors: output.hasColors, width: output.lineWidth });
+    if (rows === undefined) return output.notice("No QR code: the terminal is too narrow for it.");
+    output.write(`${rows.join("\n")}\n`);
+    if (isLocal) output.notice("Only this machine can open the link, unless you tunnel its port.");
+  };
+}
+
+/** Whether the name leads every machine to itself. */
+function isLocalName(name: string): boolean {
+  return isLoopback(name) || name.endsWith(".localhost");
 }

@@ -6,12 +6,14 @@ import { isLocalProvider } from "../../../provider/index.ts";
 import { openProviders } from "../../../runtime/index.ts";
 import type { Candidate } from "../../../terminal/index.ts";
 import { booleanQuestion } from "../../../tool/index.ts";
-import { adviceOf, messageOf } from "../../../util/index.ts";
+import { trustQuestion } from "../../../trust/index.ts";
+import { adviceOf, findClosest, loadModule, messageOf } from "../../../util/index.ts";
 import { nameAttachments } from "../../attachments.ts";
 import { resolveTarget } from "../../conversations.ts";
+import { type CustomCommand, expandCommand, takesArguments } from "../../custom-commands.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { effectiveConfig, loadConfig, machineOf } from "../../load-config.ts";
-import { trustedConfig } from "../../trust.ts";
+import { askTrust, trustedConfig, workspaceTrust } from "../../trust.ts";
 import { listAttached, notAttached, removeAttachments } from "../attachment.ts";
 import { compact, type CompactFlags } from "../conversation/compact.ts";
 import { editMetadata } from "../conversation/edit.ts";
@@ -20,6 +22,7 @@ import { listTools } from "../tool/list.ts";
 import { showConversationUsage } from "../usage.ts";
 import type { CompletedCommand } from "./completion.ts";
 import type { OpenSession } from "./open-session.ts";
+import { nameCommand } from "./own-command.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
 
 /** The user leaves the session. */
@@ -39,8 +42,18 @@ export interface SessionCommand {
   readonly values?: (session: OpenSession) => readonly Candidate[];
   /** The name of a file can follow it. */
   readonly takesFile?: boolean;
-  /** Its errors are reported, and the session continues. Returns `LEFT` to end the session. */
-  readonly run: (argument: string, session: OpenSession) => Promise<typeof LEFT | void>;
+  /** It is of little use without words after its name. */
+  readonly needsArgument?: boolean;
+  /** Its errors are reported, and the session continues. Returns `LEFT` to end the session, or a message to send. */
+  readonly run: (
+    argument: string,
+    session: OpenSession,
+  ) => Promise<typeof LEFT | MessageToSend | void>;
+}
+
+/** As if the user had typed it. */
+export interface MessageToSend {
+  readonly message: string;
 }
 
 export const COMMANDS: readonly SessionCommand[] = [
@@ -49,7 +62,7 @@ export const COMMANDS: readonly SessionCommand[] = [
     name: "new",
     help: "Start a new conversation",
     run: async (_, session) => {
-      session.startNew();
+      await session.startNew();
       session.context.output.notice("Your next message starts a new conversation.");
     },
   },
@@ -77,7 +90,7 @@ export const COMMANDS: readonly SessionCommand[] = [
   {
     name: "model",
     usage: "[model]",
-    help: "Show or change the model",
+    help: "Choose another model",
     values: ({ models }) => models.map((text) => ({ text })),
     run: changeModel,
   },
@@ -96,6 +109,13 @@ export const COMMANDS: readonly SessionCommand[] = [
     run: attach,
   },
   {
+    name: "share",
+    usage: "[words|off]",
+    help: "Show the model the last !command and its output",
+    values: () => [{ text: "off" }],
+    run: async (argument, session) => share(argument, session),
+  },
+  {
     name: "compact",
     usage: "[rule|undo]",
     help: "Shorten old turns for the model",
@@ -111,16 +131,69 @@ export const COMMANDS: readonly SessionCommand[] = [
   { name: "quit", help: "Leave the session", run: async () => LEFT },
 ];
 
+/** Those of jp, and those that the user and the workspace bring. */
+function allCommands({ custom }: Pick<OpenSession, "custom">): readonly SessionCommand[] {
+  return [...COMMANDS, ...custom.commands.map(toSessionCommand)];
+}
+
 /** For completion in that session. */
 export function completedCommands(session: OpenSession): readonly CompletedCommand[] {
-  return COMMANDS.map(({ values, ...command }) => ({
+  return allCommands(session).map(({ values, ...command }) => ({
     ...command,
     ...(values !== undefined && { values: () => values(session) }),
   }));
 }
 
+/** What a typed name means: a command, or the names that it could be the beginning of. */
+export function findCommand(
+  name: string,
+  session: OpenSession,
+): SessionCommand | readonly string[] {
+  const commands = allCommands(session);
+  const exact = commands.find((command) => command.name === name);
+  if (exact !== undefined) return exact;
+  const [first, ...others] = commands.filter((command) => command.name.startsWith(name));
+  if (first !== undefined && others.length === 0 && first.needsArgument !== true) return first;
+  if (first !== undefined) return [first, ...others].map((command) => command.name);
+  const closest = findClosest(
+    name,
+    commands.map((command) => command.name),
+  );
+  return closest === undefined ? [] : [closest];
+}
+
+function toSessionCommand(command: CustomCommand): SessionCommand {
+  const takesWords = takesArguments(command);
+  return {
+    name: command.name,
+    help: command.help,
+    ...(takesWords && { usage: "[words]", needsArgument: true }),
+    run: async (argument, session) => await expand(command, argument, session),
+  };
+}
+
+/** Asks whether to trust a command of the workspace, if that is new or has changed. */
+async function expand(
+  command: CustomCommand,
+  argument: string,
+  { context, prompter }: OpenSession,
+): Promise<MessageToSend | void> {
+  const { output, workspace } = context;
+  if (command.claimed !== undefined) {
+    const trust = workspaceTrust(context, workspace);
+    const claims = await trust.findUntrusted([], undefined, [command.claimed]);
+    if (claims.length > 0 && !(await askTrust(prompter, trustQuestion(claims))))
+      return output.notice("Not trusted. Nothing was sent.");
+    await trust.trust(claims);
+  }
+  const message = expandCommand(command, argument);
+  const count = message.split("\n").length;
+  output.notice(oneLine(`Sending ${command.file} (${count === 1 ? "1 line" : `${count} lines`})`));
+  return { message };
+}
+
 const CONTROL_KEYS = [
-  ["Ctrl-C", "Clear the line, or stop the turn; twice to leave"],
+  ["Ctrl-C", "Clear the line, or open the menu of a turn; twice to leave"],
   ["Ctrl-D", "Leave the session"],
   ["Ctrl-Z", "Suspend jp; fg continues it"],
 ];
@@ -128,8 +201,10 @@ const DRAWN_KEYS = [
   ["Enter", "Send the message"],
   ["Alt-Enter, \\ Enter", "Start a new line"],
   ["↑ ↓, Ctrl-R", "Browse or search earlier messages"],
-  ["@path", "Attach a file or folder; Tab completes it"],
-  ["Esc", "Go one step back"],
+  ["@path", "Attach a file or folder; parts of its path find it"],
+  ["!command", "Run it in your shell; /share shows it to the model"],
+  ["Esc", "Go one step back; stop a turn"],
+  ["Ctrl-O", "Open a long paste; in a turn, show or fold reasoning"],
   ...CONTROL_KEYS,
 ];
 /** Without a drawn prompt, the terminal itself edits the line. */
@@ -138,12 +213,15 @@ const PLAIN_KEYS = [
   ["\\ Enter", "Start a new line"],
   ["/lines", "Write several lines; a line with only a period ends them"],
   ["@path", "Attach a file or folder"],
+  ["!command", "Run it in your shell; /share shows it to the model"],
   ...CONTROL_KEYS,
 ];
 
-function help({ context: { output }, isPlain }: OpenSession): void {
+function help({ context: { output }, isPlain, custom }: OpenSession): void {
+  const own = custom.commands.map(toSessionCommand);
   const rows = [
-    ...COMMANDS.map(({ name, usage = "", help: text }) => [`/${name} ${usage}`.trimEnd(), text]),
+    ...COMMANDS.map(toRow),
+    ...(own.length === 0 ? [] : [[], ...own.map(toRow)]),
     [],
     ...(isPlain ? PLAIN_KEYS : DRAWN_KEYS),
   ];
@@ -153,6 +231,25 @@ function help({ context: { output }, isPlain }: OpenSession): void {
     for (const [index, row] of wrapProse(text, room).entries())
       output.notice(`  ${(index === 0 ? left : "").padEnd(width)}  ${row}`.trimEnd());
   }
+  for (const problem of custom.problems)
+    for (const row of wrapProse(problem, output.noticeWidth)) output.notice(row);
+}
+
+function toRow({ name, usage = "", help: text }: SessionCommand): readonly string[] {
+  return [`/${name} ${usage}`.trimEnd(), text];
+}
+
+/** With the next message, or at once if there are words. */
+function share(argument: string, session: OpenSession): MessageToSend | void {
+  const { context, ran } = session;
+  if (argument === "off") {
+    session.shared = undefined;
+    return context.output.notice("Your next message shows no command to the model.");
+  }
+  if (ran === undefined) throw usageError("Run a command first: !npm test");
+  session.shared = ran;
+  if (argument !== "") return { message: argument };
+  context.output.notice(`Your next message shows this to the model: ${nameCommand(ran)}`);
 }
 
 async function resume(argument: string, session: OpenSession): Promise<void> {
@@ -182,14 +279,18 @@ async function fork(argument: string, session: OpenSession): Promise<void> {
 
 /** The model is checked before the session uses it. */
 async function changeModel(argument: string, session: OpenSession): Promise<void> {
+  if (argument === "") {
+    const { pickModel } = await loadModule(() => import("./model-picker.ts"));
+    const picked = await pickModel(session);
+    return picked === undefined ? undefined : await changeModel(picked, session);
+  }
   const { context } = session;
   const { output } = context;
   const { configFlags } = session;
-  const cfg = argument === "" ? configFlags.cfg : [`assistant.model.id=${argument}`];
-  const { config } = await trustedConfig(context, { ...configFlags, ...(cfg && { cfg }) });
+  const cfg = [`assistant.model.id=${argument}`];
+  const { config } = await trustedConfig(context, { ...configFlags, cfg });
   const { provider, name } = resolveAssistant(config).model;
   const id = `${provider}/${name}`;
-  if (argument === "") return output.notice(`The model is ${oneLine(id)}.`);
   const providers = openProviders(machineOf(context), config);
   await providers.model(provider, name);
   const checked = await checkName(providers, { provider, name });

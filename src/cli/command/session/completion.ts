@@ -10,45 +10,79 @@ export interface CompletedCommand {
   readonly values?: () => readonly Candidate[];
   /** The name of a file can follow it. */
   readonly takesFile?: boolean;
+  /** It is of little use without words after its name, so Enter does not run it while the name is being completed. */
+  readonly needsArgument?: boolean;
+}
+
+/** Where files are looked for. */
+export interface FilePlace {
+  /** Paths are relative to it. */
+  readonly folder: string;
+  /** Finds files by fragments of their paths. Without it, only paths that start like this are found. */
+  readonly search?: FragmentSearch;
+}
+
+export interface FragmentSearch {
+  /** No file is known yet. */
+  readonly isListing: boolean;
+  /** The best first, as far as they are known. */
+  find(word: string): readonly string[];
 }
 
 /** More would not help: the user types another letter. */
 const MAX_FILES = 200;
 
-/** Completes commands, and files below the folder. */
+const OWN_COMMAND_NOTE = "Enter run it in your shell · with a space before it, it is a message";
+
+/** To be run in the user's shell. `![` is a picture in Markdown, and several lines are rather a paste. */
+export function isOwnCommand(text: string): boolean {
+  return /^!(?!\[)[^\n]*$/.test(text.trimEnd());
+}
+
+/** Completes commands, and files of the workspace. */
 export function completeInput(
   { text, cursor }: TextBuffer,
   commands: readonly CompletedCommand[],
-  folder: string,
+  place: FilePlace,
 ): Completion | undefined {
   const before = text.slice(0, cursor);
-  const [, name] = /^\/([a-z]*)$/.exec(before) ?? [];
+  if (isOwnCommand(text)) return { from: 0, candidates: () => [], note: () => OWN_COMMAND_NOTE };
+  const [, name] = /^\/([a-z][\w-]*|)$/.exec(before) ?? [];
   if (name !== undefined) {
     const candidates = commands
       .filter((command) => command.name.startsWith(name))
-      .map((command) => ({ text: `/${command.name}`, description: command.help }));
-    return { from: 0, candidates };
+      .map(({ name: found, help, needsArgument = false }) => ({
+        text: `/${found}`,
+        description: help,
+        onEnter: needsArgument ? ("take" as const) : ("send" as const),
+      }));
+    return { from: 0, candidates: () => candidates };
   }
-  const [, named, argument = ""] = /^\/([a-z]+) (.*)$/s.exec(before) ?? [];
+  const [, named, argument = ""] = /^\/([a-z][\w-]*) (.*)$/s.exec(before) ?? [];
   const command = commands.find((one) => one.name === named);
-  if (command === undefined) return completeFile(before, folder);
-  if (command.takesFile === true) {
+  if (command?.takesFile === true) {
     const [word = ""] = /(?<=^(?:rm )?@?).*$/s.exec(argument) ?? [];
-    return { from: cursor - word.length, candidates: findFiles(word, folder) };
+    return { from: cursor - word.length, ...findFiles(word, place) };
   }
+  if (command?.values === undefined) return completeFile(before, place);
   const [word = ""] = /\S*$/.exec(argument) ?? [];
-  const values = (command.values?.() ?? []).filter((value) => value.text.startsWith(word));
-  return { from: cursor - word.length, candidates: values };
+  const values = command.values().filter((value) => value.text.startsWith(word));
+  return { from: cursor - word.length, candidates: () => values };
 }
 
 /** The word `@path` or `@"a path"` before the cursor. */
-export function completeFile(before: string, folder: string): Completion | undefined {
+export function completeFile(before: string, place: FilePlace): Completion | undefined {
   const [mention, quoted, plain = ""] = /(?<=^|\s)@(?:"([^"\n]*)|([^\s"]*))$/.exec(before) ?? [];
   if (mention === undefined) return undefined;
-  const candidates = findFiles(quoted ?? plain, folder)
-    .filter(({ text }) => !text.includes('"')) // Such a name cannot be quoted.
-    .map((file) => ({ ...file, text: toMention(file) }));
-  return { from: before.length - mention.length, candidates };
+  const { candidates, ...found } = findFiles(quoted ?? plain, place);
+  return {
+    from: before.length - mention.length,
+    ...found,
+    candidates: () =>
+      candidates()
+        .filter(({ text }) => !text.includes('"')) // Such a name cannot be quoted.
+        .map((file) => ({ ...file, text: toMention(file), onEnter: "take" })),
+  };
 }
 
 /** In quotes if it has spaces. They stay open after the name of a folder. */
@@ -57,8 +91,24 @@ function toMention({ text, isOpenEnded = false }: Candidate): string {
   return isOpenEnded ? `@"${text}` : `@"${text}"`;
 }
 
-/** Files and folders whose path starts like this. */
-function findFiles(word: string, folder: string): readonly Candidate[] {
+/** Files and folders whose path starts like this, then files that contain its fragments. */
+function findFiles(word: string, { folder, search }: FilePlace): Omit<Completion, "from"> {
+  const near = startingFiles(word, folder);
+  const known = new Set(near.map(({ text }) => text));
+  // In a folder that is named, its files are enough.
+  const isWanted = search !== undefined && word !== "" && !word.endsWith("/");
+  if (!isWanted) return { candidates: () => near };
+  return {
+    candidates: () =>
+      [...near, ...search.find(word).flatMap((text) => (known.has(text) ? [] : [{ text }]))].slice(
+        0,
+        MAX_FILES,
+      ),
+    note: () => (search.isListing ? "Looking for files…" : undefined),
+  };
+}
+
+function startingFiles(word: string, folder: string): readonly Candidate[] {
   if (/^[/\\]{2}/.test(word)) return []; // On Windows, the name of another machine.
   const parent = word.slice(0, word.lastIndexOf("/") + 1);
   const start = word.slice(parent.length).toLowerCase();

@@ -30,7 +30,7 @@ test.each([
   ["has the value of a secret variable", "use correct-horse here"],
   ["has a key", `it is sk-${"a1".repeat(12)}`],
   ["has a private key", "-----BEGIN RSA PRIVATE KEY-----\nabc"],
-  ["is very long", "x".repeat(10_001)],
+  ["is very long", "x".repeat(200_001)],
 ])("a message that %s is kept for this session only", async (_, text) => {
   const { environment, file } = place();
   const history = await InputHistory.load(environment);
@@ -46,6 +46,15 @@ test("the file does not grow without bounds, and damaged lines are skipped", asy
   const { entries } = await InputHistory.load(environment);
   const stored = readFileSync(file, "utf8").trim().split("\n");
   expect([entries.length, entries.at(-1), stored.length]).toEqual([1000, "message 2000", 1000]);
+});
+
+test("long pastes are kept as a whole, and old ones go before a file takes long to read", async () => {
+  const { environment, file } = place();
+  const pastes = Array.from({ length: 50 }, (_, index) => `${index} ${"x".repeat(199_000)}`);
+  writeFileSync(file, pastes.map((paste) => JSON.stringify(paste)).join("\n"));
+  const history = await InputHistory.load(environment);
+  const { entries } = await InputHistory.load(environment);
+  expect([history.entries, entries]).toEqual([pastes.slice(-20), pastes.slice(-20)]);
 });
 
 test("a folder that cannot be written to does not matter", async () => {

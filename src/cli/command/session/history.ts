@@ -10,8 +10,10 @@ import {
 import { findJson } from "../../../util/index.ts";
 
 const MAX_ENTRIES = 1000;
-/** Longer ones are kept for this session only. */
-const MAX_LENGTH = 10_000;
+/** Longer ones are kept for this session only. A paste of some thousand lines is not. */
+const MAX_LENGTH = 200_000;
+/** Of all entries together, so that a prompt opens at once. */
+const MAX_TOTAL_LENGTH = 4_000_000;
 const OWNER_ONLY = 0o600;
 
 export class InputHistory {
@@ -56,12 +58,20 @@ export class InputHistory {
     const entries = lines
       .map((line) => findJson(line))
       .filter((entry) => typeof entry === "string");
-    this.#entries = entries.slice(-MAX_ENTRIES);
+    this.#entries = lastEntries(entries);
     await chmod(this.#file, OWNER_ONLY);
-    if (lines.length <= MAX_ENTRIES * 2) return;
+    const length = lines.reduce((sum, line) => sum + line.length, 0);
+    if (lines.length <= MAX_ENTRIES * 2 && length <= MAX_TOTAL_LENGTH * 2) return;
     const kept = this.#entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
     await writeDurably(this.#file, Buffer.from(kept), OWNER_ONLY);
   }
+}
+
+/** As many of the last ones as are kept. */
+function lastEntries(entries: readonly string[]): readonly string[] {
+  let total = 0;
+  const tooOld = entries.findLastIndex(({ length }) => (total += length) > MAX_TOTAL_LENGTH);
+  return entries.slice(tooOld + 1).slice(-MAX_ENTRIES);
 }
 
 /** Prefixes of well-known keys, and private keys. */

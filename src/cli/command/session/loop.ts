@@ -6,16 +6,20 @@ import { ProviderError } from "../../../provider/index.ts";
 import { wrapProse } from "../../../render/index.ts";
 import { openConfiguredServers } from "../../../runtime/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
-import type {
-  Completion,
-  EnteredMessage,
-  InputState,
-  OpenMessage,
-  TerminalPrompter,
-  TextBuffer,
+import {
+  type Completion,
+  type EnteredMessage,
+  type KeptTerminal,
+  leaveTerminal,
+  openKeyboard,
+  type OpenMessage,
+  type TerminalPrompter,
+  type TextBuffer,
+  type TurnKeyboard,
 } from "../../../terminal/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import { type CommandContext, createContext, type GlobalOptions, warn } from "../../context.ts";
+import { type CustomCommands, loadCustomCommands } from "../../custom-commands.ts";
 import { type EditorSettings, findEditor } from "../../editor.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
@@ -34,11 +38,28 @@ import {
 } from "../query/prepare.ts";
 import { send } from "../query/query.ts";
 import { announceReplay, type StartFlags } from "../query/start.ts";
-import { COMMANDS, completedCommands, LEFT, UNDO_COMPACTION } from "./commands.ts";
-import { completeInput } from "./completion.ts";
+import { UnsentText } from "../query/unsent-text.ts";
+import {
+  COMMANDS,
+  completedCommands,
+  findCommand,
+  LEFT,
+  type MessageToSend,
+  UNDO_COMPACTION,
+} from "./commands.ts";
+import { completeInput, isOwnCommand } from "./completion.ts";
+import { FileSearch } from "./file-search.ts";
 import { InputHistory } from "./history.ts";
 import type { OpenSession } from "./open-session.ts";
+import {
+  describeEnd,
+  nameCommand,
+  type OwnCommand,
+  runOwnCommand,
+  toBlock,
+} from "./own-command.ts";
 import { describeCurrent, findCurrent } from "./picker.ts";
+import { sentLines, textOf, type Typed, TypedAhead } from "./typed-ahead.ts";
 
 /** The prompt's history and completion. The prompt is open before they are loaded. */
 export interface SessionInput {
@@ -56,6 +77,8 @@ export interface SessionParts {
   /** Ends the session. */
   readonly signal: AbortSignal;
   readonly first: FirstPrompt;
+  /** The terminal, unless lines are read from it. */
+  readonly kept: KeptTerminal | undefined;
   /** By default, the active one of this terminal. */
   readonly conversationId?: ConversationId;
 }
@@ -68,6 +91,10 @@ interface FirstPrompt {
   readonly close: () => void;
 }
 
+interface Entered extends Pick<EnteredMessage, "ending"> {
+  readonly state: Typed;
+}
+
 type StartParts = Omit<SessionParts, "host" | "options">;
 
 interface Loaded {
@@ -75,6 +102,8 @@ interface Loaded {
   readonly history: InputHistory;
   readonly isPlain: boolean;
   readonly isPlainByConfig: boolean;
+  /** Absent in plain mode, where the terminal reads whole lines. */
+  readonly keyboard: TurnKeyboard | undefined;
 }
 
 /** Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
@@ -83,7 +112,7 @@ export async function runSession({ host, options, ...parts }: SessionParts): Pro
   const { first } = parts;
   try {
     await using session = await Session.start(context, parts);
-    await session.run(first);
+    await session.run(first, parts.kept);
   } catch (error) {
     first.close();
     await first.entered.catch(() => {}); // It owns the screen until then.
@@ -93,13 +122,17 @@ export async function runSession({ host, options, ...parts }: SessionParts): Pro
   }
 }
 
-/** The input typed at the prompt. */
-type Typed = InputState | string;
-
+const NO_HISTORY = { position: undefined, edits: {}, menu: undefined };
 const HELP_AFTER_UNKNOWN = "/help lists the commands. To send it as a message, start with a space.";
+/** Also where a message is edited. */
+function isCommandLine(text: string): boolean {
+  return isOwnCommand(text) || /^\/[a-z][\w-]*(?:\s|$)/.test(text);
+}
 const EDIT_DRAWN = "Edit the message. Enter sends it again, Esc goes back.";
 /** A line that is read as a whole can only be added to. */
 const EDIT_PLAIN = "Add to the message, or send it again. Ctrl-D goes back.";
+const EDIT_LEFT = "Nothing was sent: you are back at the prompt.";
+const EDIT_KEPT = "Nothing was sent: you are back at the prompt. ↑ brings your edit back.";
 const NEW_CONVERSATION = "New conversation. /resume lists earlier ones, /help all commands.";
 
 class Session implements OpenSession, AsyncDisposable {
@@ -113,6 +146,9 @@ class Session implements OpenSession, AsyncDisposable {
   title: string | undefined;
   attach: readonly string[] = [];
   fork: number | true | undefined;
+  ran: OwnCommand | undefined;
+  shared: OwnCommand | undefined;
+  custom: CustomCommands = { commands: [], problems: [] };
   tools: readonly string[] = [];
   models: readonly string[] = [];
   readonly #input: SessionInput;
@@ -131,6 +167,14 @@ class Session implements OpenSession, AsyncDisposable {
   #interrupts = 0;
   /** The turn takes Ctrl-C itself. */
   #isTurnOpen = false;
+  readonly #keyboard: TurnKeyboard | undefined;
+  readonly #typed: TypedAhead;
+  /** A command has the terminal, as the shell had it. */
+  #left: Disposable | undefined;
+  /** A command that was typed where a message was edited. */
+  #nextCommand: string | undefined;
+  /** The last turn failed, which the user has seen. */
+  #hasFailed = false;
 
   private constructor(context: CommandContext, parts: StartParts, loaded: Loaded) {
     this.context = context;
@@ -140,11 +184,21 @@ class Session implements OpenSession, AsyncDisposable {
     this.#input = parts.input;
     this.#history = loaded.history;
     this.#isPlainByConfig = loaded.isPlainByConfig;
+    this.#keyboard = loaded.keyboard;
+    this.#typed = new TypedAhead(loaded.keyboard);
     this.#prompt = parts.first.open;
     const onWarning = (message: string) => this.#warn(message);
     this.#servers = openConfiguredServers({ ...machineOf(context), onWarning }, {});
     this.#input.history = this.#history.entries;
-    this.#input.complete = (buffer) => completeInput(buffer, completedCommands(this), context.cwd);
+    const search = new FileSearch({
+      root: machineOf(context).root,
+      folder: context.cwd,
+      clock: context.clock,
+      signal: this.signal,
+      onListed: () => this.#redraw(),
+    });
+    this.#input.complete = (buffer) =>
+      completeInput(buffer, completedCommands(this), { folder: context.cwd, search });
   }
 
   /** While the prompt is open, only it may print. Throws `no_workspace`. */
@@ -166,8 +220,10 @@ class Session implements OpenSession, AsyncDisposable {
     parts.input.hasEditor = findEditor(context.environment.variables, config.editor) !== undefined;
     const isPlain = wantsPlainText(context, config);
     const isPlainByConfig = isPlain && !wantsPlainText(context, {});
-    const loaded = { prompter, history, isPlain, isPlainByConfig };
+    const keyboard = isPlain ? undefined : await takeKeyboard(context, parts, history);
+    const loaded = { prompter, history, isPlain, isPlainByConfig, keyboard };
     const session = new Session(context, parts, loaded);
+    await session.#loadCustom();
     const summary = id && (await conversations.find(id));
     if (summary !== undefined) session.#continue(summary);
     notices.push(summary === undefined ? NEW_CONVERSATION : describeCurrent(summary, context));
@@ -178,9 +234,16 @@ class Session implements OpenSession, AsyncDisposable {
     return session;
   }
 
+  async #loadCustom(): Promise<void> {
+    const builtIn = COMMANDS.map(({ name }) => name);
+    this.custom = await loadCustomCommands(this.context, builtIn);
+  }
+
   /** For completion. */
   findNames(config: PartialConfig): void {
-    this.tools = [...resolveTools(config).keys()];
+    const tools = [...resolveTools(config).values()];
+    const names = tools.flatMap(({ name, group = [] }) => [name, group].flat());
+    this.tools = [...new Set(names)];
     this.models = Object.keys(config.providers?.llm?.aliases ?? {});
   }
 
@@ -190,15 +253,31 @@ class Session implements OpenSession, AsyncDisposable {
     return { cfg, directives, ...(id !== undefined && { id }) };
   }
 
-  startNew(): void {
+  async startNew(): Promise<void> {
+    this.directives = [...this.directives, ...(await this.#switchedTools())];
     this.conversationId = undefined;
     this.title = undefined;
     this.fork = undefined;
     this.#isIncomplete = false;
+    this.#hasFailed = false;
+  }
+
+  /** The tools that this conversation has on or off, unlike a new one. */
+  async #switchedTools(): Promise<readonly ToolDirective[]> {
+    const { id, ...flags } = this.configFlags;
+    const summary = id && (await this.context.workspace.conversations.find(id as ConversationId));
+    if (id === undefined || summary === undefined) return [];
+    const here = await trustedConfig(this.context, { ...flags, id });
+    const next = resolveTools((await trustedConfig(this.context, flags)).config);
+    return [...resolveTools(here.config).values()].flatMap(({ name, isEnabled }) => {
+      const { isEnabled: isOn = isEnabled, allowToggle = "never" } = next.get(name) ?? {};
+      return isOn === isEnabled || allowToggle === "never" ? [] : [{ name, isEnabled }];
+    });
   }
 
   async use(summary: WorkspaceSummary): Promise<void> {
     this.#continue(summary);
+    this.#hasFailed = false;
     this.fork = undefined;
     this.model = undefined;
     this.directives = [];
@@ -206,25 +285,73 @@ class Session implements OpenSession, AsyncDisposable {
     this.findNames(await effectiveConfig(this.context, this.configFlags));
   }
 
-  async run({ entered, close }: FirstPrompt): Promise<void> {
+  async run(first: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
+    try {
+      await this.#run(first, kept);
+    } finally {
+      await this.#printUnsent();
+    }
+  }
+
+  async #run({ entered, close }: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
     // An incomplete turn comes before a new message. What was typed is kept.
     let isClosed = this.#isIncomplete || this.#isPlainByConfig;
     if (isClosed) close();
-    let { state, ending } = await entered;
+    let { state, ending }: Entered = await entered;
+    if (this.isPlain) kept?.[Symbol.dispose](); // From now on, lines are read.
     for (;;) {
       if (ending.type === "left") return;
-      if (ending.type === "aborted" && (!isClosed || this.signal.aborted))
+      if (ending.type === "aborted" && (!isClosed || this.signal.aborted)) {
+        this.#typed.hold([textOf(state)]);
         throw new ExitStatus(INTERRUPTED);
+      }
       isClosed = false;
       const next: Typed | typeof LEFT =
         ending.type === "sent" ? await this.#take(ending.text) : state;
       if (next === LEFT) return;
-      ({ state, ending } = await this.#read((await this.#offerIncomplete()) || next));
+      // A message that was not sent comes back as it was, with its pastes folded.
+      const shown = ending.type === "sent" && next === ending.text ? ending.shown : undefined;
+      const back =
+        shown === undefined || typeof state === "string"
+          ? next
+          : { ...state, ...NO_HISTORY, buffer: shown };
+      ({ state, ending } = await this.#next((await this.#offerIncomplete()) || back));
     }
+  }
+
+  /** What was typed while jp worked comes before the prompt, or is there. */
+  async #next(given: Typed): Promise<Entered> {
+    const command = this.#nextCommand;
+    this.#nextCommand = undefined;
+    const text = command ?? (textOf(given) === "" ? this.#typed.takeQueued() : undefined);
+    if (text === undefined) {
+      const { state, lines } = this.#typed.giveBack(given);
+      for (const line of lines) this.#say(line);
+      return await this.#read(state);
+    }
+    if (command === undefined) for (const line of sentLines(text)) this.context.output.notice(line);
+    return { state: given, ending: { type: "sent", text } };
+  }
+
+  /** The session ends. The history keeps it too. */
+  async #printUnsent(): Promise<void> {
+    const unsent = new UnsentText();
+    for (const text of this.#typed.takeAll()) {
+      unsent.keep(text);
+      await this.#history.add(text);
+    }
+    unsent.print(this.context.output);
+  }
+
+  /** Messages are typed, and turns run, without echo. */
+  #takeTerminal(): void {
+    this.#left?.[Symbol.dispose]();
+    this.#left = undefined;
   }
 
   #read(state: Typed, hasWayBack = false): Promise<EnteredMessage> {
     this.context.output.flush();
+    void this.#loadCustom(); // They may have changed.
     return this.prompter.enterMessage({
       state,
       hasCommands: true,
@@ -238,15 +365,55 @@ class Session implements OpenSession, AsyncDisposable {
 
   /** Returns what to continue with at the prompt. */
   async #take(text: string): Promise<string | typeof LEFT> {
-    await this.#history.add(text);
-    const [, name, argument = ""] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text.trimEnd()) ?? [];
-    if (name === undefined) return await this.#send(text);
-    const command = COMMANDS.find((one) => one.name === name);
-    if (command !== undefined) {
-      return (await this.#guard(() => command.run(argument.trim(), this))) ?? "";
+    // A command gets the terminal as the shell had it.
+    if (isCommandLine(text)) this.#left = leaveTerminal(this.context.host.terminal);
+    try {
+      return await this.#do(text);
+    } finally {
+      this.#takeTerminal();
     }
-    this.#say(`Unknown command: /${name}. ${HELP_AFTER_UNKNOWN}`);
+  }
+
+  async #do(text: string): Promise<string | typeof LEFT> {
+    await this.#history.add(text);
+    if (isOwnCommand(text)) return await this.#runOwn(text.slice(1).trim());
+    const [, name, argument = ""] = /^\/([a-z][\w-]*)(?:\s+(.*))?$/s.exec(text.trimEnd()) ?? [];
+    if (name === undefined) return await this.#send(text);
+    await this.#loadCustom(); // They may have changed.
+    const found = findCommand(name, this);
+    if ("run" in found) {
+      const result = (await this.#guard(() => found.run(argument.trim(), this))) ?? "";
+      return typeof result === "object" ? await this.#sendFor(result, text) : result;
+    }
+    const meant = found.map((one) => `/${one}`).join(", ");
+    const hint = meant === "" ? HELP_AFTER_UNKNOWN : `Did you mean ${meant}? ${HELP_AFTER_UNKNOWN}`;
+    this.#say(`Unknown command: /${name}. ${hint}`);
     return this.isPlain ? "" : text; // A draft in plain mode can be continued, but not corrected.
+  }
+
+  /** What the command makes of what was typed. If it is not sent, that comes back. */
+  async #sendFor({ message }: MessageToSend, typed: string): Promise<string> {
+    this.#takeTerminal();
+    await this.#loadCustom(); // It is trusted now.
+    const draft = await this.#send(message);
+    return draft === message ? typed : draft;
+  }
+
+  /** Ctrl-C is for the command. */
+  async #runOwn(line: string): Promise<string> {
+    const { host, output } = this.context;
+    if (line === "") this.#say("Type a command after the exclamation mark: !npm test");
+    else {
+      try {
+        this.ran = await runOwnCommand(line, this.context, this.signal);
+        const ended = describeEnd(this.ran);
+        this.#say(`${ended}. /share shows it to the model.`);
+      } catch (error) {
+        reportError(error, host);
+      }
+    }
+    output.flush();
+    return "";
   }
 
   /** Asks what to do about a turn that was left. Returns a text to edit, or an empty one. */
@@ -259,49 +426,85 @@ class Session implements OpenSession, AsyncDisposable {
   /** Without a text, for an incomplete turn. Returns what to continue with at the prompt. */
   async #send(text = ""): Promise<string> {
     let draft = text;
+    const unsent = new UnsentText();
     const sendText = async () => {
-      await using prepared = await this.#prepare({ hasMessage: text !== "" });
+      const flags = { hasMessage: text !== "", afterError: this.#hasFailed };
+      await using prepared = await this.#prepare(flags, unsent);
       const { start } = prepared;
-      if (start.type === "quit") return;
+      if (start.type === "quit") return false;
       if (start.type === "new" && start.text !== undefined) {
         draft = start.text;
         this.#foreignText = start.isForeign === true ? start.text : "";
       }
       const isSent = start.type !== "resume" && draft === text && text !== "";
-      if (!isSent && start.type !== "resume") return this.#say("The incomplete turn is closed.");
+      if (!isSent && start.type !== "resume") {
+        this.#say("The incomplete turn is closed.");
+        return false;
+      }
       const message = isSent
-        ? await withMentions(text.trim(), this.context, this.#foreignText)
+        ? this.#withShared(await withMentions(text.trim(), this.context, this.#foreignText))
         : undefined;
       const turn = await openTurn(this.context, prepared, message);
-      if (!this.#startTurn(turn)) return;
+      if (!this.#startTurn(turn)) return false;
       if (isSent) {
         draft = "";
         this.#foreignText = "";
+        this.shared = undefined;
       }
-      await send(this.context, turn);
+      return await this.#runTurn(turn);
     };
-    await this.#guard(() => this.#withoutUnknown(sendText));
+    let isDone: boolean | undefined;
+    try {
+      isDone = await this.#guard(() => this.#withoutUnknown(sendText));
+    } finally {
+      if (isDone !== true || unsent.texts.length > 0) this.#typed.hold(unsent.texts);
+    }
     return draft;
   }
 
+  /** With the command that the user shares. What its output mentions is not attached. */
+  #withShared(message: QueryMessage): QueryMessage {
+    if (this.shared === undefined) return message;
+    this.#say(`Shown to the model: ${nameCommand(this.shared)}`);
+    return { ...message, text: `${message.text}\n\n${toBlock(this.shared)}` };
+  }
+
+  /** Whether it has ended as it should: only then is what was queued sent by itself. */
+  async #runTurn(turn: ReadyTurn): Promise<boolean> {
+    this.#hasFailed = false;
+    try {
+      return (await send(this.context, turn)) === "done";
+    } catch (error) {
+      this.#hasFailed = !(error instanceof ExitStatus);
+      throw error;
+    }
+  }
+
   async replay(added: string, isEdited = false): Promise<void> {
-    await this.#withoutUnknown(async () => {
-      await using prepared = await this.#prepare({ replay: true, hasMessage: true });
+    const unsent = new UnsentText();
+    let isDone = false;
+    const replayed = this.#withoutUnknown(async () => {
+      const flags = { replay: true, hasMessage: true, afterError: this.#hasFailed };
+      await using prepared = await this.#prepare(flags, unsent);
       const { start } = prepared;
       if (start.type !== "replay") return;
       const { request } = start;
+      this.#takeTerminal();
       const message = isEdited
         ? await this.#edit(request.content)
         : await this.#addTo(request.content, added);
-      if (message === undefined) return this.#say("Nothing was sent.");
+      if (message === undefined) return;
       const turn = await openTurn(this.context, prepared, message);
       const { output } = this.context;
       announceReplay(request, turn.conversation, { output, isSaved: true });
-      if (this.#startTurn(turn)) await send(this.context, turn);
+      isDone = this.#startTurn(turn) && (await this.#runTurn(turn));
+    });
+    await replayed.finally(() => {
+      if (!isDone || unsent.texts.length > 0) this.#typed.hold(unsent.texts);
     });
   }
 
-  async #prepare(start: StartFlags): Promise<PreparedTurn> {
+  async #prepare(start: StartFlags, unsent: UnsentText): Promise<PreparedTurn> {
     const { conversationId: id, model, directives, title, attach, fork } = this;
     const isNew = id === undefined;
     const request: TurnRequest = {
@@ -311,14 +514,17 @@ class Session implements OpenSession, AsyncDisposable {
       attach,
       view: { undo: UNDO_COMPACTION },
       servers: this.#servers,
+      keyboard: this.#keyboard,
+      unsent,
+      signal: this.signal,
     };
     return prepareTurn(this.context, request, await loadTurn(this.context, request));
   }
 
   /** A model or tool that turns out not to exist is not used for the next message either. */
-  async #withoutUnknown(action: () => Promise<void>): Promise<void> {
+  async #withoutUnknown<Value>(action: () => Promise<Value>): Promise<Value> {
     try {
-      await action();
+      return await action();
     } catch (error) {
       // The conversation does not remember it either.
       if (error instanceof ProviderError && error.kind === "unknown_model") this.model = undefined;
@@ -336,8 +542,15 @@ class Session implements OpenSession, AsyncDisposable {
 
   async #edit(text: string): Promise<QueryMessage | undefined> {
     this.#say(this.isPlain ? EDIT_PLAIN : EDIT_DRAWN);
-    const { ending } = await this.#read(text, true);
-    if (ending.type !== "sent") return undefined;
+    const { state, ending } = await this.#read(text, true);
+    const isCommand = ending.type === "sent" && isCommandLine(ending.text);
+    if (ending.type !== "sent" || isCommand) {
+      const isEdited = !isCommand && ![text.trim(), ""].includes(textOf(state).trim());
+      if (isEdited) await this.#history.add(textOf(state));
+      this.#say(isEdited ? EDIT_KEPT : EDIT_LEFT);
+      if (isCommand) this.#nextCommand = ending.text;
+      return undefined;
+    }
     await this.#history.add(ending.text);
     return withMentions(ending.text.trim(), this.context, text);
   }
@@ -388,6 +601,11 @@ class Session implements OpenSession, AsyncDisposable {
     this.#print(lines);
   }
 
+  /** Something that the prompt shows has changed. Lines that were read aloud stay as they are. */
+  #redraw(): void {
+    if (!this.isPlain) this.#prompt?.print([]);
+  }
+
   /** Above the prompt while one is open. */
   #print(lines: readonly string[]): void {
     if (this.#prompt?.print(lines) === true) return;
@@ -395,6 +613,7 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#keyboard?.[Symbol.dispose]();
     await this.#servers.close();
   }
 
@@ -402,4 +621,15 @@ class Session implements OpenSession, AsyncDisposable {
     const { output } = this.context;
     for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
   }
+}
+
+/** The keyboard for what is typed while jp works. */
+async function takeKeyboard(
+  { host: { terminal: device } }: CommandContext,
+  { kept, input }: StartParts,
+  history: InputHistory,
+): Promise<TurnKeyboard | undefined> {
+  if (kept === undefined) return undefined;
+  const complete = (buffer: TextBuffer) => input.complete(buffer);
+  return await openKeyboard({ device, kept, line: { history: () => history.entries, complete } });
 }

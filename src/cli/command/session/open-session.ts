@@ -4,7 +4,9 @@ import type { ConversationId } from "../../../conversation/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
 import type { CommandContext } from "../../context.ts";
+import type { CustomCommands } from "../../custom-commands.ts";
 import type { ConfigFlags } from "../../load-config.ts";
+import type { OwnCommand } from "./own-command.ts";
 
 export interface OpenSession {
   readonly context: CommandContext;
@@ -22,13 +24,19 @@ export interface OpenSession {
   attach: readonly string[];
   /** Send the next message to a copy of this many last turns, or of all. */
   fork: number | true | undefined;
+  /** The last command that the user ran with `!`. */
+  readonly ran: OwnCommand | undefined;
+  /** The one whose output the next message shows to the model. */
+  shared: OwnCommand | undefined;
+  /** The commands that the user and the workspace bring, as they were last read. */
+  readonly custom: CustomCommands;
   /** Names for completion. */
   readonly tools: readonly string[];
   readonly models: readonly string[];
   /** The flags for the config that the next message is sent with. */
   readonly configFlags: ConfigFlags;
 
-  startNew(): void;
+  startNew(): Promise<void>;
   /** Continues that conversation with the next message. */
   use(summary: WorkspaceSummary): Promise<void>;
   /** Sends the last message again, with words added to it, or edited first. Throws what preparing and sending a turn throws. */

@@ -1,5 +1,6 @@
 /** The picker of conversations, for `jp resume` and `/resume`: title, age, state, and what was said last. */
 import {
+  compareTimestamps,
   type ConversationEvent,
   type ConversationId,
   eventsOf,
@@ -11,12 +12,16 @@ import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { lastActivity } from "../../conversations.ts";
+import type { FoundConversation, WordHit } from "../conversation/grep.ts";
 import { activate, findConversation } from "../query/conversation.ts";
 
 /** Those further down are found by their titles. */
 const MAX_PREVIEWS = 50;
 /** A few rows on a narrow screen. */
-const PREVIEW_LENGTH = 140;
+const LAST_LENGTH = 140;
+/** As much as fits below the list. */
+const MORE_LENGTH = 600;
+const SEARCHED_LENGTH = 10_000;
 const MIN_TITLE_WIDTH = 20;
 const MAX_TITLE_LENGTH = 200;
 
@@ -24,29 +29,49 @@ export interface Picking {
   readonly context: CommandContext;
   readonly prompter: TerminalPrompter;
   readonly signal: AbortSignal;
+  /** Those to choose from, in this order. By default, all that are not archived, the most recent first. */
+  readonly found?: readonly FoundConversation[] | undefined;
 }
 
 /** Undefined if there are none or the user chooses none, which is reported. */
 export async function pickConversation(picking: Picking): Promise<WorkspaceSummary | undefined> {
-  const { context, prompter, signal } = picking;
-  const listed = (await context.workspace.conversations.list())
-    .map((summary) => ({ summary, at: timestampToMilliseconds(lastActivity(summary)) }))
-    .toSorted((one, other) => other.at - one.at);
+  const { context, prompter, signal, found = await listRecent(context) } = picking;
+  const listed = found.map(({ summary, hit }) => ({
+    summary,
+    hit,
+    at: timestampToMilliseconds(lastActivity(summary)),
+  }));
   if (listed.length === 0) {
     context.output.notice("No conversations yet.");
     return undefined;
   }
   const previews = await Promise.all(
-    listed.slice(0, MAX_PREVIEWS).map(({ summary }) => findPreview(summary.id, context)),
+    listed
+      .slice(0, MAX_PREVIEWS)
+      .map(async ({ summary, hit }) =>
+        hit === undefined ? findPreview(summary.id, context) : previewOf([sayingIn(hit)]),
+      ),
   );
-  const options = listed.map(({ summary, at }, index) => ({
-    label: labelOf(summary, at, context),
-    description: previews[index] ?? summary.id,
-  }));
-  const message = "Which conversation?";
-  const index = await prompter.select({ message, options, escape: "go back", signal });
+  const options = listed.map(({ summary, at }, index) => {
+    const { last = summary.id, more, text = "" } = previews[index] ?? {};
+    return {
+      label: labelOf(summary, at, context),
+      description: last,
+      ...(more !== undefined && { preview: more }),
+      searched: [summary.metadata?.title ?? "", summary.id, text].join("\n"),
+    };
+  });
+  const list = { message: "Which conversation?", options, escape: "go back", isSkimmed: true };
+  const index = await prompter.select({ ...list, signal });
   if (index === undefined && !signal.aborted) context.output.notice("No conversation selected.");
   return index === undefined ? undefined : listed[index]?.summary;
+}
+
+async function listRecent({ workspace }: CommandContext): Promise<readonly FoundConversation[]> {
+  const summaries = await workspace.conversations.list();
+  return summaries
+    .toSorted((one, other) => compareTimestamps(lastActivity(other), lastActivity(one)))
+    .map((summary) => ({ summary }));
 }
 
 /** Makes it the active one of this terminal, from the archive too. */
@@ -60,9 +85,12 @@ export async function restore(
 
 /** The age and the state stay visible on a narrow screen. */
 function labelOf(summary: WorkspaceSummary, at: number, { clock, output }: CommandContext): string {
-  const { openTurn, problem } = summary;
+  const { openTurn, problem, isArchived } = summary;
   const age = relativeTime(at, clock.now().getTime());
-  const state = openTurn === undefined ? [] : [describeState(openTurn)];
+  const state = [
+    ...(isArchived ? ["archived"] : []),
+    ...(openTurn === undefined ? [] : [describeState(openTurn)]),
+  ];
   const details = oneLine([age, ...state, ...(problem === undefined ? [] : [problem])].join(", "));
   const room = Math.max(MIN_TITLE_WIDTH, output.noticeWidth - details.length - 6);
   return `${truncate(titleOf(summary), room)} (${details})`;
@@ -90,21 +118,55 @@ export function titleOf({ metadata }: WorkspaceSummary): string {
   return truncate(oneLine(metadata?.title ?? "(no title)"), MAX_TITLE_LENGTH);
 }
 
-/** The last message. Undefined if there is none, or the record cannot be read quickly. */
-async function findPreview(
-  id: ConversationId,
-  { workspace }: CommandContext,
-): Promise<string | undefined> {
-  // A record that cannot be read is listed all the same.
-  const last = await workspace.conversations.findLastTurns(id, 1).catch(() => undefined);
-  const said = [...eventsOf(last?.entries ?? [])].flatMap(sayingOf).at(-1);
-  return said && truncate(oneLine(said), PREVIEW_LENGTH);
+/** The end of a conversation, to recognize it by. */
+interface Preview {
+  /** What was said last, on one line. */
+  readonly last?: string;
+  /** What the user said before it, and all of a long reply. */
+  readonly more?: string;
+  /** All that was said in the last turn, as far as it is searched. */
+  readonly text: string;
 }
 
-function sayingOf(event: ConversationEvent): readonly string[] {
-  if (event.type === "chat_request") return [`You: ${event.content.trim()}`];
+/** Empty if the record cannot be read quickly. */
+async function findPreview(id: ConversationId, { workspace }: CommandContext): Promise<Preview> {
+  // A record that cannot be read is listed all the same.
+  const turn = await workspace.conversations.findLastTurns(id, 1).catch(() => undefined);
+  return previewOf([...eventsOf(turn?.entries ?? [])].flatMap(sayingOf));
+}
+
+function previewOf(said: readonly Saying[]): Preview {
+  const last = said.at(-1);
+  const asked = last?.by === "You" ? undefined : said.findLast(({ by }) => by === "You");
+  const more = [
+    ...(asked === undefined ? [] : [truncate(oneLine(`You: ${asked.text}`), LAST_LENGTH)]),
+    ...(last !== undefined && last.text.length > LAST_LENGTH
+      ? [truncate(`${last.by}: ${last.text}`, MORE_LENGTH)]
+      : []),
+  ];
+  return {
+    ...(last && { last: truncate(oneLine(`${last.by}: ${last.text}`), LAST_LENGTH) }),
+    ...(more.length > 0 && { more: more.join("\n\n") }),
+    text: said
+      .map(({ text }) => text)
+      .join("\n")
+      .slice(-SEARCHED_LENGTH),
+  };
+}
+
+interface Saying {
+  readonly by: "You" | "Assistant";
+  readonly text: string;
+}
+
+function sayingIn({ scope, line }: WordHit): Saying {
+  return { by: scope === "user" ? "You" : "Assistant", text: line.trim() };
+}
+
+function sayingOf(event: ConversationEvent): readonly Saying[] {
+  if (event.type === "chat_request") return [{ by: "You", text: event.content.trim() }];
   if (event.type !== "chat_response" || event.content.type === "reasoning") return [];
   const { content } = event;
   const text = content.type === "message" ? content.text.trim() : JSON.stringify(content.data);
-  return text === "" ? [] : [`Assistant: ${text}`];
+  return text === "" ? [] : [{ by: "Assistant", text }];
 }

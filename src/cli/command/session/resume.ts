@@ -1,39 +1,90 @@
-/** `jp resume`: opens a session with an earlier conversation. */
-import { resolveTarget } from "../../conversations.ts";
+/** `jp resume`: finds an earlier conversation, shows how it ended, and opens a session with it. */
+import { compareTimestamps } from "../../../conversation/index.ts";
+import { oneLine } from "../../../render/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
+import { JpError } from "../../../util/index.ts";
 import type { CommandContext, GlobalOptions } from "../../context.ts";
+import { findNamed, lastActivity } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
 import { canOpenSession } from "../../host.ts";
 import { findQuietPrompter } from "../../prompter.ts";
 import { trustedConfig } from "../../trust.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
+import { findByWords, type FoundConversation } from "../conversation/grep.ts";
 import { listConversations } from "../conversation/ls.ts";
 import { useConversation } from "../conversation/manage.ts";
-import { pickConversation, restore } from "./picker.ts";
+import { printEnd } from "./conversation-end.ts";
+import { pickConversation, restore, titleOf } from "./picker.ts";
 import { session } from "./session.ts";
 
-/** Without a terminal, makes the named conversation the active one, or lists them with status 2. */
+/**
+ * The arguments are an ID, a keyword, or words to search for. Without a terminal, makes the conversation the active one of
+ * the session, or lists several with status 2. Throws `conversation_not_found` and `no_active_conversation`.
+ */
 export async function resume({ args, options, context }: Call<GlobalOptions>): Promise<void> {
-  const [word] = args;
+  const named = args.length === 1 ? await findNamed(context, args.join()) : undefined;
+  const found = named === undefined && args.length > 0 ? await search(args, context) : undefined;
+  const only = named ?? (found?.length === 1 ? found[0]?.summary : undefined);
   if (!canOpenSession(context.host)) {
-    if (word !== undefined) return useConversation({ args, options: {}, context });
-    await listConversations({ args: [], options: {}, context });
-    const hint = "Name one: jp resume <target>.";
-    throw new ExitStatus(2, {
-      cause: usageError("Cannot show a list to choose from: no terminal is available.", hint),
-    });
+    if (only === undefined) return list(args, found, context);
+    return useConversation({ args: [only.id], options: {}, context });
   }
-  const found = word === undefined ? await pick(context) : await resolveTarget(context, word);
-  if (found === undefined) return;
-  await restore(found, context);
+  const chosen = only ?? (await pick(context, found));
+  if (chosen === undefined) return;
+  await restore(chosen, context);
+  await printEnd(chosen.id, context);
   context.output.flush();
-  await session(context.host, options, found.id);
+  await session(context.host, options, chosen.id);
 }
 
-async function pick(context: CommandContext): Promise<WorkspaceSummary | undefined> {
+/** Those with the words in their titles come first, then the most recent ones. */
+async function search(
+  words: readonly string[],
+  context: CommandContext,
+): Promise<readonly FoundConversation[]> {
+  const found = await findByWords(words, context);
+  if (found.length === 0) {
+    throw new JpError("conversation_not_found", `No conversation ${describeSearch(words)}.`, {
+      hint: "`jp conversation grep` also searches calls, their results and reasoning.",
+    });
+  }
+  return found.toSorted(
+    (one, other) =>
+      Number(one.hit !== undefined) - Number(other.hit !== undefined) ||
+      compareTimestamps(lastActivity(other.summary), lastActivity(one.summary)),
+  );
+}
+
+/** As in `No conversation contains "parser"`. */
+function describeSearch(words: readonly string[]): string {
+  const quoted = words.map((word) => `"${oneLine(word)}"`);
+  return words.length === 1
+    ? `contains ${quoted.join("")}`
+    : `contains all of ${quoted.join(", ")}`;
+}
+
+async function pick(
+  context: CommandContext,
+  found: readonly FoundConversation[] | undefined,
+): Promise<WorkspaceSummary | undefined> {
   // The session reports what is wrong with it.
   const { config } = await trustedConfig(context, {}).catch(() => ({ config: {} }));
   const prompter = findQuietPrompter(context, config, {});
   const { signal } = new AbortController();
-  return prompter && pickConversation({ context, prompter, signal });
+  return prompter && pickConversation({ context, prompter, signal, found });
+}
+
+/** Throws `ExitStatus`: there is no way to choose. */
+async function list(
+  words: readonly string[],
+  found: readonly FoundConversation[] | undefined,
+  context: CommandContext,
+): Promise<never> {
+  if (found === undefined) await listConversations({ args: [], options: {}, context });
+  for (const { summary } of found ?? []) context.output.print(`${summary.id}  ${titleOf(summary)}`);
+  const message =
+    found === undefined
+      ? "Cannot show a list to choose from: no terminal is available."
+      : `More than one conversation ${describeSearch(words)}, and no terminal is available to choose one.`;
+  throw new ExitStatus(2, { cause: usageError(message, "Name one: jp resume <id>.") });
 }

@@ -3,7 +3,12 @@
  * the user types.
  */
 import type { ConversationId } from "../../../conversation/index.ts";
-import { type OpenMessage, TerminalPrompter } from "../../../terminal/index.ts";
+import {
+  keepTerminal,
+  type KeptTerminal,
+  type OpenMessage,
+  TerminalPrompter,
+} from "../../../terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import type { GlobalOptions } from "../../context.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
@@ -23,9 +28,12 @@ export async function session(
   const watch = host.onSignal(["SIGTERM", "SIGHUP"], () => stop.abort());
   const { promise: isOpen, resolve: onOpen } = Promise.withResolvers<OpenMessage>();
   const input: SessionInput = { history: [], complete: () => undefined, hasEditor: false };
+  const isPlain = wantsPlainText(host, {});
+  // What is typed between prompts is never echoed.
+  const kept = isPlain ? undefined : await keepQuietly(host);
   const prompter = new TerminalPrompter({
     device: host.terminal,
-    isPlain: wantsPlainText(host, {}),
+    isPlain,
     editText: async (...edited) => {
       const { editWith } = await loadModule(() => import("../../prompter.ts"));
       return await editWith(host, input.editor)(...edited);
@@ -46,8 +54,18 @@ export async function session(
     const { runSession } = await loadModule(() => import("./loop.ts"));
     const first = { entered, open, close: () => prompt.abort() };
     const id = conversationId !== undefined && { conversationId };
-    await runSession({ host, options, input, signal: stop.signal, first, ...id });
+    await runSession({ host, options, input, signal: stop.signal, first, kept, ...id });
   } finally {
+    kept?.[Symbol.dispose]();
     watch[Symbol.dispose]();
+  }
+}
+
+/** The prompt reports a terminal that cannot be opened. */
+async function keepQuietly({ terminal }: Host): Promise<KeptTerminal | undefined> {
+  try {
+    return await keepTerminal(terminal);
+  } catch {
+    return undefined;
   }
 }

@@ -4,11 +4,12 @@ import { collect, command, formatOption, withToolOptions, withConfigOption } fro
 
 export function defineTool(group: Command): void {
   withToolOptions(withConfigOption(group.command("ls")))
+    .argument("[name]", "Only this tool, or the tools of this group")
     .description("List tools and whether they are enabled")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./list.ts")).listTools));
   withConfigOption(group.command("show <name>"))
-    .description("Show what the model sees of a tool, and its settings")
+    .description("Show what the model sees of a tool, and its settings; list the tools of a group")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./list.ts")).showTool));
   withConfigOption(group.command("run <name>"))

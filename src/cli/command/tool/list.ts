@@ -26,10 +26,12 @@ export interface ListToolsFlags extends ConfigFlags {
   readonly format?: "text" | "json";
 }
 
-export async function listTools({ options, context }: Call<ListToolsFlags>): Promise<void> {
+export async function listTools({ args, options, context }: Call<ListToolsFlags>): Promise<void> {
   const { output } = context;
+  const [wanted] = args;
   const config = await effectiveConfig(context, options);
-  const settings = [...resolveTools(config).values()];
+  const all = resolveTools(config);
+  const settings = wanted === undefined ? [...all.values()] : findTools(all, wanted);
   if (options.format === "json") {
     for (const tool of settings) output.print(jsonLine(toJson(tool)));
     return;
@@ -37,6 +39,7 @@ export async function listTools({ options, context }: Call<ListToolsFlags>): Pro
   const columns = [
     { title: "" },
     { title: "TOOL" },
+    { title: "GROUP" },
     { title: "SOURCE" },
     { title: "RUN" },
     { title: "SUMMARY", shrinks: true },
@@ -44,15 +47,22 @@ export async function listTools({ options, context }: Call<ListToolsFlags>): Pro
   const rows = settings.map((tool): Cell[] => [
     { text: tool.isEnabled ? "on" : "off", style: tool.isEnabled ? "green" : "dim" },
     { text: oneLine(tool.name), style: "cyan" },
+    { text: oneLine(tool.group ?? ""), style: "dim" },
     { text: sourceText(tool.source), style: "dim" },
     { text: tool.run, style: "dim" },
     { text: firstLine(tool.summary ?? tool.description ?? "") },
   ]);
   const { paint, lineWidth: width } = output;
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
-  const names = offeringServers(config).join(", ");
+  const names = wanted === undefined ? offeringServers(config).join(", ") : "";
   if (names !== "")
     output.notice(oneLine(`All tools of ${names} are on too. To list them: jp mcp tools`));
+}
+
+/** A tool, or those of a group. Throws `unknown_tool`. */
+function findTools(all: ReadonlyMap<string, ToolSettings>, name: string): readonly ToolSettings[] {
+  const ofGroup = [...all.values()].filter(({ group }) => group === name);
+  return all.has(name) || ofGroup.length === 0 ? [findTool(all, name)] : ofGroup;
 }
 
 export function sourceText(source: ToolSource): string {
@@ -86,6 +96,9 @@ export async function showTool({
 }: Call<ShowToolFlags>): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options);
+  const known = resolveTools(trusted.config);
+  const isGroup = !known.has(name) && [...known.values()].some(({ group }) => group === name);
+  if (isGroup) return listTools({ args: [name], options, context });
   assertTrusted(name, trusted);
   warnWithheld(trusted, context);
   await using tools = openTools(machineOf(context), trusted.config);

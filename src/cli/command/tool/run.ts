@@ -78,7 +78,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
       schemas: async () => [],
       find: async () => ({ ...tool, settings: withPermission(settings) }),
     },
-    prompter: findPrompter(context, config, options) ?? noTerminal,
+    prompter: findPrompter(context, config, { ...options, sendsWords: false }) ?? noTerminal,
     ...(config.user?.name !== undefined && { userName: config.user.name }),
     journal,
     state,

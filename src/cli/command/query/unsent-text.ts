@@ -1,0 +1,36 @@
+/** What the user typed during a turn and no model got: none of it is lost. */
+import { neutralize } from "../../../render/index.ts";
+import type { Output } from "../../../terminal/index.ts";
+
+export class UnsentText {
+  #kept: readonly string[] = [];
+  /** A reply that may not be on record yet. */
+  #expected: { readonly reply: string; readonly isSent: () => boolean } | undefined;
+
+  /** The oldest first. */
+  get texts(): readonly string[] {
+    const { reply, isSent } = this.#expected ?? {};
+    return reply === undefined || isSent?.() === true ? this.#kept : [...this.#kept, reply];
+  }
+
+  keep(text: string): void {
+    if (text.trim() !== "") this.#kept = [...this.#kept, text];
+  }
+
+  /** The turn goes on with this reply, once it is recorded. */
+  expect(reply: string, isSent: () => boolean): void {
+    this.#kept = this.texts;
+    this.#expected = reply.trim() === "" ? undefined : { reply, isSent };
+  }
+
+  /** For the user to copy. Nothing is kept then. */
+  print(output: Pick<Output, "notice">): void {
+    const { texts } = this;
+    this.#kept = [];
+    this.#expected = undefined;
+    for (const text of texts) {
+      output.notice("Not sent:");
+      for (const line of neutralize(text).split("\n")) output.notice(`  ${line}`);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** The end of a conversation, as a session with it opens: its last turns, up to a screen of them. */
+import type { ConversationId, RecordedTurn } from "../../../conversation/index.ts";
+import { renderTurn, textWidth } from "../../../render/index.ts";
+import type { CommandContext } from "../../context.ts";
+import { selectTurns } from "../conversation/print.ts";
+
+/** More do not fit on a screen. */
+const MAX_TURNS = 10;
+const RESULT_LINES = 3;
+/** Terminals that do not know their height say 0. */
+const DEFAULT_ROWS = 24;
+/** For the lines about the conversation, and the prompt. */
+const ROWS_BELOW = 6;
+
+/** Prints whole turns while they fit, and of the last one at least its end. Nothing if the record cannot be read. */
+export async function printEnd(id: ConversationId, context: CommandContext): Promise<void> {
+  const { output, clock, host } = context;
+  const settings = {
+    paint: output.paint,
+    now: clock.now(),
+    width: output.lineWidth,
+    resultLines: RESULT_LINES,
+    showsReasoning: false,
+  };
+  const room = Math.max(DEFAULT_ROWS / 2, (host.stdout.rows || DEFAULT_ROWS) - ROWS_BELOW);
+  const rowsOf = (line: string) => Math.max(1, Math.ceil(textWidth(line) / output.lineWidth));
+  let shown: readonly string[] = [];
+  for (const turn of (await findLastTurns(id, context)).toReversed()) {
+    const longer = [...renderTurn(turn, settings), ...shown];
+    const rows = longer.reduce((sum, line) => sum + rowsOf(line), 0);
+    if (rows <= room) {
+      shown = longer;
+      continue;
+    }
+    if (shown.length > 0) break;
+    const start = startOfEnd(longer, room, rowsOf);
+    const earlier = `… ${start} earlier ${start === 1 ? "line" : "lines"}: jp conversation print`;
+    shown = [...(start > 0 ? [output.paint("dim", earlier)] : []), ...longer.slice(start)];
+    break;
+  }
+  for (const line of shown) output.print(line);
+}
+
+/** The session reports what is wrong with the record. */
+async function findLastTurns(
+  id: ConversationId,
+  context: CommandContext,
+): Promise<readonly RecordedTurn[]> {
+  const quiet = { ...context, output: { ...context.output, notice: () => undefined } };
+  try {
+    const turns: RecordedTurn[] = [];
+    for await (const batch of selectTurns(id, { last: MAX_TURNS }, quiet)) turns.push(...batch);
+    return turns;
+  } catch {
+    return [];
+  }
+}
+
+/** Where the lines start that fit. A single line may be longer than the screen. */
+function startOfEnd(
+  lines: readonly string[],
+  room: number,
+  rowsOf: (line: string) => number,
+): number {
+  let rows = 1;
+  const cut = lines.findLastIndex((line) => (rows += rowsOf(line)) > room);
+  const last = lines.findLastIndex((line) => line !== "");
+  return Math.max(0, Math.min(cut + 1, last));
+}

@@ -1,0 +1,87 @@
+/**
+ * An edit of `AGENTS.md` that the user has seen whole and approved at this terminal is trusted: jp does not ask about the
+ * new text again.
+ */
+import { realpathSync } from "node:fs";
+import path from "node:path";
+import type { ConversationEvent } from "../conversation/index.ts";
+import { changeBinding } from "../executor/index.ts";
+import { findInstructions, type InstructionFile, type Tools } from "../runtime/index.ts";
+import { messageOf } from "../util/index.ts";
+import { type CommandContext, warn } from "./context.ts";
+import { workspaceTrust } from "./trust.ts";
+
+export interface WatchedTurn {
+  /** As they were trusted when the turn started. */
+  readonly instructions: readonly InstructionFile[];
+  readonly tools: Pick<Tools, "settings">;
+}
+
+/** Sees the events of this process only, so that no record can claim an approval. */
+export class EditTrust {
+  readonly #context: CommandContext;
+  readonly #tools: WatchedTurn["tools"];
+  readonly #trusted: Map<string, InstructionFile>;
+  /** By the id of the question, those that jp's own tools ask. */
+  readonly #asked = new Map<string, string>();
+  /** The bindings of approved changes. */
+  readonly #approved = new Set<string>();
+  readonly #calls = new Set<string>();
+
+  constructor(context: CommandContext, { instructions, tools }: WatchedTurn) {
+    this.#context = context;
+    this.#tools = tools;
+    this.#trusted = new Map(instructions.map((file) => [file.name, file]));
+  }
+
+  /** The events since the last time, up to the result of a call. Never throws. */
+  async read(events: readonly ConversationEvent[]): Promise<void> {
+    for (const event of events) this.#read(event);
+    if (this.#approved.size > 0) await this.#trustApproved();
+  }
+
+  #read(event: ConversationEvent): void {
+    switch (event.type) {
+      case "tool_call_request": {
+        const { source } = this.#tools.settings.get(event.name) ?? {};
+        // Another tool may show something else than what it does.
+        if (source?.type === "builtin") this.#calls.add(event.id);
+        return;
+      }
+      case "inquiry_request": {
+        const { id, toolCallId = "", question } = event;
+        const isOwn = this.#calls.has(toolCallId) && question.binding !== undefined;
+        if (isOwn) this.#asked.set(id, question.binding);
+        return;
+      }
+      case "inquiry_response": {
+        const binding = this.#asked.get(event.id);
+        const isYes = event.outcome === "answered" && event.answer === true;
+        if (binding === undefined || !isYes) return;
+        const { answeredBy: by } = event;
+        if (by?.kind === "user" && by.channel === "terminal") this.#approved.add(binding);
+        return;
+      }
+      default:
+    }
+  }
+
+  async #trustApproved(): Promise<void> {
+    const { cwd: folder, output, workspace } = this.#context;
+    const { root } = workspace;
+    try {
+      for (const file of findInstructions({ folder, root })) {
+        const before = this.#trusted.get(file.name);
+        // Of a file that is cut, no one has seen the rest.
+        if (file.isCut || before?.isCut === true || before?.digest === file.digest) continue;
+        const place = realpathSync(path.join(root, file.name));
+        const change = { file: place, before: before?.digest, after: file.digest };
+        if (!this.#approved.has(changeBinding(change))) continue;
+        const trust = workspaceTrust(this.#context, workspace);
+        if (await trust.trustEdited(before, file)) this.#trusted.set(file.name, file);
+      }
+    } catch (error) {
+      warn(`The change is not trusted yet: ${messageOf(error)}`, output);
+    }
+  }
+}
