@@ -81,6 +81,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   cli: [
     "util",
     "process",
+    "files",
     "tool",
     "config",
     "conversation",
@@ -224,6 +225,7 @@ describe("imports", () => {
       "../client.ts",
       "../wire.ts",
       "highlight.js",
+      "lean-qr",
       "marked",
       "preact",
     ]);

@@ -7,7 +7,7 @@ import { calling, resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordsOf, type ScriptedTool } from "./query-project.ts";
 import { call, permission, request, time, turnStart } from "./records.ts";
-import { type Project, lines } from "./support.ts";
+import { jsonLines, lines, type Project } from "./support.ts";
 
 const SURE = { id: "sure", text: "Really?", answer_type: { type: "boolean" }, exclusive: true };
 const REGION = {
@@ -131,6 +131,51 @@ describe("jp query --answers", () => {
       ),
       [],
     ]);
+  });
+});
+
+async function verify(project: Project) {
+  const [verified] = jsonLines(await project.jp("conversation", "verify", "--format", "json"));
+  return verified;
+}
+
+describe("verifying a turn that was answered from a file", () => {
+  const IDENTICAL = expect.objectContaining({ turns: 1, identical: true });
+
+  test.each([
+    ["everything is allowed", ALL],
+    ["a call is denied", '[[permissions]]\ntool = "deploy"\ndecision = "deny"\nreason = "No."\n'],
+    ["a result is withheld", ALL.replace(/^(?<start>deliveries.*)"approve"/m, '$<start>"deny"')],
+  ])("finds everything as recorded: %s", async (_name, file) => {
+    await using server = await calling(["deploy"]);
+    const project = queryProject({ server, tools: [deploy] });
+    const { status } = await run(project, file);
+    expect([status, await verify(project)]).toEqual([0, IDENTICAL]);
+  });
+
+  test("finds everything as recorded if the file was completed on the way", async () => {
+    await using server = await calling(["deploy"]);
+    const project = queryProject({ server, tools: [deploy] });
+    const first = await run(project, ALL.replace(/^.*"region".*$/m, ""));
+    writeFileSync(path.join(project.root, "ci.toml"), ALL.replace(/^permissions.*$/m, ""));
+    const words = ["--continue-turn", "--answers", "ci.toml"];
+    const second = await query(project, words, { variables: SECRET });
+    expect([first.status, second.stdout, await verify(project)]).toEqual([1, "Done.\n", IDENTICAL]);
+  });
+
+  test("finds everything as recorded if a call was invalid, and the next one was not", async () => {
+    const calls = [
+      { name: "ask_user", arguments: { questions: ["Where?"] } },
+      { name: "ask_user", arguments: { question: "Where?", answer_type: "text" } },
+    ];
+    await using server = await ModelServer.start(({ messages }) => {
+      const next = calls[messages.filter(({ role }) => role === "tool").length];
+      return next === undefined ? "Done." : { text: "I ask.", calls: [next] };
+    });
+    const project = queryProject({ server });
+    const answer = '[[answers]]\ntool = "ask_user"\nquestion = "answer"\nanswer = "here"\n';
+    const { status } = await run(project, answer);
+    expect([status, await verify(project)]).toEqual([0, IDENTICAL]);
   });
 });
 

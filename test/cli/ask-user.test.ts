@@ -77,14 +77,19 @@ describe("a question on a terminal", () => {
     [
       "yes or no",
       { ...SURE, context: "It takes\na while." },
-      [[/^It takes\na while\.\nAssistant\n\? Sure\? \[y,n,\?\]\n {2}Tab add note$/m, "n"]],
+      [
+        [
+          /^It takes\na while\.\nAssistant\n\? Sure\?\n {2}y yes · n no · Tab add note · \? more$/m,
+          "n\r",
+        ],
+      ],
       ["It takes", "a while.", "Assistant", "✔ Sure? no"],
       { answer_type: "boolean", answer: false },
     ],
     [
       "yes or no, with a default",
       { ...SURE, default: true },
-      [[/^\? Sure\? \[y,n,\?\] \(y\)$/m, "\r"]],
+      [[/^\? Sure\?\n {2}y yes \(Enter\) · n no · /m, "\r"]],
       ["Assistant", "✔ Sure? yes"],
       { answer_type: "boolean", answer: true },
     ],
@@ -157,7 +162,7 @@ describe("a question on a terminal", () => {
       "yes or no, with a note",
       SURE,
       [
-        [/Tab add note$/m, "\t"],
+        [/Tab add note/, "\t"],
         [/^\? Note:/m, "but hurry\r"],
         [/^ {2}Note: but hurry$/m, "y"],
       ],
@@ -203,7 +208,13 @@ describe("a question on a terminal", () => {
   });
 
   test.each<[string, readonly Step[]]>([
-    ["Escape", [[/^\? Sure\?/m, ESCAPE]]],
+    [
+      "Escape and c",
+      [
+        [/^\? Sure\?/m, ESCAPE],
+        [LEAVE[0], "c"],
+      ],
+    ],
     ["Ctrl-C twice", [[/^\? Sure\?/m, CONTROL_C], LEAVE]],
   ])("is cancelled by %s, and the turn continues without an answer", async (_, steps) => {
     expect(await answer({ ...SURE, default: true }, steps)).toEqual({
@@ -219,10 +230,10 @@ describe("a question on a terminal", () => {
     await using server = await ModelServer.start([asking(SURE), asking(SURE), "Done."]);
     const project = queryProject({ server });
     const screen = new Screen(project, ["q", "x"]);
-    await shows(screen, /^\? Sure\? \[y,n,\?\]$/m);
-    screen.type("y");
-    await shows(screen, /✔ Sure\? yes\n[^]*^\? Sure\? \[y,n,\?\]$/m);
-    screen.type("n");
+    await shows(screen, /^\? Sure\?\n {2}y yes · n no · /m);
+    screen.type("y\r");
+    await shows(screen, /✔ Sure\? yes\n[^]*^\? Sure\?\n {2}y yes · n no · /m);
+    screen.type("n\r");
     await screen.end();
     expect(outcomesIn(project).map(({ answer: value }) => value)).toEqual([true, false]);
   });
@@ -301,7 +312,7 @@ describe("a question on a terminal", () => {
 
 describe("several questions on a terminal", () => {
   const FORM = { ...WHICH_WAY, more: [SURE, { question: "Why?", default: "no reason" }] };
-  const REVIEW = /^\? Send these answers\? \[y,e,1,2,3,\?\] \(y\)$/m;
+  const REVIEW = /^\? Send these answers\?\n {2}y yes \(Enter\) · e change an answer · /m;
   const FILLED: readonly Step[] = [
     [/^Assistant\nThere are\nsome ways\.\n\? \(1\/3\) Which way\?$/m, `${DOWN}\r`],
     [/^✔ \(1\/3\) Which way\? overwrite\n\? \(2\/3\) Sure\?/m, "y"],

@@ -12,8 +12,10 @@ const UNTRUSTED = { JP_TRUSTED_WORKSPACES: "" };
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 
 /** The text of a request's messages, one after the other. */
+/** Without the instructions. */
 function textOf({ requests }: ModelServer, index = -1): string {
-  const contents = requests.at(index)?.messages.map(({ content }) => content ?? "") ?? [];
+  const messages = requests.at(index)?.messages.filter(({ role }) => role !== "system") ?? [];
+  const contents = messages.map(({ content }) => content ?? "");
   return contents
     .map((content) => (typeof content === "string" ? content : JSON.stringify(content)))
     .join("\n");

@@ -4,6 +4,17 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
+import {
+  attemptStart,
+  inquiry,
+  permissionRequest,
+  toolCall,
+} from "../../src/conversation/events.fixture.ts";
+import type { ConversationEvent } from "../../src/conversation/index.ts";
+import { openWorkspace } from "../../src/storage/index.ts";
+import { WAITING } from "../../src/storage/open-question.fixture.ts";
+import { systemClock } from "../../src/util/index.ts";
+import { placeRelease } from "./samples.ts";
 import { JP, lines, Project } from "./support.ts";
 import { counters } from "../security/threats.ts";
 
@@ -35,6 +46,30 @@ async function complete(project: Project, ...words: readonly string[]): Promise<
 async function valuesFor(project: Project, ...words: readonly string[]): Promise<string[]> {
   const found = await complete(project, ...words);
   return found.map((line) => line.split("\t")[0] ?? "");
+}
+
+/** Leaves a conversation in the project whose last turn waits for these. */
+async function leave(project: Project, ...requests: readonly ConversationEvent[]) {
+  const { variables, home, root: from } = project;
+  const environment = { variables, home, platform: process.platform };
+  const { conversations } = openWorkspace({
+    from,
+    environment,
+    clock: systemClock,
+    pid: process.pid,
+  });
+  await using writer = await conversations.create({});
+  await writer.append(...WAITING.slice(0, 2), ...requests);
+  return writer.id;
+}
+
+/** A call with a question that waits. */
+function asking(callId: string, question: Parameters<typeof inquiry>[1]): ConversationEvent[] {
+  return [
+    toolCall(callId),
+    attemptStart(callId),
+    { ...inquiry(`${callId}.q.1`, question), toolCallId: callId, questionId: "q" },
+  ];
 }
 
 describe("completion", () => {
@@ -110,7 +145,7 @@ describe("completion", () => {
       title: await valuesFor(project, "c", "show", "CRASH"),
       both: await valuesFor(project, "c", "show", "e"),
       named: await valuesFor(elsewhere, "-w", project.root, "c", "show", "crash"),
-      nowhere: await valuesFor(elsewhere, "c", "show", ""),
+      nowhere: await valuesFor(elsewhere, "-w", "gone", "c", "show", ""),
     }).toEqual({
       all: [`${other.id}\tRelease notes`, `${crash.id}\tThe crash of today`],
       words: ["previous", "pinned"],
@@ -150,6 +185,45 @@ describe("completion", () => {
       value: ["ask", "unattended", "edit", "skip"],
       setting: ["conversation.tools.*.run="],
       assigned: ["style.notification.bell:=true"],
+    });
+  });
+
+  test("offers what is waiting, and the answers that fit", async () => {
+    const project = new Project();
+    const options = [{ value: "here" }, { value: "there", description: "Far." }, { value: "a b" }];
+    const where = { text: "Where?", answerType: { type: "select", options } } as const;
+    const one = await leave(project, ...asking("call_1", { text: "Deploy?\nNow?" }));
+    const two = await leave(
+      project,
+      ...asking("call_1", { text: "Publish?" }),
+      ...asking("call_2", where),
+    );
+    expect({
+      answer: await complete(project, "inquiry", "answer", ""),
+      started: await valuesFor(project, "inquiry", "answer", "call_2"),
+      boolean: await valuesFor(project, "inquiry", "answer", `${one}/call_1.q.1`, ""),
+      option: await complete(project, "inquiry", "answer", "call_2.q.1", ""),
+      unknown: await valuesFor(project, "inquiry", "answer", "call_9", ""),
+      show: await valuesFor(project, "inquiry", "show", "call_2"),
+    }).toEqual({
+      answer: [`${one}/call_1.q.1\tDeploy? …`, `${two}/call_1.q.1\tPublish?`, "call_2.q.1\tWhere?"],
+      started: ["call_2.q.1"],
+      boolean: ["yes", "no"],
+      option: ["here\t", "there\tFar."],
+      unknown: [],
+      show: ["call_2.q.1"],
+    });
+  });
+
+  test("offers decisions of the conversation that was used last", async () => {
+    const project = new Project();
+    placeRelease(project);
+    expect({
+      show: await valuesFor(project, "inquiry", "show", ""),
+      answer: await valuesFor(project, "inquiry", "answer", ""),
+    }).toEqual({
+      show: ["call_2.announce.1", "call_2.otp.1", "call_1.apply_changes.1", "call_1:run:1"],
+      answer: [],
     });
   });
 
@@ -261,6 +335,7 @@ describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
     writeFileSync(path.join(project.root, "notes.txt"), "");
     const { id } = project.place({ second: 10, title: "The crash of today" });
     project.place({ second: 20, title: "Release" });
+    await leave(project, toolCall("call_1"), permissionRequest("call_1"));
     const screen = await start(shell, project);
     const cases: readonly (readonly [typed: string, completed: string])[] = [
       ["jp conv", "jp conversation"],
@@ -275,6 +350,9 @@ describe.each(["bash", "zsh", "fish"] as const)("in %s", (shell) => {
       ["jp q -c style.notification.be", "jp q -c style.notification.bell="],
       ["jp q -c style.notification.bell=tr", "jp q -c style.notification.bell=true"],
       ["jp q not", "jp q notes.txt"],
+      ["jp inquiry answer ca", "jp inquiry answer call_1:run:1"],
+      ["jp inquiry answer call_1:", "jp inquiry answer call_1:run:1"],
+      ["jp inquiry answer call_1:run:1 y", "jp inquiry answer call_1:run:1 yes"],
       // Fish filters the candidates itself.
       ...(shell === "fish" ? [] : [["jp c show crash", `jp c show ${id}`] as const]),
     ];

@@ -134,7 +134,9 @@ describe("a config with mistakes", () => {
     expect(await project.jp("config", "get", "assistant.tool_choice")).toEqual({
       status: 0,
       stdout: lines("none"),
-      stderr: lines(`warning: ${file}:2: assistant.nmae: unknown key; did you mean name?`),
+      stderr: lines(
+        `warning: ${file}:2: assistant.nmae: unknown key; did you mean assistant.name?`,
+      ),
     });
   });
 
@@ -143,7 +145,7 @@ describe("a config with mistakes", () => {
     expect(await new Project().jp("config", "get", "assistant.tool_choice", ...settings)).toEqual({
       status: 0,
       stdout: lines("none"),
-      stderr: lines("warning: --cfg assistant.nmae: unknown key; did you mean name?"),
+      stderr: lines("warning: --cfg assistant.nmae: unknown key; did you mean assistant.name?"),
     });
   });
 
@@ -269,6 +271,80 @@ describe("setting a value", () => {
     expect([results.map(({ status }) => status), readFileSync(file, "utf8")]).toEqual([
       [1, 1, 1, 2, 2, 2],
       'user.name = "Ada"\n',
+    ]);
+  });
+
+  test.each([
+    [
+      "an unknown provider",
+      ["assistant.model.id", "foo/bar"],
+      "assistant.model.id: unknown provider foo; use one of anthropic, google, llamacpp, ollama, openai, openrouter",
+    ],
+    [
+      "an unknown provider inside a value",
+      ["conversation.tools.x.questions.q.target", '{"model":{"id":"foo/bar"}}', "--json"],
+      "conversation.tools.x.questions.q.target.model.id: unknown provider foo; use one of anthropic, google, llamacpp, ollama, openai, openrouter",
+    ],
+    [
+      "a model without its provider",
+      ["assistant.model.id", "smal"],
+      "assistant.model.id: smal is neither provider/name nor a known alias; did you mean small?",
+    ],
+    [
+      "a key of one tool for a group",
+      ["conversation.tools.db.command", "ls"],
+      "conversation.tools.db.command: db is a group of tools (db_read, db_write), and this belongs to one tool, such as conversation.tools.db_read.command",
+    ],
+    [
+      "a group where a tool is expected",
+      ["assistant.tool_choice", "db"],
+      "assistant.tool_choice: db is a group of tools (db_read, db_write)",
+    ],
+    [
+      "a tool where a group is expected",
+      ["conversation.tools.db_write.group", "db_read"],
+      "conversation.tools.db_write.group: db_read is the name of a tool",
+    ],
+    [
+      "a word of other programs",
+      ["providers.mcp.s.args", '["x"]', "--json"],
+      "providers.mcp.s.args: unknown key; did you mean providers.mcp.s.arguments?",
+    ],
+  ])("is refused if it means nothing: %s", async (_name, args, message) => {
+    const project = new Project();
+    const before = lines(
+      "[providers.llm.aliases]",
+      'small = "ollama/small"',
+      ...["db_read", "db_write"].flatMap((name) => [
+        `[conversation.tools.${name}]`,
+        'source = "local"',
+        'command = "true"',
+        'group = "db"',
+      ]),
+    );
+    const file = configure(project, before);
+    const { status, stderr } = await project.jp("config", "set", ...args);
+    expect([status, stderr.split("\n")[0], readFileSync(file, "utf8")]).toEqual([
+      1,
+      `jp: jp config set: ${message}`,
+      before,
+    ]);
+  });
+
+  test("accepts providers and aliases that are known, and warns about a tool that may be misspelt", async () => {
+    const project = new Project();
+    const set = (...args: string[]) => project.jp("config", "set", ...args);
+    const ends = [
+      await set("providers.llm.aliases.small", "ollama/small"),
+      await set("assistant.model.id", "small"),
+      await set("conversation.tools.mine.source", "local"),
+      await set("conversation.tools.fs_raed_file.run", "unattended"),
+    ];
+    expect(ends.map(({ status, stderr }) => [status, stderr.split("\n")[0]])).toEqual([
+      [0, expect.stringMatching(/^Set providers/)],
+      [0, expect.stringMatching(/^Set assistant/)],
+      [0, expect.stringMatching(/^Set conversation/)],
+      [0, "warning: No tool is named fs_raed_file; did you mean conversation.tools.fs_read_file?"],
     ]);
   });
 });

@@ -1,8 +1,9 @@
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { runCommand } from "../support/command-host.ts";
-import { Screen } from "./screen.ts";
+import { Screen, ScreenProcess } from "./screen.ts";
 import { Project } from "./support.ts";
 
 describe("the tour", () => {
@@ -39,10 +40,12 @@ describe("the tour", () => {
     ["Ctrl-C", "\u0003"],
   ])("ends with its record after %s at a question", async (_name, key) => {
     const screen = new Screen(new Project({ isBare: true }), ["demo"], { columns: 40 });
-    await screen.until("Apply these");
-    screen.type("y");
-    await screen.until("Deploy to Frankfurt?");
-    screen.type(key);
+    await screen.answer(
+      ["> Does the README", "\r"],
+      ["Apply these", "y"],
+      ["> Deploy it everywhere.", "\r"],
+      ["Deploy to Frankfurt?", key],
+    );
     const { status, lines } = await screen.end();
     const record = lines.slice(lines.indexOf("$ jp inquiry ls") + 2);
     expect({
@@ -58,9 +61,9 @@ describe("the tour", () => {
       isEnded: true,
       record: [
         "  turn 1  fs_modify_file:",
-        "    Apply these changes to package.json?",
+        "    Apply these changes to README.md?",
         "    yes (you, via terminal), just now",
-        "    call_1.apply_changes.1",
+        "    call_4.apply_changes.1",
         ...["Frankfurt", "Oslo", "Lisbon"].flatMap((name, index) => [
           `  turn 2  deploy: Deploy to ${name}?`,
           "    cancelled (user), just now",
@@ -70,11 +73,60 @@ describe("the tour", () => {
     });
   });
 
+  test("shows a session that reads files, and an edit that it makes", async () => {
+    const screen = new Screen(new Project({ isBare: true }), ["demo"]);
+    await screen.answer(
+      ["> Does the README", "\r"],
+      ["Apply these changes", "y"],
+      ["> Deploy it everywhere.", "\u0003\u0004"],
+    );
+    const { lines } = await screen.end();
+    const file = path.join(/--workspace (\S+)/.exec(lines.join(""))?.[1] ?? "", "README.md");
+    const calls = lines.flatMap(
+      (line) =>
+        /^✓ (fs_(?:list|read)\w+)\((?:path: "([^"]+)")?/.exec(line)?.slice(1, 3).join(" ").trim() ??
+        [],
+    );
+    expect({ calls, text: readFileSync(file, "utf8").split("\n").at(-2) }).toEqual({
+      calls: ["fs_list_files", "fs_read_file README.md", "fs_read_file package.json"],
+      text: "The forecast for tomorrow. This is version 1.2.0.",
+    });
+  });
+
+  test("waits for the user at each step, and skips one only if they say so", async () => {
+    const screen = new Screen(new Project({ isBare: true }), ["demo"]);
+    await screen.answer(
+      ["> Does the README", "\u0003/sk"],
+      ["❯ /skip  Go to the next step", "\r"],
+      ["> Deploy it everywhere.", "\u0003/skip\r"],
+      ["> Announce it.", "\u0003/skip\r"],
+      ["> Sign the release.", "\u0003/skip\r"],
+      ["> Publish it tonight.", "\u0003/skip\r"],
+      ["> Upload the pictures.", "\u0003/quit\r"],
+    );
+    const { status, lines } = await screen.end();
+    expect([
+      status,
+      lines.includes("The tour ends here."),
+      lines.some((line) => line.startsWith("No questions")),
+    ]).toEqual([0, true, true]);
+  });
+
+  test("does not end by itself while a tool of it runs", async () => {
+    const variables = { TERM: "xterm" };
+    const screen = new ScreenProcess(new Project({ isBare: true }), ["demo"], { variables });
+    for (const shown of ["Does the", "Deploy it", "Announce it", "Sign the", "Publish it"]) {
+      await screen.answer([`> ${shown}`, "\u0003"], ["Cleared.", "/skip\r"]);
+    }
+    await screen.answer(["> Upload the", "\r"], [" upload 1.", "\u0003"]);
+    const { status, lines } = await screen.end();
+    expect([status, lines.includes("The interrupted call is on record.")]).toEqual([0, true]);
+  });
+
   test("asks on a terminal, keeps a secret, and shows its record", async () => {
     const screen = await reachJob();
     screen.type("y");
-    await screen.until(" upload 0.");
-    screen.type("\u0003");
+    await screen.answer(["> Upload the pictures.", "\r"], [" upload 0.", "\u0003"]);
     const { status, bytes, lines } = await screen.end();
     expect({
       status,
@@ -94,8 +146,7 @@ describe("the tour", () => {
   test("leaves a question of a job, and continues the turn with an answer from elsewhere", async () => {
     const screen = await reachJob();
     screen.type("y");
-    await screen.until(" upload 0.");
-    screen.type("\u0003");
+    await screen.answer(["> Upload the pictures.", "\r"], [" upload 0.", "\u0003"]);
     const { lines } = await screen.end();
     const start = lines.findIndex((line) => line.startsWith("$ jp query --defer"));
     const end = lines.findIndex((line) => line.startsWith("6. "));
@@ -163,12 +214,17 @@ describe("the tour", () => {
 async function reachJob(): Promise<Screen> {
   const screen = new Screen(new Project({ isBare: true }), ["demo"]);
   await screen.answer(
+    ["> Does the README", "\r"],
     ["Apply these changes", "y"],
+    ["> Deploy it everywhere.", "\r"],
     ["Deploy to Frankfurt?", "Y"],
+    ["> Announce it.", "\r"],
     ["Where should the announcement go?", "\r"],
+    ["> Sign the release.", "\r"],
     ["Passphrase for the signing key?", "hunter2\r"],
+    ["> Publish it tonight.", "\r"],
   );
-  await screen.untilShown((lines) => lines.at(-1) === "? Publish weather 1.2.0? [y,Y,n,N,?]");
+  await screen.untilShown((lines) => lines.includes("? Publish weather 1.2.0?"));
   return screen;
 }
 

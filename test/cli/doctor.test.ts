@@ -117,12 +117,11 @@ describe("outside a workspace", () => {
       [
         {
           check: "workspace",
-          state: "warning",
-          message: `No jp workspace found in ${project.root} or its parent folders.`,
-          hint: "Create one with `jp init`, or select one with --workspace.",
+          state: "ok",
+          message: `${project.root} is not a workspace; its conversations are stored in your data folder`,
         },
       ],
-      false,
+      true,
     ]);
   });
 });

@@ -514,9 +514,9 @@ describe("an incomplete turn on a terminal", () => {
     await using server = await ModelServer.start([calling([ASKER]), "Done."]);
     const project = await waiting(server, [ASKER]);
     const screen = new Screen(project, ["q"]);
-    await shows(screen, /quit/);
+    await shows(screen, /Leave it as it is/);
     const menu = screen.lines;
-    screen.type("resume\r");
+    screen.type("\r");
     await shows(screen, /Go on\?[^]*Go on\?/);
     screen.type("y");
     const { status } = await screen.end();
@@ -536,12 +536,12 @@ describe("an incomplete turn on a terminal", () => {
     await using server = await ModelServer.start([calling([ASKER])]);
     const project = await waiting(server, [ASKER]);
     const screen = new Screen(project, ["q", "y"]);
-    await shows(screen, /quit/);
+    await shows(screen, /Leave it as it is/);
     expect(screen.lines.slice(4, 6)).toEqual([
-      "❯ resume - continue it, without your message",
-      "  discard - close it and send your message",
+      "❯ Continue it, without your message",
+      "  Close it and send your message",
     ]);
-    screen.type("quit\r");
+    screen.type("leave\r");
     await screen.end();
   });
 
@@ -549,9 +549,9 @@ describe("an incomplete turn on a terminal", () => {
     await using server = await ModelServer.start([calling([ASKER])]);
     const project = await waiting(server, [ASKER]);
     const screen = new Screen(project, ["q", "y"]);
-    await shows(screen, /quit/);
+    await shows(screen, /Leave it as it is/);
     const before = recordOf(project);
-    screen.type("quit\r");
+    screen.type("leave\r");
     expect([(await screen.end()).status, recordOf(project)]).toEqual([0, before]);
   });
 

@@ -67,6 +67,8 @@ async function settings({ project, variables }: Machine, ...keys: readonly strin
 const MODEL = "assistant.model.id";
 const RUN = "conversation.tools.*.run";
 const WHICH = "Which model should answer?";
+const MAY = "What may models do with the files here?";
+const FILES = "conversation.tools.fs.enable";
 const ASK = "Ask before commands and MCP tools run?";
 
 describe("a new workspace", () => {
@@ -92,7 +94,7 @@ describe("a new workspace", () => {
           'Next: jp to start a session, jp query "…" to ask one thing, jp doctor to check your setup.',
         ),
       },
-      names: ["", ".jp", ".jp/.id", ".jp/config.schema.json", ".jp/config.toml"],
+      names: ["", ".jp", ".jp/.gitignore", ".jp/.id", ".jp/config.schema.json", ".jp/config.toml"],
       id: expect.stringMatching(/^# .*\n[0-9a-z]{5}$/) as unknown,
       data: [],
       settings: ["jp: assistant.model.id is not set.", "ask"],
@@ -122,6 +124,18 @@ describe("a new workspace", () => {
     await init(here, "new/shop");
     const { status } = await here.project.jp("-w", "new/shop", "conversation", "ls");
     expect(status).toBe(0);
+  });
+
+  test("has the choices that flags make, if jp cannot ask", async () => {
+    const here = await machine();
+    await init(here, "--allow", "edit", "--commit-conversations");
+    const ignored = existsSync(path.join(here.project.root, ".jp", ".gitignore"));
+    const wrong = await init(await machine(), "--allow", "everything");
+    expect([await settings(here, FILES), ignored, wrong.status]).toEqual([
+      ['{"state":true,"allow_toggle":"any"}'],
+      false,
+      2,
+    ]);
   });
 
   test("is not created if the user's own config is invalid", async () => {
@@ -220,7 +234,12 @@ describe("existing files", () => {
 
 describe("on a terminal", () => {
   test("wraps what to do next at words", async () => {
-    const { lines: shown } = await answer(onScreen(await machine()), [WHICH, "\r"], [ASK, "\r"]);
+    const { lines: shown } = await answer(
+      onScreen(await machine()),
+      [WHICH, "\r"],
+      [MAY, "\r"],
+      [ASK, "\r"],
+    );
     expect(shown.slice(-4)).toEqual([
       "No model chosen yet, and none was found. Start Ollama or a llama.cpp server, or",
       "set a provider's API key.",
@@ -236,7 +255,7 @@ describe("on a terminal", () => {
       status,
       lines: shown,
       bytes,
-    } = await answer(onScreen(here), [WHICH, "\r"], [ASK, "\r"]);
+    } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "\r"]);
     expect({
       status,
       settings: await settings(here, MODEL, RUN),
@@ -257,10 +276,52 @@ describe("on a terminal", () => {
     });
   });
 
+  test.each([
+    ["read files", "", '"read"', 3],
+    ["read and edit files", "edit", "true", 6],
+    ["nothing", "nothing", "false", 0],
+  ])(
+    "the file tools are as chosen, in one line that is trusted: %s",
+    async (_, typed, value, on) => {
+      const here = await machine();
+      const { project } = here;
+      await answer(onScreen(here), [WHICH, "\r"], [MAY, typed], [typed, "\r"], [ASK, "\r"]);
+      const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
+      const { stdout } = await project.jpWith(variables, "tool", "ls", "fs");
+      const trust = await project.jpWith(variables, "trust");
+      const text = readFileSync(configFile(here), "utf8");
+      expect([text.match(/^fs.*$/gm), stdout.match(/^on /gm)?.length ?? 0, trust.stderr]).toEqual([
+        [`fs.enable = ${value}`],
+        on,
+        "Nothing here needs to be trusted.\n",
+      ]);
+    },
+  );
+
+  test("Git ignores the conversations, unless the user wants to commit them", async () => {
+    const [ignoring, committing] = [await machine(), await machine()];
+    const commit = "Commit conversations to Git?";
+    for (const [here, key] of [
+      [ignoring, "\r"],
+      [committing, "y"],
+    ] as const) {
+      mkdirSync(path.join(here.project.root, ".git"));
+      await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "\r"], [commit, key]);
+    }
+    const ignored = [ignoring, committing].map(({ project }) => {
+      const file = path.join(project.root, ".jp", ".gitignore");
+      return existsSync(file) && readFileSync(file, "utf8").split("\n");
+    });
+    expect(ignored).toEqual([
+      ["# Git ignores the conversations. To commit them, delete this file.", "/conversations/", ""],
+      false,
+    ]);
+  });
+
   test("yes makes tools ask, and no makes them run unattended", async () => {
     const [careful, trusting] = [await machine(), await machine()];
-    await answer(onScreen(careful), [WHICH, "\r"], [ASK, "y"]);
-    await answer(onScreen(trusting), [WHICH, "\r"], [ASK, "n"]);
+    await answer(onScreen(careful), [WHICH, "\r"], [MAY, "\r"], [ASK, "y"]);
+    await answer(onScreen(trusting), [WHICH, "\r"], [MAY, "\r"], [ASK, "n\r"]);
     expect([await settings(careful, RUN), await settings(trusting, RUN)]).toEqual([
       ["ask"],
       ["unattended"],
@@ -269,7 +330,7 @@ describe("on a terminal", () => {
 
   test.each([
     ["yes", "y", false],
-    ["no", "n", true],
+    ["no", "n\r", true],
   ])(
     "the answer to jp init does what the question says for each tool: %s",
     async (_answer, key, isRun) => {
@@ -286,13 +347,13 @@ describe("on a terminal", () => {
         '[conversation.tools.touch]\nsource = "local"\ncommand = "touch made"',
       );
       const { root } = here.project;
-      const { bytes } = await answer(onScreen(here), [WHICH, "\r"], [ASK, key]);
+      const { bytes } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, key]);
       writeFileSync(path.join(root, "a.txt"), "content\n");
       await here.project.jpWith(here.variables, "query", "--non-interactive", "-t", "fs", "Go.");
       expect({
         isSaid: [
-          "read files in this workspace without asking.",
-          "Before they change one, they show you the change and ask.",
+          "they read without asking",
+          "jp shows you each change, and asks",
           "With yes, jp asks before it runs one; with no, it runs at once.",
         ].map((words) => bytes.replaceAll(/\s+/g, " ").includes(words)),
         isRead: resultsIn(server)[0],
@@ -309,7 +370,7 @@ describe("on a terminal", () => {
 
   test("choices need no further trust", async () => {
     const here = await machine();
-    await answer(onScreen(here), [WHICH, "\r"], [ASK, "n"]);
+    await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "n\r"]);
     const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
     expect(await here.project.jpWith(variables, "trust")).toEqual({
       status: 0,
@@ -328,6 +389,7 @@ describe("on a terminal", () => {
       onScreen(here),
       [WHICH, "gpt"],
       ["OPENROUTER_API_KEY is set", "\r"],
+      [MAY, "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -352,6 +414,7 @@ describe("on a terminal", () => {
       ["unheard-of", "\r"],
       ["Unknown model alias", "openai/gpt-5"],
       ["openai/gpt-5", "\r"],
+      [MAY, "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -368,7 +431,13 @@ describe("on a terminal", () => {
   test("the choice of model can be deferred", async () => {
     await using server = await ModelServer.start([], ["qwen3"]);
     const here = await machine(server);
-    await answer(onScreen(here), [WHICH, "later"], ["jp query uses the first", "\r"], [ASK, "\r"]);
+    await answer(
+      onScreen(here),
+      [WHICH, "later"],
+      ["jp query uses the first", "\r"],
+      [MAY, "\r"],
+      [ASK, "\r"],
+    );
     const text = readFileSync(configFile(here), "utf8");
     expect([text.includes('\n#id = "llamacpp/qwen3"\n'), await settings(here, RUN)]).toEqual([
       true,
@@ -382,7 +451,7 @@ describe("on a terminal", () => {
       "the second question",
       [
         [WHICH, "\r"],
-        [ASK, "\u0003"],
+        [MAY, "\u0003"],
       ],
     ],
   ] as const)("cancelling at %s leaves nothing behind", async (_at, steps) => {
@@ -437,9 +506,6 @@ describe("the config", () => {
         "fs_read_file",
         "fs_list_files",
         "fs_grep_files",
-        "fs_create_file",
-        "fs_modify_file",
-        "fs_delete_file",
         "clean",
         "echo",
       ],

@@ -583,6 +583,71 @@ describe("one question in full", () => {
     ]);
   });
 
+  test("is found by every form of its ID that is printed, and by the beginning of one", async () => {
+    const project = new Project();
+    const { id } = placeRelease(project);
+    const idOf = async (word: string) => {
+      const shown = await project.jp("inquiry", "show", word, "--format", "json");
+      return [shown.status, ...idsIn(shown)];
+    };
+    expect({
+      whole: await idOf("call_2.otp.1"),
+      listed: await idOf(`${id}/call_2.otp.1`),
+      beginning: await idOf("call_2.o"),
+      listedBeginning: await idOf(`${id}/call_1:`),
+      call: await idOf("call_2"),
+      callOfConversation: await idOf(`${id}/call_1`),
+    }).toEqual({
+      whole: [0, "call_2.otp.1"],
+      listed: [0, "call_2.otp.1"],
+      beginning: [0, "call_2.otp.1"],
+      listedBeginning: [0, "call_1:run:1"],
+      call: [0, "call_2.otp.1", "call_2.announce.1"],
+      callOfConversation: [0, "call_1:run:1", "call_1.apply_changes.1"],
+    });
+  });
+
+  test("is found by a beginning that it shares only with what config has decided", async () => {
+    const project = new Project();
+    const byConfig = { kind: "policy", key: "conversation.tools.a_tool.run" };
+    const events = [
+      turnStart(0),
+      request(0, "Go."),
+      call(1, "call_1", "a_tool"),
+      permission(1, "call_1", { id: "call_1:run:1", decided_by: byConfig }),
+      question(2, "call_1.q.1", { tool_call_id: "call_1", question_id: "q" }),
+    ];
+    project.place({ second: 0, events });
+    const shown = await project.jp("inquiry", "show", "call_", "--format", "json");
+    expect(idsIn(shown)).toEqual(["call_1.q.1"]);
+  });
+
+  test("with an ID that cannot be printed is found by what is printed", async () => {
+    const project = new Project();
+    project.place({ second: 0, events: [question(0, "a\u001b[2Jb.1")] });
+    const { stdout } = await project.jp("inquiry", "ls");
+    const listed = stdout.trim().split("  ").at(-1) ?? "";
+    expect(idsIn(await project.jp("inquiry", "show", listed, "--format", "json"))).toEqual([
+      "a\u001b[2Jb.1",
+    ]);
+  });
+
+  test("is not guessed: an ambiguous beginning is an error that lists the candidates", async () => {
+    const project = new Project();
+    const { id } = placeRelease(project);
+    expect(await project.jp("inquiry", "show", "call_")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: lines(
+        "jp: call_ is ambiguous:",
+        `  ${id}/call_1:run:1`,
+        `  ${id}/call_1.apply_changes.1`,
+        `  ${id}/call_2.otp.1`,
+        `  ${id}/call_2.announce.1`,
+      ),
+    });
+  });
+
   test("that does not exist is an error", async () => {
     const project = new Project();
     placeRelease(project);

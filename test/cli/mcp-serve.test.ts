@@ -308,12 +308,12 @@ describe("jp mcp serve fails", () => {
     });
   });
 
-  test("outside a workspace", async () => {
+  test("in a folder that does not exist", async () => {
     const project = new Project({ isBare: true });
-    const { status, stderr } = await project.jp("mcp", "serve");
+    const { status, stderr } = await project.jp("mcp", "serve", "-w", "gone");
     expect([status, stderr.split("\n")[0]]).toEqual([
       1,
-      `jp: No jp workspace found in ${project.root} or its parent folders.`,
+      `jp: There is no folder ${path.join(project.root, "gone")}.`,
     ]);
   });
 });

@@ -28,8 +28,10 @@ describe("plain text", () => {
         "• asker()",
         "",
         "Go on?",
-        "Type y, capital Y, n or capital N and press Enter.",
-        "? for help, /cancel to cancel the question.",
+        "Type yes, a (yes to this question for the rest of the turn) or no and press",
+        "Enter, or say what to do instead.",
+        "? for help, /why and words to say no for a reason, /cancel to cancel the",
+        "question.",
         "Answer: Y",
         "Answered: Go on? yes to this question for the rest of the turn",
         "✓ asker() 0s",
@@ -55,8 +57,7 @@ describe("plain text", () => {
     await using server = await ModelServer.start(REPLIES);
     const project = queryProject({ server, tools: [ASKER] });
     const screen = new Screen(project, ["q", "x"], { variables: { TERM: "dumb", JP_PLAIN: "0" } });
-    await screen.until("? Go on? [y,Y,n,N,?]");
-    screen.type("y");
+    await screen.answer(["? Go on?\n  y yes · a yes to", "y"]);
     expect((await screen.end()).status).toBe(0);
   });
 
@@ -74,7 +75,8 @@ describe("plain text", () => {
         "The beginning of^C",
         "",
         "Interrupted",
-        "Type c, r, s or a and press Enter.",
+        "Type c (continue), r (stop and reply), s (stop) or a (abort) and press Enter.",
+        "Or just press Enter for c.",
         "? for help, /cancel to continue.",
         "Answer: s",
         "Answered: Interrupted stop",
@@ -88,8 +90,9 @@ describe("plain text", () => {
     const screen = new ScreenProcess(new Project({ isBare: true }), ["demo"], {
       variables: { JP_PLAIN: "1", NO_COLOR: "1" },
     });
-    await screen.answerLines("y\r", "Y\r", "2\r", "hunter2\r", "y\r");
-    await screen.until("Upload the pictures.");
+    const answers = ["y\r", "Y\r", "2\r", "hunter2\r", "y\r"];
+    await screen.answerLines(...answers.flatMap((answer) => ["\r", answer]), "\r");
+    await screen.until("It runs until you press Ctrl-C.");
     screen.type("\u0003");
     const { status, bytes, lines } = await screen.end();
     expect({

@@ -78,7 +78,12 @@ describe("when a query fails", () => {
   });
 
   test.each([
-    { how: "no workspace", isBare: true, flags: [], problem: "No jp workspace found" },
+    {
+      how: "a workspace that does not exist",
+      isBare: true,
+      flags: ["-w", "gone"],
+      problem: "There is no folder",
+    },
     {
       how: "an unknown provider",
       isBare: false,
@@ -252,27 +257,35 @@ describe("when a query fails", () => {
     test.each([
       ["a server on this machine", "llamacpp", {}],
       ["a key in the environment", "openrouter", { OPENROUTER_API_KEY: "a key" }],
-    ])("uses %s, and keeps it for the conversation", async (_, provider, variables) => {
-      await using server = await ModelServer.start(ECHO);
-      const closed = await ModelServer.closedUrl();
-      const urls = LOCAL.map((key) => `${key} = "${closed}"`);
-      const own = `providers.llm.${provider}.base_url`;
-      const config = [...urls.filter((line) => !line.startsWith(own)), `${own} = "${server.url}"`];
-      const project = queryProject({ config: config.join("\n") });
-      const first = await query(project, ["one"], { variables });
-      const second = await query(project, ["two"], { variables });
-      const id = `${provider}/scripted`;
-      expect([first, second]).toEqual([
-        {
-          status: 0,
-          stdout: "Yes.\n",
-          stderr: lines(
-            `No model configured; using ${id}. To choose one: jp config set assistant.model.id ${id}`,
-          ),
-        },
-        printed("Yes.\n"),
-      ]);
-    });
+    ])(
+      "says once that it uses %s, and keeps it for the conversation",
+      async (_, provider, variables) => {
+        await using server = await ModelServer.start(ECHO);
+        const closed = await ModelServer.closedUrl();
+        const urls = LOCAL.map((key) => `${key} = "${closed}"`);
+        const own = `providers.llm.${provider}.base_url`;
+        const config = [
+          ...urls.filter((line) => !line.startsWith(own)),
+          `${own} = "${server.url}"`,
+        ];
+        const project = queryProject({ config: config.join("\n") });
+        const first = await query(project, ["one"], { variables });
+        const second = await query(project, ["two"], { variables });
+        const another = await query(project, ["-n", "three"], { variables });
+        const id = `${provider}/scripted`;
+        expect([first, second, another]).toEqual([
+          {
+            status: 0,
+            stdout: "Yes.\n",
+            stderr: lines(
+              `No model configured; using ${id}. To choose one: jp config set assistant.model.id ${id}`,
+            ),
+          },
+          printed("Yes.\n"),
+          printed("Yes.\n"),
+        ]);
+      },
+    );
 
     test("tries local servers first, then the API keys that are set", async () => {
       await using providers = await AllProviders.start(() => ({ text: "Yes." }));

@@ -22,7 +22,7 @@ import { type Project, printed } from "./support.ts";
 const CTRL_C = "\u0003";
 const SAVED = "Interrupted. Everything up to here is saved.";
 const LEFT = "Interrupted. To continue the turn: jp query --continue-turn";
-const MENU = /^\? Interrupted \[[a-z,]+,\?\]$/m;
+const MENU = /^\? Interrupted\n {2}c continue \(Enter\) ·/m;
 const CANCELLATION = /^The user rejected this tool call on purpose\./;
 
 function shows(screen: TerminalScreen, wanted: RegExp): Promise<void> {
@@ -102,7 +102,7 @@ describe("Ctrl-C while the model replies", () => {
   }
 
   test.each([
-    ["c", "c"],
+    ["Enter", "\r"],
     ["Escape", "\u001b"],
   ])("then %s continues the reply", async (_, key) => {
     const rest = Promise.withResolvers<void>();
@@ -113,7 +113,7 @@ describe("Ctrl-C while the model replies", () => {
     const screen = new Screen(project, ["q", "x"]);
     await shows(screen, /^The beginning of/m);
     screen.type(CTRL_C);
-    await shows(screen, /^\? Interrupted \[c,r,s,a,\?\]$/m);
+    await shows(screen, MENU);
     screen.type(key);
     await shows(screen, /^✔ Interrupted continue$/m);
     rest.resolve();
@@ -125,7 +125,7 @@ describe("Ctrl-C while the model replies", () => {
     expect(lines.at(-1)).toMatch(/and the end\.$/);
   });
 
-  test("then c continues in the middle of a code block", async () => {
+  test("then Enter continues in the middle of a code block", async () => {
     const rest = Promise.withResolvers<void>();
     await using server = await ModelServer.start([
       { text: "```\nfirst\nsec", after: rest.promise, rest: "ond **x**\n```\n\nThe **end**." },
@@ -134,7 +134,7 @@ describe("Ctrl-C while the model replies", () => {
     await shows(screen, /^first$/m);
     screen.type(CTRL_C);
     await shows(screen, MENU);
-    screen.type("c");
+    screen.type("\r");
     await shows(screen, /^✔ Interrupted continue$/m);
     rest.resolve();
     const { lines } = await screen.end();
@@ -143,25 +143,25 @@ describe("Ctrl-C while the model replies", () => {
 
   test.each([
     {
-      choice: "r sends a message to the model",
+      choice: "a reply goes to the model",
       keys: [
-        [MENU, "r"],
-        [/^\? Reply:/m, "shorter\r"],
+        [MENU, "r\r"],
+        [/^Stopped\. Write your reply:\n\n>$/m, "shorter\r"],
       ],
       status: 0,
       last: "Again.",
       said: ["user: x", "assistant: The beginning of it", "user: shorter", "assistant: Again."],
     },
     {
-      choice: "s stops and keeps the partial reply",
-      keys: [[MENU, "s"]],
+      choice: "stopping keeps the partial reply",
+      keys: [[MENU, "s\r"]],
       status: 0,
       last: "Stopped.",
       said: ["user: x", "assistant: The beginning of it"],
     },
     {
-      choice: "a discards the reply",
-      keys: [[MENU, "a"]],
+      choice: "discarding drops the reply",
+      keys: [[MENU, "a\r"]],
       status: 0,
       last: "Stopped.",
       said: ["user: x"],
@@ -208,7 +208,7 @@ describe("Ctrl-C while the model replies", () => {
 
 describe("Ctrl-C while tools run", () => {
   const CALL: Reply = { text: "I call.", calls: [{ name: "stuck" }] };
-  const RUNNING = /^\S stuck \d+\.\ds$/m;
+  const RUNNING = /^\S stuck \d+\.\ds · Esc stops/m;
 
   async function interrupted(tool: ScriptedTool, server: ModelServer) {
     const project = queryProject({ server, tools: [tool] });
@@ -216,15 +216,15 @@ describe("Ctrl-C while tools run", () => {
     await shows(screen, RUNNING);
     await untilStarted(project);
     screen.type(CTRL_C);
-    await shows(screen, /^\? Interrupted \[c,r,s,t,\?\]$/m);
+    await shows(screen, MENU);
     return { project, screen };
   }
 
-  test("then r sends a message as the result", async () => {
+  test("then a reply is sent as the result", async () => {
     await using server = await ModelServer.start([CALL, "Well then."]);
     const { project, screen } = await interrupted(STUCK, server);
-    screen.type("r");
-    await shows(screen, /^\? Reply:/m);
+    screen.type("r\r");
+    await shows(screen, /^Stopped\. Write your reply:\n\n>$/m);
     screen.type("not now\r");
     const { status, lines } = await screen.end();
     expect([status, lines.at(-1), aliveIn(project), problemsIn(project)]).toEqual([
@@ -240,10 +240,10 @@ describe("Ctrl-C while tools run", () => {
     ]);
   });
 
-  test("then s ends them and their processes", async () => {
+  test("then stopping ends them and their processes", async () => {
     await using server = await ModelServer.start([CALL, "Later."]);
     const { project, screen } = await interrupted(STUCK, server);
-    screen.type("s");
+    screen.type("s\r");
     const end = await screen.end();
     expect([end.status, end.lines.at(-1), aliveIn(project), problemsIn(project)]).toEqual([
       0,
@@ -273,21 +273,21 @@ describe("Ctrl-C while tools run", () => {
     expect(story(recordOf(project)).slice(2)).toEqual(["call: stuck"]);
   });
 
-  test("then c continues them, and t restarts them", async () => {
+  test("then they continue, or restart", async () => {
     await using server = await ModelServer.start([CALL]);
     const { project, screen } = await interrupted(STUCK, server);
-    screen.type("c");
+    screen.type("\r");
     await shows(screen, /^✔ Interrupted continue\n\S stuck /m);
     const before = aliveIn(project);
     screen.type(CTRL_C);
     await shows(screen, MENU);
-    screen.type("t");
+    screen.type("t\r");
     await shows(screen, /^✔ Interrupted restart\n\S stuck /m);
     await until(() => startedIn(project).length === 2);
     const after = aliveIn(project);
     screen.type(CTRL_C);
     await shows(screen, MENU);
-    screen.type("s");
+    screen.type("s\r");
     await screen.end();
     const [first, second] = startedIn(project);
     expect([before, after, aliveIn(project), problemsIn(project)]).toEqual([
@@ -357,8 +357,8 @@ describe("while a question is open", () => {
   test.each([
     ["Ctrl-C twice", [CTRL_C, CTRL_C]],
     ["Ctrl-C, then c", [CTRL_C, "c"]],
-    ["Escape", ["\u001b"]],
-    ["Ctrl-D", ["\u0004"]],
+    ["Escape, then c", ["\u001b", "c"]],
+    ["Ctrl-D, then c", ["\u0004", "c"]],
   ])(
     "each key that cancels a question cancels only that question, and the screen says so once: %s",
     async (_, [key = "", next]) => {
@@ -449,7 +449,7 @@ describe("while a question is open", () => {
     expect(problemsIn(project)).toEqual([]);
   });
 
-  test("Ctrl-C opens the menu during a question to the inquiry model, and s ends the inquiry", async () => {
+  test("Ctrl-C opens the menu during a question to the inquiry model, and stopping ends the inquiry", async () => {
     verifies("082/cancel/signal-is-user", "028/backend/cancellation-stops-it");
     await using server = await ModelServer.start(({ response_format: form }) =>
       form === undefined ? CALL : { hangs: true },
@@ -457,11 +457,11 @@ describe("while a question is open", () => {
     const settings = 'run = "unattended"\nquestions.q.target = "assistant"';
     const project = queryProject({ server, tools: [{ ...ASKER, settings }] });
     const screen = new Screen(project, ["q", "x"]);
-    await shows(screen, /^\S Waiting for llamacpp\/scripted to answer asker \d+\.\ds$/m);
+    await shows(screen, /^\S Waiting for llamacpp\/scripted to answer asker \d+\.\ds/m);
     await until(() => server.requests.length === 2);
     screen.type(CTRL_C);
     await shows(screen, MENU);
-    screen.type("s");
+    screen.type("s\r");
     const { status } = await screen.end();
     expect([status, story(recordOf(project)).slice(2), problemsIn(project)]).toEqual([
       0,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { DEFAULT_SYSTEM_PROMPT } from "../../src/config/default-system-prompt.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
@@ -179,7 +180,7 @@ describe("a tool", () => {
         expect.stringContaining("`surplus`"),
       ],
     ]);
-    expect(stderr.match(/^✗ .*\(/gm)).toEqual(["✗ nothing(", "✗ broken(", "✗ broken("]);
+    expect(stderr.match(/^✗ .*\(/gm)).toEqual(["✗ broken(", "✗ nothing(", "✗ broken("]);
   });
 
   test("keeps its place if it is slow: the model gets results in the order of the calls", async () => {
@@ -511,7 +512,7 @@ describe("the inquiry model", () => {
       temperature: body["temperature"],
     }));
     const inquiry = { system: "You decide.", temperature: 0.25 };
-    const main = { model: "scripted", system: "You are a helpful assistant." };
+    const main = { model: "scripted", system: DEFAULT_SYSTEM_PROMPT };
     expect(seen.toSorted((a, b) => (a.model < b.model ? -1 : 1))).toEqual([
       { ...inquiry, model: "of-inquiries" },
       { ...inquiry, model: "of-question" },

@@ -384,7 +384,7 @@ describe("the answer", () => {
     const first = await query(project, ["one"], { variables });
     const second = await query(project, ["two"], { variables });
     expect([first, second]).toEqual([
-      { status: 0, stdout: `${text}\n`, stderr: "│ Hm.\n" },
+      { status: 0, stdout: `${text}\n`, stderr: "Thought for 1 s · 1 word\n" },
       printed(`${text}\n\n`),
     ]);
   });

@@ -51,7 +51,7 @@ describe("jp resume", () => {
     await using parts = await start(["Sure."], project);
     const screen = new Screen(parts.project, ["resume"]);
     await shows(screen, /❯ Deploy \(/);
-    screen.type("login");
+    screen.type("fixed it");
     await shows(screen, /❯ Login \(2 days ago\) - Assistant: Fixed it\./);
     screen.type("\r");
     await shows(screen, `Conversation: Login (${login.id}`);
@@ -131,7 +131,7 @@ describe("jp resume", () => {
     expect([status, stdout.match(/jp-c\d+/g), stderr]).toEqual([
       2,
       placed.map(({ id }) => id),
-      expect.stringContaining("jp resume <target>"),
+      expect.stringContaining("jp resume <id>"),
     ]);
   });
 
@@ -145,9 +145,100 @@ describe("jp resume", () => {
   test("says if there is none, or no such one", async () => {
     const none = await new Screen(new Project(), ["resume"]).end();
     const unknown = await new Project().jp("resume", "nope");
-    expect([none.lines.join("\n"), unknown.status]).toEqual([
+    expect([none.lines.join("\n"), unknown.status, unknown.stderr]).toEqual([
       expect.stringContaining("No conversations yet."),
       1,
+      expect.stringContaining('No conversation contains "nope".'),
+    ]);
+  });
+
+  test("shows the end of the conversation above the prompt, and not its beginning", async () => {
+    const project = new Project();
+    const lines = Array.from({ length: 60 }, (_, index) => `line ${index + 1}`).join("\n");
+    const events = [...said(0, "Begin", "Begun."), ...said(60, "Count", lines)];
+    const { id } = project.place({ second: 0, title: "Count", config: {}, events });
+    const screen = new Screen(project, ["resume", id]);
+    await shows(screen, `Conversation: Count (${id}`);
+    const shown = screen.lines.join("\n");
+    screen.type(CTRL_D);
+    await screen.end();
+    expect(shown).toMatch(/… \d+ earlier lines: jp conversation print\nline 4\d\n[^]*\nline 60\n/);
+    expect(shown).not.toContain("Begun.");
+  });
+
+  test("shows as many of the last turns as fit", async () => {
+    const project = new Project();
+    const events = [
+      ...said(0, "Far", Array.from({ length: 60 }, () => "far").join("\n")),
+      ...said(60, "One", "First."),
+      ...said(120, "Two", "Second."),
+    ];
+    const { id } = project.place({ second: 0, title: "Short", config: {}, events });
+    const screen = new Screen(project, ["resume", id]);
+    await shows(screen, `Conversation: Short (${id}`);
+    const shown = screen.lines.join("\n");
+    screen.type(CTRL_D);
+    await screen.end();
+    expect(shown).toMatch(/One\n[^]*First\.\n[^]*Two\n[^]*Second\.\n/);
+    expect(shown).not.toContain("far");
+  });
+});
+
+describe("jp resume WORDS", () => {
+  test("opens the only conversation that contains all of them, wherever they are", async () => {
+    const project = new Project();
+    const [login] = place(project);
+    const screen = new Screen(project, ["resume", "fixed", "login"]);
+    await shows(screen, `Conversation: Login (${login.id}`);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test("lists those that match, with the line that does, titles first", async () => {
+    const project = new Project();
+    const [login] = place(project);
+    const config = {};
+    project.place({ second: 200, title: "Other", config, events: said(200, "Login page?", "No.") });
+    const screen = new Screen(project, ["resume", "login"]);
+    await shows(screen, /❯ Login \(.*\n? *Other \(.*\) - You: Login page\?/);
+    screen.type("\r");
+    await shows(screen, `Conversation: Login (${login.id}`);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test("says so, with status 1, if no conversation contains all of them", async () => {
+    const project = new Project();
+    place(project);
+    const { status, stderr } = await project.jp("resume", "shipped", "fixed");
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('No conversation contains all of "shipped", "fixed".'),
+    ]);
+  });
+
+  test("without a terminal lists those that match, and ends with status 2", async () => {
+    const project = new Project();
+    const [login] = place(project);
+    const config = {};
+    const events = said(200, "Login page?", "No.");
+    const other = project.place({ second: 200, title: "Other", config, events });
+    const { status, stdout, stderr } = await project.jp("resume", "login");
+    expect([status, stdout, stderr]).toEqual([
+      2,
+      `${login.id}  Login\n${other.id}  Other\n`,
+      expect.stringContaining('More than one conversation contains "login"'),
+    ]);
+  });
+
+  test("finds an archived conversation, and restores it", async () => {
+    const project = new Project();
+    const [login] = place(project);
+    await project.jp("conversation", "archive", login.id);
+    const one = await project.jp("resume", "fixed");
+    expect([one.status, one.stderr]).toEqual([
+      0,
+      `Restored ${login.id} from the archive.\nActive in this terminal: ${login.id}  Login\n`,
     ]);
   });
 });

@@ -323,6 +323,72 @@ test("on a terminal, Enter prints another link and Ctrl-C stops the server", asy
   });
 });
 
+const ELSEWHERE = ["--origin", "https://desk.example"];
+
+/** What a terminal shows once the server runs. */
+async function shownBy(flags: readonly string[], columns: number, variables = {}) {
+  const screen = new ScreenProcess(new Project(), ["serve", ...flags], { columns, variables });
+  await screen.until("Ctrl-C to stop.");
+  const shown = screen.lines.join("\n");
+  screen.type("\u0003");
+  await screen.end();
+  return shown;
+}
+
+describe("the QR code of the link", () => {
+  test("is printed on a terminal, if other machines can open the link", async () => {
+    const shown = await shownBy(ELSEWHERE, 80);
+    expect(shown).toMatch(/#login=\S+\n\n? *[▀▄█ ]+\n/);
+  });
+
+  test("is not printed for a link of this machine only, unless it is asked for", async () => {
+    const local = await shownBy([], 200);
+    const wanted = await shownBy(["--qr"], 200);
+    expect([local.includes("▀"), wanted.includes("▀"), wanted]).toEqual([
+      false,
+      true,
+      expect.stringContaining("Only this machine can open the link"),
+    ]);
+  });
+
+  test("is not printed if it is not wanted, in plain mode, or on a terminal that is too narrow", async () => {
+    const unwanted = await shownBy([...ELSEWHERE, "--no-qr"], 80);
+    const plain = await shownBy(ELSEWHERE, 80, { JP_PLAIN: "1" });
+    const narrow = await shownBy(ELSEWHERE, 30);
+    expect([unwanted, plain, narrow].map((shown) => shown.includes("▀"))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(narrow.replaceAll("\n", "")).toContain("No QR code: the terminal is too");
+  });
+
+  test("is never written to a file or a pipe", async () => {
+    counters("T-DESK-6");
+    const project = new Project();
+    const interrupt = new AbortController();
+    const { promise: output, resolve } = Promise.withResolvers<string>();
+    const finished = runCommand(["serve", ...ELSEWHERE, "--qr"], {
+      cwd: project.root,
+      variables: project.variables,
+      interrupt: interrupt.signal,
+      onOutput: resolve,
+    });
+    await output;
+    interrupt.abort();
+    const { stdout, stderr } = await finished;
+    expect([stdout, stderr]).toEqual([
+      expect.stringMatching(/^https:\/\/desk\.example\/#login=\S+\n$/),
+      expect.stringContaining("No QR code: the output is not a terminal."),
+    ]);
+  });
+
+  test("is not part of JSON", async () => {
+    const { status } = await new Project().jp("serve", "--qr", "--format", "json");
+    expect(status).toBe(2);
+  });
+});
+
 /** A workspace with a certificate and its key. */
 function projectWithCertificate(): Project {
   const project = new Project();
@@ -432,11 +498,12 @@ describe("jp serve fails", () => {
     });
   });
 
-  test("outside a workspace, and with --all if jp knows none", async () => {
+  test("in a folder that does not exist, and with --all if jp knows no workspace", async () => {
     const project = new Project({ isBare: true });
-    const [alone, all] = await Promise.all([project.jp("serve"), project.jp("serve", "--all")]);
+    const alone = await project.jp("serve", "-w", "gone");
+    const all = await project.jp("serve", "--all");
     expect([alone, all].map(({ status, stderr }) => [status, stderr.split("\n")[0]])).toEqual([
-      [1, `jp: No jp workspace found in ${project.root} or its parent folders.`],
+      [1, `jp: There is no folder ${path.join(project.root, "gone")}.`],
       [1, "jp: jp knows no workspace on this machine yet."],
     ]);
   });

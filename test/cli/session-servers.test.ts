@@ -115,7 +115,7 @@ test("leaving in the middle of a turn ends the servers too", async () => {
   screen.type("one\r");
   await shows(screen, "The beginning of");
   screen.type(CTRL_C);
-  await shows(screen, "? Interrupted [");
+  await shows(screen, "? Interrupted\n  c continue");
   screen.type(CTRL_C);
   expect((await screen.end()).status).toBe(130);
   expect(pidsOf(served.project).map(isRunning)).toEqual([false]);

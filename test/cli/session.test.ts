@@ -16,6 +16,7 @@ import { LIST_LOADED, type Project } from "./support.ts";
 
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
+const UP = "\u001b[A";
 const PROMPT = /^> ?$/m;
 
 /** The requests and replies of every conversation, oldest first. */
@@ -121,11 +122,10 @@ describe("jp alone", () => {
     ]);
   });
 
-  test("outside a workspace says so", async () => {
-    const project = queryProject({});
-    const screen = new Screen(project, ["--workspace", "/"]);
+  test("in a folder that does not exist says so", async () => {
+    const screen = new Screen(queryProject({}), ["--workspace", "/not/there"]);
     const { status, lines } = await screen.end();
-    expect([status, lines[0]]).toEqual([1, expect.stringContaining("workspace")]);
+    expect([status, lines[0]]).toEqual([1, "jp: There is no folder /not/there."]);
   });
 });
 
@@ -146,13 +146,31 @@ describe("leaving a session", () => {
     expect((await screen.end()).status).toBe(130);
   });
 
+  test.each(["SIGTERM", "SIGHUP"] as const)(
+    "by %s prints what was typed and not sent, and Up brings it back",
+    async (signal) => {
+      const project = queryProject({});
+      const first = await open(project);
+      first.type("half a message");
+      await shows(first, "> half a message");
+      first.signal(signal);
+      const { lines, status } = await first.end();
+      const second = await open(project);
+      second.type(UP);
+      await shows(second, "> half a message");
+      second.type(`${CTRL_C}${CTRL_D}`);
+      await second.end();
+      expect([status, lines.slice(-2)]).toEqual([130, ["Not sent:", "  half a message"]]);
+    },
+  );
+
   test("by Ctrl-C twice in a turn keeps what was said", async () => {
     await using parts = await start([{ text: "The beginning of it", hangs: true }]);
     const screen = await open(parts.project);
     screen.type("one\r");
     await shows(screen, "The beginning of");
     screen.type(CTRL_C);
-    await shows(screen, "? Interrupted [");
+    await shows(screen, "? Interrupted\n  c continue");
     screen.type(CTRL_C);
     expect([(await screen.end()).status, said(parts.project)]).toEqual([
       130,
@@ -167,7 +185,7 @@ test("a turn that is stopped leads back to the prompt", async () => {
   screen.type("one\r");
   await shows(screen, "The beginning of");
   screen.type(CTRL_C);
-  await shows(screen, "? Interrupted [");
+  await shows(screen, "? Interrupted\n  c continue");
   screen.type("s");
   await shows(screen, /Stopped\.\n(.*\n)*> ?$/m);
   screen.type("two\r");
@@ -224,7 +242,7 @@ test("a session asks once whether to trust the workspace, if you say no", async 
   const screen = await open(parts.project, { JP_TRUSTED_WORKSPACES: "" });
   screen.type("one\r");
   await shows(screen, "? Trust this workspace");
-  screen.type("n");
+  screen.type("n\r");
   await shows(screen, /A\.\n(.*\n)*> ?$/m);
   screen.type("two\r");
   await shows(screen, /B\.\n(.*\n)*> ?$/m);
@@ -252,6 +270,25 @@ test("a question left open is offered first, and what was typed is kept", async 
   expect((await screen.end()).status).toBe(0);
 });
 
+test("a signal ends jp also while it asks about a turn left open, and decides nothing", async () => {
+  const question = { id: "q", text: "Go on?", answer_type: { type: "boolean" } };
+  const calls = [{ name: "asker" }];
+  await using parts = await start(
+    [{ text: "I call.", calls }],
+    [{ name: "asker", questions: [question] }],
+  );
+  const variables = { JP_SESSION: "s" };
+  await query(parts.project, ["one", "--defer"], { variables });
+  const first = new Screen(parts.project, [], { variables });
+  await shows(first, "? What now?");
+  first.signal("SIGTERM");
+  const { status } = await first.end();
+  const second = new Screen(parts.project, [], { variables });
+  await shows(second, "? What now?");
+  second.signal("SIGHUP");
+  expect([status, (await second.end()).status]).toEqual([130, 130]);
+});
+
 /** Types a command, waits for what it shows, and leaves. */
 async function command(project: Project, typed: string, wanted: RegExp) {
   const screen = await open(project);
@@ -275,6 +312,7 @@ describe("a command", () => {
       "/model",
       "/tools",
       "/attach",
+      "/share",
       "/compact",
       "/cost",
       "/title",
@@ -299,7 +337,7 @@ describe("a command", () => {
       ["/new\r", /new conversation\.\n(.*\n)*> ?$/m],
       ["two\r", /B\.\n(.*\n)*> ?$/m],
       ["/resume\r", "❯ two (just now)"],
-      ["one", "❯ one (just now)"],
+      ["a. ONE", "❯ one (just now) - Assistant: A."],
       ["\r", /Conversation: one [^]*> ?$/m],
       ["three\r", /C\.\n(.*\n)*> ?$/m],
     ] as const) {
@@ -365,21 +403,35 @@ describe("a command", () => {
     expect(lines.join(" ")).toMatch(/jp: .*nope/);
   });
 
-  test("/model shows the model", async () => {
+  test("/model says which it is if there is no other", async () => {
     await using parts = await start([]);
-    const lines = await command(parts.project, "/model", /The model is/);
-    expect(lines.join(" ")).toMatch(/The model is \S+\/\S+\./);
+    const lines = await command(parts.project, "/model", /No others were found/);
+    expect(lines.join(" ")).toMatch(/The model is llamacpp\/scripted\. No others were found\./);
   });
 
-  test("/model shows the model that was just chosen, before a message is sent", async () => {
-    await using server = await ModelServer.start([], ["scripted", "other"]);
-    const screen = await open(queryProject({ server }));
-    screen.type("/model llamacpp/other\r");
+  test("/model lists models with what is known of them, searches that, and uses the chosen one", async () => {
+    await using server = await ModelServer.start(["A."], ["scripted", "other", "third"]);
+    const config = `[providers.llm.aliases]
+speedy = "llamacpp/other"
+[usage.prices."llamacpp/*"]
+input = 3
+output = 15
+`;
+    const screen = await open(queryProject({ server, config }));
+    screen.type("/model\r");
+    await shows(screen, /❯ llamacpp\/scripted \(in use\) - .*USD 3 in, 15 out per million tokens/);
+    screen.type("out speed");
+    await shows(screen, /❯ llamacpp\/other - speedy · USD 3 in, 15 out per million tokens/);
+    screen.type("\r");
     await shows(screen, /The model is now llamacpp\/other\.\n(.*\n)*> ?$/m);
     screen.type("/model\r");
-    await shows(screen, /^The model is \S+\.\n(.*\n)*> ?$/m);
+    await shows(screen, "❯ llamacpp/other (in use)");
+    screen.type("\u001b");
+    await shows(screen, /^The model is llamacpp\/other\.\n(.*\n)*> ?$/m);
+    screen.type("one\r");
+    await shows(screen, /A\.\n(.*\n)*> ?$/m);
     screen.type(CTRL_D);
-    expect((await screen.end()).lines).toContain("The model is llamacpp/other.");
+    expect([(await screen.end()).status, server.requests[0]?.model]).toEqual([0, "other"]);
   });
 
   test("/model refuses a name that a local server does not list, and suggests one", async () => {
@@ -593,8 +645,8 @@ test("in plain mode, a session reads lines; pasted ones wait for Enter", async (
   await shows(screen, /B\.\nMessage: ?$/);
   screen.type("/edit\r");
   await shows(screen, /Ctrl-D goes back\.\nYour draft:\nthree\nfour\n.*\nMessage: ?$/);
-  screen.type(CTRL_D);
-  await shows(screen, /Nothing was sent\.\nMessage: ?$/);
+  screen.type(CTRL_C);
+  await shows(screen, /Nothing was sent: you are back at the prompt\.\nMessage: ?$/);
   screen.type(CTRL_C);
   await shows(screen, /Press Ctrl-C again to leave\.\nMessage: ?$/);
   screen.type(CTRL_C);

@@ -47,7 +47,55 @@ describe("jp usage", () => {
     expect(stdout.split("\n").every((line) => line.length <= 60)).toBe(true);
     expect(stdout).toContain("a/big     0.8000 EUR  1.20M");
     expect(stdout).toContain("total    0.8000+ EUR");
-    expect(stderr).toContain("some models have no price");
+    expect(stderr).toBe(
+      lines(
+        "Prices from your config: a/big",
+        "No price known in EUR; set usage.prices in the config:",
+        "b/small",
+      ),
+    );
+  });
+
+  test("shows costs of common models by jp's table, with its date, and where prices come from", async () => {
+    const project = new Project();
+    const sonnet = "anthropic/claude-sonnet-4-5-20250929";
+    const events = [
+      spent(10, sonnet, { input: 100_000, output: 10_000 }),
+      spent(20, "a/big", { input: 1_000_000, output: 0 }),
+      spent(30, "openrouter/x", { input: 900, output: 30, cost: 0.25 }),
+      spent(40, "ollama/own", { input: 900, output: 30 }),
+    ];
+    const { id } = project.place({ second: 0, config: {}, events });
+    const priced = ["--cfg", 'usage.prices:={"a/big":{"input":2}}'];
+    const { stdout, stderr } = await project.jp("--width", "100", "usage", ...priced);
+    expect([stdout, stderr]).toEqual([
+      expect.stringMatching(/sonnet-4-5-20250929 +0\.4500 USD[^]*total +2\.70\+ USD/),
+      expect.stringMatching(
+        new RegExp(
+          [
+            "^Prices from your config: a/big",
+            String.raw`Prices of \d{4}-\d\d-\d\d, from jp's table: ${sonnet}`,
+            "Costs reported by the provider: openrouter/x",
+            "No price known; set usage.prices in the config: ollama/own\n$",
+          ].join("\n"),
+        ),
+      ),
+    ]);
+    const json = jsonLines(await project.jp("usage", "--format", "json", ...priced));
+    expect(json).toEqual([
+      expect.objectContaining({ model: "a/big", cost: 2, price_sources: ["config"] }),
+      expect.objectContaining({
+        model: sonnet,
+        price_sources: ["table"],
+        prices_of: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) as unknown,
+      }),
+      expect.objectContaining({ model: "ollama/own", price_sources: ["unknown"] }),
+      expect.objectContaining({ model: "openrouter/x", price_sources: ["provider"] }),
+    ]);
+    const shown = await project.jp("conversation", "show", id);
+    expect(shown.stdout).toMatch(
+      /^Prices +table of \d{4}-\d\d-\d\d \(anthropic\/[^)]*\), provider \(openrouter\/x\), unknown \(/m,
+    );
   });
 
   test("is JSON, one total per line", async () => {
@@ -105,7 +153,13 @@ describe("jp usage", () => {
     const { variables } = project;
     const words = ["usage", "--all", "--format", "json"];
     expect(jsonLines(await runCommand(words, { cwd: clone, variables }))).toEqual([
-      { model: "llamacpp/scripted", requests: 2, input: 140, output: 14 },
+      {
+        model: "llamacpp/scripted",
+        requests: 2,
+        input: 140,
+        output: 14,
+        price_sources: ["unknown"],
+      },
     ]);
   });
 });

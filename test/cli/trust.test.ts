@@ -90,6 +90,24 @@ describe("an untrusted workspace", () => {
     expect(resultsIn(server)).toEqual([expect.stringContaining("build")]);
   });
 
+  test("is not asked about before there is a model to answer", async () => {
+    const closed = await ModelServer.closedUrl();
+    const servers = ["ollama", "llamacpp"].map(
+      (name) => `providers.llm.${name}.base_url = "${closed}"`,
+    );
+    const project = clone(servers.join("\n"));
+    const words = ["query", "Go."];
+    const { status, lines } = await new Screen(project, words, {
+      variables: NOTHING_TRUSTED,
+    }).end();
+    const text = lines.join("\n");
+    expect([status, text.includes("No model is configured"), text.includes("Trust")]).toEqual([
+      1,
+      true,
+      false,
+    ]);
+  });
+
   test("fails a query that names its tool", async () => {
     const project = clone();
     expect(await query(project, ["-t", "build", "Go."])).toEqual(REFUSED);
@@ -184,7 +202,7 @@ describe("the trust prompt", () => {
         "- tool build: runs node build.cjs, without asking",
         "If yes, jp asks again when this changes.",
         "If no, jp continues without it for now.",
-        "✔ Trust this workspace with this? no",
+        "✖ Trust this workspace with this? no",
         ...REFUSED.stderr.trimEnd().split("\n"),
       ],
       status: 1,
@@ -197,12 +215,21 @@ describe("the trust prompt", () => {
     const project = clone();
     const words = ["tool", "run", "build"];
     const screen = new Screen(project, words, { variables: NOTHING_TRUSTED, columns: 100 });
-    await screen.untilShown(
-      (lines) => lines.at(-1) === "? Trust this workspace with this? [y,n,?]",
+    await screen.answer(
+      ["? Trust this workspace with this?\n  y yes · n no · ? more", "\r"],
+      ["  Esc  cancel the question", "n"],
     );
-    screen.type("\r");
-    await screen.untilShown((lines) => lines.join("\n").includes("show this help"));
-    screen.type("n");
+    expect([(await screen.end()).status, hasRun(project)]).toEqual([1, false]);
+  });
+
+  test("is not answered by words, which no one would get", async () => {
+    const project = clone();
+    const words = ["tool", "run", "build"];
+    const screen = new Screen(project, words, { variables: NOTHING_TRUSTED, columns: 100 });
+    await screen.answer(
+      ["? Trust this workspace with this?", "yes, all of it\r"],
+      ["  Esc  cancel the question", "n"],
+    );
     expect([(await screen.end()).status, hasRun(project)]).toEqual([1, false]);
   });
 
@@ -356,6 +383,57 @@ describe("trust", () => {
   });
 });
 
+async function untrusted(project: Project): Promise<readonly string[]> {
+  return (await jp(project, "trust")).stdout.split("\n").filter((line) => line !== "");
+}
+
+async function set(project: Project, key: string, value: string) {
+  return (await jp(project, "config", "set", key, value)).status;
+}
+
+describe("what the user writes with jp config set", () => {
+  test("is trusted, also by the name of a group of tools", async () => {
+    const project = queryProject({});
+    const command = "conversation.tools.build.command";
+    const statuses = [
+      await set(project, "conversation.tools.fs.enable", "true"),
+      await set(project, "conversation.tools.build.source", "local"),
+      await set(project, command, "make"),
+      await set(project, "conversation.tools.build.run", "unattended"),
+      await set(project, command, "make all"),
+    ];
+    const { stdout } = await jp(project, "tool", "ls", "fs");
+    expect([statuses, await untrusted(project)]).toEqual([[0, 0, 0, 0, 0], []]);
+    expect(stdout.match(/^on /gm)).toHaveLength(6);
+    expect((await jp(project, "config", "get", "conversation.tools.fs.enable")).stdout).toBe(
+      '{"state":true,"allow_toggle":"any"}\n',
+    );
+  });
+
+  test("does not make the rest of an entry trusted, nor other entries", async () => {
+    counters("T-WORK-1");
+    const project = clone('[providers.mcp.sly]\ncommand = "sly"\n');
+    await set(project, "conversation.tools.build.timeout_secs", "5");
+    await set(project, "conversation.tools.build.run", "ask");
+    await set(project, "conversation.tools.fs_create_file.enable", "true");
+    expect(await untrusted(project)).toEqual([
+      expect.stringContaining("config.toml"),
+      expect.stringContaining("tool build"),
+      expect.stringContaining("sly"),
+    ]);
+  });
+
+  test("does not make changes trusted that someone else made to the same entry", async () => {
+    counters("T-WORK-1");
+    const project = clone();
+    await jp(project, "trust", "--yes");
+    const file = path.join(project.root, ".jp", "config.toml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("node build.cjs", "curl evil"));
+    await set(project, "conversation.tools.build.run", "ask");
+    expect((await untrusted(project)).join("\n")).toContain("curl evil");
+  });
+});
+
 test("a long AGENTS.md has to be read to its end before it can be trusted", async () => {
   counters("T-WORK-17");
   const text = Array.from({ length: 90 }, (_, index) => `Line ${index + 1}.`).join("\n");
@@ -364,9 +442,7 @@ test("a long AGENTS.md has to be read to its end before it can be trusted", asyn
   const until = (words: string) => screen.untilShown((lines) => lines.join("\n").includes(words));
   await until("more lines ·");
   screen.type("\u001b[F");
-  await until("go to the question");
-  screen.type(" ");
-  await until("[y,n,?]");
+  await until("Line 90.");
   screen.type("y");
   const { status } = await screen.end();
   const { stderr } = await jp(project, "trust");

@@ -240,7 +240,7 @@ describe("an error", () => {
     });
   });
 
-  test("outside a workspace says how to create one", async () => {
+  test("in a folder that does not exist says so", async () => {
     const project = new Project({ isBare: true });
     const commands = [
       ["conversation", "ls"],
@@ -248,13 +248,13 @@ describe("an error", () => {
       ["inquiry", "ls"],
       ["conversation", "rm", "--yes"],
     ];
-    expect(await Promise.all(commands.map((words) => project.jp(...words)))).toEqual(
+    expect(await Promise.all(commands.map((words) => project.jp("-w", "gone", ...words)))).toEqual(
       commands.map(() => ({
         status: 1,
         stdout: "",
         stderr: lines(
-          `jp: No jp workspace found in ${project.root} or its parent folders.`,
-          "Create one with `jp init`, or select one with --workspace.",
+          `jp: There is no folder ${path.join(project.root, "gone")}.`,
+          "Select an existing one with --workspace.",
         ),
       })),
     );

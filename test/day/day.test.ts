@@ -1,41 +1,50 @@
 /**
- * A working day on a real terminal. Each step's keys, and the screen after it, are in the recordings beside this file.
- * To record anew: `node scripts/bootstrap.mjs --build vitest run -u --project long test/day`. Then read the difference.
+ * A working day on a real terminal, in parts. Each step's keys, and the screen after it, are in the recordings beside this
+ * file. To record anew: `node scripts/bootstrap.mjs --build vitest run -u --project long test/day`. Then read the difference.
  */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
-import { DRAWN, PLAIN, type Step } from "./steps.ts";
-import { createWorkplace, startModel } from "./workplace.ts";
+import { PARTS } from "./parts.ts";
+import { drawnSteps, plainSteps, type Step } from "./steps.ts";
+import { createWorkplace, ScriptedModel } from "./workplace.ts";
 
 const ROWS = 24;
 /** Only so that a step that never ends says which one it is. */
 const STEP_LIMIT_MS = 60_000;
+const TIMEOUT_MS = 240_000;
 
 interface Variant {
   readonly columns: number;
   readonly variables: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
+  readonly isPrepared: boolean;
 }
 
-test("a working day at 80x24 takes no step backwards", { timeout: 240_000 }, async () => {
-  const { recording } = await play({ columns: 80, variables: {}, steps: DRAWN });
-  await expect(recording).toMatchFileSnapshot("drawn-80x24.txt");
+describe.each(PARTS)("the part of a working day where someone $does", (part) => {
+  const { name, steps, isPrepared } = part;
+
+  test("takes no step backwards at 80x24", { timeout: TIMEOUT_MS }, async () => {
+    const drawn = drawnSteps(steps);
+    const { recording } = await play({ columns: 80, variables: {}, steps: drawn, isPrepared });
+    await expect(recording).toMatchFileSnapshot(`${name}-80x24.txt`);
+  });
+
+  test(
+    "takes none in plain mode, at 60 columns and without color",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const variables = { JP_PLAIN: "1", NO_COLOR: "1" };
+      const plain = plainSteps(steps);
+      const { recording, bytes } = await play({ columns: 60, variables, steps: plain, isPrepared });
+      await expect(recording).toMatchFileSnapshot(`${name}-plain-60x24.txt`);
+      expect(bytes).not.toContain("\u001b");
+    },
+  );
 });
 
-test(
-  "a working day in plain mode, at 60 columns and without color",
-  { timeout: 240_000 },
-  async () => {
-    const variables = { JP_PLAIN: "1", NO_COLOR: "1" };
-    const { recording, bytes } = await play({ columns: 60, variables, steps: PLAIN });
-    await expect(recording).toMatchFileSnapshot("plain-60x24.txt");
-    expect(bytes).not.toContain("\u001b");
-  },
-);
-
-async function play({ columns, variables, steps }: Variant) {
-  await using server = await startModel();
-  const workplace = createWorkplace(server);
+async function play({ columns, variables, steps, isPrepared }: Variant) {
+  await using model = await ScriptedModel.start();
+  const workplace = createWorkplace(model.url, { isPrepared });
   const screen = new PseudoTerminal("bash", ["--norc", "--noprofile", "--noediting"], {
     folder: workplace.folder,
     variables: { ...workplace.variables, ...variables },
@@ -46,7 +55,8 @@ async function play({ columns, variables, steps }: Variant) {
   const recorded: string[] = [];
   for (const [index, step] of steps.entries()) {
     workplace.setMinute(index + 1);
-    await take(step, screen);
+    if (step.columns !== undefined) screen.resize(step.columns, ROWS);
+    await take(step, screen, model);
     const { line, column } = screen.cursor;
     const row = line - screen.top;
     recorded.push(
@@ -54,25 +64,37 @@ async function play({ columns, variables, steps }: Variant) {
       ...visible(screen),
     );
   }
+  if (visible(screen).at(-1) !== "$") throw new Error("The day ends in the shell");
   screen.type("exit\r");
   const { bytes } = await screen.end();
   return { recording: `${workplace.normalize(recorded.join("\n"))}\n`, bytes };
 }
 
 /** Types the keys when the screen does not yet show what they lead to, and waits until it does. */
-async function take({ keys, until, isBusy = false }: Step, screen: PseudoTerminal): Promise<void> {
+async function take(
+  { keys, until, isBusy = false }: Step,
+  screen: PseudoTerminal,
+  model: ScriptedModel,
+): Promise<void> {
   const isThere = () => {
     const text = visible(screen).join("\n");
-    const isShown = typeof until === "string" ? text.includes(until) : until.test(text);
+    const isShown =
+      typeof until === "string" ? oneSpaced(text).includes(oneSpaced(until)) : until.test(text);
     return isShown && (isBusy || isWaiting(screen));
   };
-  const describe = (problem: string) =>
+  const describeProblem = (problem: string) =>
     new Error(`${problem} after ${keys}: ${String(until)}\n${visible(screen).join("\n")}`);
-  if (isThere()) throw describe("The screen already shows what comes");
+  if (isThere()) throw describeProblem("The screen already shows what comes");
+  if (keys.includes(GO_ON)) model.goOn();
   screen.type(bytesOf(keys));
   const { promise: isLate, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(describe("Nothing came")), STEP_LIMIT_MS);
+  const timer = setTimeout(() => reject(describeProblem("Nothing came")), STEP_LIMIT_MS);
   await Promise.race([screen.untilShown(isThere), isLate]).finally(() => clearTimeout(timer));
+}
+
+/** Lines break elsewhere on a narrow screen. */
+function oneSpaced(text: string): string {
+  return text.replaceAll(/\s+/g, " ");
 }
 
 /** The shell or jp waits for input, in the row with the cursor. */
@@ -87,21 +109,26 @@ function visible(screen: PseudoTerminal): readonly string[] {
   return screen.lines.slice(screen.top);
 }
 
+const GO_ON = "▶";
+
 const KEYS: Readonly<Record<string, string>> = {
   "⏎": "\r",
   "⇥": "\t",
   "⎋": "\u001b",
   "↑": "\u001b[A",
   "↓": "\u001b[B",
+  "⇲": "\u001b[F",
   "⌥⏎": "\u001b\r",
   "«": "\u001b[200~",
   "»": "\u001b[201~",
+  "⋮": Array.from({ length: 300 }, (_, index) => `line ${index + 1}`).join("\r"),
+  [GO_ON]: "",
 };
 
 /** What the terminal sends: `^C` is a control key, and pasted text is in `«»`. */
 function bytesOf(keys: string): string {
   return keys
-    .replaceAll(/⌥⏎|[⏎⇥⎋↑↓«»]/g, (key) => KEYS[key] ?? "")
+    .replaceAll(/⌥⏎|[⏎⇥⎋↑↓⇲«»⋮▶]/g, (key) => KEYS[key] ?? "")
     .replaceAll(/\^([A-Z])/g, (_, letter: string) =>
       String.fromCodePoint((letter.codePointAt(0) ?? 0) & 0x1f),
     );

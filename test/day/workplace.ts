@@ -13,6 +13,11 @@ import { JP, NODE_COMPILE_CACHE } from "../cli/support.ts";
 /** The length of its path affects line breaks, so it is always in the same folder. */
 const PARENT = "/tmp/jp-day-";
 const FOLDER = /\/tmp\/jp-day-\w{6}/g;
+/** jp names the folder of a folder by its path. */
+const FOLDER_KEY = /(?<=notes-)(?:[0-9a-f]\n?){16}/g;
+/** The link of the desk works once. */
+const LOGIN = /(?<=#login=)(?:[\w-]\n?){43}/g;
+const QR_ROW = /^[█▀▄ ]+$/gm;
 
 export interface Workplace {
   readonly folder: string;
@@ -23,18 +28,23 @@ export interface Workplace {
   normalize(text: string): string;
 }
 
-export function createWorkplace(server: ModelServer): Workplace {
+export interface WorkplaceOptions {
+  /** The shop is a workspace already, with its tools, and trusted. */
+  readonly isPrepared: boolean;
+}
+
+export function createWorkplace(url: string, { isPrepared }: WorkplaceOptions): Workplace {
   const root = mkdtempSync(PARENT);
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const at = (...names: readonly string[]) => path.join(root, ...names);
-  for (const name of ["bin", "home/.config/jp", "shop/src"])
+  for (const name of ["bin", "home/.config/jp", "notes", "shop/src/deep"])
     mkdirSync(at(name), { recursive: true });
-  const { url } = server;
   writeFileSync(
     at("home", ".config", "jp", "config.toml"),
     `assistant.request.base_backoff_ms = 10\nproviders.llm.llamacpp.base_url = "${url}"\n`,
   );
   for (const [name, content] of Object.entries(FILES)) writeFileSync(at("shop", name), content);
+  writeFileSync(at("notes", "list.txt"), "milk\nbread\n");
   writeFileSync(at("clock.cjs"), CLOCK);
   writeFileSync(at("bin", "jp"), `#!/bin/sh\nexec node -r "${at("clock.cjs")}" "${JP}" "$@"\n`);
   chmodSync(at("bin", "jp"), 0o755);
@@ -45,23 +55,31 @@ export function createWorkplace(server: ModelServer): Workplace {
   git("init", "--quiet", "--initial-branch=main");
   git("add", "--all");
   git("commit", "--quiet", "--message=Add the shop");
+  const variables = {
+    PATH: [at("bin"), path.dirname(process.execPath), process.env["PATH"]].join(":"),
+    HOME: at("home"),
+    TMPDIR: root,
+    LANG: "C.UTF-8",
+    TZ: "UTC",
+    PS1: "$ ",
+    DAY: root,
+    JP_SESSION: "day",
+    NODE_COMPILE_CACHE,
+  };
   const setMinute = (minute: number) => writeFileSync(at("minute"), `${minute}`);
   setMinute(0);
+  if (isPrepared)
+    execFileSync("sh", ["-c", PREPARE], { cwd: at("shop"), env: variables, stdio: "ignore" });
   return {
     folder: at("shop"),
-    variables: {
-      PATH: [at("bin"), path.dirname(process.execPath), process.env["PATH"]].join(":"),
-      HOME: at("home"),
-      TMPDIR: root,
-      LANG: "C.UTF-8",
-      TZ: "UTC",
-      PS1: "$ ",
-      DAY: root,
-      JP_SESSION: "day",
-      NODE_COMPILE_CACHE,
-    },
+    variables,
     setMinute,
-    normalize: (text) => text.replaceAll(FOLDER, "/tmp/jp-day-k3Xw9a"),
+    normalize: (text) =>
+      text
+        .replaceAll(FOLDER, "/tmp/jp-day-k3Xw9a")
+        .replaceAll(FOLDER_KEY, (found) => found.replaceAll(/./g, "8"))
+        .replaceAll(LOGIN, (found) => found.replaceAll(/./g, "x"))
+        .replaceAll(QR_ROW, "▀▄█ a row of the QR code"),
   };
 }
 
@@ -80,17 +98,46 @@ globalThis.Date = class extends Date {
 };
 `;
 
-const TOOLS = `
-[conversation.tools]
-fs_read_file.enable = true
-fs_grep_files.enable = true
-fs_modify_file.enable = true
+const PREPARE = `
+jp init --non-interactive --allow edit
+jp config set assistant.model.id llamacpp/scripted
+cat tools.toml >> .jp/config.toml
+jp mcp add --in workspace tracker node -- tracker.mjs
+jp trust --yes
+mkdir .jp/commands
+echo 'Review $ARGUMENTS as a maintainer would.' > .jp/commands/review.md
+`;
 
+const TOOLS = `
 [conversation.tools.release]
 source = "local"
 command = "node release.cjs"
 summary = "Publish a version."
 parameters.version.type = "string"
+
+[conversation.tools.check]
+source = "local"
+command = "sh run-tests.sh"
+summary = "Run the tests."
+run = "unattended"
+
+[conversation.tools.build]
+source = "local"
+command = "node build.cjs"
+summary = "Build the shop."
+`;
+
+/** Never ends by itself. */
+const BUILD = `
+console.error("2.4s compiled 12 of 40 files");
+setInterval(() => {}, 60_000);
+`;
+
+const TESTS = `
+i=1
+while [ $i -le 31 ]; do echo "ok $i - slug $i"; i=$((i + 1)); done
+echo "not ok 32 - Café becomes cafe" >&2
+exit 1
 `;
 
 const RELEASE = `
@@ -144,6 +191,15 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
+const ANSWERS = `
+permissions = [{ tool = "release", decision = "approve" }]
+answers = [
+  { tool = "release", question = "channel", answer = "beta" },
+  { tool = "release", question = "token", secret_env = "TOKEN" },
+  { tool = "release", question = "sure", answer = true },
+]
+`;
+
 const SLUG = 'return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");';
 
 const FILES: Readonly<Record<string, string | Buffer>> = {
@@ -157,6 +213,11 @@ const FILES: Readonly<Record<string, string | Buffer>> = {
   "tools.toml": TOOLS,
   "release.cjs": RELEASE,
   "tracker.mjs": TRACKER,
+  "build.cjs": BUILD,
+  "run-tests.sh": TESTS,
+  "ci.toml": ANSWERS,
+  "src/deep/my-parser.js": "export const parse = JSON.parse;\n",
+  "menu.txt": Buffer.from("Caf\u00e9 cr\u00e8me 3 \u20ac\n".replace("\u20ac", "EUR"), "latin1"),
 };
 
 const EXPLANATION = `# How \`slug\` works
@@ -185,12 +246,54 @@ const FIX = {
   patterns: [{ old: "title.toLowerCase()", new: 'title.normalize("NFD").toLowerCase()' }],
 };
 
+const USE_FIX = { name: "fs_modify_file", arguments: FIX };
+const RENAME = {
+  name: "fs_modify_file",
+  arguments: {
+    path: "src/cart.js",
+    patterns: [{ old: "(name) => slug(name)", new: "(title) => slug(title)" }],
+  },
+};
+const ADD_TEST = {
+  name: "fs_create_file",
+  arguments: {
+    path: "src/slug.test.js",
+    content: 'import { slug } from "./slug.js";\nconsole.log(slug("A"));\n',
+  },
+};
+const TABLE = {
+  name: "fs_create_file",
+  arguments: {
+    path: "src/table.js",
+    content: Array.from(
+      { length: 240 },
+      (_, index) => `export const letter${index} = ${index};\n`,
+    ).join(""),
+  },
+};
+const LEARN = {
+  name: "fs_modify_file",
+  arguments: {
+    path: "AGENTS.md",
+    patterns: [{ old: "Use tabs.", new: "Use tabs. Test accents." }],
+  },
+};
+const RELEASE_CALL = { name: "release", arguments: { version: "1.1.0" } };
+const ISSUE_CALL = { name: "create_issue", arguments: { title: "Accents are lost" } };
+
+const THOUGHTS = Array.from(
+  { length: 6 },
+  (_, index) => `${index + 1}. An accent is a letter and a mark, so I could take it apart.\n`,
+).join("");
+
 /** By the last line of the user's last message: one after the other, then again from the first. */
 const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
   "and its gaps": [{ reasoning: "What does slug do?\nI read the code.", text: EXPLANATION }],
-  "Fix it": [
-    { text: "I normalize the accents first.", calls: [{ name: "fs_modify_file", arguments: FIX }] },
-  ],
+  "Fix it": [{ text: "I normalize the accents first.", calls: [USE_FIX] }],
+  "Fix both": [{ calls: [USE_FIX] }],
+  "Add a test and rename": [{ calls: [ADD_TEST] }],
+  "Write the table": [{ calls: [TABLE] }],
+  "Note it in AGENTS.md": [{ calls: [LEARN] }],
   "Read it": [
     {
       calls: [
@@ -199,10 +302,12 @@ const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
       ],
     },
   ],
-  "Release it": [{ calls: [{ name: "release", arguments: { version: "1.1.0" } }] }],
-  "File an issue": [
-    { calls: [{ name: "create_issue", arguments: { title: "Accents are lost" } }] },
-  ],
+  "Read my list": [{ calls: [{ name: "fs_read_file", arguments: { path: "list.txt" } }] }],
+  "Release it": [{ calls: [RELEASE_CALL] }],
+  "Release it and file an issue": [{ calls: [RELEASE_CALL, ISSUE_CALL] }],
+  "File an issue": [{ calls: [ISSUE_CALL] }],
+  "Run the tests": [{ calls: [{ name: "check" }] }],
+  "Build it": [{ calls: [{ name: "build" }] }],
   "Ask me": [
     {
       calls: [
@@ -220,6 +325,17 @@ const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
       ],
     },
   ],
+  "Ask badly": [
+    {
+      calls: [
+        {
+          name: "ask_user",
+          arguments: { question: "Which branch?", answer_type: "select", options: [] },
+        },
+      ],
+    },
+  ],
+  "Think about it": [{ reasoning: THOUGHTS, hangs: true }],
   "Take your time": [{ text: "This takes a while, and ", hangs: true }],
   "Be cut off": [{ text: "The first half of", isCut: true }],
   "[Your reply was cut off. Continue exactly where it stopped. Do not repeat anything.]": [
@@ -229,30 +345,65 @@ const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
   Crash: [{ status: 400, problem: "out of memory" }],
 };
 
+/** After the first result: calls of one reply would ask in any order. */
+const THEN: Readonly<Record<string, Reply>> = {
+  "Fix both": { calls: [RENAME] },
+  "Add a test and rename": { calls: [RENAME] },
+};
+
 const USAGE = { prompt_tokens: 1200, completion_tokens: 80, total_tokens: 1280 };
+/** Ends when the person has typed something. */
+const SLOW = "Go slowly";
 
-export function startModel(): Promise<ModelServer> {
-  const asked = new Map<string, number>();
-  return ModelServer.start(
-    (body) => {
-      const reply = replyTo(body, asked);
-      return typeof reply === "string" ? { text: reply, usage: USAGE } : { usage: USAGE, ...reply };
-    },
-    ["scripted", "small"],
-  );
-}
+/** The model that answers everyone in the shop. */
+export class ScriptedModel implements AsyncDisposable {
+  readonly #asked = new Map<string, number>();
+  #server: ModelServer | undefined;
+  #rest = Promise.withResolvers<void>();
 
-function replyTo({ messages, response_format: format }: ChatBody, asked: Map<string, number>) {
-  if (format !== undefined) return '{"files":["src/slug.js","src/cart.js"]}';
-  const last = messages.at(-1);
-  const text = textOf(last?.content);
-  if (last?.role === "tool") return `The tool says: ${text.slice(0, 120)}`;
-  const said = textOf(messages.findLast(({ role }) => role === "user")?.content);
-  const line = said.trimEnd().split("\n").at(-1) ?? "";
-  const count = asked.get(line) ?? 0;
-  asked.set(line, count + 1);
-  const replies = REPLIES[line];
-  return replies?.[count % replies.length] ?? `You said: ${line}`;
+  static async start(): Promise<ScriptedModel> {
+    const model = new ScriptedModel();
+    model.#server = await ModelServer.start((body) => model.#reply(body), ["scripted", "small"]);
+    return model;
+  }
+
+  get url(): string {
+    return this.#server?.url ?? "";
+  }
+
+  /** Ends a reply that waits. */
+  goOn(): void {
+    this.#rest.resolve();
+    this.#rest = Promise.withResolvers();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]();
+  }
+
+  #reply(body: ChatBody): Reply {
+    const reply = this.#find(body);
+    return typeof reply === "string" ? { text: reply, usage: USAGE } : { usage: USAGE, ...reply };
+  }
+
+  #find({ messages, response_format: format }: ChatBody): Reply {
+    if (format !== undefined) return '{"files":["src/slug.js","src/cart.js"]}';
+    const last = messages.at(-1);
+    const asked = messages.findLastIndex(({ role }) => role === "user");
+    const line = textOf(messages[asked]?.content).trimEnd().split("\n").at(-1) ?? "";
+    if (last?.role === "tool") {
+      const results = messages.slice(asked).filter(({ role }) => role === "tool");
+      const then = results.length === 1 ? THEN[line] : undefined;
+      return then ?? `The tool says: ${textOf(last.content).slice(0, 120)}`;
+    }
+    if (line === "```") return "The tests fail because of accents.";
+    if (line === SLOW)
+      return { text: "Step by step", after: this.#rest.promise, rest: ", and done." };
+    const count = this.#asked.get(line) ?? 0;
+    this.#asked.set(line, count + 1);
+    const replies = REPLIES[line];
+    return replies?.[count % replies.length] ?? `You said: ${line}`;
+  }
 }
 
 function textOf(content: Json | undefined): string {

@@ -11,6 +11,8 @@ import { afterAll, expect, test } from "vitest";
 const TIMES = Number(process.env["JP_FUZZ_TIMES"] ?? 1);
 const SEED = process.env["JP_FUZZ_SEED"];
 const TIMEOUT_MS = 30_000;
+/** Much more than a run takes on a machine that has other things to do. */
+const TIMEOUT_PER_RUN_MS = 10;
 
 // For coverage-program.ts: Vitest ends a worker before Node writes its coverage.
 if (process.env["NODE_V8_COVERAGE"] !== undefined) afterAll(() => takeCoverage());
@@ -25,7 +27,7 @@ export function fuzz<Values>(
     if (foreignMembers().length > 0) throw new Error(`polluted by ${foreignMembers().join(", ")}`);
   });
   // oxlint-disable-next-line vitest/valid-title -- The caller passes a literal.
-  test(title, { timeout: TIMEOUT_MS * TIMES }, async () => {
+  test(title, { timeout: Math.max(TIMEOUT_MS, runs * TIMEOUT_PER_RUN_MS) * TIMES }, async () => {
     await fc.assert(property, {
       numRuns: runs * TIMES,
       ...(SEED !== undefined && { seed: Number(SEED) }),

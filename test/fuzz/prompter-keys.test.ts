@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { InquiryId } from "../../src/conversation/index.ts";
 import { oneLine } from "../../src/render/index.ts";
 import type { SelectList } from "../../src/terminal/dialogue.ts";
-import { helpHidden, keyMenu } from "../../src/terminal/key-menu.ts";
+import { decisionLine, undecided } from "../../src/terminal/decision-line.ts";
 import { decodeInput, decodeLoneEscape } from "../../src/terminal/key.ts";
 import { pager, pagerStart } from "../../src/terminal/pager.ts";
 import type { SideActions } from "../../src/terminal/question-rows.ts";
@@ -14,6 +14,7 @@ import { ShownWidget } from "../../src/terminal/show-widget.ts";
 import { bufferOf } from "../../src/terminal/text-buffer.ts";
 import { secretEntry, textEntry } from "../../src/terminal/text-entry.ts";
 import type { Widget } from "../../src/terminal/widget.ts";
+import { FakeClock } from "../../src/testing/index.ts";
 import { explainMisfit, type Question } from "../../src/tool/index.ts";
 import { PromptProcess } from "../support/prompt-screen.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
@@ -128,13 +129,16 @@ const anyCase: fc.Arbitrary<Case> = fc.oneof(
   fc
     .tuple(hostileText.map(oneLine), anyAsides, fc.constantFrom("y", "n", undefined))
     .map(([message, asides, suggested]) => {
-      const choices = { y: "yes", n: "no", 1: "one" };
-      const menu = { message, choices, default: suggested, escape: "cancel" };
-      return caseOf(
-        keyMenu<"y" | "n" | "1">(menu as never, asides),
-        helpHidden,
-        (ending) => ending.type !== "chosen" || Object.hasOwn(choices, ending.choice),
-      );
+      const choices = [
+        { key: "y", label: "yes" },
+        { key: "n", label: "no" },
+        { key: "1", label: "one" },
+      ] as const;
+      const menu = { message, choices, default: suggested, noKey: "n", escape: "cancel" } as const;
+      return caseOf(decisionLine(menu, asides), undecided, (ending) => {
+        if (ending.type === "said_no") return ending.text.trim() !== "";
+        return ending.type !== "chosen" || choices.some(({ key }) => key === ending.choice);
+      });
     }),
   fc.tuple(anyList, anyAsides).map(([list, asides]) =>
     caseOf(selectList(list, asides), { filter: "", active: 0, marked: [] }, (ending) => {
@@ -190,7 +194,8 @@ fuzz(
     async ({ widget, state, mayEnd }, pieces, sizes, isFullScreen) => {
       const terminal = new FakeTerminal(sizes[0] ?? { columns: 80, rows: 24 });
       const { signal } = new AbortController();
-      const shown = new ShownWidget(widget, state, { terminal, signal, isFullScreen });
+      const clock = new FakeClock();
+      const shown = new ShownWidget(widget, state, { terminal, signal, clock, isFullScreen });
       let rest = "";
       for (const [index, piece] of pieces.entries()) {
         const size = sizes[index % sizes.length];
@@ -306,7 +311,11 @@ test.each<[string, (count: number) => string]>([
     const terminal = new FakeTerminal({ columns: 80, rows: 24 });
     const widget = textEntry({ message: "?", hasEditor: false }, { hasMore: false });
     const { signal } = new AbortController();
-    const shown = new ShownWidget(widget, bufferOf(""), { terminal, signal });
+    const shown = new ShownWidget(widget, bufferOf(""), {
+      terminal,
+      signal,
+      clock: new FakeClock(),
+    });
     const input = make(count);
     let rest = "";
     // As much as a terminal delivers at once.

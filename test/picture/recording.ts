@@ -27,16 +27,22 @@ interface Answer {
 }
 
 const ANSWERS: readonly Answer[] = [
+  { shown: "Does the README", keys: ["\r"], label: "Enter" },
   { shown: "Apply these changes", keys: ["y"], label: "y" },
-  { shown: "Deploy to Frankfurt?", keys: ["Y"], label: "Y" },
+  { shown: "Deploy it everywhere.", keys: ["\r"], label: "Enter" },
+  { shown: "Deploy to Frankfurt?", keys: ["a"], label: "a" },
+  { shown: "Announce it.", keys: ["\r"], label: "Enter" },
   { shown: "Where should the announcement go?", keys: ["\u001B[B"], label: "↓" },
   { shown: "to all subscribers", keys: ["\r"], label: "Enter" },
+  { shown: "Sign the release.", keys: ["\r"], label: "Enter" },
   {
     shown: "Passphrase for the signing key?",
     keys: ["open sesame", "\r"],
     label: "●●●● ●●●●●● Enter",
   },
-  { shown: "[y,Y,n,N,?]", keys: ["y"], label: "y" },
+  { shown: "Publish it tonight.", keys: ["\r"], label: "Enter" },
+  { shown: " n no ", keys: ["y"], label: "y" },
+  { shown: "Upload the pictures.", keys: ["\r"], label: "Enter" },
   { shown: " upload 0.", keys: ["\u0003"], label: "Ctrl-C" },
 ];
 
@@ -47,6 +53,8 @@ const MADE_FOLDER = /jp-demo-\w{6}/;
 /** Without output for this long, the program waits for an answer. */
 const QUIET_MS = 60;
 const BETWEEN_KEYS_MS = 15;
+/** Before that, a letter does not decide a question that has followed another prompt. */
+const SEEN_MS = 300;
 
 /** Runs the built command, and removes what it created. */
 export async function recordDemo(): Promise<readonly Moment[]> {
@@ -56,6 +64,7 @@ export async function recordDemo(): Promise<readonly Moment[]> {
     const moments: Moment[] = [];
     for (const { shown, keys, label } of ANSWERS) {
       moments.push({ output: await demo.untilShown(shown), keys: label });
+      if (label.length === 1) await setTimeout(SEEN_MS);
       for (const key of keys) {
         demo.press(key);
         await setTimeout(BETWEEN_KEYS_MS);

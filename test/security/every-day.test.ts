@@ -115,7 +115,7 @@ async function sendEdited(mention: (file: string) => string) {
   const { id } = project.place({ second: 0, title: "T", config: {}, events });
   const variables = project.editor('echo " now" >> "$1"');
   const screen = new Screen(project, ["query", "--id", id], { variables });
-  await screen.answer(["What now?", "edit"], ["❯ edit", "\r"]);
+  await screen.answer(["What now?", "edit"], ["❯ Edit", "\r"]);
   const { status } = await screen.end();
   const sent = JSON.stringify(server.requests[0]?.messages);
   await server[Symbol.asyncDispose]();

@@ -44,10 +44,14 @@ const JP_SEQUENCES = [
 const INTERPRETED =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff]/;
 
+/** jp removes what it has drawn, and writes what follows in its place. */
+const ERASED = /\r(?:\x1b\[\d+A)?\x1b\[K\x1b\[C\x1b\[J\r/g;
+
 /** The first control character that jp did not write, with the text around it, or null. */
 export function foreignIn(bytes: string): string | null {
   // A terminal gets both characters at the end of a line. jp writes the first alone to redraw a line.
-  const own = bytes.replaceAll("\r\n", "\n").replaceAll(/\r(?!FORGED)/g, "");
+  const drawn = bytes.replaceAll(ERASED, "");
+  const own = drawn.replaceAll("\r\n", "\n").replaceAll(/\r(?!FORGED)/g, "");
   const rest = JP_SEQUENCES.reduce((text, sequence) => text.replaceAll(sequence, ""), own);
   const index = rest.search(INTERPRETED);
   return index === -1 ? null : JSON.stringify(rest.slice(Math.max(0, index - 30), index + 30));

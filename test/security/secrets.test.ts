@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "../cli/calling-model.ts";
 import type { ModelServer } from "../cli/model-server.ts";
 import { entriesOf, query, queryProcess, queryProject, recordOf } from "../cli/query-project.ts";
-import { ScreenProcess } from "../cli/screen.ts";
+import { ScreenProcess, shows } from "../cli/screen.ts";
 import type { Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
 
@@ -166,6 +166,50 @@ run = "unattended"
     filesWithSecret(project),
     hasSecret(JSON.stringify(server.requests)),
   ]).toEqual(["redacted", false, [], false]);
+});
+
+/** The whole terminal while the secret is typed, and after. */
+async function promptFor(secret: string, variables: Readonly<Record<string, string>>) {
+  await using server = await calling(["looker"]);
+  const asking = { ...LOOKER, program: '"done"' };
+  const project = queryProject({ server, tools: [asking] });
+  const screen = new ScreenProcess(project, ["query", "x"], { variables });
+  await shows(screen, /input is hidden/i);
+  screen.type(secret);
+  if (variables["JP_PLAIN"] === undefined && secret !== "") await shows(screen, "something typed");
+  const open = screen.lines;
+  screen.type("\r");
+  await shows(screen, "done");
+  const closed = screen.lines.filter((line) => /word|secret|entered/i.test(line));
+  await screen.end();
+  return [open, closed];
+}
+
+describe("the prompt for a secret", () => {
+  test("shows that keys arrive, but not how many, in a drawn prompt, typed or pasted", async () => {
+    counters("T-SEC-1");
+    const [short, long, pasted, none] = await Promise.all(
+      ["x", CANARY, `\u001b[200~${CANARY}\u001b[201~`, ""].map((secret) => promptFor(secret, {})),
+    );
+    expect([long, pasted]).toEqual([short, short]);
+    expect([none?.[0]?.join("\n"), short?.[0]?.join("\n")]).toEqual([
+      expect.not.stringContaining("something typed"),
+      expect.stringContaining("something typed"),
+    ]);
+  });
+
+  test("shows that keys arrived, but not how many, in plain text, where the line says it afterwards", async () => {
+    counters("T-SEC-1");
+    const plain = { JP_PLAIN: "1" };
+    const [short, long, none] = await Promise.all(
+      ["x", CANARY, ""].map((secret) => promptFor(secret, plain)),
+    );
+    expect([long, none?.[1], short?.[1]]).toEqual([
+      short,
+      expect.arrayContaining(["Secret: (nothing entered)"]),
+      expect.arrayContaining(["Secret: (entered)"]),
+    ]);
+  });
 });
 
 /** Answers every request with an error that repeats its headers. */

@@ -252,7 +252,7 @@ describe("hostile text from a model or a tool", () => {
         ["Run local hostile", "y"],
         ["more lines ·", "\u001b[F"],
         ["go to the question", " "],
-        ["[y,Y,n,N,?]", "y"],
+        ["Tab say why", "y"],
         ["? Q2", "\r"],
         ["? Q3", "\r"],
         ["? Q4", "s\r"],

@@ -572,6 +572,15 @@ const workspace: Area = {
         "They belong to the real path as well. If nothing is at that path any more, the user is asked whether the " +
         "workspace was moved, and without a terminal nothing is read or written there.",
     },
+    {
+      id: "T-WORK-25",
+      threat:
+        "A command in its `.jp/commands` sends orders to a model as a message of the user's, takes the place of one of " +
+        "jp's or the user's commands, describes itself as something else, or is a link to a file with passwords.",
+      defence:
+        "Each command is a claim: its text is shown whole, or what has changed in it, before it is sent the first time. Until " +
+        "then its description is not shown. The names of jp and the user come first, and links are not followed.",
+    },
   ],
 };
 
@@ -893,7 +902,8 @@ const desk: Area = {
         "Someone guesses, reuses or finds a login or a token, or keeps using it after they were " +
         "removed.",
       defence:
-        "Logins work once, for ten minutes. Secrets have 256 random bits and are stored and " +
+        "Logins work once, for ten minutes, and a QR code of one is printed on a terminal only. " +
+        "Whoever makes one on the page makes it for themselves. Secrets have 256 random bits and are stored and " +
         "compared as hashes, in constant time. Sessions expire, and one that has ended does not " +
         "come back, even after a restart. Each request, and each event that " +
         "is sent, checks whether the person still exists and may see it. Logins and refused " +

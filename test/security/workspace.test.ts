@@ -460,8 +460,6 @@ questions.where.exclusive = true
     await screen.untilShown((lines) => lines.join("\n").includes("Read to the end first"));
     screen.type("\u001b[F");
     await screen.untilShown((lines) => lines.join("\n").includes("tool t59"));
-    screen.type(" ");
-    await screen.untilShown((lines) => lines.join("\n").includes("? Trust this workspace"));
     screen.type("n");
     expect([
       /60 things/.test(firstPage),

@@ -76,9 +76,11 @@ export function createHost(
 const NO_TERMINAL: TerminalDevice = {
   path: undefined,
   isAvailable: () => false,
+  isForeground: () => false,
   openInput: noTerminal,
   openOutput: noTerminal,
   onResize: () => ({ [Symbol.dispose]: () => {} }),
+  interrupt: () => {},
   suspend: () => {},
   onContinue: () => ({ [Symbol.dispose]: () => {} }),
 };

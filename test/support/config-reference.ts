@@ -65,6 +65,8 @@ function defaultOf(keys: readonly string[]): string {
     (inner, key) => (isJsonObject(inner) ? inner[key.replaceAll("'", "")] : undefined),
     configToJson(DEFAULTS, "shown"),
   );
+  if (keys.join(".") === "assistant.system_prompt")
+    return " (for work on a code base: [configuration.md](configuration.md#the-system-prompt))";
   return value === undefined ? "" : ` (\`${JSON.stringify(value)}\`)`;
 }
 

@@ -58,7 +58,7 @@ export class PseudoTerminal extends TerminalScreen {
     await this.untilShown(
       (lines) =>
         lines.length > this.#linesSeen &&
-        /^(Answer|Secret):$/.test(lines.at(-1) ?? "") &&
+        /^(Answer|Secret|Message):$/.test(lines.at(-1) ?? "") &&
         lines.join("\n").includes(shown),
     );
     this.#linesSeen = this.lines.length;

@@ -121,6 +121,8 @@ function playTerminal(): TerminalDevice {
         { columns: 80, rows: 24 },
       ),
     onResize: () => nothing,
+    isForeground: () => true,
+    interrupt: () => undefined,
     suspend: () => undefined,
     onContinue: () => nothing,
   };

@@ -12,11 +12,14 @@ const CTRL_C = "\u0003";
 
 export interface VirtualTerminalOptions extends ScreenSize {
   readonly variables?: NodeJS.ProcessEnv | undefined;
+  /** A prompt in plain mode reads lines, which are echoed but cannot be edited. */
+  readonly readsLines?: boolean | undefined;
 }
 
 export abstract class VirtualTerminal extends TerminalScreen {
   readonly device: TerminalDevice;
   readonly #variables: NodeJS.ProcessEnv;
+  readonly #readsLines: boolean;
   readonly #inputs = new Set<VirtualInput>();
   readonly #outputs = new Set<VirtualOutput>();
   readonly #resizing = new Set<() => void>();
@@ -27,18 +30,21 @@ export abstract class VirtualTerminal extends TerminalScreen {
   #typedAhead = "";
   #isHungUp = false;
 
-  constructor({ variables = {}, ...size }: VirtualTerminalOptions) {
+  constructor({ variables = {}, readsLines = false, ...size }: VirtualTerminalOptions) {
     super(size);
     this.#variables = variables;
+    this.#readsLines = readsLines;
     this.device = {
       path: undefined,
       isAvailable: () => !this.#isHungUp,
+      isForeground: () => true,
       openInput: () => this.#openInput(),
       openOutput: () => this.openOutput(),
       onResize: (listener) => {
         this.#resizing.add(listener);
         return { [Symbol.dispose]: () => void this.#resizing.delete(listener) };
       },
+      interrupt: () => this.onInterrupt(),
       suspend: () => {
         this.suspensions += 1;
       },
@@ -72,7 +78,10 @@ export abstract class VirtualTerminal extends TerminalScreen {
   type(keys: string): void {
     const reader = [...this.#inputs].find(({ isRaw }) => isRaw);
     if (reader !== undefined) reader.push(keys);
-    else if (keys === CTRL_C) {
+    else if (this.#readsLines) {
+      this.show(keys.replaceAll("\r", "\r\n"));
+      for (const input of this.#inputs) if (!input.destroyed) input.push(keys);
+    } else if (keys === CTRL_C) {
       this.show("^C");
       this.onInterrupt();
     } else {

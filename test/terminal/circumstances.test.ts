@@ -4,7 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { PromptResult } from "../../src/agent/index.ts";
 import type { InquiryId } from "../../src/conversation/index.ts";
+import { HOLD_MS } from "../../src/terminal/dialogue.ts";
 import { TerminalPrompter } from "../../src/terminal/index.ts";
+import { FakeClock } from "../../src/testing/index.ts";
 import {
   booleanQuestion,
   type InquiryQuestion,
@@ -47,6 +49,7 @@ class HeldEditor extends VirtualTerminal {
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<undefined>();
   readonly isEditing = this.#opened.promise;
+  readonly clock = new FakeClock();
   readonly #prompter: TerminalPrompter;
 
   constructor() {
@@ -55,7 +58,7 @@ class HeldEditor extends VirtualTerminal {
       this.#opened.resolve();
       return this.#closed.promise;
     };
-    this.#prompter = new TerminalPrompter({ device: this.device, editText });
+    this.#prompter = new TerminalPrompter({ device: this.device, clock: this.clock, editText });
   }
 
   ask(question: InquiryQuestion, { signal } = new AbortController()): Promise<PromptResult> {
@@ -107,7 +110,7 @@ describe("a question", () => {
     const screen = open({ ...QUESTIONS[type], context: "Look." });
     // Typing a secret shows nothing, so there would be nothing to wait for.
     const key = { boolean: "?", select: "x", text: "x", secret: "" }[type];
-    const changed = { boolean: "show this help", select: '"x"', text: "then? x", secret: "then?" }[
+    const changed = { boolean: "Esc    cancel", select: '"x"', text: "then? x", secret: "then?" }[
       type
     ];
     await screen.answer(["What then?", key], [changed, ""]);
@@ -157,7 +160,7 @@ describe("a question", () => {
     // Nothing reads the key until the question is shown.
     const shell = 'echo started; "$@"';
     const screen = openInShell(shell, QUESTIONS.boolean);
-    await screen.answer(["started", "y"], ["? What then?", "n"]);
+    await screen.answer(["started", "y"], ["? What then?", "n\r"]);
     expect(await screen.result()).toEqual({
       inquiryId,
       type: "answered",
@@ -177,7 +180,9 @@ describe("a question", () => {
     await setImmediate();
     const { isRaw } = screen;
     screen.closeEditor();
-    await screen.answer(["? And then?", "x\r"]);
+    await screen.answer(["? And then?", ""]);
+    screen.clock.advance(HOLD_MS);
+    screen.type("x\r");
     expect([isRaw, await first, await second]).toMatchObject([
       false,
       { type: "interrupted" },
@@ -210,21 +215,28 @@ describe("a question", () => {
 
 describe("resizing the window", () => {
   const text = "A question that takes most of a line of eighty columns, does it not?";
+  const KEYS =
+    "  y yes · a yes to this question for the rest of the turn · n no · Tab say why · ? more";
 
   test.each([
     [
       60,
-      ["? A question that takes most of a line of eighty columns,", "does it not? [y,Y,n,N,?]"],
+      [
+        "? A question that takes most of a line of eighty columns,",
+        "does it not?",
+        "  y yes · a yes to this question for the rest of the turn",
+        "  n no · Tab say why · ? more",
+      ],
       3,
     ],
-    [120, [`? ${text} [y,Y,n,N,?]`], 2],
-    [90, [`? ${text} [y,Y,n,N,?]`], 2],
+    [120, [`? ${text}`, KEYS], 2],
+    [90, [`? ${text}`, KEYS], 2],
   ])("shows the question once, in the new layout: %i columns", async (columns, lines, count) => {
     const screen = open(booleanQuestion("q", text, { context: "Above." }), { columns: 100 });
-    await screen.answer(["[y,Y,n,N,?]", ""]);
+    await screen.answer(["? more", ""]);
     screen.resize(columns, 24);
     await screen.untilShown((shown) => shown.join("\n") === ["Above.", ...lines].join("\n"));
-    screen.type("y");
+    screen.type("y\r");
     await screen.end();
     expect([screen.lines[0], screen.lines.length]).toEqual(["Above.", count]);
   });
@@ -254,16 +266,16 @@ describe("resizing the window", () => {
     "leaves no descriptor of the terminal open",
     async () => {
       const screen = openInShell('"$@"', booleanQuestion("q", text), { countsDescriptors: true });
-      await screen.answer(["[y,Y,n,N,?]", ""]);
+      await screen.answer(["? more", ""]);
       for (const [columns, last] of [
-        [60, "does it not? [y,Y,n,N,?]"],
-        [120, `? ${text} [y,Y,n,N,?]`],
-        [60, "does it not? [y,Y,n,N,?]"],
+        [60, "  n no · Tab say why · ? more"],
+        [120, KEYS],
+        [60, "  n no · Tab say why · ? more"],
       ] as const) {
         screen.resize(columns, 24);
         await screen.untilShown((lines) => lines.at(-1) === last);
       }
-      screen.type("y");
+      screen.type("y\r");
       expect(await screen.result()).toBe(0);
     },
   );
@@ -289,10 +301,10 @@ describe("resizing the window", () => {
 
   test("keeps the way back to the question in the full view", async () => {
     const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
-    const screen = open(booleanQuestion("q", text, { context }), { columns: 100, rows: 10 });
-    await screen.answer(...SKIP, ["v show all", "v"], ["1-9 of 52", ""]);
+    const screen = open(textQuestion("q", text, { context }), { columns: 100, rows: 10 });
+    await screen.answer(...SKIP, ["Ctrl-O show all", "\u000f"], ["1-9 of 52", ""]);
     screen.resize(50, 8);
-    await screen.answer(["1-7 of 53", "q"], ["does it not? [", "y"]);
+    await screen.answer(["1-7 of 53", "q"], ["does it not?", "yes\r"]);
     await screen.end();
     const from = screen.lines.findIndex((line) => line.startsWith("✔"));
     expect(screen.lines.slice(from)).toEqual([
@@ -306,8 +318,6 @@ describe("a long context", () => {
   const context = Array.from({ length: 50 }, (_, index) => `line ${index + 1}`).join("\n");
 
   test.each([
-    ["boolean", "v"],
-    ["boolean", "\u000f"],
     ["select", "\u000f"],
     ["text", "\u000f"],
     ["secret", "\u000f"],
@@ -317,7 +327,7 @@ describe("a long context", () => {
     await screen.answer(["12-22 of 52", "\u001b[F"], ["42-52 of 52", ""]);
     const { lines } = screen;
     screen.type("\u001b");
-    await screen.answer(["? What then?", "\u0003"]);
+    await screen.answer(["? What then?\n", "\u0003"]); // The key that was pressed is not on it.
     await screen.end();
     const first = screen.lines.slice(0, 2);
     expect([lines[0], lines.at(-1), first, screen.lines.at(-1)]).toEqual([
@@ -328,18 +338,34 @@ describe("a long context", () => {
     ]);
   });
 
+  const KEYS = "  y yes · a yes to all · n no · Tab say why · ? more";
+
   test("leaves room for the question, and says how much is hidden", async () => {
     const screen = open({ ...QUESTIONS.boolean, context }, { rows: 10 });
-    await screen.answer(...SKIP, ["show all", ""]);
+    await screen.answer(["more lines ·", ""]);
+    const before = screen.lines;
+    const all = context.split("\n");
+    await screen.answer(["more lines ·", "\u001b[F"], ["of 50", ""]);
     const { lines } = screen;
     screen.type("y");
     await screen.end();
-    const firstLines = Array.from({ length: 7 }, (_, index) => `line ${index + 1}`);
-    const shown = [...firstLines, "… 43 more lines"];
-    expect([lines, screen.lines]).toEqual([
-      [...shown, "? What then? [y,Y,n,N,?]", "  v show all"],
-      [...shown, "✔ What then? yes"],
+    expect([before, lines, screen.lines]).toEqual([
+      [
+        ...all.slice(0, 7),
+        "… 43 more lines · End shows the rest · Space next page",
+        "? What then?",
+        KEYS,
+      ],
+      [...all.slice(43), "44-50 of 50 · PgUp PgDn scroll", "? What then?", KEYS],
+      [...all.slice(0, 6), "… 44 more lines", "✔ What then? yes"],
     ]);
+  });
+
+  test("need not be read to say no in words, which stay while it is scrolled", async () => {
+    const screen = open({ ...QUESTIONS.boolean, context }, { rows: 10 });
+    await screen.answer(["more lines ·", "use sed"], ["then? use sed", "\u001b[6~"]);
+    await screen.answer(["then? use sed", "\r"]);
+    expect(await screen.result()).toMatchObject({ answer: false, note: "use sed" });
   });
 
   test("keeps the typed text while it is shown in full", async () => {

@@ -11,6 +11,7 @@ interface PermissionOptions {
   readonly arguments?: JsonObject;
   readonly isEditing?: boolean;
   readonly canRemember?: boolean;
+  readonly allowsLater?: boolean;
   readonly refused?: string;
   readonly edited?: string;
   readonly tool?: string;
@@ -45,60 +46,65 @@ function ended(type: "cancelled" | "interrupted" | "later") {
 
 const CALL = ['• sweep(path: "a")', 'Source: local command "broom"'];
 const QUESTION = "Run local sweep tool?";
-const OPEN = `? ${QUESTION} [y,Y,n,N,p,r,e,?]`;
+const KEYS = "  y yes · a yes to all sweep calls this turn · n no · Tab say why · ? more";
+const OPEN = `? ${QUESTION}\n${KEYS}`;
+const HELP = "  Esc    cancel";
 
 describe("a permission prompt", () => {
   test.each([
     ["y", answered(true), "yes"],
-    ["Y", answered(true, { isRemembered: true }), "yes to every call to `sweep` this turn"],
-    ["n", answered(false), "no"],
-    ["N", answered(false, { isRemembered: true }), "no to every call to `sweep` this turn"],
-  ])("is answered by %s", async (key, result, said) => {
+    ["a", answered(true, { isRemembered: true }), "yes to all sweep calls this turn"],
+    ["Y", answered(true, { isRemembered: true }), "yes to all sweep calls this turn"],
+    ["n\r", answered(false), "no"],
+    ["N", answered(false, { isRemembered: true }), "no to all sweep calls this turn"],
+  ])("is answered by %j", async (keys, result, said) => {
     const screen = permission();
-    await screen.answer([OPEN, key]);
+    await screen.answer([OPEN, keys]);
     expect([await screen.result(), screen.lines]).toEqual([
       result,
-      [...CALL, `✔ ${QUESTION} ${said}`],
+      [...CALL, `${result.answer ? "✔" : "✖"} ${QUESTION} ${said}`],
     ]);
   });
 
   test.each([
-    [{ type: "builtin" }, "? Run built-in sweep tool? [y,Y,n,N,p,r,e,?]"],
+    [{ type: "builtin" }, "? Run built-in sweep tool?"],
     [
       { type: "mcp", server: "broom", tool: "sweep", command: "broom" },
-      "? Run MCP sweep tool from broom server? [y,Y,n,N,p,r,e,?]",
+      "? Run MCP sweep tool from broom server?",
     ],
   ] as const)("says where the tool comes from: %j", async (origin, line) => {
     const screen = permission({ origin });
-    await screen.untilShown((lines) => lines.at(-1) === line);
+    await screen.untilShown((lines) => lines.at(-2) === line && lines.at(-1) === KEYS);
     screen.type("\u0003");
     expect(await screen.result()).toEqual(ended("cancelled"));
   });
 
   test("offers no answer for the whole turn where that is not possible", async () => {
     const screen = permission({ canRemember: false });
-    await screen.answer([`? ${QUESTION} [y,n,p,r,e,?]`, "Y"], ["show this help", "y"]);
+    const open = `? ${QUESTION}\n  y yes · n no · Tab say why · ? more`;
+    await screen.answer([open, "Y\r"], ["To say yes, clear the line", "\u007f"], [open, "y"]);
     expect(await screen.result()).toEqual(answered(true));
   });
 
   test("has no default: Enter explains the keys", async () => {
     const screen = permission();
-    await screen.answer([OPEN, "\r"], ["show this help", ""]);
+    await screen.answer([OPEN, "\r"], [HELP, ""]);
     const { lines } = screen;
     screen.type("\u001b");
     expect([lines, await screen.result(), screen.lines]).toEqual([
       [
         ...CALL,
-        OPEN,
-        "  y    run this call",
-        "  Y    yes to every call to `sweep` this turn",
-        "  n    skip this call",
-        "  N    no to every call to `sweep` this turn",
-        "  p    print the arguments",
-        "  r    skip this call and say why",
-        "  e    edit the arguments, then run",
-        "  ?    show this help",
-        "  Esc  cancel",
+        `? ${QUESTION}`,
+        "  y      yes",
+        "  a      yes to all sweep calls this turn (also Y)",
+        "  n      no",
+        "  N      no to all sweep calls this turn",
+        "  p      print the arguments",
+        "  e      edit the arguments, then run",
+        "  words  no, and send them as your next message",
+        "  Tab    no, with a reason",
+        HELP,
+        KEYS,
       ],
       ended("cancelled"),
       [...CALL, `✖ ${QUESTION} cancelled`],
@@ -107,7 +113,7 @@ describe("a permission prompt", () => {
 
   test("comes back after printing the neutralized arguments", async () => {
     const screen = permission({ arguments: { path: "a\u202e\u009b2J" }, tool: "sw\u001b[2Jeep" });
-    await screen.answer(["[y,Y,n,N,p,r,e,?]", "p"], ["}\n? Run local", "y"]);
+    await screen.answer(["y yes", "p"], ["}\n? Run local", "y"]);
     expect([await screen.result(), screen.lines]).toEqual([
       answered(true),
       [
@@ -121,22 +127,79 @@ describe("a permission prompt", () => {
     ]);
   });
 
-  test.each([
-    ["not today\r", answered(false, { note: "not today" }), "no: not today"],
-    ["\r", answered(false), "no"],
-  ])("takes an optional reason to skip: %j", async (keys, result, said) => {
+  test("is denied by words, which are also the next message", async () => {
     const screen = permission();
-    await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", keys]);
-    const lines = [...CALL, `✔ ${QUESTION} ${said}`];
-    expect([await screen.result(), screen.lines]).toEqual([result, lines]);
+    await screen.answer([OPEN, "use the mop"], ["tool? use the mop", ""]);
+    const { lines } = screen;
+    screen.type("\r");
+    expect([lines, await screen.result(), screen.lines]).toEqual([
+      [
+        ...CALL,
+        `? ${QUESTION} use the mop`,
+        "  Enter no, and send it as your message · Tab only as the reason · Esc clear",
+      ],
+      answered(false, { note: "use the mop", redirects: true }),
+      [...CALL, `✖ ${QUESTION} no: use the mop`],
+    ]);
+  });
+
+  test("takes words after n, where Enter alone is a plain no", async () => {
+    const [withWords, alone] = [permission(), permission()];
+    const asked = `? ${QUESTION} No:\n  Enter no · or type what to do instead · Esc back`;
+    await withWords.answer([OPEN, "n"], [asked, "use the mop\r"]);
+    await alone.answer([OPEN, "n"], [asked, "\r"]);
+    expect([await withWords.result(), await alone.result()]).toEqual([
+      answered(false, { note: "use the mop", redirects: true }),
+      answered(false),
+    ]);
+  });
+
+  test.each([
+    ["before the words", ["\t", "No, because:", "not today"]],
+    ["after the words", ["not today", "tool? not today", "\t"]],
+  ] as const)("is denied with Tab %s, which makes them only the reason", async (_when, typed) => {
+    const screen = permission();
+    const [first, shown, second] = typed;
+    await screen.answer([OPEN, first], [shown, second], ["No, because: not today", ""]);
+    const { lines } = screen;
+    screen.type("\r");
+    expect([lines.at(-1), await screen.result(), screen.lines]).toEqual([
+      "  Enter no, for this reason · Tab send it as your next message · Esc back",
+      answered(false, { note: "not today" }),
+      [...CALL, `✖ ${QUESTION} no: not today`],
+    ]);
   });
 
   test("comes back if the reason is cancelled, after a second Escape if there is one", async () => {
     const screen = permission();
-    await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", "\u001b"]);
-    await screen.answer([OPEN, "r"], ["? Reason for skipping (optional):", "half\u001b"]);
+    await screen.answer([OPEN, "\t"], ["No, because:", "\u001b"]);
+    await screen.answer([OPEN, "\t"], ["No, because:", "half\u001b"]);
     await screen.answer([ESCAPE_TWICE, "\u001b"], [OPEN, "y"]);
     expect(await screen.result()).toEqual(answered(true));
+  });
+
+  test.each([
+    ["Escape", "\u001b"],
+    ["Ctrl-C", "\u0003"],
+  ])("offers to be left for later on %s, where it can be", async (_name, key) => {
+    const [later, cancelled, back] = [
+      permission({ allowsLater: true }),
+      permission({ allowsLater: true }),
+      permission({ allowsLater: true }),
+    ];
+    const asked =
+      "? Leave this for later, or cancel it?\n" +
+      "  l leave it for later · c cancel it · b go back · ? more";
+    await Promise.all([
+      later.answer([OPEN, key], [asked, "l"]),
+      cancelled.answer([OPEN, key], [asked, "c"]),
+      back.answer([OPEN, key], [asked, "b"], [OPEN, "y"]),
+    ]);
+    expect([await later.result(), await cancelled.result(), await back.result()]).toEqual([
+      ended("later"),
+      ended("cancelled"),
+      answered(true),
+    ]);
   });
 });
 
@@ -176,14 +239,14 @@ describe("the arguments of a call", () => {
       counters("T-TERM-12");
       const screen = permission({ isEditing });
       if (!isEditing) await screen.answer([OPEN, "e"]);
-      await screen.answer([EDIT.join("\n"), "\r"], [OPEN, "\r"], ["show this help", "y"]);
+      await screen.answer([EDIT.join("\n"), "\r"], [OPEN, "\r"], [HELP, "y"]);
       expect(await screen.result()).toEqual(answered(true));
     },
   );
 
   test("lead back to the question when cleared", async () => {
     const screen = permission({ isEditing: true });
-    await screen.answer([EDIT.join("\n"), `${CLEAR}\r`], [OPEN, "n"]);
+    await screen.answer([EDIT.join("\n"), `${CLEAR}\r`], [OPEN, "n\r"]);
     expect(await screen.result()).toEqual(answered(false));
   });
 
@@ -281,7 +344,7 @@ describe("a call in doubt", () => {
 });
 
 const LINE = "Deliver sweep result to assistant?";
-const MENU = `? ${LINE} [y,n,e,p,?] (y)`;
+const MENU = `? ${LINE}\n  y yes (Enter) · n no · Tab say why · ? more`;
 
 function delivery(more: { readonly isEditing?: boolean; readonly content?: string } = {}) {
   const request = { kind: "delivery", tool: "sweep", content: "two\nlines", ...more } as const;
@@ -292,7 +355,9 @@ describe("a delivery prompt", () => {
   test.each([
     ["y", answered(true), `✔ ${LINE} yes`],
     ["\r", answered(true), `✔ ${LINE} yes`],
-    ["n", answered(false), `✔ ${LINE} no`],
+    ["n\r", answered(false), `✖ ${LINE} no`],
+    ["\tprivate\r", answered(false, { note: "private" }), `✖ ${LINE} no: private`],
+    ["not yet\r", answered(false, { note: "not yet", redirects: true }), `✖ ${LINE} no: not yet`],
     ["\u001b", ended("cancelled"), `✖ ${LINE} cancelled`],
     ["\u0003", ended("cancelled"), `✖ ${LINE} cancelled`],
   ])("is answered by %j", async (key, result, line) => {
@@ -303,10 +368,10 @@ describe("a delivery prompt", () => {
 
   test("comes back after printing the neutralized result", async () => {
     const screen = delivery({ content: "one\u001b[2J\n\u0007two\n" });
-    await screen.answer([MENU, "p"], ["␇two\none␛[2J\n␇two\n? Deliver", "n"]);
+    await screen.answer([MENU, "p"], ["␇two\none␛[2J\n␇two\n? Deliver", "n\r"]);
     expect([await screen.result(), screen.lines]).toEqual([
       answered(false),
-      ["one␛[2J", "␇two", "one␛[2J", "␇two", `✔ ${LINE} no`],
+      ["one␛[2J", "␇two", "one␛[2J", "␇two", `✖ ${LINE} no`],
     ]);
   });
 
@@ -331,7 +396,7 @@ describe("a delivery prompt", () => {
 test.each([false, true])("Escape in the edited result goes back (%j)", async (isEditing) => {
   const screen = delivery({ isEditing });
   if (!isEditing) await screen.answer([MENU, "e"]);
-  await screen.answer(["? Edit the result:", "x\u001b"], [ESCAPE_TWICE, "\u001b"], [MENU, "n"]);
+  await screen.answer(["? Edit the result:", "x\u001b"], [ESCAPE_TWICE, "\u001b"], [MENU, "n\r"]);
   expect(await screen.result()).toEqual(answered(false));
 });
 
@@ -339,58 +404,62 @@ describe("the interrupt menu", () => {
   const TOOLS: readonly InterruptChoice["type"][] = ["continue", "reply", "stop", "restart"];
   const STREAMING: readonly InterruptChoice["type"][] = ["continue", "reply", "stop", "discard"];
 
+  const WRITE = "Stopped. Write your reply:";
+
   function interrupt(choices = TOOLS, printFirst = "") {
     return new PromptScreen({ method: "choose", request: { choices }, printFirst });
   }
 
+  const TOOL_KEYS = [
+    "? Interrupted",
+    "  c continue (Enter) · r stop and reply · s stop · t restart the tools · ? more",
+  ].join("\n");
+  const STREAM_KEYS = [
+    "? Interrupted",
+    "  c continue (Enter) · r stop and reply · s stop · a abort · ? more",
+  ].join("\n");
+
   test.each([
-    [TOOLS, "? Interrupted [c,r,s,t,?]", "c", { type: "continue" }, "✔ Interrupted continue"],
-    [TOOLS, "? Interrupted [c,r,s,t,?]", "s", { type: "stop" }, "✔ Interrupted stop"],
-    [TOOLS, "? Interrupted [c,r,s,t,?]", "t", { type: "restart" }, "✔ Interrupted restart"],
-    [STREAMING, "? Interrupted [c,r,s,a,?]", "a", { type: "discard" }, "✔ Interrupted abort"],
-    [
-      STREAMING,
-      "? Interrupted [c,r,s,a,?]",
-      "\u001b",
-      { type: "continue" },
-      "✔ Interrupted continue",
-    ],
-    [STREAMING, "? Interrupted [c,r,s,a,?]", "\u0003", { type: "leave" }, "✖ Interrupted quit"],
+    [TOOLS, TOOL_KEYS, "c", { type: "continue" }, "✔ Interrupted continue"],
+    [TOOLS, TOOL_KEYS, "s", { type: "stop" }, "✔ Interrupted stop"],
+    [TOOLS, TOOL_KEYS, "t", { type: "restart" }, "✔ Interrupted restart"],
+    [STREAMING, STREAM_KEYS, "a", { type: "discard" }, "✔ Interrupted abort"],
+    [STREAMING, STREAM_KEYS, "\u001b", { type: "continue" }, "✔ Interrupted continue"],
+    [STREAMING, STREAM_KEYS, "\u0003", { type: "leave" }, "✖ Interrupted quit"],
   ])("offers what can be done about the work: %j", async (choices, menu, key, result, line) => {
     const screen = interrupt(choices);
     await screen.answer([menu, key]);
     expect([await screen.result(), screen.lines]).toEqual([result, [line]]);
   });
 
-  test.each([
-    ["so\u001b\rand so\r", "so\nand so", "reply: so and so"],
-    ["\r", "", "reply"],
-  ])("takes a reply: %j", async (keys, message, said) => {
+  test("takes a reply of several lines", async () => {
     const screen = interrupt();
-    await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", keys]);
+    await screen.answer([TOOL_KEYS, "r"], [WRITE, "so\u001b\rand so\r"]);
     expect([await screen.result(), screen.lines]).toEqual([
-      { type: "reply", message },
-      [`✔ Interrupted ${said}`],
+      { type: "reply", message: "so\nand so" },
+      ["✔ Interrupted reply", WRITE, "", "> so", "  and so"],
     ]);
   });
 
-  test("comes back if the reply is cancelled", async () => {
+  test.each([
+    ["Escape", "\u001b"],
+    ["Ctrl-C", "\u0003"],
+  ])("leaves the work stopped if the reply is left with %s", async (_, key) => {
     const screen = interrupt();
-    await screen.answer(["[c,r,s,t,?]", "r"], ["? Reply:", "x\u001b"]);
-    await screen.answer([ESCAPE_TWICE, "\u001b"], ["[c,r,s,t,?]", "c"]);
-    expect(await screen.result()).toEqual({ type: "continue" });
+    await screen.answer([TOOL_KEYS, "r"], [WRITE, "half a"], ["> half a", key]);
+    expect(await screen.result()).toEqual({ type: "stop" });
   });
 
   test("is erased when the signal aborts", async () => {
     const screen = interrupt(TOOLS, "some words\r\n");
-    await screen.answer(["[c,r,s,t,?]", "?"], ["show this help", ""]);
+    await screen.answer([TOOL_KEYS, "?"], ["  Esc  continue", ""]);
     screen.abort();
     expect([await screen.result(), screen.lines]).toEqual([{ type: "continue" }, ["some words"]]);
   });
 
   test("starts on a new line in the middle of output", async () => {
     const screen = interrupt(TOOLS, "half a li^C");
-    await screen.answer(["[c,r,s,t,?]", "c"]);
+    await screen.answer([TOOL_KEYS, "c"]);
     await screen.end();
     expect(screen.lines).toEqual(["half a li^C", "✔ Interrupted continue"]);
   });
@@ -408,8 +477,8 @@ describe("when the terminal closes", () => {
       "a prompt for a reason",
       () => permission(),
       [
-        [OPEN, "r"],
-        ["? Reason", ""],
+        [OPEN, "\t"],
+        ["No, because:", ""],
       ],
     ],
     ["a delivery prompt", () => delivery(), [[MENU, ""]]],

@@ -23,7 +23,11 @@ const WHICH = selectQuestion("b", "Which?", { options: ["one", "two"], allowsOth
 const PASSWORD = secretQuestion("c", "Password?");
 const NAME = textQuestion("d", "Name?", { default: "Ada" });
 const SEVERAL = selectQuestion("e", "All?", { options: ["a", "b"], isMultiple: true });
-const REVIEW = "? Send these answers? [y,e,1,2,3,?] (y)";
+const APPLY_KEYS = [
+  "  y yes · a yes to this question for the rest of the turn · n no · Tab add note",
+  "  ? more",
+];
+const REVIEW = ["? Send these answers?", "  y yes (Enter) · e change an answer · ? more"];
 
 function fieldsOf(questions: readonly InquiryQuestion[], label?: string) {
   return questions.map((question, index) => ({
@@ -76,10 +80,10 @@ describe("a form", () => {
     for (const [shown, keys] of [
       ["(1/3)", "\t"],
       ["? Note:", "now\r"],
-      ["Note: now", "y"],
+      ["Note: now", "y\r"],
       ["(2/3)", "two\r"],
       ["(3/3)", "hunter2\r"],
-      [REVIEW, "y"],
+      ["Send these", "y\r"],
     ] as const) {
       await screen.answer([shown, ""]);
       seen.push(screen.lines);
@@ -90,9 +94,16 @@ describe("a form", () => {
     const second = "✔ (2/3) Which? two";
     expect([seen, result, screen.lines]).toEqual([
       [
-        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Tab add note"],
+        ["Assistant", "Look.", "? (1/3) Apply it?", ...APPLY_KEYS],
         ["Assistant", "Look.", "? Note:", "  Enter submit · Alt-Enter new line · Esc go back"],
-        ["Assistant", "Look.", "? (1/3) Apply it? [y,Y,n,N,?]", "  Note: now", "  Tab edit note"],
+        [
+          "Assistant",
+          "Look.",
+          "? (1/3) Apply it?",
+          "  Note: now",
+          "  y yes · a yes to this question for the rest of the turn · n no",
+          "  Tab edit note · ? more",
+        ],
         [
           "Assistant",
           first,
@@ -103,7 +114,7 @@ describe("a form", () => {
           "  ↑↓ move · type to filter · Enter select · Esc go back",
         ],
         ["Assistant", first, second, "? (3/3) Password?", "  input is hidden · Enter submit"],
-        ["Assistant", first, second, "✔ (3/3) Password? <redacted>", REVIEW],
+        ["Assistant", first, second, "✔ (3/3) Password? <redacted>", ...REVIEW],
       ],
       {
         ...field(1),
@@ -117,15 +128,15 @@ describe("a form", () => {
 
   test("says at its first question that Escape cancels all of them", async () => {
     const screen = open([APPLY, NAME]);
-    await screen.answer(["(1/2)", "?"], ["  Esc  cancel all questions", ESCAPE]);
+    await screen.answer(["(1/2)", "?\r"], ["  Esc    cancel all questions", ESCAPE]);
     expect(await screen.result()).toEqual({ ...field(1), type: "cancelled" });
   });
 
   test("goes back one question at a time on Escape, and keeps the answers", async () => {
     const screen = open([APPLY, WHICH, NAME]);
-    await screen.answer(["(1/3)", "y"], ["(2/3)", "two\r"], ["Esc go back", "Grace\r"]);
+    await screen.answer(["(1/3)", "y\r"], ["(2/3)", "two\r"], ["Esc go back", "Grace\r"]);
     await screen.answer(["Send these", ESCAPE], ["Name? (Ada) Grace", ESCAPE]);
-    await screen.answer(["❯ two", ESCAPE], ["(1/3) Apply it? [y,Y,n,N,?] (y)", "n"]);
+    await screen.answer(["❯ two", ESCAPE], ["(1/3) Apply it?\n  y yes (Enter)", "n\r"]);
     await screen.answer(["✔ (1/3) Apply it? no\n✔ (2/3) Which? two\n✔ (3/3) Name? Grace", "y"]);
     expect(await screen.result()).toMatchObject({
       results: [{ answer: false }, { answer: "two" }, { answer: "Grace" }],
@@ -134,9 +145,12 @@ describe("a form", () => {
 
   test("asks before Escape at its first question discards answers", async () => {
     const screen = open([APPLY, NAME]);
-    await screen.answer(["(1/2)", "y"], ["(2/2)", ESCAPE], ["(1/2)", ESCAPE]);
-    await screen.answer(["Cancel it, or go back?", ESCAPE], ["(1/2) Apply it?", ESCAPE]);
-    await screen.answer(["Cancel it, or go back?", "c"]);
+    await screen.answer(["(1/2)", "y\r"], ["(2/2)", ESCAPE], ["(1/2)", ESCAPE]);
+    await screen.answer(
+      ["? Cancel it?\n  c cancel it · b go back · ? more", ESCAPE],
+      ["(1/2) Apply it?", ESCAPE],
+    );
+    await screen.answer(["? Cancel it?\n  c cancel it · b go back · ? more", "c"]);
     expect([await screen.result(), screen.lines]).toEqual([
       { ...field(1), type: "cancelled" },
       CANCELLED,
@@ -145,7 +159,7 @@ describe("a form", () => {
 
   test("keeps its answers after Ctrl-C if the user goes back", async () => {
     const screen = open([APPLY, NAME], { allowsLater: true });
-    await screen.answer(["(1/2)", "y"], ["(2/2)", "\u0003"], ["Leave this for later", "b"]);
+    await screen.answer(["(1/2)", "y\r"], ["(2/2)", "\u0003"], ["Leave this for later", "b"]);
     await screen.answer(["✔ (1/2) Apply it? yes\n? (2/2)", "\r"], ["Send these", "y"]);
     expect(await screen.result()).toMatchObject({ results: [{ answer: true }, { answer: "Ada" }] });
   });
@@ -154,9 +168,9 @@ describe("a form", () => {
     const screen = open([APPLY], { label: "Assistant" });
     await screen.answer(["? Apply it?", ""]);
     const { lines } = screen;
-    screen.type("Y");
+    screen.type("a\r");
     expect([lines, await screen.result(), screen.lines]).toEqual([
-      ["Look.", "Assistant", "? Apply it? [y,Y,n,N,?]", "  Tab add note"],
+      ["Look.", "Assistant", "? Apply it?", ...APPLY_KEYS],
       { ...field(1), type: "form", results: [answered(1, true, { isRemembered: true })] },
       ["Look.", "Assistant", "✔ Apply it? yes to this question for the rest of the turn"],
     ]);
@@ -186,14 +200,14 @@ describe("a form", () => {
     [
       "in the middle",
       [
-        ["(1/2)", "y"],
+        ["(1/2)", "y\r"],
         ["(2/2)", "half\u0003"],
       ],
     ],
     [
       "by Ctrl-C at the end",
       [
-        ["(1/2)", "y"],
+        ["(1/2)", "y\r"],
         ["(2/2)", "\r"],
         ["Send these", "\u0003"],
       ],
@@ -201,7 +215,7 @@ describe("a form", () => {
     [
       "while an answer is changed",
       [
-        ["(1/2)", "y"],
+        ["(1/2)", "y\r"],
         ["(2/2)", "\r"],
         ["Send these", "1"],
         ["(1/2)", "\u0003"],
@@ -220,7 +234,7 @@ describe("a form", () => {
     [
       "question",
       [
-        ["(1/2)", "y"],
+        ["(1/2)", "y\r"],
         ["(2/2)", "half"],
         ["half", ""],
       ],
@@ -236,7 +250,7 @@ describe("a form", () => {
     [
       "review",
       [
-        ["(1/2)", "y"],
+        ["(1/2)", "y\r"],
         ["(2/2)", "\r"],
         ["Send these", ""],
       ],
@@ -244,7 +258,7 @@ describe("a form", () => {
     [
       "choice",
       [
-        ["(1/2)", "y"],
+        ["(1/2)", "y\r"],
         ["(2/2)", "\r"],
         ["Send these", "e"],
         ["Which answer", ""],
@@ -262,7 +276,7 @@ describe("a form", () => {
 
   test("is interrupted when the terminal closes", async () => {
     const screen = open([APPLY, NAME]);
-    await screen.answer(["(1/2)", "y"], ["(2/2)", ""]);
+    await screen.answer(["(1/2)", "y\r"], ["(2/2)", ""]);
     screen.hangUp();
     const interrupted = { ...field(1), type: "interrupted" };
     expect(await screen.result()).toEqual(interrupted);
@@ -271,7 +285,7 @@ describe("a form", () => {
   test("notifies once", async () => {
     const notification = { bell: true, desktop: true };
     const screen = open([APPLY, NAME], { task: { notification } });
-    await screen.answer(["(1/2)", "y"], ["(2/2)", "\r"], ["Send these", "\r"]);
+    await screen.answer(["(1/2)", "y\r"], ["(2/2)", "\r"], ["Send these", "\r"]);
     const { bytes } = await screen.end();
     expect(bytes.match(/(\u001b\]9;[^\u0007]*)?\u0007/g)).toEqual([
       "\u001b]9;jp: (1/2) Apply it?\u0007",
@@ -284,7 +298,7 @@ describe("a form", () => {
     const request = { ...FORM, fields: fieldsOf([APPLY, NAME]) };
     const task = { method: "ask", request, printFirst: "words\n" } as const;
     const screen = new PromptProcess(task, { shell });
-    await screen.answer(["(1/2)", "n"], ["(2/2)", "Grace\r"], ["Send these", "\r"]);
+    await screen.answer(["(1/2)", "n\r"], ["(2/2)", "Grace\r"], ["Send these", "\r"]);
     const result = await screen.result();
     const read = (name: string) => readFileSync(path.join(screen.folder, name), "utf8");
     expect([result, screen.lines, read("output"), read("errors")]).toEqual([
@@ -326,27 +340,28 @@ describe("a form", () => {
 
 describe("the review of a form", () => {
   test("explains its keys", async () => {
-    const screen = await review([APPLY, NAME], ["y", "\r"]);
-    await screen.answer(["Send these", "?"], ["show this help", ""]);
+    const screen = await review([APPLY, NAME], ["y\r", "\r"]);
+    await screen.answer(["Send these", "?\r"], ["  Esc  go back", ""]);
     const { lines } = screen;
     screen.type("y");
     await screen.end();
     expect(lines).toEqual([
       "✔ (1/2) Apply it? yes",
       "✔ (2/2) Name? Ada",
-      "? Send these answers? [y,e,1,2,?] (y)",
+      "? Send these answers?",
       "  y    send the answers",
       "  e    change an answer",
       "  1    change answer 1",
       "  2    change answer 2",
-      "  ?    show this help",
       "  Esc  go back",
+      "  y yes · e change an answer · ? more",
     ]);
   });
 
   test.each([
-    ["boolean", APPLY, "N", "(N)", "\r", { answer: false, isRemembered: true }],
-    ["boolean", APPLY, "N", "(N)", "y", { answer: true, isRemembered: false }],
+    ["boolean", APPLY, "a\r", "turn (Enter)", "\r", { answer: true, isRemembered: true }],
+    ["boolean", APPLY, "N\r", "(2/2)", "\r", { answer: false, isRemembered: true }],
+    ["boolean", APPLY, "N\r", "(2/2)", "y\r", { answer: true, isRemembered: false }],
     ["select", WHICH, "two\r", "❯ two", "\r", { answer: "two" }],
     ["select", WHICH, "six\r", "❯ six", "\u001b[H\r", { answer: "one" }],
     ["text", NAME, "Grace\r", "Name? (Ada) Grace", " Hopper\r", { answer: "Grace Hopper" }],
@@ -356,8 +371,8 @@ describe("the review of a form", () => {
     ["multiple", SEVERAL, "\u0001\r", "❯ [x] a", " \r", { answer: ["b"] }],
   ] as const)("changes a %s answer, starting from the earlier one", async (...row) => {
     const [, question, keys, shown, changed, result] = row;
-    const screen = await review([APPLY, question], ["y", keys]);
-    await screen.answer(["Send these", "2"], [shown, changed], ["✔ (2/2)", "y"]);
+    const screen = await review([APPLY, question], ["y\r", keys]);
+    await screen.answer(["Send these", "2\r"], [shown, changed], ["✔ (2/2)", "y\r"]);
     expect(await screen.result()).toEqual({
       ...field(1),
       type: "form",
@@ -366,17 +381,17 @@ describe("the review of a form", () => {
   });
 
   test("changes an answer chosen with the arrow keys, in place, with its note", async () => {
-    const screen = await review([WHICH, APPLY, NAME], ["\r", "y", "\r"]);
+    const screen = await review([WHICH, APPLY, NAME], ["\r", "y\r", "\r"]);
     await screen.answer(["Send these", "e"], ["❯ (1/3)", "\u001b[B"], ["❯ (2/3)", ""]);
     const choosing = screen.lines;
     screen.type("\r");
-    await screen.answer(["(2/3) Apply it? [y,Y,n,N,?] (y)", ""]);
+    await screen.answer(["? (2/3) Apply it?", ""]);
     const changing = screen.lines;
     screen.type("\t");
-    await screen.answer(["Note:", "not yet\r"], ["Note: not yet", "n"], [REVIEW, ""]);
+    await screen.answer(["Note:", "not yet\r"], ["Note: not yet", "n\r"], ["Send these", ""]);
     const reviewed = screen.lines;
-    screen.type("2"); // The note is still there for the next change.
-    await screen.answer(["[y,Y,n,N,?] (n)\n  Note: not yet", "\r"], [REVIEW, "y"]);
+    screen.type("2\r"); // The note is still there for the next change.
+    await screen.answer(["Apply it?\n  Note: not yet", "\r"], ["Send these", "y\r"]);
     expect([choosing, changing, reviewed, await screen.result()]).toEqual([
       [
         "? Which answer do you want to change?",
@@ -389,10 +404,16 @@ describe("the review of a form", () => {
         "✔ (1/3) Which? one",
         "✔ (3/3) Name? Ada",
         "Look.",
-        "? (2/3) Apply it? [y,Y,n,N,?] (y)",
-        "  Tab add note",
+        "? (2/3) Apply it?",
+        "  y yes (Enter) · a yes to this question for the rest of the turn · n no",
+        "  Tab add note · ? more",
       ],
-      ["✔ (1/3) Which? one", "✔ (2/3) Apply it? no · note: not yet", "✔ (3/3) Name? Ada", REVIEW],
+      [
+        "✔ (1/3) Which? one",
+        "✔ (2/3) Apply it? no · note: not yet",
+        "✔ (3/3) Name? Ada",
+        ...REVIEW,
+      ],
       {
         ...field(1),
         type: "form",
@@ -401,8 +422,31 @@ describe("the review of a form", () => {
     ]);
   });
 
+  test("shows words that were a no, and sends them as the next message", async () => {
+    const screen = await review([NAME, APPLY], ["\r", "use sed\r"]);
+    const { lines } = screen;
+    screen.type("y\r");
+    expect([lines, await screen.result()]).toEqual([
+      ["✔ (1/2) Name? Ada", "✔ (2/2) Apply it? no: use sed", ...REVIEW],
+      {
+        ...field(1),
+        type: "form",
+        results: [answered(1, "Ada"), answered(2, false, { note: "use sed", redirects: true })],
+      },
+    ]);
+  });
+
+  test("takes no words, because it is not a yes or no", async () => {
+    const screen = await review([NAME, APPLY], ["\r", "y\r"]);
+    screen.type("no, wait\r");
+    await screen.answer(["  Esc  go back", ""]);
+    const { resultSoFar } = screen;
+    screen.type("y\r");
+    expect([resultSoFar, await screen.result()]).toMatchObject([undefined, { type: "form" }]);
+  });
+
   test("comes back if no answer is chosen", async () => {
-    const screen = await review([APPLY, NAME], ["y", "\r"]);
+    const screen = await review([APPLY, NAME], ["y\r", "\r"]);
     await screen.answer(["Send these", "e"], ["Which answer", ESCAPE], ["Send these", "y"]);
     expect(await screen.result()).toMatchObject({ type: "form" });
   });
@@ -428,8 +472,8 @@ describe("a form on a screen", () => {
       [
         ...Array.from({ length: 9 }, (_, index) => `line ${index + 1}`),
         "… 41 more lines",
-        "? (2/2) Apply it? [y,Y,n,N,?]",
-        "  Tab add note · v show all",
+        "? (2/2) Apply it?",
+        "  y yes · a yes to all · n no · Tab add note · v show all · ? more",
       ],
       ["✔ Name? Ada", "✔ Apply it? yes"],
     ]);
@@ -446,7 +490,9 @@ describe("a form on a screen", () => {
         "✔ (1/2) Name? 日本語日…",
         "✔ (2/2) 日本語日本語? x",
         "? Send these answers?",
-        "[y,e,1,2,?] (y)",
+        "  y yes (Enter)",
+        "  e change an answer",
+        "  ? more",
       ],
       ["✔ Name? 日本語日本語日…", "✔ 日本語日本語? x"],
     ]);
@@ -455,15 +501,23 @@ describe("a form on a screen", () => {
   test("that is resized is shown once", async () => {
     const screen = open([NAME, { ...APPLY, context: wide(39) }], { columns: 100 });
     await screen.answer(["(1/2)", `${wide(20)}\r`], ["(2/2)", ""]);
-    for (const { columns, above } of [
+    const narrow = ["  y yes · a yes to all · n no", "  Tab add note · ? more"];
+    const wider = [
+      "  y yes",
+      "  a yes to this question for the rest of the turn",
+      "  n no · Tab add note · ? more",
+    ];
+    const whole = [
+      "  y yes · a yes to this question for the rest of the turn · n no · Tab add note · ? more",
+    ];
+    for (const { columns, above, keys } of [
       // A wide character that does not fit leaves a column empty: two rows become three.
-      { columns: 39, above: [`${wide(11)}…`, wide(19), wide(19), wide(1)] },
-      { columns: 50, above: [`${wide(17)}…`, wide(24), wide(15)] },
-      { columns: 90, above: [wide(20), wide(39)] },
+      { columns: 39, above: [`${wide(11)}…`, wide(19), wide(19), wide(1)], keys: narrow },
+      { columns: 50, above: [`${wide(17)}…`, wide(24), wide(15)], keys: wider },
+      { columns: 90, above: [wide(20), wide(39)], keys: whole },
     ]) {
       screen.resize(columns, 24);
-      const question = ["? (2/2) Apply it? [y,Y,n,N,?]", "  Tab add note"];
-      const rows = [`✔ (1/2) Name? ${above.join("\n")}`, ...question];
+      const rows = [`✔ (1/2) Name? ${above.join("\n")}`, "? (2/2) Apply it?", ...keys];
       await screen.untilShown((lines) => lines.join("\n") === rows.join("\n"));
     }
     screen.type("\u0003");

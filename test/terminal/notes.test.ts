@@ -17,9 +17,13 @@ const options = ["one", "two"];
 const NOTED = {
   boolean: {
     question: booleanQuestion("q", "What then?", { allowsNote: true }),
-    open: ["? What then? [y,Y,n,N,?]", "  Tab add note"],
-    draft: { keys: "?", shown: "show this help" },
-    keys: "Y",
+    open: [
+      "? What then?",
+      "  y yes · a yes to this question for the rest of the turn · n no · Tab add note",
+      "  ? more",
+    ],
+    draft: { keys: "?\r", shown: "  Esc    cancel the question" },
+    keys: "a\r",
     answer: { answer: true, isRemembered: true },
     said: "yes to this question for the rest of the turn",
   },
@@ -134,16 +138,38 @@ describe.each(TYPES)("a note to a %s question", (type) => {
 test("a note can be written in an editor, and a wider window shows more of it", async () => {
   const question = booleanQuestion("q", "What then?", { allowsNote: true });
   const screen = open(question, { edited: "a note of many words, too long\n", columns: 30 });
-  const cut = "? What then? [y,Y,n,N,?]\n  Note: a note of many words…";
+  const cut = "? What then?\n  Note: a note of many words…";
   await screen.answer(["Tab add note", "\t"], ["? Note:", "\u0018"], ["too long", "\r"], [cut, ""]);
   screen.resize(60, 24);
-  const rows = ["? What then? [y,Y,n,N,?]", "  Note: a note of many words, too long"];
-  await screen.untilShown((lines) => lines.join("\n") === [...rows, "  Tab edit note"].join("\n"));
-  screen.type("n");
+  const rows = [
+    "? What then?",
+    "  Note: a note of many words, too long",
+    "  y yes · a yes to this question for the rest of the turn",
+    "  n no · Tab edit note · ? more",
+  ];
+  await screen.untilShown((lines) => lines.join("\n") === rows.join("\n"));
+  screen.type("n\r");
   expect(await screen.result()).toMatchObject({
     answer: false,
     note: "a note of many words, too long",
   });
+});
+
+test("words typed at a yes or no go with the answer in place of the note", async () => {
+  const screen = open(booleanQuestion("q", "What then?", { allowsNote: true }));
+  await screen.answer(["Tab add note", "\t"], ["? Note:", "only today\r"]);
+  await screen.answer(["  Note: only today", "use the mop\r"]);
+  expect([await screen.result(), screen.lines]).toEqual([
+    {
+      inquiryId,
+      type: "answered",
+      answer: false,
+      isRemembered: false,
+      note: "use the mop",
+      redirects: true,
+    },
+    ["✔ What then? no: use the mop"],
+  ]);
 });
 
 test("a note can be added to free text", async () => {
@@ -163,11 +189,11 @@ test("a note can be added to free text", async () => {
 
 test("a secret question does not take a note", async () => {
   const screen = open({ ...secretQuestion("q", "Password?"), allowsNote: true });
-  await screen.answer(["input is hidden", "a\tb"]);
+  await screen.answer(["input is hidden", "a\tb"], ["something typed", ""]);
   const { lines } = screen;
   screen.type("\r");
   expect([lines[1], await screen.result()]).toEqual([
-    "  input is hidden · Enter submit",
+    "  input is hidden · something typed · Enter submit",
     { inquiryId, type: "answered", answer: "a\tb", isRemembered: false },
   ]);
 });

@@ -40,27 +40,60 @@ async function answered(question: InquiryQuestion, ...typed: readonly string[]) 
 
 describe("a plain-text question", () => {
   test("says what to type, explains mistakes, and stays on the screen", async () => {
-    const { result, lines } = await answered(QUESTIONS.boolean, "perhaps", "?", "", "Y");
+    const { result, lines } = await answered(QUESTIONS.boolean, "x", "?", "", "Y");
     expect([result, lines]).toEqual([
       { inquiryId, type: "answered", answer: true, isRemembered: true },
       [
         "",
         "What then?",
-        "Type y, capital Y, n or capital N and press Enter.",
-        "? for help, /cancel to cancel the question.",
-        "Answer: perhaps",
-        '"perhaps" is not a choice. Type y, capital Y, n or capital N.',
+        "Type yes, a (yes to this question for the rest of the turn) or no and press",
+        "Enter, or say what to do instead.",
+        "? for help, /why and words to say no for a reason, /cancel to cancel the",
+        "question.",
+        "Answer: x",
+        "Type yes, a (yes to this question for the rest of the turn) or no, or say in a",
+        "few words what to do instead.",
         "Answer: ?",
         "y: yes",
-        "capital Y: yes to this question for the rest of the turn",
+        "a: yes to this question for the rest of the turn (also Y)",
         "n: no",
         "capital N: no to this question for the rest of the turn",
-        "? for help, /cancel to cancel the question.",
+        "? for help, /why and words to say no for a reason, /cancel to cancel the",
+        "question.",
         "Answer:",
-        "Type y, capital Y, n or capital N.",
+        "Type yes, a (yes to this question for the rest of the turn) or no, or say in a",
+        "few words what to do instead.",
         "Answer: Y",
         "Answered: What then? yes to this question for the rest of the turn",
       ],
+    ]);
+  });
+
+  test.each([
+    ["yes", { answer: true }, "yes"],
+    ["YES", { answer: true }, "yes"],
+    ["no", { answer: false }, "no"],
+    ["perhaps", { answer: false, note: "perhaps", redirects: true }, "no: perhaps"],
+    ["yes, later", { answer: false, note: "yes, later", redirects: true }, "no: yes, later"],
+    ["/why it rains", { answer: false, note: "it rains" }, "no: it rains"],
+  ])("takes the whole line, and words for a no: %s", async (line, expected, said) => {
+    const { result, lines } = await answered(QUESTIONS.boolean, line);
+    expect([result, lines.at(-1)]).toEqual([
+      { inquiryId, type: "answered", isRemembered: false, ...expected },
+      `Answered: What then? ${said}`,
+    ]);
+  });
+
+  test("takes no pasted lines for a yes", async () => {
+    const { result } = await answered(QUESTIONS.boolean, "y\ruse sed");
+    expect(result).toMatchObject({ answer: false, note: "y\nuse sed", redirects: true });
+  });
+
+  test("asks for the reason after /why", async () => {
+    const { result, lines } = await answered(QUESTIONS.boolean, "/why", "/why it rains");
+    expect([result, lines.at(-3)]).toMatchObject([
+      { answer: false, note: "it rains" },
+      "Type the reason after /why, on the same line.",
     ]);
   });
 
@@ -68,7 +101,7 @@ describe("a plain-text question", () => {
     "leaves no descriptor of the terminal open, however many lines were typed",
     async () => {
       const screen = open(QUESTIONS.boolean, {}, { countsDescriptors: true });
-      await screen.answerLines("perhaps\r", "?\r", "well\r", "y\r");
+      await screen.answerLines("x\r", "?\r", "\r", "y\r");
       expect(await screen.result()).toBe(0);
     },
   );
@@ -103,8 +136,8 @@ describe("a plain-text question", () => {
     await screen.answerLines("\u0003", "l\r");
     await screen.end();
     expect(screen.lines.slice(-5)).toEqual([
-      "Leave this for later, cancel it, or go back?",
-      "Type l, c or b and press Enter.",
+      "Leave this for later, or cancel it?",
+      "Type l (leave it for later), c (cancel it) or b (go back) and press Enter.",
       "? for help, /cancel to go back.",
       "Answer: l",
       "Left for later: What then?",
@@ -174,7 +207,7 @@ describe("a plain-text question", () => {
     const screen = open(question);
     await screen.answerLines("n\r");
     const { bytes } = await screen.end();
-    const shown = bytes.split("Type y,")[0]?.replaceAll(/\s+/g, " ");
+    const shown = bytes.split("Type yes,")[0]?.replaceAll(/\s+/g, " ");
     expect(shown).toContain(`${context.join(" ")} ${text}`);
   });
 });

@@ -58,10 +58,27 @@ const BEHAVIOURS: readonly Behaviour[] = [
   {
     title: "returns an answer for the rest of the turn",
     task: YES_OR_NO,
-    typed: [["Really?", "N"]],
+    typed: [["Really?", "N\r"]],
     lines: [["Really?", "N\r"]],
     script: { answers: [{ answer: false, isRemembered: true }] },
     result: { inquiryId, type: "answered", answer: false, isRemembered: true },
+  },
+  {
+    title: "returns a no in words that are also the next message",
+    task: YES_OR_NO,
+    typed: [["Really?", "yes, but later\r"]],
+    lines: [["Really?", "yes, but later\r"]],
+    script: {
+      answers: [{ answer: false, isRemembered: false, note: "yes, but later", redirects: true }],
+    },
+    result: {
+      inquiryId,
+      type: "answered",
+      answer: false,
+      isRemembered: false,
+      note: "yes, but later",
+      redirects: true,
+    },
   },
   {
     title: "returns the chosen option",
@@ -197,8 +214,8 @@ const BEHAVIOURS: readonly Behaviour[] = [
   {
     title: "allows a tool for the rest of the turn",
     task: PERMISSION,
-    typed: [["Run built-in sweep tool?", "Y"]],
-    lines: [["Run built-in sweep tool?", "Y\r"]],
+    typed: [["Run built-in sweep tool?", "a\r"]],
+    lines: [["Run built-in sweep tool?", "a\r"]],
     script: { permissions: [{ type: "run", isRemembered: true }] },
     result: { inquiryId, type: "answered", answer: true, isRemembered: true },
   },
@@ -225,15 +242,20 @@ const BEHAVIOURS: readonly Behaviour[] = [
     title: "skips a tool with a reason",
     task: PERMISSION,
     typed: [
-      ["Run built-in sweep tool?", "r"],
-      ["Reason", "no\r"],
+      ["Run built-in sweep tool?", "\t"],
+      ["No, because:", "not today\r"],
     ],
-    lines: [
-      ["Run built-in sweep tool?", "r\r"],
-      ["Reason", "no\r"],
-    ],
-    script: { permissions: [{ type: "skip", reason: "no" }] },
-    result: { inquiryId, type: "answered", answer: false, note: "no" },
+    lines: [["Run built-in sweep tool?", "/why not today\r"]],
+    script: { permissions: [{ type: "skip", reason: "not today" }] },
+    result: { inquiryId, type: "answered", answer: false, note: "not today" },
+  },
+  {
+    title: "skips a tool with words that are also the next message",
+    task: PERMISSION,
+    typed: [["Run built-in sweep tool?", "use the mop\r"]],
+    lines: [["Run built-in sweep tool?", "use the mop\r"]],
+    script: { permissions: [{ type: "skip", reason: "use the mop", redirects: true }] },
+    result: { inquiryId, type: "answered", answer: false, note: "use the mop", redirects: true },
   },
   {
     title: "interrupts a permission prompt when the signal aborts",
@@ -246,7 +268,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
   {
     title: "withholds a result",
     task: DELIVERY,
-    typed: [["Deliver sweep result to assistant?", "n"]],
+    typed: [["Deliver sweep result to assistant?", "n\r"]],
     lines: [["Deliver sweep result to assistant?", "n\r"]],
     script: { deliveries: [{ type: "withhold" }] },
     result: { inquiryId, type: "answered", answer: false },
@@ -263,12 +285,12 @@ const BEHAVIOURS: readonly Behaviour[] = [
     title: "returns a reply to an interrupt",
     task: INTERRUPT,
     typed: [
-      ["Interrupted", "r"],
-      ["Reply:", "wait\r"],
+      ["Interrupted", "r\r"],
+      ["Write your reply:", "wait\r"],
     ],
     lines: [
       ["Interrupted", "r\r"],
-      ["Reply:", "wait\r"],
+      ["Write your reply:", "wait\r"],
     ],
     script: { choices: [{ type: "reply", message: "wait" }] },
     result: { type: "reply", message: "wait" },

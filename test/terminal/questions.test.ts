@@ -31,12 +31,20 @@ interface Pinned {
   readonly result: object;
 }
 
-/** Every type of answer, for each persistence. Only the capital letters depend on the persistence. */
+/** Every type of answer, for each persistence. Only a yes or no can be for the whole turn. */
 const PINNED: Readonly<Record<string, (persistence: AnswerReusePolicy) => Pinned>> = {
   boolean: (persistence) => ({
     question: booleanQuestion("q", "Apply it?", { persistence, default: true }),
-    open: [`? Apply it? ${persistence === "turn" ? "[y,Y,n,N,?]" : "[y,n,?]"} (y)`],
-    keys: "n",
+    open: [
+      "? Apply it?",
+      ...(persistence === "turn"
+        ? [
+            "  y yes (Enter) · a yes to this question for the rest of the turn · n no",
+            "  Tab say why · ? more",
+          ]
+        : ["  y yes (Enter) · n no · Tab say why · ? more"]),
+    ],
+    keys: "n\r",
     closed: "✔ Apply it? no",
     result: { answer: false },
   }),
@@ -110,8 +118,8 @@ test.each(COMBINATIONS)(
 describe("a boolean question", () => {
   test.each([
     ["y", true, false, "yes"],
+    ["a", true, true, "yes to this question for the rest of the turn"],
     ["Y", true, true, "yes to this question for the rest of the turn"],
-    ["n", false, false, "no"],
     ["N", false, true, "no to this question for the rest of the turn"],
   ])("is answered by one key, without Enter: %s", async (keys, answer, isRemembered, said) => {
     verifies("083/prompt/turn-offers-to-remember");
@@ -123,19 +131,37 @@ describe("a boolean question", () => {
     ]);
   });
 
+  test.each([
+    ["plain", "n\r", {}, "no"],
+    ["in words", "no, use sed\r", { note: "no, use sed", redirects: true }, "no: no, use sed"],
+    ["in words after n", "n use sed\r", { note: "use sed", redirects: true }, "no: use sed"],
+    ["for a reason", "\ttoo early\r", { note: "too early" }, "no: too early"],
+  ])("takes a no with Enter: %s", async (_how, keys, more, said) => {
+    const screen = open(booleanQuestion("q", "Apply it?"));
+    await screen.answer(["Apply it?", keys]);
+    expect([await screen.result(), screen.lines]).toEqual([
+      { inquiryId, type: "answered", answer: false, isRemembered: false, ...more },
+      [`✔ Apply it? ${said}`],
+    ]);
+  });
+
   test("shows help, and removes it once answered", async () => {
     const screen = open(booleanQuestion("q", "Apply it?", { persistence: "none" }));
-    await screen.answer(["Apply it?", "Y"], ["show this help", ""]);
+    await screen.answer(["Apply it?", "?"], ["  Esc    cancel", ""]);
+    // The key is on the screen as long as it is held.
+    await screen.untilShown((lines) => lines[0] === "? Apply it?");
     const help = screen.lines;
     screen.type("y");
     await screen.end();
     expect([help, screen.lines]).toEqual([
       [
-        "? Apply it? [y,n,?]",
-        "  y    yes",
-        "  n    no",
-        "  ?    show this help",
-        "  Esc  cancel the question",
+        "? Apply it?",
+        "  y      yes",
+        "  n      no",
+        "  words  no, and send them as your next message",
+        "  Tab    no, with a reason",
+        "  Esc    cancel the question",
+        "  y yes · n no · Tab say why · ? more",
       ],
       ["✔ Apply it? yes"],
     ]);

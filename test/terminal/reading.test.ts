@@ -32,10 +32,16 @@ function open(question: InquiryQuestion, options: VirtualTerminalOptions = { row
   return new PromptScreen({ method: "ask", request: { inquiryId, question } }, options);
 }
 
+const STATUS = /… \d+ more lines( ·|$)/;
+
 /** The status row. It counts the lines that follow, so it changes with every key that scrolls. */
 async function statusRow(screen: PromptScreen): Promise<string> {
-  await screen.untilShown((lines) => /… \d+ more lines ·/.test(lines.at(-1) ?? ""));
-  return screen.lines.at(-1) ?? "";
+  await screen.untilShown((lines) => lines.some((line) => STATUS.test(line)));
+  return screen.lines.find((line) => STATUS.test(line)) ?? "";
+}
+
+async function untilOther(screen: PromptScreen, status: string): Promise<void> {
+  await screen.untilShown((lines) => lines.some((line) => STATUS.test(line) && line !== status));
 }
 
 describe("a question longer than the screen", () => {
@@ -74,9 +80,9 @@ describe("a question longer than the screen", () => {
       pages.push(...screen.lines.slice(0, -1));
       screen.type(PAGE_DOWN);
     }
-    await screen.answer(["[y,Y,n,N,?] (y)", ""]);
+    await screen.answer(["? more", ""]);
     const { lines } = screen;
-    screen.type("n");
+    screen.type("n\r");
     await screen.end();
     expect(pages.join(" ").split("So be it.").length).toBeGreaterThan(300);
     expect([lines[0]?.startsWith(`? ${START}`), lines.length]).toEqual([true, 12]);
@@ -114,17 +120,31 @@ describe("a question longer than the screen", () => {
     const status = await statusRow(screen);
     screen.type("\u001b");
     await screen.end();
-    expect(status).toMatch(/^… \d+ more lines · Space\/PgDn continue · End skip to the end · Esc/);
+    expect(status).toMatch(/^… \d+ more lines · End shows the rest · Space next page$/);
   });
 
-  test("can be read and answered on a screen of five rows", async () => {
+  test("can be read and answered on a screen of six rows", async () => {
     const screen = open(booleanQuestion("q", "Go on, or not?", { context: "1\n2\n3\n4\n5" }), {
-      rows: 5,
-      columns: 40,
+      rows: 6,
+      columns: 60,
     });
-    await screen.answer(["… 3 more", " "], ["go to the question", " "], ["? Go on, or not?", "y"]);
+    await screen.answer(["… 2 more", " "], ["3-5 of 5", "y"]);
     expect(await screen.result()).toMatchObject({ answer: true });
   });
+});
+
+test("a question that was not read to its end can be left for later, and must be read after going back", async () => {
+  counters("T-TERM-7");
+  const question = booleanQuestion("q", "Go on?", { context: "line\n".repeat(50), acts: true });
+  const request = { inquiryId, question, allowsLater: true };
+  const screen = new PromptScreen({ method: "ask", request }, { rows: 12 });
+  await screen.answer(["more lines ·", "\u0003"], ["Leave this for later", "b"]);
+  await screen.answer(["more lines ·", "y"], ["Read to the end first", "\u0003"]);
+  await screen.answer(["Leave this for later", "l"]);
+  expect([await screen.result(), screen.lines]).toEqual([
+    { inquiryId, type: "later" },
+    ["✖ Go on? left for later"],
+  ]);
 });
 
 test("a question that fits is not paged", async () => {
@@ -159,7 +179,7 @@ describe("the arguments of a call", () => {
     counters("T-TERM-7");
     const command = `echo ${"a ".repeat(60)}; rm -rf /`;
     const screen = permission({ command, script: "one\n  path: two" });
-    await screen.answer(["? Run local sh tool?", "n"]);
+    await screen.answer(["? Run local sh tool?", "n\r"]);
     await screen.end();
     const shown = screen.lines.slice(0, -1);
     expect([shown[0], shown.join("").includes("; rm -rf /"), shown.slice(-3)]).toEqual([
@@ -175,13 +195,13 @@ describe("the arguments of a call", () => {
       counters("T-TERM-7");
       const screen = permission({ command: `${"ls; ".repeat(400)}rm -rf /` }, isEditing);
       const before = await statusRow(screen);
-      screen.type("yY\r");
-      await screen.untilShown((lines) => lines.at(-1) !== before);
+      screen.type("Y");
+      await untilOther(screen, before);
       const result = screen.resultSoFar;
-      await screen.answer(["more lines ·", END], ["go to the question", ""]);
+      await screen.answer(["more lines", END], ["rm -rf /", ""]);
       const end = screen.lines.join("");
-      screen.type(" ");
       if (isEditing) {
+        screen.type(" ");
         await screen.answer(["? Edit arguments:", "\u001b"]);
       }
       await screen.answer(["? Run local sh tool?", "\u001b"]);
@@ -197,9 +217,9 @@ test("a result that is too long must be read before delivery", async () => {
   const screen = new PromptScreen({ method: "ask", request }, { rows: 12 });
   const before = await statusRow(screen);
   screen.type("y\r");
-  await screen.untilShown((lines) => lines.at(-1) !== before);
+  await untilOther(screen, before);
   const result = screen.resultSoFar;
-  await screen.answer(["more lines ·", END], ["go to the question", " "], ["? Deliver", "y"]);
+  await screen.answer(["more lines", END], ["of 50", "y"]);
   expect([result, await screen.result()]).toMatchObject([undefined, { answer: true }]);
 });
 
@@ -214,7 +234,7 @@ test("the answers of a form that do not fit must be read before they are sent", 
     { rows: 7 },
   );
   for (const { question } of fields)
-    await screen.answer([`? (${question.text.replace(/\D/g, "")}/8)`, "y"]);
+    await screen.answer([`? (${question.text.replace(/\D/g, "")}/8)`, "y\r"]);
   const before = await statusRow(screen);
   screen.type("y\r");
   await screen.untilShown((lines) => lines.at(-1) !== before);
@@ -237,13 +257,13 @@ describe("an answer for the rest of the turn", () => {
     counters("T-TERM-9");
     const label = rememberAs !== undefined && { rememberAs };
     const screen = open(booleanQuestion("sure", "Go on?", { ...label, acts: true }));
-    await screen.answer(["? Go on?", "?"], ["show this help", ""]);
+    await screen.answer(["? Go on?", "?\r"], ["  Esc    cancel", ""]);
     const help = screen.lines.slice(1, 5);
-    screen.type("N");
+    screen.type("N\r");
     await screen.end();
     expect([help, screen.lines]).toEqual([
-      ["  y    yes", `  Y    yes ${said}`, "  n    no", `  N    no ${said}`],
-      [`✔ Go on? no ${said}`],
+      ["  y      yes", `  a      yes ${said} (also Y)`, "  n      no", `  N      no ${said}`],
+      [`✖ Go on? no ${said}`],
     ]);
   });
 });

@@ -7,6 +7,7 @@ import {
   secretQuestion,
   selectQuestion,
   textQuestion,
+  type ToolOrigin,
 } from "../../src/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
@@ -19,6 +20,11 @@ const REQUEST = { inquiryId: TASK_ID };
 const source = { source: "tool", name: "fs_delete_file" } as const;
 const DOWN = "\u001b[B";
 const END = "\u001b[F";
+/** The keys of a yes or no, below it. */
+const KEYS = [
+  "  y yes · a yes to this question for the rest of the turn · n no · Tab say why",
+  "  ? more",
+];
 
 function ask(question: InquiryQuestion, options: VirtualTerminalOptions = {}): PromptScreen {
   return new PromptScreen({ method: "ask", request: { inquiryId, question, source } }, options);
@@ -52,46 +58,44 @@ describe("the text of a question that acts", () => {
   ])("is shown verbatim, with every character to be seen: %s", async (_what, name, expected) => {
     counters("T-TERM-11");
     const question = booleanQuestion("q", `Delete ${name}?`, { exclusive: true });
-    const lines = await shown(ask(question), "[y,Y,n,N,?]");
+    const lines = await shown(ask(question), "? more");
     expect(lines[0]).toContain(`? Delete ${expected}`);
   });
 
   test("wraps instead of being cut, and says where it breaks a word", async () => {
     const question = booleanQuestion("q", `Delete ${"日".repeat(12)}a b.txt?`, { acts: true });
-    expect(await shown(ask(question, { columns: 21 }), "[y,Y,n,N,?]")).toEqual([
-      "? Delete 日日日日日",
-      "↳日日日日日日日a",
-      "b.txt? [y,Y,n,N,?]",
-    ]);
+    const lines = await shown(ask(question, { columns: 21 }), "? more");
+    expect(lines.slice(0, 3)).toEqual(["? Delete 日日日日日", "↳日日日日日日日a", "b.txt?"]);
   });
 });
 
 test("a command that hides its end behind spaces shows their number", async () => {
   counters("T-TERM-11");
-  const lines = await shown(permit({ command: `ls${" ".repeat(300)}; rm -rf /` }), "[y,Y");
+  const lines = await shown(permit({ command: `ls${" ".repeat(300)}; rm -rf /` }), "? more");
   expect(lines[0]).toBe('• sh(command: "ls<300 spaces>; rm -rf /")');
 });
 
 test("a path and a line break that are the same in JSON look different", async () => {
   counters("T-TERM-11");
-  const path = await shown(permit({ to: String.raw`C:\new` }), "[y,Y");
-  const lineBreak = await shown(permit({ to: ["C:\new"] }), "[y,Y");
-  expect([path[0], lineBreak[0]]).toEqual([
+  const path = await shown(permit({ to: String.raw`C:\new` }), "? more");
+  const lineBreak = await shown(permit({ to: ["C:\new"] }), "? more");
+  expect([path[0], lineBreak.slice(0, 4)]).toEqual([
     String.raw`• sh(to: "C:\\new")`,
-    String.raw`• sh(to: ["C:\new"])`,
+    ["• sh", "  to[0]:", "    │ C:", "    │ ew"],
   ]);
 });
 
 test("a long argument cannot wrap into a row that looks like another argument", async () => {
   counters("T-TERM-11");
   const args = { path: `${"a".repeat(70)}  mode: "safe"`, mode: "all" };
-  expect(await shown(permit(args), "[y,Y")).toEqual([
+  expect(await shown(permit(args), "? more")).toEqual([
     "• sh",
     `  path: "${"a".repeat(70)}`,
     String.raw`↳ <2 spaces>mode: \"safe\""`,
     '  mode: "all"',
     'Source: local command "sh"',
-    "? Run local sh tool? [y,Y,n,N,p,r,e,?]",
+    "? Run local sh tool?",
+    "  y yes · a yes to all sh calls this turn · n no · Tab say why · ? more",
   ]);
 });
 
@@ -180,7 +184,7 @@ describe("a context", () => {
       "[^1]: a note",
     ];
     const question = booleanQuestion("q", "Go on?", { acts: true, context: context.join("\n") });
-    expect((await shown(ask(question), "Go on?")).slice(0, -1)).toEqual(context);
+    expect((await shown(ask(question), "? more")).slice(0, context.length)).toEqual(context);
   });
 });
 
@@ -190,10 +194,9 @@ describe("a decision that acts", () => {
     const content = Array.from({ length: 60 }, (_, index) => `line ${index + 1}`).join("\n");
     const screen = permit({ content }, { rows: 12 });
     await screen.answer(["more lines ·", "y"], ["Read to the end first (End)", END]);
-    await screen.answer(["go to the question", ""]);
+    await screen.answer(["line 60", ""]);
     const result = screen.resultSoFar;
-    screen.type(" ");
-    await screen.answer(["? Run local sh tool?", "y"]);
+    screen.type("y");
     expect([result, await screen.result()]).toEqual([
       undefined,
       { ...REQUEST, type: "answered", answer: true },
@@ -207,7 +210,7 @@ describe("a decision that acts", () => {
   });
 
   test.each([
-    ["yes or no", booleanQuestion("q", "Q?", { default: true, exclusive: true }), "n", false],
+    ["yes or no", booleanQuestion("q", "Q?", { default: true, exclusive: true }), "n\r", false],
     [
       "a choice",
       selectQuestion("q", "Q?", { options: ["a", "b"], default: "a", acts: true }),
@@ -238,7 +241,7 @@ describe("a decision that acts", () => {
 
   test("has no default on the screen", async () => {
     const question = booleanQuestion("q", "Q?", { default: true, exclusive: true });
-    expect(await shown(ask(question), "? Q?")).toEqual(["? Q? [y,Y,n,N,?]"]);
+    expect(await shown(ask(question), "? Q?")).toEqual(["? Q?", ...KEYS]);
   });
 });
 
@@ -246,7 +249,7 @@ test("a question of the assistant keeps its default", async () => {
   const question = booleanQuestion("q", "Q?", { default: true, exclusive: true });
   const request = { inquiryId, question, source: { source: "assistant" } as const };
   const screen = new PromptScreen({ method: "ask", request });
-  await screen.answer(["? Q? [y,Y,n,N,?] (y)", "\r"]);
+  await screen.answer(["? Q?\n  y yes (Enter)", "\r"]);
   expect(await screen.result()).toMatchObject({ answer: true });
 });
 
@@ -258,8 +261,8 @@ test("a form with a question that acts is not sent by Enter alone", async () => 
     source,
   }));
   const screen = new PromptScreen({ method: "ask", request: { kind: "form", fields } });
-  await screen.answer(["(1/2) One?", "y"], ["(2/2) Two?", "y"]);
-  await screen.answer(["? Send these answers? [y,e,1,2,?]", "\r"], ["show this help", "y"]);
+  await screen.answer(["(1/2) One?", "y\r"], ["(2/2) Two?", "y\r"]);
+  await screen.answer(["? Send these answers?\n  y yes · e", "\r"], ["  Esc  go back", "y\r"]);
   expect(await screen.result()).toMatchObject({ type: "form" });
 });
 
@@ -299,7 +302,8 @@ describe("a question that acts", () => {
       FOLDER,
       "one",
       "two",
-      "? Go on? [y,Y,n,N,?]",
+      "? Go on?",
+      ...KEYS,
     ]);
   });
 
@@ -310,24 +314,20 @@ describe("a question that acts", () => {
     const request = { ...about, arguments: { content }, question };
     const screen = new PromptScreen({ method: "ask", request }, { rows: 12 });
     await screen.answer(["line 1\n", "y"], ["Read to the end first (End)", END]);
-    await screen.answer(["two\n\nGo on?", ""]);
+    await screen.answer(["two\n", ""]);
     const result = screen.resultSoFar;
-    screen.type(" ");
-    await screen.answer(["? Go on?", ""]);
-    const { lines } = screen;
     screen.type("y");
-    expect([result, lines, await screen.result()]).toMatchObject([
+    expect([result, await screen.result(), screen.lines]).toMatchObject([
       undefined,
+      { answer: true },
       [
         expect.stringMatching(/^• run\(content: "line 1\\nline 2.*…$/),
         SOURCE,
         FOLDER,
         "one",
         "two",
-        "? Go on? [y,Y,n,N,?]",
-        "  v show all",
+        "✔ Go on? yes",
       ],
-      { answer: true },
     ]);
   });
 
@@ -349,7 +349,7 @@ describe("a question that acts", () => {
     const question = booleanQuestion("q", "Go on?", { exclusive: true });
     const request = { ...about, question, source: { source: "assistant" } } as const;
     const screen = new PromptScreen({ method: "ask", request });
-    expect(await shown(screen, "? Go on?")).toEqual(["? Go on? [y,Y,n,N,?]"]);
+    expect(await shown(screen, "? Go on?")).toEqual(["? Go on?", ...KEYS]);
   });
 });
 
@@ -424,7 +424,116 @@ describe("a permission prompt names the source of the tool", () => {
   ] as const)("%s", async (_what, origin, expected) => {
     const request = { kind: "permission", tool: "sh", origin, folder: "sub" } as const;
     const screen = new PromptScreen({ method: "ask", request });
-    const lines = await shown(screen, "[y,Y");
-    expect(lines.map((line) => line.replace(/ \[y,Y.*/, ""))).toEqual(expected);
+    const lines = await shown(screen, "? more");
+    expect(lines.slice(0, -1)).toEqual(expected);
+  });
+});
+
+function change(
+  tool: string,
+  args: JsonObject,
+  context: string,
+  more: { readonly isPlain?: boolean; readonly origin?: ToolOrigin } = {},
+) {
+  const { isPlain = false, origin = { type: "builtin" } as const } = more;
+  const isNew = tool === "fs_create_file";
+  const question = booleanQuestion("q", isNew ? "Create a.py?" : "Apply these changes to a.py?", {
+    exclusive: true,
+    context,
+  });
+  const questionId = isNew ? "create_file" : "apply_changes";
+  const request = { inquiryId, question, questionId, source, tool, arguments: args, origin };
+  return { method: "ask", request, isPlain } as const;
+}
+
+describe("a change to a file", () => {
+  const CREATED = Array.from({ length: 240 }, (_, index) => `line ${index + 1}`);
+
+  const DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x\u00a0= 2\n y\n";
+  const EDIT = { path: "a.py", patterns: [{ old: "x = 1", new: "x\u00a0= 2" }] };
+  const ROWS = ["  @@ -1,2 +1,2 @@", "  -x = 1", "  +x<U+00A0>= 2", "   y"];
+
+  test("is one block: the file, how many lines come and go, and the diff once", async () => {
+    counters("T-TERM-11");
+    const screen = new PromptScreen(change("fs_modify_file", EDIT, DIFF));
+    await screen.answer(["? Apply", "n\r"]);
+    await screen.result();
+    expect(screen.lines).toEqual([
+      "• Edit a.py +1 −1",
+      ...ROWS,
+      "✖ Apply these changes to a.py? no",
+    ]);
+  });
+
+  test("is the same block in plain mode", async () => {
+    const screen = new PromptProcess(change("fs_modify_file", EDIT, DIFF, { isPlain: true }));
+    await screen.answerLines("n\r");
+    await screen.result();
+    const from = screen.lines.indexOf("• Edit a.py +1 −1");
+    expect(screen.lines.slice(from + 1, from + 6)).toEqual([
+      ...ROWS,
+      "Apply these changes to a.py?",
+    ]);
+  });
+
+  test("shows arguments that the diff does not have", async () => {
+    counters("T-TERM-11");
+    const patterns = [...EDIT.patterns, { old: "p", new: "a\nb" }, { old: "a\nb", new: "p" }];
+    const screen = new PromptScreen(change("fs_modify_file", { ...EDIT, patterns }, DIFF));
+    expect((await shown(screen, "? more")).slice(5, -3)).toEqual([
+      '  patterns[1].old: "p"',
+      "  patterns[1].new:",
+      "    │ a",
+      "    │ b",
+      "  patterns[2].old:",
+      "    │ a",
+      "    │ b",
+      '  patterns[2].new: "p"',
+    ]);
+  });
+
+  test("is shown with all arguments if another tool asks about it", async () => {
+    counters("T-TERM-11");
+    const origin = { type: "local", command: "sh" } as const;
+    const screen = new PromptScreen(change("fs_modify_file", EDIT, DIFF, { origin }));
+    const lines = await shown(screen, "? Apply");
+    expect([lines[0], lines.slice(2, 4)]).toEqual([
+      "• fs_modify_file",
+      ['  patterns: [{"old":"x = 1","new":"x<U+00A0>= 2"}]', 'Source: local command "sh"'],
+    ]);
+  });
+
+  test("shows its first lines if it is long, and End and y are enough", async () => {
+    counters("T-TERM-7");
+    const content = `${CREATED.join("\n")}\n`;
+    const added = CREATED.map((line) => `+${line}`);
+    const diff = `--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,240 @@\n${added.join("\n")}\n`;
+    const screen = new PromptScreen(change("fs_create_file", { path: "a.py", content }, diff), {
+      rows: 15,
+    });
+    await screen.answer(["more lines ·", ""]);
+    const first = screen.lines;
+    await screen.answer(["more lines ·", "y"], ["Read to the end first (End)", END]);
+    await screen.answer(["+line 240", ""]);
+    const early = screen.resultSoFar;
+    screen.type("y");
+    expect([first, early, await screen.result(), screen.lines]).toMatchObject([
+      [
+        "• Create a.py +240",
+        ...added.slice(0, 10).map((line) => `  ${line}`),
+        "… 230 more lines · End shows the rest · Space next page",
+        "? Create a.py?",
+        "  y yes · a yes to this question for the rest of the turn · n no · Tab say why",
+        "  ? more",
+      ],
+      undefined,
+      { answer: true },
+      [
+        "• Create a.py +240",
+        ...added.slice(0, 9).map((line) => `  ${line}`),
+        "… 231 more lines",
+        "✔ Create a.py? yes",
+      ],
+    ]);
   });
 });

@@ -1,0 +1,325 @@
+/** Keys and time: a key decides only if nothing follows it, and only at the prompt that it was meant for. */
+import { describe, expect, test } from "vitest";
+import { HOLD_MS, TYPING_PAUSE_MS } from "../../src/terminal/dialogue.ts";
+import { TerminalPrompter } from "../../src/terminal/index.ts";
+import { KeptTerminal } from "../../src/terminal/kept-terminal.ts";
+import type { TerminalPrompterOptions } from "../../src/terminal/terminal-prompter.ts";
+import { FakeClock } from "../../src/testing/index.ts";
+import { booleanQuestion } from "../../src/tool/index.ts";
+import { type PrompterTask, runPrompterTask, TASK_ID } from "../support/prompter-task.ts";
+import { VirtualTerminal } from "../support/virtual-terminal.ts";
+
+type Asked = Extract<PrompterTask, { readonly method: "ask" }>["request"];
+
+const PERMISSION = { kind: "permission", tool: "sweep", allowsLater: true } as const;
+const DELIVERY = { kind: "delivery", tool: "sweep", content: "dust", allowsLater: true } as const;
+const QUESTION = { question: booleanQuestion("q", "Really?"), allowsLater: true } as const;
+const DEFAULT = {
+  question: booleanQuestion("q", "Really?", { default: true }),
+  source: { source: "assistant" },
+} as const;
+const PROMPTS: readonly (readonly [string, Asked, string])[] = [
+  ["a permission", PERMISSION, "? Run sweep?"],
+  ["a delivery", DELIVERY, "? Deliver sweep result to assistant?"],
+  ["a yes-or-no question", QUESTION, "? Really?"],
+  ["a question with a default", DEFAULT, "? Really?"],
+];
+const CTRL_C = "\u0003";
+const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
+const INTERRUPTED = { inquiryId: TASK_ID, type: "interrupted" };
+
+/** A terminal on which one prompter asks several times, at a time that the test sets. */
+class ClockedScreen extends VirtualTerminal {
+  readonly clock = new FakeClock();
+  readonly #prompter: TerminalPrompter;
+
+  constructor(options: TerminalPrompterOptions = {}) {
+    super({ columns: 100, variables: { NO_COLOR: "1" }, readsLines: options.isPlain });
+    this.#prompter = new TerminalPrompter({ device: this.device, clock: this.clock, ...options });
+  }
+
+  ask(request: Asked): AskedPrompt {
+    return this.#start({ method: "ask", request });
+  }
+
+  openMenu(): AskedPrompt {
+    return this.#start({ method: "choose", request: { choices: ["continue", "discard"] } });
+  }
+
+  #start(task: PrompterTask): AskedPrompt {
+    const abort = new AbortController();
+    return new AskedPrompt(runPrompterTask(this.#prompter, task, abort.signal), abort);
+  }
+
+  /** Types what shows nothing. */
+  async typeUnseen(keys: string): Promise<void> {
+    this.type(keys);
+    await this.settle();
+  }
+
+  async wait(milliseconds: number): Promise<void> {
+    this.clock.advance(milliseconds);
+    await this.settle();
+  }
+}
+
+class AskedPrompt {
+  readonly result: Promise<unknown>;
+  readonly #abort: AbortController;
+  /** Undefined while the prompt is open. */
+  resultSoFar: unknown;
+
+  constructor(result: Promise<unknown>, abort: AbortController) {
+    this.result = this.#keep(result);
+    this.#abort = abort;
+  }
+
+  withdraw(): Promise<unknown> {
+    this.#abort.abort();
+    return this.result;
+  }
+
+  async #keep(result: Promise<unknown>): Promise<unknown> {
+    this.resultSoFar = await result;
+    return this.resultSoFar;
+  }
+}
+
+describe.each(PROMPTS)("at %s", (_what, request, shown) => {
+  test("a key decides once nothing has followed it for a quarter of a second", async () => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(request);
+    await screen.answer([shown, "y"], [`${shown} y`, ""]);
+    await screen.wait(HOLD_MS - 1);
+    const before = prompt.resultSoFar;
+    await screen.wait(1);
+    expect([before, await prompt.result]).toMatchObject([undefined, { answer: true }]);
+  });
+
+  test("a key that others follow is the beginning of words, which are a no", async () => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(request);
+    await screen.answer([shown, "y"], [`${shown} y`, ""]);
+    await screen.wait(HOLD_MS - 1);
+    await screen.answer([`${shown} y`, "es"], [`${shown} yes`, ""]);
+    await screen.wait(HOLD_MS);
+    const before = prompt.resultSoFar;
+    screen.type(", but use the mop\r");
+    expect([before, await prompt.result]).toMatchObject([
+      undefined,
+      { answer: false, note: "yes, but use the mop", redirects: true },
+    ]);
+  });
+
+  test.each([
+    ["pasted", paste("y"), INTERRUPTED],
+    ["pasted with a line break", paste("y\r"), INTERRUPTED],
+    ["typed twice at once", "yy", { answer: false, note: "yy" }],
+    ["with a line break and more behind it", "y\ry", { answer: false, note: "y\ny" }],
+  ])("a letter is no yes, neither alone nor with Enter: %s", async (_how, keys, ended) => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(request);
+    await screen.answer([shown, keys], ["Esc clear", ""]);
+    await screen.wait(HOLD_MS);
+    const before = prompt.resultSoFar;
+    await screen.typeUnseen("\r");
+    expect([before, await prompt.withdraw()]).toMatchObject([undefined, ended]);
+  });
+});
+
+const IDLE = { onResize: () => {}, onClose: () => {}, onLend: () => {}, onReturn: () => {} };
+
+/** A prompt that opens half a pause after these keys. */
+async function interrupted(typed: string): Promise<[ClockedScreen, AskedPrompt]> {
+  const screen = new ClockedScreen();
+  const kept = new KeptTerminal(screen.device, () => screen.clock.now().getTime());
+  const received = Promise.withResolvers<void>();
+  kept.keeper = { ...IDLE, onInput: () => received.resolve() };
+  screen.type(typed);
+  await received.promise;
+  screen.clock.advance(TYPING_PAUSE_MS / 2);
+  return [screen, screen.ask(PERMISSION)];
+}
+
+describe("at a prompt that opens while the user types a message for later", () => {
+  const shown = "? Run sweep?";
+
+  test("the next letters are a part of that message, however slowly they come", async () => {
+    const [screen, prompt] = await interrupted("quickl");
+    await screen.answer([shown, "y"], [`${shown} y`, ""]);
+    await screen.wait(TYPING_PAUSE_MS - 1);
+    const before = prompt.resultSoFar;
+    await screen.answer([`${shown} y`, "a"], [`${shown} ya`, ""]);
+    await screen.wait(TYPING_PAUSE_MS);
+    expect([before, prompt.resultSoFar]).toEqual([undefined, undefined]);
+    await prompt.withdraw();
+  });
+
+  test.each(["y", "yes please"])("its Enter decides nothing: %s", async (rest) => {
+    const [screen, prompt] = await interrupted("quickl");
+    await screen.answer([shown, rest], [`${shown} ${rest}`, ""]);
+    await screen.typeUnseen("\r");
+    await screen.wait(TYPING_PAUSE_MS);
+    expect(prompt.resultSoFar).toBeUndefined();
+    await prompt.withdraw();
+  });
+
+  test("a letter decides after a pause", async () => {
+    const [screen, prompt] = await interrupted("quickl");
+    await screen.answer([shown, ""]);
+    await screen.wait(TYPING_PAUSE_MS / 2);
+    await screen.answer([shown, "y"], [`${shown} y`, ""]);
+    await screen.wait(HOLD_MS);
+    expect(await prompt.result).toMatchObject({ answer: true });
+  });
+
+  test("a letter decides at once if that message was finished", async () => {
+    const [screen, prompt] = await interrupted("quickly\r");
+    await screen.answer([shown, "y"], [`${shown} y`, ""]);
+    await screen.wait(HOLD_MS);
+    expect(await prompt.result).toMatchObject({ answer: true });
+  });
+});
+
+test.each([
+  ["Escape in the help", "?", "\u001b"],
+  ["an arrow key", "\u001b[A", ""],
+])("Enter does not take the default after another key: %s", async (_what, first, second) => {
+  const screen = new ClockedScreen();
+  const prompt = screen.ask(DEFAULT);
+  await screen.answer(["y yes (Enter)", first], ["Esc    cancel", ""]);
+  await screen.typeUnseen(second);
+  await screen.typeUnseen("\r");
+  const before = prompt.resultSoFar;
+  screen.type("n\r");
+  expect([before, await prompt.result]).toMatchObject([undefined, { answer: false }]);
+});
+
+describe("words that are not sent", () => {
+  const OPEN = "? Run sweep? use the mop";
+
+  test("come back from the menu that closes a prompt", async () => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(PERMISSION);
+    await screen.answer(["? Run sweep?", "use the mop"], [OPEN, CTRL_C]);
+    await screen.answer(["? Leave this for later", "b\r"], [OPEN, "\r"]);
+    expect(await prompt.result).toMatchObject({ note: "use the mop", redirects: true });
+    expect(screen.bytes).not.toContain("Not sent");
+  });
+
+  test.each([
+    ["left for later", "l\r"],
+    ["cancelled", "c\r"],
+  ])("are printed when the prompt is %s", async (said, keys) => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(PERMISSION);
+    await screen.answer(["? Run sweep?", "use the mop"], [OPEN, CTRL_C]);
+    await screen.answer(["? Leave this for later", keys], ["Not sent", ""]);
+    await prompt.result;
+    expect(screen.lines.slice(-2)).toEqual([`✖ Run sweep? ${said}`, "Not sent: use the mop"]);
+  });
+
+  test("are printed neutralized, with all of their lines, when the prompt is withdrawn", async () => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(PERMISSION);
+    await screen.answer(["? Run sweep?", paste("use\u202e\nthe mop")], ["the mop", ""]);
+    const result = await prompt.withdraw();
+    await screen.answer(["Not sent", ""]);
+    expect([result, screen.lines]).toEqual([
+      INTERRUPTED,
+      ["• sweep()", "Not sent: use<U+202E>", "the mop"],
+    ]);
+  });
+
+  test("are handed over when the prompt is withdrawn, where they are wanted", async () => {
+    const unsent: string[] = [];
+    const screen = new ClockedScreen({ onUnsent: (text) => unsent.push(text) });
+    const prompt = screen.ask(PERMISSION);
+    await screen.answer(["? Run sweep?", "use the mop"], [OPEN, ""]);
+    await prompt.withdraw();
+    expect([unsent, screen.bytes.includes("Not sent")]).toEqual([["use the mop"], false]);
+  });
+
+  test("do not include a key that is held", async () => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(PERMISSION);
+    await screen.answer(["? Run sweep?", "y"], ["? Run sweep? y", ""]);
+    const result = await prompt.withdraw();
+    await screen.wait(HOLD_MS);
+    await screen.untilShown((lines) => lines.join("\n") === "• sweep()");
+    expect([result, screen.bytes.includes("Not sent")]).toEqual([INTERRUPTED, false]);
+  });
+});
+
+test("a prompt that takes the place of the menu of Ctrl-C ignores a key that was meant for that", async () => {
+  const screen = new ClockedScreen();
+  const menu = screen.openMenu();
+  await screen.answer(["a abort", ""]);
+  await menu.withdraw();
+  const prompt = screen.ask(PERMISSION);
+  await screen.answer(["? Run sweep?", ""]);
+  await screen.wait(HOLD_MS - 1);
+  await screen.typeUnseen("a\r"); // For all calls of the turn, it would mean here.
+  await screen.wait(HOLD_MS);
+  const before = prompt.resultSoFar;
+  screen.type("n\r");
+  expect([before, await prompt.result]).toMatchObject([undefined, { answer: false }]);
+});
+
+const MODES = [
+  { mode: "drawn", isPlain: false, asked: "? Really?\n" },
+  { mode: "plain", isPlain: true, asked: "Really?\n" },
+];
+
+describe.each(MODES)("a $mode prompt that takes the place of a withdrawn one", (place) => {
+  const { isPlain, asked } = place;
+  const open = isPlain ? "Answer:" : "? more";
+
+  async function withdrawn(screen: ClockedScreen): Promise<void> {
+    const prompt = screen.ask(PERMISSION);
+    await screen.answer(["Run sweep?", ""], [open, ""]);
+    expect(await prompt.withdraw()).toEqual(INTERRUPTED);
+  }
+
+  /** Until the second prompt reads keys. */
+  async function opened(screen: ClockedScreen): Promise<void> {
+    await screen.untilShown((lines) => {
+      const after = lines.join("\n").split(asked)[1] ?? "";
+      return after.includes(open);
+    });
+  }
+
+  test("ignores keys that come within a quarter of a second", async () => {
+    const screen = new ClockedScreen({ isPlain });
+    await withdrawn(screen);
+    const prompt = screen.ask(QUESTION);
+    await opened(screen);
+    await screen.wait(HOLD_MS - 1);
+    await screen.typeUnseen("y\r");
+    if (isPlain) await screen.answer(["That was typed before this question", ""]);
+    await screen.wait(HOLD_MS);
+    const before = prompt.resultSoFar;
+    screen.type("n\r");
+    expect([before, await prompt.result]).toMatchObject([undefined, { answer: false }]);
+  });
+
+  test("takes the keys that come later", async () => {
+    const screen = new ClockedScreen({ isPlain });
+    await withdrawn(screen);
+    const prompt = screen.ask(QUESTION);
+    await opened(screen);
+    await screen.wait(HOLD_MS);
+    screen.type("y\r");
+    expect(await prompt.result).toMatchObject({ answer: true });
+  });
+
+  test("takes all keys if it opens long after that", async () => {
+    const screen = new ClockedScreen({ isPlain });
+    await withdrawn(screen);
+    await screen.wait(2000);
+    const prompt = screen.ask(QUESTION);
+    await opened(screen);
+    screen.type("y\r");
+    expect(await prompt.result).toMatchObject({ answer: true });
+  });
+});
