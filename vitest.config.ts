@@ -14,6 +14,7 @@ export const LONG = [
   "test/desk/deciding.test.ts",
   "test/desk/hostile.test.ts",
   "test/desk/keyboard.test.ts",
+  "test/desk/phone.test.ts",
   "test/desk/question-types.test.ts",
   "test/desk/restart.test.ts",
   "test/desk/races.test.ts",

@@ -9,6 +9,7 @@ import { ShownWidget } from "../src/terminal/show-widget.ts";
 import type { Terminal } from "../src/terminal/terminal.ts";
 import { bufferOf } from "../src/terminal/text-buffer.ts";
 import { textEntry } from "../src/terminal/text-entry.ts";
+import { systemClock } from "../src/util/index.ts";
 
 /** In milliseconds. */
 export interface Stalls {
@@ -32,7 +33,7 @@ export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
   const terminal = new Keyboard();
   const { signal } = new AbortController();
   const widget = textEntry({ message: "What else?", hasEditor: false }, { hasMore: false });
-  const shown = new ShownWidget(widget, bufferOf(""), { terminal, signal });
+  const shown = new ShownWidget(widget, bufferOf(""), { terminal, signal, clock: systemClock });
   terminal.press("a"); // Warms up.
   await new Promise((resolve) => setTimeout(resolve, 50));
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });

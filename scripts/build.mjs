@@ -35,6 +35,8 @@ const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
   types === undefined ? [] : [types.replace(/^\.\/dist\/lib\/(.*)\.d\.ts$/, "$1")],
 );
 const MINIJINJA_WASM = "node_modules/minijinja-js/dist/web/minijinja_js_bg.wasm";
+/** Its data is in `src/config/price-table.ts`. */
+const PRICES = "node_modules/@pydantic/genai-prices/dist/index.js";
 /** Packages whose types are in ours, and the one file that declares them. */
 const COPIED_TYPES = {
   "@ai-sdk/provider": "node_modules/@ai-sdk/provider/dist/index.d.ts",
@@ -329,6 +331,7 @@ try {
     ...page,
     ...Object.values(COPIED_TYPES),
     MINIJINJA_WASM,
+    PRICES,
   ]);
   swap();
 } finally {
