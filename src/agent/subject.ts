@@ -25,7 +25,7 @@ export async function describeCall(
 ): Promise<CallSubject> {
   const { toolCallId, tool, arguments: args } = call;
   const { name } = tool.settings;
-  const source = await tool.describeSource();
+  const source = await tool.describeSource(args);
   return { conversation: journal.conversation, toolCallId, tool: name, source, arguments: args };
 }
 
@@ -39,7 +39,7 @@ export async function describeDecision(
   if (asked.kind === "delivery") {
     const call = { conversation: context.journal.conversation, toolCallId, tool };
     const subject = digestDelivery(call, asked.result);
-    return { subject, source: await asked.tool.describeSource?.() };
+    return { subject, source: await asked.tool.describeSource?.(asked.arguments) };
   }
   const call = await describeCall(context, asked);
   return { subject: digestCall(call), source: call.source };

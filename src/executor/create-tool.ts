@@ -38,7 +38,8 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       const wanted = source.tool ?? settings.name;
       const shipped = parts.shipped.find(({ tool }) => tool.name === wanted);
       if (shipped === undefined) throw unknownBuiltinError(settings.name, wanted);
-      const { tool, isReadOnly = false, isOwn = false } = shipped;
+      const { tool, isReadOnly = false, isOwn = false, describeCall } = shipped;
+      const effect = isReadOnly ? "reads" : shipped.effect;
       const schema =
         Object.keys(settings.parameters).length === 0
           ? tool.parameters
@@ -47,11 +48,14 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name),
-        describeSource: async () => ({
+        describeSource: async (args) => ({
+          ...(await describeCall?.(args)),
           origin: { type: isOwn ? "program" : "builtin" },
           ...(wanted !== settings.name && { identity: wanted }),
         }),
         isIdempotent: isReadOnly || tool.isIdempotent === true,
+        ...(effect !== undefined && { effect }),
+        ...(shipped.argumentKinds !== undefined && { argumentKinds: shipped.argumentKinds }),
       };
     }
     case "mcp": {

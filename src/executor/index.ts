@@ -19,6 +19,8 @@ export { hasTemplate, preloadTemplates } from "./local/template.ts";
 export { toRefusedQuestions } from "./mcp/mcp-executor.ts";
 export { describeAddress } from "./mcp/mcp-source.ts";
 export type {
+  ArgumentKind,
+  ArgumentKinds,
   AttemptRequest,
   AttemptResult,
   Executor,
@@ -29,5 +31,6 @@ export type {
   ResultContent,
   RunnableTool,
   ToolDescription,
+  ToolEffect,
   UnansweredReason,
 } from "./port.ts";

@@ -131,10 +131,25 @@ export interface RunnableTool {
   readonly description: ToolDescription;
   readonly executor: Executor;
   /**
-   * Describes where the tool comes from and what a call of it would run, as it is right now: reads files again each time.
-   * Never throws: what cannot be read is described as such.
+   * Describes where the tool comes from and what a call of it with these arguments would run, as it is right now: reads files
+   * again each time. Never throws: what cannot be read is described as such.
    */
-  readonly describeSource: () => Promise<ToolSource>;
+  readonly describeSource: (args: JsonObject) => Promise<ToolSource>;
   /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
   readonly isIdempotent?: boolean;
+  /** What it does, as far as jp or the user knows. The word of an MCP server does not count. */
+  readonly effect?: ToolEffect;
+  /** By JSON Pointer, without the indexes of lists: arguments that are more than text to whoever writes rules about them. */
+  readonly argumentKinds?: ArgumentKinds;
 }
+
+/**
+ * `reads`: it changes nothing. `edits`: it changes files of the workspace, and asks before each change. `destroys`: what it does
+ * cannot be had back, so that no lasting permission for it is offered.
+ */
+export type ToolEffect = "reads" | "edits" | "destroys";
+
+/** `path`: a file or folder, relative to the workspace. `command`: a line for a shell. `url`: an address, whose parts can be named. */
+export type ArgumentKind = "path" | "command" | "url";
+
+export type ArgumentKinds = Readonly<Record<string, ArgumentKind>>;

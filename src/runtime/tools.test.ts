@@ -63,7 +63,7 @@ test.each([
 );
 
 async function sourceOf(toolbox: Toolbox, name: string) {
-  return (await toolbox.find(name, signal))?.describeSource();
+  return (await toolbox.find(name, signal))?.describeSource({});
 }
 
 test("a tool says where it comes from: jp, the program, or a command", async () => {

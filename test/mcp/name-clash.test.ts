@@ -93,7 +93,7 @@ test("config that says whose tool has the name decides", async () => {
   const tool = await toolbox.find("echo", never);
   expect([
     (await toolbox.schemas(never)).map(({ name }) => name),
-    await tool?.describeSource(),
+    await tool?.describeSource({}),
   ]).toMatchObject([["echo"], { origin: { server: "b" } }]);
 });
 
@@ -104,7 +104,7 @@ test("a server that starts to offer another one's tool does not get its calls, a
   await toolbox.schemas(never);
   list("b", "moon", "echo");
   const tool = await toolbox.find("echo", never);
-  expect(await tool?.describeSource()).toMatchObject({ origin: { server: "a" } });
+  expect(await tool?.describeSource({})).toMatchObject({ origin: { server: "a" } });
   await expect(open().toolbox.schemas(never)).rejects.toMatchObject(CLASH);
 });
 

@@ -60,7 +60,7 @@ async function scene(
 test("a tool of a server is described by its server, its own name there, and its definition", async () => {
   const { tool } = await scene();
   const { name: _name, ...definition } = MOON;
-  expect([tool.description.name, await tool.describeSource()]).toEqual([
+  expect([tool.description.name, await tool.describeSource({})]).toEqual([
     "my_tool",
     {
       origin: {
@@ -78,11 +78,11 @@ test("a tool of a server is described by its server, its own name there, and its
 test("the address of a server is shown without credentials, query and fragment", async () => {
   const url = "https://me:geheim@sky.example:8443/mcp?key=geheim#geheim";
   const { tool } = await scene(httpSettings("sky", url, { Authorization: "geheim" }));
-  expect(await tool.describeSource()).toMatchObject({
+  expect(await tool.describeSource({})).toMatchObject({
     origin: { server: "sky", command: "https://sky.example:8443/mcp" },
     identity: { url },
   });
-  expect(JSON.stringify(await tool.describeSource())).not.toContain("Authorization");
+  expect(JSON.stringify(await tool.describeSource({}))).not.toContain("Authorization");
 });
 
 describe("the definition of a tool", () => {
@@ -93,38 +93,38 @@ describe("the definition of a tool", () => {
   ])("is another one if this changes: %s", async (_, change) => {
     counters("T-MCP-3");
     const { tool, list } = await scene();
-    const before = await tool.describeSource();
+    const before = await tool.describeSource({});
     list({ ...MOON, ...change });
-    expect(changedParts(before, await tool.describeSource())).toEqual(["definition"]);
+    expect(changedParts(before, await tool.describeSource({}))).toEqual(["definition"]);
   });
 
   test("stays the same if only its metadata or icons, or another tool, change", async () => {
     const { tool, list } = await scene();
-    const before = await tool.describeSource();
+    const before = await tool.describeSource({});
     const icons = [{ src: "https://sky.example/moon.png" }];
     list({ ...MOON, _meta: { seen: 1 }, icons }, { ...MOON, name: "sun" });
-    expect(changedParts(before, await tool.describeSource())).toEqual([]);
+    expect(changedParts(before, await tool.describeSource({}))).toEqual([]);
   });
 
   test("says so if the server no longer lists the tool", async () => {
     const { tool, list } = await scene();
     list();
-    expect((await tool.describeSource()).definition).toEqual({ missing: true });
+    expect((await tool.describeSource({})).definition).toEqual({ missing: true });
   });
 
   test("says so if the server is unavailable", async () => {
     const { servers } = inProcessServer("newer");
     const tool = await createTool(servers, { source: "mcp.test.echo" });
     await servers.close();
-    expect((await tool.describeSource()).definition).toEqual({ unavailable: true });
+    expect((await tool.describeSource({})).definition).toEqual({ unavailable: true });
   });
 
   test.each(GENERATIONS)("is listed again after a change (%s protocol)", async (generation) => {
     const { servers, get, log } = inProcessServer(generation);
     const tool = await createTool(servers, { source: "mcp.test.echo" });
-    const before = await tool.describeSource();
+    const before = await tool.describeSource({});
     await call(await get(), "grow");
-    const after = await tool.describeSource();
+    const after = await tool.describeSource({});
     const listings = log().filter((line) => line.startsWith("listed"));
     expect([changedParts(before, after), listings]).toMatchObject([[], { length: 2 }]);
   });

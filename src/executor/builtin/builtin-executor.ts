@@ -1,8 +1,14 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
 import type { PartialToolConfig } from "../../config/index.ts";
-import type { Outcome, Tool, ToolCall } from "../../tool/index.ts";
-import { assertNever } from "../../util/index.ts";
-import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import type { Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
+import { assertNever, type JsonObject } from "../../util/index.ts";
+import type {
+  ArgumentKinds,
+  AttemptRequest,
+  AttemptResult,
+  Executor,
+  ToolEffect,
+} from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
@@ -13,6 +19,11 @@ export interface ShippedTool {
   readonly isReadOnly?: true;
   /** Set if it does not ship with jp, but belongs to the program that embeds jp. */
   readonly isOwn?: true;
+  /** See `RunnableTool`. A tool that `isReadOnly` reads. */
+  readonly effect?: Exclude<ToolEffect, "reads">;
+  readonly argumentKinds?: ArgumentKinds;
+  /** What a call would run beyond the tool itself, such as the program of a command. Never throws. */
+  readonly describeCall?: (args: JsonObject) => Promise<Omit<ToolSource, "origin">>;
 }
 
 /** `name` is the tool's name in the config, which is the one the model knows. */

@@ -29,6 +29,8 @@ export function createCreateFileTool({ root }: WritingToolOptions): ShippedTool 
   return {
     tool: { ...tool, execute: (call) => defineCreateFile({ root, ...call }).execute(call) },
     config: { summary: "Create or overwrite a text file in the workspace, if the user agrees." },
+    effect: "edits",
+    argumentKinds: { "/path": "path" },
   };
 }
 

@@ -42,7 +42,12 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
     },
     run: async (args, context) => withNote(await deleteFile(options, args, context), context),
   });
-  return { tool, config: { summary: "Delete a file in the workspace, if the user agrees." } };
+  return {
+    tool,
+    config: { summary: "Delete a file in the workspace, if the user agrees." },
+    effect: "destroys",
+    argumentKinds: { "/path": "path" },
+  };
 }
 
 async function deleteFile(

@@ -72,7 +72,7 @@ export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptio
   });
   const summary =
     "Find lines in workspace files that contain a text or match a regular expression.";
-  return { tool, config: { summary }, isReadOnly: true };
+  return { tool, config: { summary }, isReadOnly: true, argumentKinds: { "/paths": "path" } };
 }
 
 async function createSearch(

@@ -39,7 +39,7 @@ export function createListFilesTool({ root }: { readonly root: string }): Shippe
     run: (args, context) => listFiles(root, args, context),
   });
   const summary = "List the files in the workspace, or in one folder, at any depth.";
-  return { tool, config: { summary }, isReadOnly: true };
+  return { tool, config: { summary }, isReadOnly: true, argumentKinds: { "/path": "path" } };
 }
 
 async function listFiles(

@@ -72,6 +72,8 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
   return {
     tool,
     config: { summary: "Replace exact pieces of text in a workspace file, if the user agrees." },
+    effect: "edits",
+    argumentKinds: { "/path": "path" },
   };
 }
 

@@ -46,7 +46,7 @@ export function createReadFileTool({ root }: { readonly root: string }): Shipped
     run: (args, context) => readFile(root, args, context),
   });
   const summary = "Read a text file in the workspace: all of it, or start_line to end_line.";
-  return { tool, config: { summary }, isReadOnly: true };
+  return { tool, config: { summary }, isReadOnly: true, argumentKinds: { "/path": "path" } };
 }
 
 async function readFile(
