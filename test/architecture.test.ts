@@ -23,6 +23,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   provider: ["util", "json-schema", "tool", "conversation"],
   "answer-model": ["util", "tool", "config", "conversation", "provider"],
   executor: ["util", "process", "json-schema", "files", "tool", "config", "mcp"],
+  policy: ["util", "config", "executor"],
   attachment: ["util", "process", "files", "config", "conversation", "mcp"],
   "ai-sdk": ["util", "tool", "executor"],
   trust: ["util", "tool", "config", "storage"],

@@ -95,7 +95,16 @@ export type {
   PartialToolConfig,
   QuestionTarget,
   TimeoutMode,
+  ToolEffect,
 } from "./schema/tool.ts";
+export {
+  MATCHERS,
+  type Matcher,
+  type Rule,
+  type RuleConfig,
+  type RulePlace,
+  type RunMode,
+} from "./schema/policy.ts";
 export {
   type CallLimits,
   DEFAULT_LIMITS,

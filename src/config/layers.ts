@@ -3,6 +3,7 @@ import type * as v from "valibot";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import { findBehaviour, type Mergeable } from "./schema/node.ts";
+import { mergePolicyLists, type PolicyList } from "./schema/policy.ts";
 import { findChild, nodeOf, ownValue, toJson, unwrap } from "./schema-node.ts";
 
 /** The part of a config that comes from one place. */
@@ -20,6 +21,8 @@ export interface Layer {
   readonly readOnlyTools?: readonly string[];
   /** Comes from a file of the workspace or from its records, and so perhaps from a clone. */
   readonly isFromWorkspace?: boolean;
+  /** Comes from a variable of the environment. */
+  readonly isFromEnvironment?: boolean;
   /** Comes from the command line, and does not affect the next command. */
   readonly isTemporary?: boolean;
   /** How many layers directly below are files it extends: its `inherit = false` keeps them. */
@@ -114,6 +117,7 @@ function mergeLeaf(schema: v.GenericSchema, lower: unknown, upper: unknown): unk
   // Values with these behaviours are parsed into these types.
   if (how === "fields") return { ...(lower as object), ...(upper as object) };
   if (how === "list") return mergeList(lower as Mergeable<unknown>, upper as Mergeable<unknown>);
+  if (how === "rules") return mergePolicyLists(lower as PolicyList, upper as PolicyList);
   return upper;
 }
 

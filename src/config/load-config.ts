@@ -21,6 +21,7 @@ import { DEFAULTS } from "./defaults.ts";
 import { readEnvironment } from "./environment.ts";
 import type { Layer } from "./layers.ts";
 import { parseConfig, type ParsedConfig } from "./parse-config.ts";
+import { placeRules } from "./place-rules.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import type { PartialToolConfig } from "./schema/tool.ts";
 import type { UngroupedLayers } from "./tool-groups.ts";
@@ -84,7 +85,7 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
   const all = loader.layers.map((layer, index): Layer =>
     index < standing ? layer : { ...layer, isTemporary: true },
   );
-  const { layers, issues } = await ungroup([...ours, ...all]);
+  const { layers, issues } = await ungroup([...ours, ...all].map(placeRules));
   const warnings = issues.map(({ layer, ...issue }) => describeIssue(layer, issue));
   return { layers, warnings: [...loader.warnings, ...warnings] };
 }
@@ -236,7 +237,8 @@ class Loader {
     }
     for (const { variable, assignment } of settings) {
       const config = this.#accept(variable, parseConfig(assignment.value));
-      this.layers.push({ name: variable, config, cleared: assignment.cleared });
+      const { cleared } = assignment;
+      this.layers.push({ name: variable, config, cleared, isFromEnvironment: true });
     }
   }
 

@@ -5,6 +5,7 @@
  */
 import * as v from "valibot";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { withoutMachineSettings } from "./conversation-config.ts";
 import { DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
 import { mergeConfig, omitPaths, valueAt, withValue } from "./layers.ts";
 import { type ModelId, resolveModelId } from "./model-id.ts";
@@ -39,7 +40,7 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
   const shipped = mergeConfig(DEFAULTS, builtins);
   const before = remembered === undefined ? shipped : mergeConfig(shipped, remembered);
   const after = inRecordedNotation(config);
-  const delta = configDelta(omitPaths(before, UNRECORDED), omitPaths(after, UNRECORDED)) ?? {};
+  const delta = configDelta(recorded(before), recorded(after)) ?? {};
   const tables = valueAt(delta, TOOLS);
   const { "*": defaults = {}, ...tools } = isJsonObject(tables) ? tables : {};
   const replaced = APPENDED.filter((keys) => {
@@ -74,6 +75,10 @@ const UNRECORDED = [
   ["notify"],
   ["usage"],
 ];
+
+function recorded(config: PartialConfig): PartialConfig {
+  return withoutMachineSettings(omitPaths(config, UNRECORDED));
+}
 
 type Model = NonNullable<PartialConfig["assistant"]>["model"];
 

@@ -5,6 +5,7 @@
 import type { ConfigIssue } from "./config-error.ts";
 import { foldLayers, type Layer, mergeConfig, omitPaths } from "./layers.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
+import type { PolicyList } from "./schema/policy.ts";
 import type { Enable, PartialToolConfig } from "./schema/tool.ts";
 import { parseToolSource, resolveTools, type ToolSettings } from "./tool-settings.ts";
 
@@ -26,6 +27,7 @@ const OF_GROUPS: ReadonlySet<string> = new Set<keyof PartialToolConfig>([
   "detached",
   "timeout_secs",
   "style",
+  "policy",
 ]);
 
 /**
@@ -99,7 +101,19 @@ function asWritten({ enable, ...entry }: PartialToolConfig = {}): PartialToolCon
 }
 
 function pickShared(entry: PartialToolConfig): PartialToolConfig {
-  return Object.fromEntries(Object.entries(entry).filter(([key]) => OF_GROUPS.has(key)));
+  const { policy, ...others } = entry;
+  const picked = Object.entries(others).filter(([key]) => OF_GROUPS.has(key));
+  if (policy === undefined) return Object.fromEntries(picked);
+  const lists = Object.entries(policy).map(([of, list]) => [of, list && shareRules(list)] as const);
+  return { ...Object.fromEntries(picked), policy: Object.fromEntries(lists) };
+}
+
+/** Not every tool of a group has the same arguments. */
+function shareRules(list: PolicyList): PolicyList {
+  const rules = list.rules.map(({ place, ...rule }) =>
+    place === undefined ? rule : { ...rule, place: { ...place, isShared: true } },
+  );
+  return { ...list, rules };
 }
 
 /** Undefined for a tool that cannot be switched with its group. */

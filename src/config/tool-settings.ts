@@ -5,6 +5,7 @@ import { findSeconds } from "./duration.ts";
 import type { CommandConfig } from "./schema/command.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { definedOnly } from "./defined-only.ts";
+import { ownFirst, type Rule, ruleKey, type RulePlace, type RunMode } from "./schema/policy.ts";
 import type {
   DetachedMode,
   ParameterConfig,
@@ -12,6 +13,7 @@ import type {
   QuestionTarget,
   TimeoutMode,
   TogglePolicy,
+  ToolEffect,
 } from "./schema/tool.ts";
 
 /** Where a tool comes from, and its name there. */
@@ -27,8 +29,12 @@ export interface ToolSettings {
   readonly group?: string;
   readonly isEnabled: boolean;
   readonly allowToggle: TogglePolicy;
-  readonly run: "ask" | "unattended" | "edit" | "skip";
-  readonly result: "unattended" | "ask" | "edit" | "skip";
+  readonly run: RunMode;
+  readonly result: RunMode;
+  /** Rules on arguments, in the order in which they count. Where none matches, `run` and `result` apply. */
+  readonly policy: Readonly<Record<"run" | "result", readonly Rule[]>>;
+  /** What it does, by the user's config; absent if that does not say. */
+  readonly effect?: ToolEffect;
   readonly command?: CommandConfig;
   readonly summary?: string;
   readonly description?: string;
@@ -105,7 +111,6 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
   const source = parseToolSource(own.source ?? "local");
   const isAlias = source.type === "builtin" && source.tool === "ask_user";
   const tool = isAlias ? { ...ALIAS_OF_ASK_USER, ...definedOnly(own) } : own;
-  const run = tool.run ?? defaults.run ?? TOOL_DEFAULTS.run;
   const ownLimit = source.type === "mcp" ? MCP_CALL_SECONDS : 0;
   const timeout = tool.timeout_secs ?? defaults.timeout_secs ?? ownLimit;
   const enable = { ...TOOL_DEFAULTS.enable, ...defaults.enable, ...tool.enable };
@@ -116,8 +121,12 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
     ...(group !== undefined && { group }),
     isEnabled: enable.state,
     allowToggle: enable.allow_toggle,
-    run,
-    result: tool.result ?? defaults.result ?? TOOL_DEFAULTS.result,
+    ...modesOf(tool, defaults),
+    policy: {
+      run: rulesOf("run", name, tool, defaults),
+      result: rulesOf("result", name, tool, defaults),
+    },
+    ...(tool.effect !== undefined && { effect: tool.effect }),
     ...(command !== undefined && { command }),
     ...(summary !== undefined && { summary }),
     ...(description !== undefined && { description }),
@@ -135,6 +144,40 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
     ...(timeout > 0 && { timeoutMs: timeout * 1000 }),
     style: resolveStyle(tool.style ?? {}, defaults.style ?? {}),
   };
+}
+
+function modesOf(own: PartialToolConfig, defaults: Defaults): Pick<ToolSettings, "run" | "result"> {
+  const [plain, common] = [own, defaults].map(({ policy = {}, run, result }) => ({
+    run: policy.run?.mode ?? run,
+    result: policy.result?.mode ?? result,
+  }));
+  return {
+    run: plain?.run ?? common?.run ?? TOOL_DEFAULTS.run,
+    result: plain?.result ?? common?.result ?? TOOL_DEFAULTS.result,
+  };
+}
+
+/** Its own rules before those for all tools, and the user's before the workspace's. */
+function rulesOf(
+  of: "run" | "result",
+  name: string,
+  own: PartialToolConfig,
+  defaults: Defaults,
+): readonly Rule[] {
+  const entries = [
+    { rules: own.policy?.[of]?.rules ?? [], name },
+    { rules: defaults.policy?.[of]?.rules ?? [], name: "*" },
+  ];
+  const all = entries.flatMap(({ rules, name: entry }) =>
+    rules.map((rule, index): Rule => ({ ...rule, place: rule.place ?? placeOf(entry, of, index) })),
+  );
+  return ownFirst(all);
+}
+
+/** Of a rule that comes from no file: a program has passed it. */
+function placeOf(name: string, of: "run" | "result", index: number): RulePlace {
+  const key = ruleKey(name, of, index);
+  return { from: "program", key, layer: "program", ...(name === "*" && { isShared: true }) };
 }
 
 /** Parses `builtin.name`, `local.name` or `mcp.server.tool`. */

@@ -31,6 +31,5 @@ export type {
   ResultContent,
   RunnableTool,
   ToolDescription,
-  ToolEffect,
   UnansweredReason,
 } from "./port.ts";

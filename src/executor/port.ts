@@ -3,6 +3,7 @@
  * question, and runs again with the same arguments and the answer. The executor says who asks; the
  * agent decides who answers.
  */
+import type { ToolEffect } from "../config/index.ts";
 import type {
   ContentBlock,
   InquirySource,
@@ -142,12 +143,6 @@ export interface RunnableTool {
   /** By JSON Pointer, without the indexes of lists: arguments that are more than text to whoever writes rules about them. */
   readonly argumentKinds?: ArgumentKinds;
 }
-
-/**
- * `reads`: it changes nothing. `edits`: it changes files of the workspace, and asks before each change. `destroys`: what it does
- * cannot be had back, so that no lasting permission for it is offered.
- */
-export type ToolEffect = "reads" | "edits" | "destroys";
 
 /** `path`: a file or folder, relative to the workspace. `command`: a line for a shell. `url`: an address, whose parts can be named. */
 export type ArgumentKind = "path" | "command" | "url";

@@ -50,8 +50,8 @@ export function wholeNumber({ min, max }: { readonly min: number; readonly max: 
 
 /** How a value is merged, recorded and shown. Kept as metadata of its schema. */
 export interface Behaviour {
-  /** How it merges with lower layers: by `fields`, or as a `list` with a strategy. By default it replaces them. */
-  readonly merge?: "fields" | "list";
+  /** How it merges with lower layers: by `fields`, as a `list` with a strategy, or as `rules`. By default it replaces them. */
+  readonly merge?: "fields" | "list" | "rules";
   /** Never copied into a conversation, an output or an error. */
   readonly isPrivate?: boolean;
   /** An address or a server of this machine, which a conversation must not set. */

@@ -7,6 +7,7 @@ import { toJson } from "../schema-node.ts";
 import { assistantGroup } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
 import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
+import { MODES, policyListSchema } from "./policy.ts";
 
 /**
  * Which directives may switch a tool on or off. `any`: all of them. `if_named`: one that names the tool.
@@ -146,7 +147,7 @@ const shared = {
   ),
   run: described(
     "before a call runs: ask, unattended (run it), edit (the arguments first) or skip",
-    v.picklist(["ask", "unattended", "edit", "skip"]),
+    v.picklist(MODES),
   ),
   format: unsupported(
     "jp does not run commands to format arguments",
@@ -154,8 +155,15 @@ const shared = {
   ),
   result: described(
     "before a result goes to the model: unattended (deliver it), ask, edit or skip",
-    v.picklist(["unattended", "ask", "edit", "skip"]),
+    v.picklist(MODES),
   ),
+  policy: group({
+    run: described(
+      "the same as run, or a list of rules on arguments, of which the first that matches decides",
+      policyListSchema,
+    ),
+    result: described("the same as result, or a list of rules on arguments", policyListSchema),
+  }),
   cancellation_response: described("what to tell the model when you cancel a call", v.string()),
   detached: described("what to do instead of prompting in a non-interactive run", detachedSchema),
   timeout_secs: described(
@@ -323,6 +331,14 @@ const parameterSchema: v.GenericSchema<ParameterConfig> = openGroup({
   properties: namedBy(v.lazy(() => parameterSchema)),
 });
 
+const EFFECTS = ["reads", "edits", "destroys"] as const;
+
+/**
+ * `reads`: it changes nothing. `edits`: it changes files of the workspace, and asks before each change. `destroys`: what it does
+ * cannot be had back, so that no lasting permission for it is offered.
+ */
+export type ToolEffect = (typeof EFFECTS)[number];
+
 const SOURCE_FORMS = "expected builtin, local or mcp.<server>, each optionally with .<name>";
 
 const toolSchema = group({
@@ -342,6 +358,10 @@ const toolSchema = group({
   examples: described("examples, sent when the model asks for them", v.string()),
   parameters: described("parameters by name", namedBy(parameterSchema)),
   questions: described("settings for the tool's questions, by id", namedBy(questionSchema)),
+  effect: described(
+    "what the tool does: reads (changes nothing), edits (changes files of the workspace) or destroys (what cannot be had back)",
+    v.pipe(v.picklist(EFFECTS), behaviour({ isMachineSpecific: true })),
+  ),
   idempotent: described(
     "safe to run twice: if jp stops during a call, it runs the call again without asking",
     v.boolean(),

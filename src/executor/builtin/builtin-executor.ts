@@ -1,14 +1,8 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
-import type { PartialToolConfig } from "../../config/index.ts";
+import type { PartialToolConfig, ToolEffect } from "../../config/index.ts";
 import type { Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
 import { assertNever, type JsonObject } from "../../util/index.ts";
-import type {
-  ArgumentKinds,
-  AttemptRequest,
-  AttemptResult,
-  Executor,
-  ToolEffect,
-} from "../port.ts";
+import type { ArgumentKinds, AttemptRequest, AttemptResult, Executor } from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {

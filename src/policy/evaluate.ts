@@ -1,0 +1,119 @@
+/** Evaluates rules: the first one that matches a call decides about it. */
+import type { Rule, RunMode, ToolSettings } from "../config/index.ts";
+import type { ArgumentKinds } from "../executor/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { type ArgumentValue, findValues, type FoundValues } from "./argument-values.ts";
+import type { CommandUnit, ReadCommand } from "./command-units.ts";
+import { type CompiledMatcher, compileMatcher } from "./matcher.ts";
+
+/** A call, as rules see it. */
+export interface CallToJudge {
+  readonly tool: Pick<ToolSettings, "name" | "source">;
+  /** With defaults filled in. */
+  readonly arguments: JsonObject;
+  readonly kinds: ArgumentKinds;
+  /** The workspace. */
+  readonly root: string;
+}
+
+/** What rules say of a call. */
+export interface RuleVerdict<Of extends Rule = Rule> {
+  readonly mode: RunMode;
+  /** Those that decided: several if a command has several parts. */
+  readonly rules: readonly Of[];
+}
+
+export interface CompiledRule<Of extends Rule = Rule> {
+  readonly rule: Of;
+  readonly matcher: CompiledMatcher | undefined;
+}
+
+/** Throws the reason why a pattern cannot be used. */
+export function compileRules<Of extends Rule>(
+  rules: readonly Of[],
+  root: string,
+): Promise<readonly CompiledRule<Of>[]> {
+  return Promise.all(
+    rules.map(async (rule) => ({
+      rule,
+      matcher: rule.arg === undefined ? undefined : await compileMatcher(rule, root),
+    })),
+  );
+}
+
+/** Undefined if no rule matches. `readCommand` is needed for a tool that runs command lines. */
+export async function evaluateRules<Of extends Rule>(
+  rules: readonly CompiledRule<Of>[],
+  call: CallToJudge,
+  readCommand?: ReadCommand,
+): Promise<RuleVerdict<Of> | undefined> {
+  const applying = rules.filter(({ rule }) => isForTool(rule, call.tool));
+  const values = new Map<string, FoundValues>();
+  for (const { rule } of applying) {
+    if (rule.arg !== undefined && !values.has(rule.arg))
+      values.set(rule.arg, await findValues(rule.arg, call));
+  }
+  const units = readCommand === undefined ? [undefined] : readCommand(commandOf(call));
+  const verdicts = units.map((unit) => {
+    const found = applying.find((rule) => matches(rule, values, unit))?.rule;
+    return { rule: found, isPart: unit?.isPart ?? true };
+  });
+  const decided = verdicts.flatMap(({ rule }) => (rule === undefined ? [] : [rule]));
+  const mode = STRICTEST_FIRST.find((each) => decided.some((rule) => rule.mode === each));
+  if (mode === undefined) return undefined;
+  // A command runs unasked only if each of its parts may.
+  const isOpen = verdicts.some(({ rule, isPart }) => rule === undefined && isPart);
+  if (mode === "unattended" && isOpen) return undefined;
+  return { mode, rules: [...new Set(decided.filter((rule) => rule.mode === mode))] };
+}
+
+const STRICTEST_FIRST: readonly RunMode[] = ["skip", "edit", "ask", "unattended"];
+
+function commandOf({ kinds, arguments: args }: CallToJudge): string {
+  const [pointer = ""] = Object.keys(kinds).filter((each) => kinds[each] === "command");
+  const value = args[pointer.slice(1)];
+  return typeof value === "string" ? value : "";
+}
+
+function isForTool({ tool, server }: Rule, { name, source }: CallToJudge["tool"]): boolean {
+  const ownName = source.type === "mcp" ? (source.tool ?? name) : name;
+  const isTool = tool === undefined || [name, ownName].some((each) => isNamed(tool, each));
+  if (server === undefined) return isTool;
+  return isTool && source.type === "mcp" && isNamed(server, source.server);
+}
+
+function isNamed(wanted: string, name: string): boolean {
+  const [first = "", ...rest] = wanted.split("*");
+  const last = rest.pop();
+  if (last === undefined) return wanted === name;
+  if (!name.startsWith(first) || !name.slice(first.length).endsWith(last)) return false;
+  let middle = name.slice(first.length, name.length - last.length);
+  for (const piece of rest) {
+    const at = middle.indexOf(piece);
+    if (at === -1) return false;
+    middle = middle.slice(at + piece.length);
+  }
+  return true;
+}
+
+/** A rule that lets a call run has to match every element of a list; of any other, one is enough. */
+function matches(
+  { rule, matcher }: CompiledRule,
+  found: ReadonlyMap<string, FoundValues>,
+  unit: CommandUnit | undefined,
+): boolean {
+  if (rule.arg === undefined || matcher === undefined) return true;
+  const { values = [], isMissing = false } = found.get(rule.arg) ?? {};
+  const isAllowing = rule.mode === "unattended";
+  const test = (value: ArgumentValue) => {
+    if (value.kind === "command" && unit !== undefined) {
+      return unit.matches(rule, isAllowing, (text) => {
+        const form = { kind: "json" as const, exact: [text], possible: [text] };
+        return isAllowing ? matcher.allows(form) : matcher.catches(form);
+      });
+    }
+    return isAllowing ? matcher.allows(value) : matcher.catches(value);
+  };
+  if (!isAllowing) return values.some(test);
+  return values.length > 0 && !isMissing && values.every(test);
+}
