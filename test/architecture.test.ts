@@ -36,6 +36,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "storage",
     "provider",
     "executor",
+    "policy",
     "answer-model",
   ],
   runtime: [
@@ -49,6 +50,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "provider",
     "mcp",
     "executor",
+    "policy",
     "answer-model",
     "agent",
   ],

@@ -9,6 +9,7 @@ import type {
   ToolResult,
 } from "../conversation/index.ts";
 import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
+import type { Verdict } from "../policy/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { CallBudget } from "./budget.ts";
 import type { CallableTool } from "./ports.ts";
@@ -30,12 +31,16 @@ export interface OpenCall {
 
 /** A decision about a call itself. */
 export type AskedCall =
-  | (OpenCall & { readonly kind: "permission" | "in_doubt" })
-  | (Omit<OpenCall, "tool"> & {
-      readonly kind: "delivery";
-      readonly tool: DeliveringTool;
-      readonly result: ToolResult;
-    });
+  | (OpenCall & { readonly kind: "permission" | "in_doubt"; readonly verdict: Verdict })
+  | AskedDelivery;
+
+/** Whether the model may see a result. */
+export interface AskedDelivery extends Omit<OpenCall, "tool"> {
+  readonly kind: "delivery";
+  readonly tool: DeliveringTool;
+  readonly result: ToolResult;
+  readonly verdict: Verdict;
+}
 
 /** A result outlives its tool, which may be gone by now. */
 export interface DeliveringTool extends Partial<Pick<CallableTool, "describeSource">> {
@@ -49,6 +54,8 @@ export interface AskedQuestion {
   readonly tool: CallableTool;
   /** The arguments that the call runs with. */
   readonly arguments: JsonObject;
+  /** What rules and the mode say of the call; absent if they leave its questions alone. */
+  readonly verdict?: Verdict;
   readonly question: Question;
   readonly source: InquirySource;
   /** How many times in a row this call has had it answered without a person. */

@@ -25,7 +25,8 @@ import {
 import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import { isNotLoaded, type JsonObject, messageOf } from "../util/index.ts";
-import type { AskedCall, OpenCall } from "./asked.ts";
+import type { Verdict } from "../policy/index.ts";
+import type { AskedCall, AskedDelivery, OpenCall } from "./asked.ts";
 import {
   attemptCall,
   type AttemptsResult,
@@ -34,6 +35,7 @@ import {
 } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
+import { judge, judgeResult } from "./judge.ts";
 import { loadDecisions } from "./load-decisions.ts";
 import type { Decided } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
@@ -366,21 +368,22 @@ type Permission =
 /** Whether the call may run, or run again if it may have run already. */
 async function permit(context: TurnContext, call: OpenCall): Promise<Permission> {
   const { progress, tool } = call;
+  const verdict = await judge(context, call);
+  const isSkipped = verdict.mode === "skip";
   if (progress.isInDoubt) {
     const { decision } = progress.permissions.rerun ?? {};
-    if (tool.settings.run === "skip") return refused(OUTCOME_UNKNOWN);
+    if (isSkipped) return refused(OUTCOME_UNKNOWN);
     if (decision !== undefined) return toPermission(call, decision);
-    const isHarmless = tool.isIdempotent === true && isStillPermitted(call);
+    const isHarmless = tool.isIdempotent === true && isStillPermitted(call, verdict);
     if (!isHarmless)
-      return fromDecided(call, await decideCall(context, { ...call, kind: "in_doubt" }));
+      return fromDecided(call, await decideCall(context, { ...call, kind: "in_doubt", verdict }));
     return granted(call, progress.permissions.run?.decision);
   }
   const { run: _, ...others } = progress.permissions;
   const run = runOf(progress);
   const { decision } = run;
-  const isSkipped = tool.settings.run === "skip";
   const isDenied = decision?.decision === "denied";
-  if (decision !== undefined && !isSkipped && (isDenied || isStillPermitted(call))) {
+  if (decision !== undefined && !isSkipped && (isDenied || isStillPermitted(call, verdict))) {
     return toPermission(call, decision);
   }
   // What was decided before no longer counts: it is asked again, as the config says now.
@@ -388,7 +391,7 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
   const open = { ...progress, permissions };
   return fromDecided(
     call,
-    await decideCall(context, { ...call, progress: open, kind: "permission" }),
+    await decideCall(context, { ...call, progress: open, kind: "permission", verdict }),
   );
 }
 
@@ -443,14 +446,14 @@ function granted(
 }
 
 /** Whether an earlier process was allowed to run the call. What the config allowed, it must still allow. */
-function isStillPermitted({ progress, tool }: OpenCall): boolean {
+function isStillPermitted({ progress, tool }: OpenCall, { mode }: Verdict): boolean {
   const { decision } = progress.permissions.run ?? {};
   if (decision === undefined || !wasPermitted(decision)) return false;
   const { decidedBy } = decision;
   if (decidedBy.kind !== "policy") return true;
-  const { name, run, detached } = tool.settings;
+  const { name, detached } = tool.settings;
   const wasDetached = decidedBy.key === `conversation.tools.${name}.detached.run`;
-  return run === "unattended" || (wasDetached && detached.run === "auto");
+  return mode === "unattended" || (wasDetached && detached.run === "auto");
 }
 
 /** Without the settings of its tool, a person decides about a result, now or later. */
@@ -462,11 +465,13 @@ function settingsOfMissing(name: string) {
 /** Decides what the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
 async function deliver(
   context: TurnContext,
-  asked: Extract<AskedCall, { kind: "delivery" }>,
+  delivery: Omit<AskedDelivery, "verdict">,
 ): Promise<CallResult | "stopped" | "pending"> {
-  const { progress, tool, result } = asked;
+  const { progress, result } = delivery;
   const { request, decision } = progress.permissions.deliver ?? {};
-  const mode = tool.settings.result;
+  const verdict = await judgeResult(context, delivery);
+  const asked = { ...delivery, verdict };
+  const { mode } = verdict;
   if (decision !== undefined && mode !== "skip") {
     const { subject } = await describeDecision(context, asked);
     const isNo = decision.decision === "denied" || decision.decidedBy.kind === "policy";

@@ -2,6 +2,7 @@
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { CallLimits } from "../config/index.ts";
 import type { ConversationStream } from "../conversation/index.ts";
+import type { Policy } from "../policy/index.ts";
 import type { Clock } from "../util/index.ts";
 import type { TurnState } from "./memory.ts";
 import type { AnswerSource, Journal, Observer, Prompter, Toolbox } from "./ports.ts";
@@ -14,6 +15,8 @@ export interface TurnContext {
   readonly prompter: Prompter;
   readonly prompts: PromptQueue;
   readonly answers?: AnswerSource;
+  /** The tools' own settings decide if absent. */
+  readonly policy?: Policy;
   readonly inquiries: InquiryBackend;
   readonly state: TurnState;
   readonly clock: Clock;

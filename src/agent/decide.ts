@@ -35,6 +35,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
 import { explainMisfit, type ToolSource } from "../tool/index.ts";
+import type { Verdict } from "../policy/index.ts";
 import { assertNever, isNotLoaded, type Json, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
 import { type Asked, type AskedCall, type AskedQuestion, startOf } from "./asked.ts";
@@ -53,6 +54,7 @@ import { isFromOther, personOf, promptRequest } from "./prompts.ts";
 import { type PolicyKey, type Route, routeOf } from "./route.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 import { changesSince, describeCall, describeDecision, voidEvent } from "./subject.ts";
+import { judge } from "./judge.ts";
 import type { WaitingItem } from "./waiting.ts";
 
 /** How a decision ended, or that it has not. */
@@ -134,7 +136,11 @@ export async function openQuestions(
   const timestamp = timestampFromDate(clock.now());
   const { toolCallId, tool, arguments: args } = first;
   const call = await describeCall(context, { toolCallId, tool, arguments: args });
-  const opened = questions.map((asked) => {
+  // The questions of all other tools are about more than whether the call may run.
+  const isOurs = call.source.origin.type === "builtin";
+  const verdict = isOurs ? await judge(context, { tool, arguments: args }) : undefined;
+  const judged = questions.map((asked) => (verdict === undefined ? asked : { ...asked, verdict }));
+  const opened = judged.map((asked) => {
     const { recorded } = asked;
     const own = toRequest(context, asked, timestamp);
     const subject = digestQuestion(call, own);
@@ -339,6 +345,8 @@ export class Decision implements Disposable {
         const by: Decider = { kind: "config", key: route.key };
         return this.#answerUncounted(route) ?? this.#answer({ answer: route.answer }, by);
       }
+      case "ruled":
+        return this.#answerUncounted(route) ?? this.#answer(route, this.#policy());
       case "default":
         return (
           this.#answerUncounted(route) ??
@@ -605,6 +613,12 @@ export class Decision implements Disposable {
       });
     }
     const { arguments: args } = checked;
+    // A rule may stop what the person has made of the call.
+    const verdict = await judge(this.#context, { tool: asked.tool, arguments: args });
+    if (verdict.mode === "skip") {
+      const cause = verdict.cause ?? "skipped";
+      return this.#decideByPolicy({ isApproved: false, key: "run", cause, verdict });
+    }
     const { subject } = await describeDecision(this.#context, { ...asked, arguments: args });
     const decidable = { ...this.#decidable(), digest: subject.digest };
     return this.#end(
@@ -617,11 +631,14 @@ export class Decision implements Disposable {
     key,
     cause,
     problem,
+    verdict,
   }: {
     readonly isApproved: boolean;
     readonly key: PolicyKey;
     readonly cause?: DenialCause;
     readonly problem?: string;
+    /** On other arguments than those that were asked about. */
+    readonly verdict?: Verdict;
   }): Promise<Decided> {
     const asked = this.#asked;
     if (asked.kind === "question") throw new Error("questions have no policy");
@@ -635,7 +652,7 @@ export class Decision implements Disposable {
       tool,
       action: ACTIONS[asked.kind],
       decision: isApproved ? "approved" : "denied",
-      decidedBy: { kind: "policy", key: `conversation.tools.${tool}.${key}` },
+      decidedBy: this.#policy(key, verdict),
       ...(cause !== undefined && { cause }),
       ...(problem !== undefined && { problem }),
       digest: this.#opened.subject.digest,
@@ -645,6 +662,17 @@ export class Decision implements Disposable {
     }
     await this.#ensureRecorded();
     return this.#end({ ...event, id: this.id as InquiryId }); // It is on record.
+  }
+
+  /** What decided unasked: a rule, the mode, or a setting of the tool. */
+  #policy(key: PolicyKey = "run", verdict = this.#asked.verdict): Decider {
+    const isSetting = key === "detached.run" || key === "detached.deliver";
+    if (verdict === undefined || isSetting) {
+      const { name } = this.#asked.tool.settings;
+      return { kind: "policy", key: `conversation.tools.${name}.${key}` };
+    }
+    const { key: place, rules } = verdict;
+    return { kind: "policy", key: place, ...(rules !== undefined && { rules }) };
   }
 
   #addDenial(what: "question" | "permission" | "delivery"): void {

@@ -25,6 +25,8 @@ export function answerAgain(problem: string, schema: JsonObject): string {
 const SKIPPED = "Tool skipped by user.";
 const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
 const SKIPPED_BY_CONFIG = "Tool skipped by configuration.";
+const NOT_WHILE_PLANNING =
+  "The user is planning: for now, only tools that read may run. Do not try to change anything; describe what you would do.";
 const INPUT_CANCELLED = "Tool input cancelled by user.";
 export const EXECUTION_CANCELLED = "Tool execution cancelled.";
 const DELIVERY_SKIPPED = "Result delivery skipped by user.";
@@ -100,7 +102,11 @@ export function ranWithEditedArguments(args: JsonObject, content: string): strin
 export function deniedText(event: PermissionDecision): ToolResult {
   const { action, decidedBy, cause } = event;
   // What the user or the config decides is not an error of the model's.
-  const isDecided = decidedBy.kind !== "policy" || cause === "skipped" || cause === undefined;
+  const isDecided =
+    decidedBy.kind !== "policy" ||
+    cause === "skipped" ||
+    cause === "planning" ||
+    cause === undefined;
   const isWithheld = action === "deliver" && cause === "unavailable";
   const isError = action === "rerun" || (!isDecided && !isWithheld);
   return { content: DENIED[action](event), isError };
@@ -110,6 +116,7 @@ const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => s
   run: ({ tool, decidedBy, cause, problem = "", reason = "" }) => {
     if (decidedBy.kind === "remembered") return SKIPPED_BY_MEMORY;
     if (decidedBy.kind !== "policy") return reason === "" ? SKIPPED : skippedBecause(reason);
+    if (cause === "planning") return NOT_WHILE_PLANNING;
     if (cause === "timed_out") return permissionTimedOut(tool);
     if (cause === "unavailable") return noOneToPermit(tool);
     if (cause === "declined_by_client") return permissionDeclined(tool);

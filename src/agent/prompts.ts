@@ -91,18 +91,19 @@ export function promptRequest(
       return { ...base, kind: asked.kind, question, canRemember: false };
     case "delivery": {
       const { content, isError } = asked.result;
-      const isEditing = asked.tool.settings.result === "edit";
+      const isEditing = asked.verdict.mode === "edit";
       const shown = { question, canRemember: false, content, isError, isEditing };
       return { ...base, kind: asked.kind, ...shown };
     }
     case "permission": {
-      const { settings, description } = asked.tool;
+      const { description } = asked.tool;
+      const { mode, isAskedEachTime = false } = asked.verdict;
       const check = async (edited: JsonObject) => {
         const checked = await checkArguments(description, edited);
         return checked.ok ? undefined : checked.message;
       };
-      const shown = { question, canRemember: settings.run === "ask", check };
-      return { ...base, kind: asked.kind, ...shown, isEditing: settings.run === "edit" };
+      const shown = { question, canRemember: mode === "ask" && !isAskedEachTime, check };
+      return { ...base, kind: asked.kind, ...shown, isEditing: mode === "edit" };
     }
     default:
       return assertNever(asked);

@@ -765,13 +765,14 @@ describe("every combination of a decision about a call, config, memory and avail
 
 test("an answer that was given for a call is taken only if nothing before it decides", () => {
   const remembered = { answer: true, from: FROM };
-  const taken = ["skip", "unattended", "ask"].map((run) =>
+  const taken = (["skip", "unattended", "ask"] as const).map((mode) =>
     decideRoute({
       kind: "permission",
       canAsk: true,
       takeGiven: () => expect.unreachable("it would be used up"),
-      settings: settingsOf("x", { source: "local", run }),
-      ...(run === "ask" && { remembered }),
+      settings: settingsOf("x", { source: "local" }),
+      verdict: { mode, key: "run" },
+      ...(mode === "ask" && { remembered }),
     }),
   );
   expect(taken.map(({ type }) => type)).toEqual(["policy", "policy", "remembered"]);
@@ -780,10 +781,9 @@ test("an answer that was given for a call is taken only if nothing before it dec
 function callInputOf(row: CallRow): CallRouteInput {
   const { kind, mode, given, isRemembered, detached: everywhere, ...rest } = row;
   const detached = { run: everywhere, deliver: everywhere, tool: everywhere };
-  const input = { ...rest, takeGiven: () => GIVEN[given] };
-  if (kind === "delivery") {
-    return { ...input, kind, settings: { name: "x", result: mode, detached } };
-  }
+  const verdict = { mode, key: "run" };
+  const input = { ...rest, takeGiven: () => GIVEN[given], verdict };
+  if (kind === "delivery") return { ...input, kind, settings: { name: "x", detached } };
   const remembered = isRemembered ? { answer: false, from: FROM } : undefined;
-  return { ...input, kind, settings: { name: "x", run: mode, detached }, remembered };
+  return { ...input, kind, settings: { name: "x", detached }, remembered };
 }

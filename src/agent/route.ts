@@ -27,6 +27,7 @@ import {
 } from "./model-texts.ts";
 import type { DecisionToGive, Given, GivenReply } from "./ports.ts";
 import { canReach } from "./prompts.ts";
+import type { Verdict } from "../policy/index.ts";
 import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { RememberedAnswer } from "./memory.ts";
@@ -64,6 +65,8 @@ export interface QuestionRouteInput extends AnyRouteInput {
   readonly unavailableBecause?: string | undefined;
   /** Set if a model was asked, and left the question to a person. */
   readonly escalation?: InquiryEscalation | undefined;
+  /** What rules and the mode say of the call. */
+  readonly verdict?: Verdict | undefined;
 }
 
 /** For a decision about a call itself. */
@@ -71,13 +74,15 @@ export type CallRouteInput = AnyRouteInput &
   (
     | {
         readonly kind: "permission" | "in_doubt";
-        readonly settings: Pick<ToolSettings, "name" | "run" | "detached">;
+        readonly settings: Pick<ToolSettings, "name" | "detached">;
+        readonly verdict: Verdict;
         /** A decision of a person for the whole turn. */
         readonly remembered?: RememberedAnswer | undefined;
       }
     | {
         readonly kind: "delivery";
-        readonly settings: Pick<ToolSettings, "name" | "result" | "detached">;
+        readonly settings: Pick<ToolSettings, "name" | "detached">;
+        readonly verdict: Verdict;
       }
   );
 
@@ -96,6 +101,8 @@ export type Route =
       readonly cause?: DenialCause;
     }
   | { readonly type: "configured"; readonly answer: Json; readonly key: string }
+  /** A rule or the mode that lets the call run answers its question too. */
+  | { readonly type: "ruled"; readonly answer: Json }
   | { readonly type: "default"; readonly answer: Json }
   | { readonly type: "person" }
   /** A person is asked later. */
@@ -172,25 +179,28 @@ export function routeOf(
       isModelPrompt: prompt !== undefined,
       automaticAnswers,
       settings: tool.settings,
+      verdict: asked.verdict,
       remembered,
       unavailableBecause: prompter.unavailableBecause,
     });
   }
+  const { verdict } = asked;
+  const { settings } = asked.tool;
   if (asked.kind === "delivery") {
-    return decideRoute({ ...common, kind: asked.kind, settings: asked.tool.settings });
+    return decideRoute({ ...common, kind: asked.kind, settings, verdict });
   }
-  const { kind, tool } = asked;
+  const { kind } = asked;
   // Whoever has to edit the arguments is asked each time.
-  const isReused = kind === "permission" && tool.settings.run === "ask";
+  const isReused =
+    kind === "permission" && verdict.mode === "ask" && verdict.isAskedEachTime !== true;
   const reused = isReused ? remembered : undefined;
-  return decideRoute({ ...common, kind, settings: tool.settings, remembered: reused });
+  const isForPerson = common.isForPerson === true || verdict.needsPerson === true;
+  return decideRoute({ ...common, kind, settings, verdict, remembered: reused, isForPerson });
 }
 
 function isSettled(asked: Asked): boolean {
   if (asked.kind === "question") return false;
-  const { kind, tool } = asked;
-  const mode = kind === "delivery" ? tool.settings.result : tool.settings.run;
-  return settledByConfig(kind, mode) !== undefined;
+  return settledByPolicy(asked.kind, asked.verdict) !== undefined;
 }
 
 /** As an `AnswerSource` is told of it. */
@@ -217,8 +227,7 @@ export function decideRoute(input: RouteInput): Route {
 
 /** A policy decides where the config leaves nothing to ask, and where there is no one to ask. */
 function routeCall(input: CallRouteInput): Route {
-  const mode = input.kind === "delivery" ? input.settings.result : input.settings.run;
-  const settled = settledByConfig(input.kind, mode);
+  const settled = settledByPolicy(input.kind, input.verdict);
   if (settled !== undefined) return settled;
   if (input.kind === "permission" && input.remembered !== undefined) {
     const { answer, from } = input.remembered;
@@ -247,10 +256,12 @@ function routeCall(input: CallRouteInput): Route {
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };
 }
 
-/** `mode`: the setting `run` or `result`. */
-function settledByConfig(kind: CallRouteInput["kind"], mode: string): Route | undefined {
+function settledByPolicy(
+  kind: CallRouteInput["kind"],
+  { mode, cause }: Verdict,
+): Route | undefined {
   const key = kind === "delivery" ? "result" : "run";
-  if (mode === "skip") return { type: "policy", isApproved: false, key, cause: "skipped" };
+  if (mode === "skip") return { type: "policy", isApproved: false, key, cause: cause ?? "skipped" };
   const isUnattended = mode === "unattended" && kind !== "in_doubt";
   return isUnattended ? { type: "policy", isApproved: true, key } : undefined;
 }
@@ -280,6 +291,7 @@ function routeQuestion(input: QuestionRouteInput): Route {
   if (configured !== undefined) {
     return useConfigured(tool, question, configured.value as Json); // From a config file: JSON.
   }
+  if (isAnsweredByRule(input)) return { type: "ruled", answer: true };
   const isForPerson = requiresPerson || isUser(target) || input.escalation !== undefined;
   if (isGivenOnly && isForPerson && !isModelPrompt) return { type: "deferred" };
   if (requiresPerson && (isModelPrompt || isForModelOnly(target))) {
@@ -309,8 +321,17 @@ function targetFor(
   return { type: "user", user: name };
 }
 
+/** Only what a tool of jp's own asks before it changes a file, and only if no one person has to be asked. */
+function isAnsweredByRule(input: QuestionRouteInput): boolean {
+  const { question, verdict, isForPerson = false } = input;
+  if (isForPerson || input.for !== undefined || question.answerType.type !== "boolean")
+    return false;
+  return verdict?.answers?.includes(question.id) === true;
+}
+
 function canReuse(input: QuestionRouteInput, { answer, name }: RememberedAnswer): boolean {
   const { persistence, answerType } = input.question;
+  if (input.verdict?.isAskedEachTime === true) return false;
   if (answerType.type === "secret" || persistence !== "turn") return false;
   return answerFits(answerType, answer) && mayAnswer(input.for, name);
 }

@@ -56,6 +56,7 @@ import type { Assistant } from "./reply.ts";
 import { type DetachedDenial, type Redirection, TurnState } from "./memory.ts";
 import { createJournal, lastTurn, type TurnJournal } from "./journal.ts";
 import type { TurnContext } from "./context.ts";
+import type { Policy } from "../policy/index.ts";
 import type { CompactionSetup } from "./compaction-setup.ts";
 import type { ContextWindow } from "./window.ts";
 
@@ -69,6 +70,8 @@ export interface TurnSetup {
   readonly prompter: Prompter;
   /** Answers given beforehand. */
   readonly answers?: AnswerSource;
+  /** Decides what is not asked. The tools' own settings do if absent. */
+  readonly policy?: Policy;
   /** Absent in non-interactive runs. */
   readonly menu?: InterruptMenu;
   readonly inquiries: InquiryBackend;

@@ -100,6 +100,8 @@ export type {
 export {
   MATCHERS,
   type Matcher,
+  type Mode,
+  MODE_NAMES,
   type Rule,
   type RuleConfig,
   type RulePlace,

@@ -74,6 +74,7 @@ function parseCause(
 
 const CAUSES = [
   "skipped",
+  "planning",
   "unavailable",
   "timed_out",
   "closed",

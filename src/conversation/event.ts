@@ -293,6 +293,8 @@ export interface PermissionDecision extends EventBase {
 export type DenialCause =
   /** The config skips it. */
   | "skipped"
+  /** Only tools that read may run for now. */
+  | "planning"
   /** No person could be asked. */
   | "unavailable"
   /** No person answered in time. */
@@ -334,12 +336,23 @@ export type Decider =
   | { readonly kind: "assistant"; readonly model: string }
   | { readonly kind: "config"; readonly key: string }
   | { readonly kind: "remembered"; readonly from: string }
-  | { readonly kind: "policy"; readonly key: string }
+  /** `rules`: those that decided, if rules did. */
+  | { readonly kind: "policy"; readonly key: string; readonly rules?: readonly DecidingRule[] }
   | { readonly kind: "default" }
   /** `entry`: which one of the file, as in `answers[3]`, counted from 0. */
   | { readonly kind: "answers_file"; readonly entry: string }
   /** Written by a newer version. */
   | { readonly kind: "unknown"; readonly raw: JsonObject };
+
+/** A rule that decided about a call. */
+export interface DecidingRule {
+  /** A code: `user`, `workspace`, `environment`, `command_line`, `program` or `saved`. */
+  readonly from: string;
+  /** Where it stands there: a key of the config, or the id of a saved rule. */
+  readonly key: string;
+  /** As it was written. */
+  readonly rule: JsonObject;
+}
 
 /** Why a question has no answer. jp writes only these. */
 export type KnownCancellationReason =

@@ -210,7 +210,20 @@ const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
     { scope: fc.constant("turn" as const), name: anyText },
   ),
   objects({ kind: fc.constant("assistant" as const), model: anyText }),
-  objects({ kind: fc.constantFrom("config" as const, "policy" as const), key: anyText }),
+  objects({ kind: fc.constant("config" as const), key: anyText }),
+  objects(
+    { kind: fc.constant("policy" as const), key: anyText },
+    {
+      rules: fc.array(
+        objects({
+          from: anyText,
+          key: anyText,
+          rule: fc.dictionary(anyText, anyJson, { maxKeys: 3 }),
+        }),
+        { maxLength: 2 },
+      ),
+    },
+  ),
   objects({ kind: fc.constant("remembered" as const), from: anyText }),
   objects({ kind: fc.constant("answers_file" as const), entry: anyText }),
   objects({ kind: fc.constant("default" as const) }),

@@ -20,6 +20,7 @@ export {
   type ChatResponse,
   type ConversationEvent,
   type Decider,
+  type DecidingRule,
   type DecisionSubject,
   type DecisionVoid,
   type DenialCause,

@@ -14,7 +14,9 @@ import {
 } from "../tool/index.ts";
 import {
   assertNever,
+  isJsonArray,
   isJsonObject,
+  type Json,
   type JsonObject,
   objectField,
   oneOf,
@@ -27,6 +29,7 @@ import type {
   AnsweredOutcome,
   CancellationReason,
   Decider,
+  DecidingRule,
   DecisionSubject,
   InquiryEscalation,
   InquiryId,
@@ -359,16 +362,34 @@ export function parseDecider(raw: JsonObject): Decider {
     return { kind, channel, ...(scope === "turn" && { scope }), ...named };
   }
   if (kind === "assistant" && typeof model === "string") return { kind, model };
-  if ((kind === "config" || kind === "policy") && typeof key === "string") return { kind, key };
+  if (kind === "config" && typeof key === "string") return { kind, key };
+  if (kind === "policy" && typeof key === "string") {
+    const rules = parseRules(raw["rules"]);
+    return rules === undefined ? { kind, key } : { kind, key, rules };
+  }
   if (kind === "remembered" && typeof from === "string") return { kind, from };
   if (kind === "default") return { kind };
   if (kind === "answers_file" && typeof entry === "string") return { kind, entry };
   return { kind: "unknown", raw };
 }
 
+/** Undefined if there are none. */
+function parseRules(raw: Json | undefined): readonly DecidingRule[] | undefined {
+  if (!isJsonArray(raw)) return undefined;
+  return raw.flatMap((entry) => {
+    if (!isJsonObject(entry)) return [];
+    const { from, key, rule } = entry;
+    const isRule = typeof from === "string" && typeof key === "string" && isJsonObject(rule);
+    return isRule ? [{ from, key, rule }] : [];
+  });
+}
+
 /** The JSON form in the record. */
 export function deciderToJson(decider: Decider): JsonObject {
-  return decider.kind === "unknown" ? decider.raw : { ...decider };
+  if (decider.kind === "unknown") return decider.raw;
+  if (decider.kind !== "policy") return { ...decider };
+  const { rules, ...others } = decider;
+  return { ...others, ...(rules !== undefined && { rules: rules.map((rule) => ({ ...rule })) }) };
 }
 
 /** Who decided, and how: `user (terminal)`, `assistant (ollama/qwen3)`, `default`. */

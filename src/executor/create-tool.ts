@@ -1,6 +1,6 @@
 /** Creates a runnable tool from its settings, whatever its source. */
 import type { ToolSettings } from "../config/index.ts";
-import { toParametersSchema } from "./parameters-schema.ts";
+import { findPaths, toParametersSchema } from "./parameters-schema.ts";
 import type { McpServers } from "../mcp/index.ts";
 import { JpError, type JsonObject, loadModule } from "../util/index.ts";
 import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
@@ -30,6 +30,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       const { createLocalExecutor, describeLocalSource } = await loadLocalTools();
       return {
         description,
+        argumentKinds: findPaths(settings.parameters),
         executor: createLocalExecutor(settings, local),
         describeSource: async () => describeLocalSource(settings, local),
       };
@@ -56,6 +57,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         isIdempotent: isReadOnly || tool.isIdempotent === true,
         ...(effect !== undefined && { effect }),
         ...(shipped.argumentKinds !== undefined && { argumentKinds: shipped.argumentKinds }),
+        ...(shipped.confinement !== undefined && { confinement: shipped.confinement }),
       };
     }
     case "mcp": {

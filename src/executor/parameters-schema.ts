@@ -1,6 +1,7 @@
 /** Converts the parameters in a tool's config to the JSON Schema that a model is given. */
 import type { ParameterConfig } from "../config/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
+import type { ArgumentKind, ArgumentKinds } from "./port.ts";
 
 type Parameters = Readonly<Record<string, ParameterConfig>>;
 
@@ -34,7 +35,7 @@ function parameterSchema(parameter: ParameterConfig): JsonObject {
     items,
     properties,
     ...others
-  } = parameter;
+  } = withTextPaths(parameter);
   const keywords = others as JsonObject; // Read from a config file: JSON.
   const text = summary ?? description;
   // Misspelt keys are errors at every depth.
@@ -46,6 +47,31 @@ function parameterSchema(parameter: ParameterConfig): JsonObject {
     ...(properties !== undefined && membersSchema(properties)),
     ...(isClosed && { additionalProperties: false }),
   };
+}
+
+function withTextPaths(parameter: ParameterConfig): ParameterConfig {
+  const { type } = parameter;
+  if (type === PATH) return { ...parameter, type: "string" };
+  if (!Array.isArray(type) || !type.includes(PATH)) return parameter;
+  return { ...parameter, type: type.map((each) => (each === PATH ? "string" : String(each))) };
+}
+
+/** `path` is ours: a text to a model, and a place to whoever writes rules. */
+const PATH = "path";
+
+/** By JSON Pointer, without the indexes of lists. */
+export function findPaths(parameters: Parameters, at = ""): ArgumentKinds {
+  const found = Object.entries(parameters).map(([name, node]) => {
+    const pointer = `${at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    let element = node;
+    while (element.items !== undefined) element = element.items;
+    const isPath = [element.type].flat().includes(PATH);
+    return {
+      ...(isPath && { [pointer]: PATH as ArgumentKind }),
+      ...findPaths(element.properties ?? {}, pointer),
+    };
+  });
+  return Object.assign({}, ...found) as ArgumentKinds; // Nothing else is in them.
 }
 
 function membersSchema(parameters: Parameters): JsonObject {

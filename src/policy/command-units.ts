@@ -17,3 +17,13 @@ export interface CommandUnit {
     test: (text: string) => boolean,
   ) => boolean;
 }
+
+/** Nothing about a command line is allowed by a rule until it is read in parts. */
+export async function readCommandLine(): Promise<ReadCommand> {
+  return (line) => [
+    {
+      isPart: true,
+      matches: (rule, isAllowing, test) => (isAllowing ? rule.const === line : test(line)),
+    },
+  ];
+}

@@ -17,22 +17,22 @@ export interface CallToJudge {
 }
 
 /** What rules say of a call. */
-export interface RuleVerdict<Of extends Rule = Rule> {
+export interface RuleVerdict {
   readonly mode: RunMode;
   /** Those that decided: several if a command has several parts. */
-  readonly rules: readonly Of[];
+  readonly rules: readonly Rule[];
 }
 
-export interface CompiledRule<Of extends Rule = Rule> {
-  readonly rule: Of;
+export interface CompiledRule {
+  readonly rule: Rule;
   readonly matcher: CompiledMatcher | undefined;
 }
 
 /** Throws the reason why a pattern cannot be used. */
-export function compileRules<Of extends Rule>(
-  rules: readonly Of[],
+export function compileRules(
+  rules: readonly Rule[],
   root: string,
-): Promise<readonly CompiledRule<Of>[]> {
+): Promise<readonly CompiledRule[]> {
   return Promise.all(
     rules.map(async (rule) => ({
       rule,
@@ -42,11 +42,11 @@ export function compileRules<Of extends Rule>(
 }
 
 /** Undefined if no rule matches. `readCommand` is needed for a tool that runs command lines. */
-export async function evaluateRules<Of extends Rule>(
-  rules: readonly CompiledRule<Of>[],
+export async function evaluateRules(
+  rules: readonly CompiledRule[],
   call: CallToJudge,
   readCommand?: ReadCommand,
-): Promise<RuleVerdict<Of> | undefined> {
+): Promise<RuleVerdict | undefined> {
   const applying = rules.filter(({ rule }) => isForTool(rule, call.tool));
   const values = new Map<string, FoundValues>();
   for (const { rule } of applying) {

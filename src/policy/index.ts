@@ -1,8 +1,10 @@
-/** What rules on arguments say of a call, before anyone is asked. */
+/** What rules on arguments, saved permissions and the mode say of a call, before anyone is asked. */
+export { createPolicy, type PolicyOptions } from "./policy.ts";
 export {
-  type CallToJudge,
-  type CompiledRule,
-  compileRules,
-  evaluateRules,
-  type RuleVerdict,
-} from "./evaluate.ts";
+  type CallOfTool,
+  plainResultVerdict,
+  plainVerdict,
+  type Policy,
+  type RuleOnRecord,
+  type Verdict,
+} from "./verdict.ts";

@@ -99,6 +99,7 @@ export function describeDecided({
 
 const CAUSES = {
   skipped: "the config skips it",
+  planning: "plan mode",
   unavailable: "no one could be asked",
   timed_out: "no one answered in time",
   closed: "the prompt was closed",

@@ -24,7 +24,7 @@ export interface ConfiguredTurnOptions extends Pick<
   readonly model: Model;
   /** For the models that answer questions and write summaries. */
   readonly providers: Providers;
-  readonly tools: Pick<Tools, "toolbox">;
+  readonly tools: Pick<Tools, "toolbox" | "policy">;
 }
 
 /** A turn that has not begun. Throws `no_model`. */
@@ -37,6 +37,7 @@ export function createConfiguredTurn(
   return createTurn({
     ...options,
     toolbox: tools.toolbox,
+    policy: tools.policy,
     assistant: configuredAssistant(config),
     inquiryModels: configuredInquiryModels(config, providers),
     compaction: configuredCompaction(config, providers),

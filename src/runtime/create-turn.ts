@@ -14,6 +14,7 @@ import {
 } from "../agent/index.ts";
 import { DEFAULT_LIMITS, resolveAssistant } from "../config/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../answer-model/index.ts";
+import { createPolicy, type Policy } from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import { systemClock } from "../util/index.ts";
 import { toCompactionSetup } from "./compaction.ts";
@@ -38,6 +39,8 @@ export interface CreateTurnOptions extends Omit<TurnOptions, keyof ToolOptions> 
   readonly protectsPending?: boolean;
   /** See `TurnSetup`. */
   readonly startsNext?: boolean;
+  /** Rules, saved permissions and the mode. Without it, only the rules in the tools' own config count. */
+  readonly policy?: Policy;
 }
 
 /** The options that become a toolbox. */
@@ -70,6 +73,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     protectsPending: options.protectsPending ?? false,
     startsNext: options.startsNext ?? true,
     ...(answers !== undefined && { answers }),
+    policy: options.policy ?? createPolicy({ root: "." }),
     ...(menu !== undefined && { menu }),
     // The inquiry model is told of the same tools, so that a cache can serve both.
     inquiries:

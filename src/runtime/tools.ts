@@ -18,6 +18,7 @@ import {
   toRefusedQuestions,
 } from "../executor/index.ts";
 import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
+import { createPolicy, type Policy, type PolicyOptions } from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
@@ -76,6 +77,8 @@ export interface Tools extends AsyncDisposable {
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
   /** The enabled ones. */
   readonly toolbox: Toolbox;
+  /** What config decides about their calls. */
+  readonly policy: Policy;
 }
 
 /** Those that config declares. */
@@ -132,10 +135,15 @@ export function openTools(
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
     toolbox: createToolbox({ sources, list, onWarning: warn, toRefusedQuestions: refuse }),
+    policy: createPolicy({ root, ...modeIn(config) }),
     [Symbol.asyncDispose]: async () => {
       if (given === undefined) await servers.close();
     },
   };
+}
+
+function modeIn({ conversation = {} }: PartialConfig): Pick<PolicyOptions, "mode"> {
+  return conversation.mode === undefined ? {} : { mode: conversation.mode };
 }
 
 /** The command loads what this needs when there is such a question. */

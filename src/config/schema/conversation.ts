@@ -13,6 +13,7 @@ import {
   openGroup,
   wholeNumber,
 } from "./node.ts";
+import { MODE_NAMES } from "./policy.ts";
 import { toolsSchema } from "./tool.ts";
 
 const NO_LABEL_RULES = "label conversations with jp conversation label or --label";
@@ -158,4 +159,9 @@ export const conversationGroup = group({
     v.string(),
   ),
   max_cycles: described("maximum number of requests to the model per turn", atLeast(1)),
+  mode: described(
+    "what runs without asking: ask (as each tool is configured), plan (only tools that read), edits (files of the workspace are " +
+      "changed unasked, and can be undone) or sandbox (what runs inside the sandbox)",
+    v.pipe(v.picklist(MODE_NAMES), behaviour({ isMachineSpecific: true })),
+  ),
 });

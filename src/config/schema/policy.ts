@@ -9,6 +9,14 @@ export const MODES = ["ask", "unattended", "edit", "skip"] as const;
 
 export type RunMode = (typeof MODES)[number];
 
+export const MODE_NAMES = ["ask", "plan", "edits", "sandbox"] as const;
+
+/**
+ * What a turn may do without asking. `ask`: as rules and settings say. `plan`: only tools that read. `edits`: files of the workspace
+ * are changed without asking, and each change can be undone. `sandbox`: what runs inside the sandbox runs.
+ */
+export type Mode = (typeof MODE_NAMES)[number];
+
 /** A rule as it is written: at most one condition on an argument, and what applies to the calls that meet it. */
 export interface RuleConfig extends Matcher {
   readonly mode: RunMode;
@@ -53,9 +61,9 @@ export interface Rule extends RuleConfig {
 }
 
 export interface RulePlace {
-  /** `workspace`: a file of the workspace. All others are the user's own. */
-  readonly from: "user" | "workspace" | "environment" | "command_line" | "program";
-  /** Below the file or flag, such as `conversation.tools.fs_edit.policy.run[2]`. */
+  /** `workspace`: a file of the workspace. All others are the user's own; `saved`: from a prompt. */
+  readonly from: "user" | "workspace" | "environment" | "command_line" | "program" | "saved";
+  /** Below the file or flag, such as `conversation.tools.fs_edit.policy.run[2]`; the id of a saved rule. */
   readonly key: string;
   /** The file, variable or flag. */
   readonly layer: string;

@@ -2,7 +2,13 @@
 import type { PartialToolConfig, ToolEffect } from "../../config/index.ts";
 import type { Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
 import { assertNever, type JsonObject } from "../../util/index.ts";
-import type { ArgumentKinds, AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import type {
+  ArgumentKinds,
+  AttemptRequest,
+  AttemptResult,
+  Executor,
+  RunnableTool,
+} from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
@@ -16,6 +22,7 @@ export interface ShippedTool {
   /** See `RunnableTool`. A tool that `isReadOnly` reads. */
   readonly effect?: Exclude<ToolEffect, "reads">;
   readonly argumentKinds?: ArgumentKinds;
+  readonly confinement?: RunnableTool["confinement"];
   /** What a call would run beyond the tool itself, such as the program of a command. Never throws. */
   readonly describeCall?: (args: JsonObject) => Promise<Omit<ToolSource, "origin">>;
 }

@@ -310,7 +310,7 @@ async function assembleTurn(
     conversation,
     model,
     providers,
-    tools: canAsk && answers === undefined ? { toolbox: offers.toolbox(person) } : tools,
+    tools: canAsk && answers === undefined ? { ...tools, toolbox: offers.toolbox(person) } : tools,
     attachments,
     surroundings: loaded.surroundings.take(),
     defer: defer || onlyCall !== undefined,

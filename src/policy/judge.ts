@@ -1,0 +1,104 @@
+/** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
+import type { Mode, Rule } from "../config/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { readCommandLine } from "./command-units.ts";
+import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
+import type { PolicyOptions } from "./policy.ts";
+import {
+  type CallOfTool,
+  plainResultVerdict,
+  plainVerdict,
+  type RuleOnRecord,
+  type Verdict,
+} from "./verdict.ts";
+
+/** What rules on file tools also answer, unless they name more: overwriting and deleting are asked about each time. */
+const OWN_QUESTIONS = ["create_file", "apply_changes"];
+
+export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
+  const verdict = await judgeAsked(call, options);
+  const { confinement } = call.tool;
+  if (verdict.mode !== "unattended" || confinement === undefined) return verdict;
+  if (options.allowsUnsandboxed === true || (await confinement(call.arguments)) === "sandbox") {
+    return verdict;
+  }
+  return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
+}
+
+async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
+  const { settings } = call.tool;
+  const effect = settings.effect ?? call.tool.effect;
+  const { mode = "ask" } = options;
+  const byConfig = await evaluate(settings.policy.run, call, options);
+  if (byConfig?.mode === "skip") return fromRules(byConfig);
+  if (settings.run === "skip" && byConfig === undefined) return plainVerdict(settings);
+  if (mode === "plan" && effect !== "reads") {
+    return { mode: "skip", key: "mode.plan", cause: "planning" };
+  }
+  const saved = (await options.saved?.(call)) ?? [];
+  const byRules =
+    saved.length === 0
+      ? byConfig
+      : await evaluate([...saved, ...settings.policy.run], call, options);
+  if (byRules !== undefined) return fromRules(byRules);
+  return (await byMode(mode, call, effect)) ?? plainVerdict(settings);
+}
+
+export async function judgeResult(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
+  const { settings } = call.tool;
+  const byConfig = await evaluate(settings.policy.result, call, options);
+  return byConfig === undefined ? plainResultVerdict(settings) : fromRules(byConfig);
+}
+
+async function byMode(
+  mode: Mode,
+  { tool, arguments: args }: CallOfTool,
+  effect: CallOfTool["tool"]["effect"],
+): Promise<Verdict | undefined> {
+  if (mode === "edits" && effect === "edits") {
+    return { mode: "unattended", key: "mode.edits", answers: OWN_QUESTIONS };
+  }
+  if (mode === "sandbox" && (await tool.confinement?.(args)) === "sandbox") {
+    return { mode: "unattended", key: "mode.sandbox" };
+  }
+  return undefined;
+}
+
+/** A rule whose pattern cannot be used was reported when config was checked. Here it must not let anything through. */
+async function evaluate(
+  rules: readonly Rule[],
+  { tool, arguments: args }: CallOfTool,
+  { root }: PolicyOptions,
+): Promise<RuleVerdict | undefined> {
+  if (rules.length === 0) return undefined;
+  const kinds = tool.argumentKinds ?? {};
+  const call: CallToJudge = { tool: tool.settings, arguments: args, kinds, root };
+  const hasCommand = Object.values(kinds).includes("command");
+  const readCommand = hasCommand ? await readCommandLine() : undefined;
+  return evaluateRules(await compileRules(rules, root), call, readCommand);
+}
+
+function fromRules({ mode, rules }: RuleVerdict): Verdict {
+  const [first] = rules;
+  const isOwn = rules.every(({ place }) => place.from !== "workspace");
+  const answers = OWN_QUESTIONS.concat(namedByAll(rules));
+  return {
+    mode,
+    key: first?.place.key ?? "",
+    rules: rules.map(onRecord),
+    // A workspace can let a tool run, but it cannot answer for the user.
+    ...(mode === "unattended" && isOwn && { answers }),
+    ...(mode === "ask" && rules.some(({ arg }) => arg !== undefined) && { isAskedEachTime: true }),
+  };
+}
+
+function namedByAll(rules: readonly Rule[]): readonly string[] {
+  const [first, ...others] = rules;
+  return (first?.questions ?? []).filter((id) =>
+    others.every(({ questions = [] }) => questions.includes(id)),
+  );
+}
+
+function onRecord({ place, ...rule }: Rule): RuleOnRecord {
+  return { from: place.from, key: place.key, rule: rule as unknown as JsonObject }; // As it was written: JSON.
+}
