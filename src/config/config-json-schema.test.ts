@@ -28,7 +28,7 @@ test("the schema is JSON, names its dialect, and has a title", () => {
 
 test("the schema uses only keywords of JSON Schema", () => {
   const known = new Set(
-    "$schema $ref $defs title description type properties required additionalProperties propertyNames items anyOf enum const default minLength minimum maximum exclusiveMinimum pattern examples".split(
+    "$schema $ref $defs title description type properties required additionalProperties propertyNames items anyOf enum const default minItems minLength minimum maximum exclusiveMinimum pattern examples".split(
       " ",
     ),
   );

@@ -3,11 +3,11 @@ import type { Mode, Rule } from "../config/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { readCommandLine } from "./command-units.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
-import type { PolicyOptions } from "./policy.ts";
 import {
   type CallOfTool,
   plainResultVerdict,
   plainVerdict,
+  type PolicyOptions,
   type RuleOnRecord,
   type Verdict,
 } from "./verdict.ts";

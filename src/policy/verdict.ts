@@ -1,5 +1,5 @@
 /** What config, saved rules and the mode have decided about a call, before anyone is asked. */
-import type { RunMode, ToolSettings } from "../config/index.ts";
+import type { Mode, Rule, RunMode, ToolSettings } from "../config/index.ts";
 import type { RunnableTool } from "../executor/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
@@ -9,6 +9,16 @@ export interface Policy {
   judge(call: CallOfTool): Promise<Verdict>;
   /** Whether the model may see its result. Never throws. */
   judgeResult(call: CallOfTool): Promise<Verdict>;
+}
+
+export interface PolicyOptions {
+  /** The workspace, which paths in arguments are relative to. */
+  readonly root: string;
+  readonly mode?: Mode;
+  /** Rules that the user has saved for this workspace and that count now. They come before those of the config. */
+  readonly saved?: (call: CallOfTool) => Promise<readonly Rule[]>;
+  /** What runs outside a sandbox may run unasked, as far as rules allow it. */
+  readonly allowsUnsandboxed?: boolean;
 }
 
 export interface CallOfTool {
