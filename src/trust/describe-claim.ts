@@ -185,6 +185,9 @@ function policyText(value: Entry): readonly string[] {
     result === "unattended" ? "sends its results to the model without asking" : "",
     result === "ask" || result === "edit" ? "no longer skips its results" : "",
     format === "unattended" ? "formats its arguments before you approve" : "",
+    ...(isJsonObject(value["policy"]) ? rulesText(value["policy"]) : []),
+    value["effect"] === "reads" ? "counts as a tool that changes nothing" : "",
+    value["effect"] === "edits" ? "counts as a tool that edits files of the workspace" : "",
     group !== undefined ? `joins the group ${wordText(group)}` : "",
     timeout_secs === undefined ? "" : timeoutText(timeout_secs),
     value["idempotent"] === true ? "runs again without asking if jp stopped during a call" : "",
@@ -193,6 +196,24 @@ function policyText(value: Entry): readonly string[] {
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),
     ...(isJsonObject(value["questions"]) ? questionsText(value["questions"], isNew(value)) : []),
   ];
+}
+
+const RULED = {
+  run: "runs without asking",
+  result: "sends its results to the model without asking",
+} as const;
+
+function rulesText(policy: Entry): readonly string[] {
+  return (["run", "result"] as const).flatMap((of) => {
+    const list = policy[of];
+    if (!isJsonObject(list)) return [];
+    const rules = (Array.isArray(list["rules"]) ? list["rules"] : []).filter(isJsonObject);
+    const plain = list["mode"] === "unattended" ? [RULED[of]] : [];
+    const ruled = rules.flatMap(({ mode, ...rule }) =>
+      mode === "unattended" ? [`${RULED[of]} by the rule ${jsonText(rule)}`] : [],
+    );
+    return [...plain, ...ruled];
+  });
 }
 
 function ignoredText(files: readonly Json[]): readonly string[] {

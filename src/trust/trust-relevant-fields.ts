@@ -35,7 +35,8 @@ export interface OwnTool {
 }
 
 /** For a tool that the workspace brings, everything but harmless fields; for other tools, what loosens them. */
-export function trustRelevantToolFields(fields: JsonObject, own: OwnTool): JsonObject {
+export function trustRelevantToolFields(table: JsonObject, own: OwnTool): JsonObject {
+  const fields = withWrittenRules(table);
   const isReplaced = ["source", "command"].some(
     (key) => fields[key] !== undefined && !isDeepEqual(fields[key], own.policy[key]),
   );
@@ -143,6 +144,10 @@ export const LOOSER_SETTINGS: readonly LooserSetting[] = [
     (key) => ({ path: ["conversation", "limits", key], isLooser: isHigher }),
   ),
   { path: ["conversation", "max_cycles"], isLooser: isHigher },
+  {
+    path: ["conversation", "mode"],
+    isLooser: (value, own) => isLooser(MODES, value, typeof own === "string" ? own : "ask"),
+  },
   // The next message would go to a conversation that the workspace names.
   { path: ["conversation", "default_id"], isLooser: (value) => value !== "ask" },
   // A conversation that the user keeps private would be stored in the workspace.
@@ -180,7 +185,8 @@ export function usesDefault(tool: JsonObject, key: string, claimed: Json): boole
 function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const { policy } = own;
   const { run, result, format, enable, group, timeout_secs, options, parameters, access } = fields;
-  const { idempotent, subject_ignore: ignored } = fields;
+  const { idempotent, subject_ignore: ignored, effect } = fields;
+  const rules = looserPolicy(tableIn(fields, "policy"), policy);
   const ownFormat = policy["format"] ?? (policy["run"] === "unattended" ? "unattended" : "ask");
   const detached = pick(tableIn(fields, "detached"), (prompt, mode) =>
     isLooser(DETACHED, mode, tableIn(policy, "detached")[prompt]),
@@ -195,6 +201,9 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(isLooser(PROMPTS, run, policy["run"]) && { run }),
     ...(isLooser(PROMPTS, result, policy["result"]) && { result }),
     ...(isLooser(PROMPTS, format, ownFormat) && { format }),
+    ...(Object.keys(rules).length > 0 && { policy: rules }),
+    // What destroys is not offered to be allowed for good.
+    ...(effect !== undefined && effect !== "destroys" && effect !== policy["effect"] && { effect }),
     ...(Object.keys(detached).length > 0 && { detached }),
     ...(questions.length > 0 && { questions: Object.fromEntries(questions) }),
     ...(isJsonObject(enable) && isEnabling(enable, own) && { enable }),
@@ -210,6 +219,37 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(parameters !== undefined && { parameters }),
     ...(access !== undefined && { access }),
   };
+}
+
+/** Where a rule stands is not part of what it says. */
+function withWrittenRules(fields: JsonObject): JsonObject {
+  const { policy } = fields;
+  if (!isJsonObject(policy)) return fields;
+  const lists = Object.entries(policy).map(([of, list]) => {
+    if (!isJsonObject(list)) return [of, list] as const;
+    const rules = rulesIn(list["rules"]).map(({ place: _, ...written }) => written);
+    return [of, { ...list, rules }] as const;
+  });
+  return { ...fields, policy: Object.fromEntries(lists) };
+}
+
+function rulesIn(rules: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(rules) ? rules.filter(isJsonObject) : [];
+}
+
+/** Rules that let something through unasked, and a plain word that does so more than the user's. */
+function looserPolicy(fields: JsonObject, own: JsonObject): JsonObject {
+  const looser = ["run", "result"].map((of) => {
+    const { mode, rules } = tableIn(fields, of);
+    const letting = rulesIn(rules).filter((rule) => rule["mode"] === "unattended");
+    const before = tableIn(tableIn(own, "policy"), of)["mode"] ?? own[of];
+    const entry = {
+      ...(isLooser(PROMPTS, mode, before) && { mode }),
+      ...(letting.length > 0 && { rules: letting }),
+    };
+    return [of, entry] as const;
+  });
+  return Object.fromEntries(looser.filter(([, entry]) => Object.keys(entry).length > 0));
 }
 
 function isOff(header: Json | undefined): boolean {
@@ -234,6 +274,7 @@ function deceptiveStyle(style: JsonObject, own: JsonObject): JsonObject {
 
 /** From the strictest to the loosest. */
 const PROMPTS = [["skip"], ["ask", "edit"], ["unattended"]];
+const MODES = [["plan"], ["ask"], ["edits", "sandbox"]];
 const DETACHED = [["deny"], ["defer"], ["defaults"], ["auto"]];
 const TOGGLES = [["never"], ["if_named"], ["if_named_or_group"], ["any"]];
 
