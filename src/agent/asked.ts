@@ -12,6 +12,7 @@ import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { CallBudget } from "./budget.ts";
 import type { CallableTool } from "./ports.ts";
+import type { PromptPlace } from "./prompt-queue.ts";
 
 /** Something that has to be decided about a call. */
 export type Asked = AskedQuestion | AskedCall;
@@ -26,6 +27,8 @@ export interface OpenCall {
   readonly signal: AbortSignal;
   /** Aborted with `signal`, and once nothing more may be asked: the person has said what to do instead. */
   readonly asking: AbortSignal;
+  /** Among the calls of its reply. */
+  readonly place: PromptPlace;
 }
 
 /** A decision about a call itself. */
@@ -46,6 +49,8 @@ export interface DeliveringTool extends Partial<Pick<CallableTool, "describeSour
 export interface AskedQuestion {
   readonly kind: "question";
   readonly toolCallId: string;
+  /** That of the call. */
+  readonly place: PromptPlace;
   readonly tool: CallableTool;
   /** The arguments that the call runs with. */
   readonly arguments: JsonObject;

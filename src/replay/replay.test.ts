@@ -265,6 +265,8 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
   ],
 ];
 
+const done: Attempt = () => ({ type: "success", content: "done" });
+
 describe("a replay", () => {
   test(
     "of any conversation finds everything as recorded",
@@ -327,6 +329,46 @@ describe("a replay", () => {
     expect(await replayConversation({ stream: older, toolbox: deployToolbox() })).toEqual({
       turns: 1,
     });
+  });
+
+  test("finds everything as recorded if a later call was asked about first, and answered for both", async () => {
+    const conversation = await new MemoryConversationStore(CLOCK).create({});
+    const call = { type: "tool_call", name: "deploy" } as const;
+    await createTurn({
+      conversation,
+      model: new ScriptedModel({
+        replies: [
+          [
+            { ...call, id: "b" },
+            { ...call, id: "a" },
+          ],
+          "Done.",
+        ],
+      }),
+      toolbox: deployToolbox(done),
+      prompter: new ScriptedPrompter({ permissions: [{ type: "run", isRemembered: true }] }),
+      clock: CLOCK,
+    }).run({ content: "Deploy both." });
+    // As older versions recorded it, for which it counted what was asked first.
+    const events = [...eventsOf(conversation.stream.entries)];
+    const [first = 0, second = 0] = [...events.entries()].flatMap(([index, { type }]) =>
+      type === "tool_call_request" ? [index] : [],
+    );
+    const swapped = events
+      .map(
+        (event, index) =>
+          events[index === first ? second : index === second ? first : index] ?? event,
+      )
+      .map((event) => StreamEntry.fromEvent(event));
+    const stream = { ...conversation.stream, entries: swapped };
+    const isRemembered = events.some(
+      (event) =>
+        event.type === "permission_decision" &&
+        event.toolCallId === "a" &&
+        event.decidedBy.kind === "remembered",
+    );
+    const result = await replayConversation({ stream, toolbox: deployToolbox(done) });
+    expect([isRemembered, result]).toEqual([true, { turns: 1 }]);
   });
 
   test("runs tools for real if asked to, with the recorded answers", async () => {
