@@ -19,6 +19,7 @@ import {
 } from "../conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../executor/index.ts";
 import type { InquiryAnswer, InquiryCall } from "../answer-model/index.ts";
+import { ProviderError } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import {
   FakeClock,
@@ -329,6 +330,24 @@ describe("a replay", () => {
     expect(await replayConversation({ stream: older, toolbox: deployToolbox() })).toEqual({
       turns: 1,
     });
+  });
+
+  test("finds everything as recorded if a request failed, and the turn was continued", async () => {
+    const conversation = await new MemoryConversationStore(CLOCK).create({});
+    const error = new ProviderError("overloaded", "Busy.", { isRetryable: false });
+    const parts = { conversation, toolbox: deployToolbox(done), clock: CLOCK };
+    const prompter = new ScriptedPrompter({ permissions: [{ type: "run" }] });
+    const [calls = "", words = ""] = deployReplies("call_1", "Done.");
+    const failing = new ScriptedModel({ replies: [calls, [{ type: "error", error }]] });
+    const failed = createTurn({ ...parts, model: failing, prompter }).run({
+      content: "Deploy it.",
+    });
+    await expect(failed).rejects.toBe(error);
+    const model = new ScriptedModel({ replies: [words] });
+    await createTurn({ ...parts, model, prompter }).resume();
+    const { stream } = conversation;
+    const toolbox = deployToolbox(done);
+    expect(await replayConversation({ stream, toolbox })).toEqual({ turns: 1 });
   });
 
   test("finds everything as recorded if a later call was asked about first, and answered for both", async () => {
