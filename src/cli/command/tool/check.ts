@@ -35,7 +35,11 @@ export async function checkTool({ args, options, context }: Call<CheckToolFlags>
     return;
   }
   const rules = tool.settings.policy.run;
+  const { effect } = tool;
+  const isAskedLater = verdict.mode === "unattended" && verdict.answers === undefined;
   show(verdict, { rules, matched: await matchRules(rules, call, machine.root) }, context);
+  if (isAskedLater && (effect === "edits" || effect === "destroys"))
+    context.output.print("The tool itself asks before it changes a file.");
 }
 
 /** For a server that does not start. */
