@@ -66,7 +66,8 @@ function show(
   output.print("Rules of your config, in order:");
   for (const [index, rule] of rules.entries()) {
     const { place, ...written } = rule;
-    const isDeciding = verdict.rules?.some(({ key }) => key === place.key) === true;
+    const isDeciding =
+      verdict.rules?.some(({ from, key }) => from === place.from && key === place.key) === true;
     const mark = isDeciding ? "decides" : matched[index] === true ? "matches" : "-";
     output.print(`  ${mark.padEnd(7)}  ${jsonLine(written)}`);
     output.print(paint("dim", `           ${oneLine(place.layer)}: ${oneLine(place.key)}`));
