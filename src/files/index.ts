@@ -13,3 +13,4 @@ export {
 } from "./resolve-path.ts";
 export { decodeUtf8, parseText, toBody, toBytes } from "./text.ts";
 export { type FoundFile, walkFiles } from "./walk-files.ts";
+export { decodeWindows1252 } from "./windows-1252.ts";
