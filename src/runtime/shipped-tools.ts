@@ -14,7 +14,7 @@ export interface ShippedToolsOptions {
   readonly root: string;
   readonly describe: FindDescription;
   /** Those that `web_fetch` may reach at private addresses. */
-  readonly privateHosts?: readonly string[];
+  readonly privateHosts?: readonly string[] | undefined;
 }
 
 export function createShippedTools({
