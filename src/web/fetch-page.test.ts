@@ -210,7 +210,7 @@ describe("a redirect", () => {
     ["to the same host with a password", "//me@127.0.0.1:PORT/", /does not load/],
     ["to a very long address", `https://other.example/${"x".repeat(3000)}`, /does not load/],
     ["in a circle", "/", /more than 5 times/],
-  ])("is refused: %s", async (_where, location, problem) => {
+  ])("is refused if it cannot be named: %s", async (_where, location, problem) => {
     counters("T-WEB-3");
     await using server = await servePages((_path, response) =>
       response.writeHead(302, { location: location.replace("PORT", String(server.port)) }).end(),
