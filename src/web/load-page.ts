@@ -166,7 +166,8 @@ interface GetOptions extends Loading {
 
 async function get(url: URL, { signal, access, lookup, first }: GetOptions) {
   const isEncrypted = url.protocol === "https:";
-  const { request } = await (isEncrypted ? import("node:https") : import("node:http"));
+  // Not imported: they are slow to load, and Node warns if the command imports them later.
+  const { request } = process.getBuiltinModule(isEncrypted ? "node:https" : "node:http");
   const port = portOf(url);
   const isAllowed = (address: string) => access.mayConnect(url, { address, port }, first);
   // A name is checked when it is resolved. Node resolves no addresses, so those are checked here.
@@ -213,7 +214,7 @@ function allowedLookup(
 async function readBody(response: IncomingMessage, url: URL): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of (await decompressed(response, url)) as AsyncIterable<Buffer>) {
+  for await (const chunk of decompressed(response, url) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_PAGE_BYTES) {
       response.destroy();
@@ -226,14 +227,14 @@ async function readBody(response: IncomingMessage, url: URL): Promise<Buffer> {
 }
 
 /** jp does not ask for compression, but some servers compress anyway. */
-async function decompressed(response: IncomingMessage, url: URL): Promise<Readable> {
+function decompressed(response: IncomingMessage, url: URL): Readable {
   const encoding = response.headers["content-encoding"]?.trim().toLowerCase() ?? "";
   if (encoding === "identity" || encoding === "") return response;
   if (!/^(?:x-)?gzip$|^deflate$|^br$/.test(encoding)) {
     response.destroy();
     throw failed(url, "it is compressed in a way that jp cannot read");
   }
-  const { createBrotliDecompress, createUnzip } = await import("node:zlib");
+  const { createBrotliDecompress, createUnzip } = process.getBuiltinModule("node:zlib");
   const decompress = encoding === "br" ? createBrotliDecompress() : createUnzip();
   response.on("error", (error) => decompress.destroy(error));
   return response.pipe(decompress);

@@ -80,8 +80,8 @@ async function fetchText(
   const { fetchPage, WebError } = await loadWeb();
   const page = await fetchPage(url, { ...options, privateHosts, signal }).catch(
     (error: unknown) => {
-      if (!(error instanceof WebError) || error.code !== "address_private") throw error;
-      throw new Error(`${error.message} ${ONLY_NAMED}`, { cause: error });
+      const isPrivate = error instanceof WebError && error.code === "address_private";
+      throw isPrivate ? new Error(`${error.message} ${ONLY_NAMED}`) : error;
     },
   );
   return format(page, start, maxChars);
