@@ -1,7 +1,6 @@
 /** Handles Ctrl-C and other signals during a turn. For Ctrl-C, `interrupt` in the config chooses the action. */
 import type {
   InterruptChoice,
-  InterruptMenu,
   InterruptRequest,
   Turn,
 } from "../../../agent/index.ts";
@@ -24,7 +23,7 @@ export interface InterruptSettings {
 }
 
 /** The menu on a terminal, which can also ask for a reply alone. */
-interface PersonMenu {
+export interface PersonMenu {
   choose(request: MenuRequest): Promise<InterruptChoice>;
 }
 
@@ -45,7 +44,7 @@ export function menuFor(
   menu: PersonMenu,
   { interrupt: config, editor }: PartialConfig,
   { context: { host, clock }, unsent, conversation }: MenuParts & Replied,
-): InterruptMenu {
+): PersonMenu {
   const editMessage = async () => {
     const draft = await editText({ name: "REPLY.md", text: "" }, host, editor);
     await draft.discard();
@@ -85,7 +84,7 @@ interface MenuParts {
 }
 
 /** Takes the configured action at once, and leaves the turn if Ctrl-C is pressed again soon. */
-export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): InterruptMenu {
+export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): PersonMenu {
   const { config = {}, clock } = settings;
   const cooldownMs = (config.escalation_cooldown_secs ?? COOLDOWN_SECS) * 1000;
   let last = Number.NEGATIVE_INFINITY;
@@ -105,7 +104,7 @@ export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): I
       last = now;
       if (isAgain) return { type: "leave" };
       if (chosen !== "reply") return { type: chosen };
-      request.stopNow?.();
+      await request.stopNow?.();
       const written = opensEditor ? await compose(settings) : undefined;
       if (written !== undefined) return { type: "reply", message: written };
       // An editor that cannot be opened, or is left without a message, leads back to the menu.
@@ -130,7 +129,7 @@ function settingsFor(
 /** A reply is written in the editor instead of at the prompt. */
 async function menuWithEditor(
   menu: PersonMenu,
-  request: InterruptRequest,
+  request: MenuRequest,
   settings: InterruptSettings,
 ): Promise<InterruptChoice> {
   const choice = await menu.choose({ ...request, reply: "elsewhere" });
