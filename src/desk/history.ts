@@ -39,9 +39,7 @@ export function conversationToJson(
   workspace: string,
   summary: ConversationSummary,
 ): ConversationJson {
-  const { id, openTurn } = summary;
-  const state = openTurn === undefined ? {} : { state: openTurn.type };
-  return { ...summaryToJson(summary), workspace, id, ...state };
+  return { ...summaryToJson(summary), workspace, id: summary.id };
 }
 
 /** What lists need besides their query. */

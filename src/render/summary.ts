@@ -20,10 +20,10 @@ export interface ListedConversation extends ConversationCreation {
 
 const STATES = {
   running: "running",
-  pending_calls: "interrupted (pending tool execution)",
-  pending_follow_up: "interrupted (pending follow-up)",
-  pending_reply: "interrupted (pending LLM response)",
-  pending_check: "interrupted (pending check of the answer)",
+  pending_calls: "interrupted during tool calls",
+  pending_follow_up: "interrupted after tool calls",
+  pending_reply: "interrupted before the reply",
+  pending_check: "interrupted before the answer was checked",
 } as const satisfies Partial<Record<OpenTurnState["type"], string>>;
 
 /** Describes the state of an incomplete turn. */
@@ -32,7 +32,7 @@ export function describeState(state: OpenTurnState): string {
   return STATES[state.type];
 }
 
-/** One object for each conversation: one line of `jp conversation ls`. */
+/** One object for each conversation: one line of `jp conversation ls`. `tool` is the one that waits for input. */
 export function summaryToJson(summary: ListedConversation): JsonObject {
   const { id, createdAt, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
   return {
@@ -45,7 +45,8 @@ export function summaryToJson(summary: ListedConversation): JsonObject {
     archived: isArchived,
     ...(place !== undefined && { place }),
     ...(metadata?.labels !== undefined && { labels: metadata.labels }),
-    ...(openTurn !== undefined && { state: describeState(openTurn) }),
+    ...(openTurn !== undefined && { state: openTurn.type }),
+    ...(openTurn?.type === "waiting_for_input" && { tool: openTurn.tool }),
     ...(problem !== undefined && { problem }),
   };
 }
