@@ -133,7 +133,10 @@ export function untilSignal({ host, output }: CommandContext): UntilSignal {
     if (host.notices.isTTY) output.notice(""); // The terminal has written ^C into the line.
     end();
   };
-  const watches = [host.onSignal(["SIGINT"], onInterrupt), host.onSignal(["SIGTERM", "SIGHUP"], end)];
+  const watches = [
+    host.onSignal(["SIGINT"], onInterrupt),
+    host.onSignal(["SIGTERM", "SIGHUP"], end),
+  ];
   return {
     signal: stop.signal,
     [Symbol.dispose]: () => {

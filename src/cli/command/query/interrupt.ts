@@ -1,9 +1,5 @@
 /** Handles Ctrl-C and other signals during a turn. For Ctrl-C, `interrupt` in the config chooses the action. */
-import type {
-  InterruptChoice,
-  InterruptRequest,
-  Turn,
-} from "../../../agent/index.ts";
+import type { InterruptChoice, InterruptRequest, Turn } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
 import { endOf, lastTurnOf } from "../../../conversation/index.ts";
 import type { Conversation } from "../../../storage/index.ts";
