@@ -216,6 +216,38 @@ test("an error is reported, and the message stays at the prompt", async () => {
   expect((await screen.end()).status).toBe(0);
 });
 
+describe("without a configured model, a session names /model", () => {
+  const addresses = (url: string) =>
+    ["ollama", "llamacpp"].map((name) => `providers.llm.${name}.base_url = "${url}"`).join("\n");
+
+  test("once, where it has found one", async () => {
+    await using server = await ModelServer.start(["Hello."]);
+    const closed = addresses(await ModelServer.closedUrl()).replace(/\n.*/, "");
+    const project = queryProject({
+      config: `${closed}\nproviders.llm.llamacpp.base_url = "${server.url}"`,
+    });
+    const screen = await open(project);
+    screen.type("hello\r");
+    await shows(screen, /Hello\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    const { lines } = await screen.end();
+    expect(lines.filter((line) => line.startsWith("No model"))).toEqual([
+      "No model configured; using llamacpp/scripted. To choose one: /model",
+    ]);
+  });
+
+  test("as a way to get one, where there is none", async () => {
+    const screen = await open(queryProject({ config: addresses(await ModelServer.closedUrl()) }));
+    screen.type("hello\r");
+    await shows(
+      screen,
+      /^  - choose one for this conversation: \/model provider\/name\n\n> hello$/m,
+    );
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    await screen.end();
+  });
+});
+
 test("what is wrong with the config is said once", async () => {
   await using parts = await start(["A.", "B."]);
   const { server } = parts;

@@ -513,6 +513,7 @@ class Session implements OpenSession, AsyncDisposable {
       start,
       attach,
       view: { undo: UNDO_COMPACTION },
+      isSession: true,
       servers: this.#servers,
       keyboard: this.#keyboard,
       unsent,
