@@ -361,7 +361,7 @@ describe("a command", () => {
     expect(lines.join(" ")).toContain("start with a space");
   });
 
-  test("/new starts a conversation, and /resume goes back to one", async () => {
+  test("/new starts a conversation, and /resume goes back to one, with its end above the prompt", async () => {
     await using parts = await start(["A.", "B.", "C."]);
     const screen = await open(parts.project);
     for (const [typed, shown] of [
@@ -370,7 +370,7 @@ describe("a command", () => {
       ["two\r", /B\.\n(.*\n)*> ?$/m],
       ["/resume\r", "❯ two (just now)"],
       ["a. ONE", "❯ one (just now) - Assistant: A."],
-      ["\r", /Conversation: one [^]*> ?$/m],
+      ["\r", /^> \/resume\n[^]*one\n[^]*A\.\n[^]*Conversation: one .*\n[^]*> ?$/m],
       ["three\r", /C\.\n(.*\n)*> ?$/m],
     ] as const) {
       screen.type(typed);

@@ -79,7 +79,7 @@ export interface SessionParts {
   readonly first: FirstPrompt;
   /** The terminal, unless lines are read from it. */
   readonly kept: KeptTerminal | undefined;
-  /** By default, the active one of this terminal. */
+  /** It is on the screen already. By default, the active one of this terminal. */
   readonly conversationId?: ConversationId;
 }
 
@@ -226,7 +226,8 @@ class Session implements OpenSession, AsyncDisposable {
     await session.#loadCustom();
     const summary = id && (await conversations.find(id));
     if (summary !== undefined) session.#continue(summary);
-    notices.push(summary === undefined ? NEW_CONVERSATION : describeCurrent(summary, context));
+    if (summary === undefined) notices.push(NEW_CONVERSATION);
+    else if (parts.conversationId === undefined) notices.push(describeCurrent(summary, context));
     const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
     session.#print(lines);
     session.findNames(config);
@@ -281,7 +282,6 @@ class Session implements OpenSession, AsyncDisposable {
     this.fork = undefined;
     this.model = undefined;
     this.directives = [];
-    this.#say(describeCurrent(summary, this.context));
     this.findNames(await effectiveConfig(this.context, this.configFlags));
   }
 
