@@ -269,6 +269,21 @@ test("what is wrong with the config is said once", async () => {
   expect(server.requests).toHaveLength(2);
 });
 
+test("a config that cannot be read is reported before the first message", async () => {
+  await using parts = await start(["Hello."]);
+  await query(parts.project, ["one"], { variables: { JP_SESSION: "s" } });
+  const file = path.join(parts.project.root, ".jp", "config.toml");
+  writeFileSync(file, "assistant.name = 'x");
+  const screen = await open(parts.project);
+  screen.type(CTRL_D);
+  const { status, lines } = await screen.end();
+  const first = lines.findIndex((line) => line.startsWith("jp: "));
+  expect([status, lines.slice(first).join("\n")]).toEqual([
+    0,
+    expect.stringMatching(/config\.toml:[^]*invalid TOML:[^]*\nConversation: /),
+  ]);
+});
+
 test("a session asks once whether to trust the workspace, if you say no", async () => {
   await using parts = await start(["A.", "B."], [{ name: "broom" }]);
   const screen = await open(parts.project, { JP_TRUSTED_WORKSPACES: "" });

@@ -3,7 +3,7 @@ import { type PartialConfig, resolveTools, type ToolDirective } from "../../../c
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
-import { wrapProse } from "../../../render/index.ts";
+import { neutralize, wrapProse } from "../../../render/index.ts";
 import { openConfiguredServers } from "../../../runtime/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import {
@@ -25,7 +25,7 @@ import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
-import { reportError } from "../../report-error.ts";
+import { describeError, reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
 import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
 import {
@@ -209,10 +209,13 @@ class Session implements OpenSession, AsyncDisposable {
     const history = await InputHistory.load(context.environment);
     const id = parts.conversationId ?? (await findCurrent(context));
     const flags = id === undefined ? {} : { id };
-    // The first message reports what is wrong with the config.
+    // The session opens all the same: each message needs the config, and fails until it is put right.
     const config: PartialConfig = await trustedConfig({ ...context, output }, flags).then(
       (trusted) => trusted.config,
-      () => ({}),
+      (error: unknown) => {
+        if (isJpError(error)) notices.push(neutralize(describeError(error)));
+        return {};
+      },
     );
     const prompter = findQuietPrompter(context, config, {});
     if (prompter === undefined) throw usageError("A session needs a terminal.");
