@@ -581,6 +581,29 @@ test("/attach attaches files to the next message, lists them, and takes them off
 });
 
 describe("at the prompt", () => {
+  test("Up brings back what was said at a permission, and in the menu of Ctrl-C", async () => {
+    await using parts = await start(
+      [{ calls: [{ name: "broom" }] }, { text: "The beginning of it", hangs: true }, "Well."],
+      [{ name: "broom", settings: 'run = "ask"' }],
+    );
+    const screen = await open(parts.project);
+    for (const [typed, shown] of [
+      ["one\r", /^\? Run local broom/m],
+      ["use the mop\r", "The beginning of"],
+      [CTRL_C, "? Interrupted"],
+      ["r\r", /^Stopped\. Write your reply:/m],
+      ["and be quick\r", /Well\.\n(.*\n)*> ?$/m],
+      [UP, /^> and be quick\n  ↑↓ history/m],
+      [UP, /^> use the mop\n  ↑↓ history/m],
+      [UP, /^> one\n  ↑↓ history/m],
+    ] as const) {
+      screen.type(typed);
+      await shows(screen, shown);
+    }
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    await screen.end();
+  });
+
   test("Ctrl-X opens the editor of the config, for the first message too", async () => {
     const config = "editor.cmd = 'echo from the editor >'";
     const screen = await open(queryProject({ config }));

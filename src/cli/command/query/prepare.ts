@@ -80,6 +80,8 @@ export interface TurnRequest extends InteractionFlags {
   readonly keyboard?: TurnKeyboard | undefined;
   /** Gets what was typed during the turn and not sent. Without it, that is printed. */
   readonly unsent?: UnsentText | undefined;
+  /** Gets what was said to the assistant during the turn. */
+  readonly onSaid?: ((text: string) => void) | undefined;
   /** Ends the session. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -520,6 +520,7 @@ class Session implements OpenSession, AsyncDisposable {
       servers: this.#servers,
       keyboard: this.#keyboard,
       unsent,
+      onSaid: (text) => void this.#history.add(text),
       signal: this.signal,
     };
     return prepareTurn(this.context, request, await loadTurn(this.context, request));
