@@ -16,10 +16,10 @@ const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 
 function open(
   question: InquiryQuestion,
-  options: VirtualTerminalOptions & { label?: string } = {},
+  options: VirtualTerminalOptions & { label?: string; allowsLater?: boolean } = {},
 ) {
-  const { label, ...rest } = options;
-  const request = { inquiryId, question, ...(label !== undefined && { label }) };
+  const { label, allowsLater = false, ...rest } = options;
+  const request = { inquiryId, question, allowsLater, ...(label !== undefined && { label }) };
   return new PromptScreen({ method: "ask", request }, rest);
 }
 
@@ -143,6 +143,12 @@ describe("a boolean question", () => {
       { inquiryId, type: "answered", answer: false, isRemembered: false, ...more },
       [`✔ Apply it? ${said}`],
     ]);
+  });
+
+  test("says in its help that Escape leaves it for later, where that is possible", async () => {
+    const screen = open(booleanQuestion("q", "Apply it?"), { allowsLater: true });
+    await screen.answer(["Apply it?", "?\r"], ["  Esc    leave it for later, or cancel it", "y\r"]);
+    await screen.end();
   });
 
   test("shows help, and removes it once answered", async () => {
