@@ -242,7 +242,7 @@ describe("a text question", () => {
     ]);
   });
 
-  test("wraps at the edge of the screen, and keeps all of the question with the start of its answer", async () => {
+  test("wraps between words, and keeps all of the question", async () => {
     const screen = open(textQuestion("q", "Tell me all about it?"), { columns: 20 });
     await screen.answer(["about it?", "0123456789日本"], ["本", ""]);
     const { lines } = screen;
@@ -251,8 +251,8 @@ describe("a text question", () => {
     expect([lines, screen.lines]).toEqual([
       [
         "? Tell me all",
-        "about it? 012345678",
-        "  9日本",
+        "about it?",
+        "  0123456789日本",
         "  Enter submit",
         "  Alt-Enter new",
         "  line",
