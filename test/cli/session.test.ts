@@ -216,17 +216,19 @@ test("an error is reported, and the message stays at the prompt", async () => {
   expect((await screen.end()).status).toBe(0);
 });
 
-describe("without a configured model, a session names /model", () => {
-  const addresses = (url: string) =>
-    ["ollama", "llamacpp"].map((name) => `providers.llm.${name}.base_url = "${url}"`).join("\n");
+/** The config of local servers. */
+function serversAt(urls: Readonly<Record<"ollama" | "llamacpp", string>>): string {
+  const lines = Object.entries(urls).map(
+    ([name, url]) => `providers.llm.${name}.base_url = "${url}"`,
+  );
+  return lines.join("\n");
+}
 
+describe("without a configured model, a session names /model", () => {
   test("once, where it has found one", async () => {
     await using server = await ModelServer.start(["Hello."]);
-    const closed = addresses(await ModelServer.closedUrl()).replace(/\n.*/, "");
-    const project = queryProject({
-      config: `${closed}\nproviders.llm.llamacpp.base_url = "${server.url}"`,
-    });
-    const screen = await open(project);
+    const config = serversAt({ ollama: await ModelServer.closedUrl(), llamacpp: server.url });
+    const screen = await open(queryProject({ config }));
     screen.type("hello\r");
     await shows(screen, /Hello\.\n(.*\n)*> ?$/m);
     screen.type(CTRL_D);
@@ -237,14 +239,16 @@ describe("without a configured model, a session names /model", () => {
   });
 
   test("as a way to get one, where there is none", async () => {
-    const screen = await open(queryProject({ config: addresses(await ModelServer.closedUrl()) }));
+    const closed = await ModelServer.closedUrl();
+    const config = serversAt({ ollama: closed, llamacpp: closed });
+    const screen = await open(queryProject({ config }));
     screen.type("hello\r");
     await shows(
       screen,
       /^  - choose one for this conversation: \/model provider\/name\n\n> hello$/m,
     );
     screen.type(`${CTRL_C}${CTRL_D}`);
-    await screen.end();
+    expect((await screen.end()).status).toBe(0);
   });
 });
 
@@ -601,7 +605,7 @@ describe("at the prompt", () => {
       await shows(screen, shown);
     }
     screen.type(`${CTRL_C}${CTRL_D}`);
-    await screen.end();
+    expect((await screen.end()).status).toBe(0);
   });
 
   test("Ctrl-X opens the editor of the config, for the first message too", async () => {

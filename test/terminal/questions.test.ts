@@ -148,7 +148,7 @@ describe("a boolean question", () => {
   test("says in its help that Escape leaves it for later, where that is possible", async () => {
     const screen = open(booleanQuestion("q", "Apply it?"), { allowsLater: true });
     await screen.answer(["Apply it?", "?\r"], ["  Esc    leave it for later, or cancel it", "y\r"]);
-    await screen.end();
+    expect(await screen.result()).toMatchObject({ answer: true });
   });
 
   test("shows help, and removes it once answered", async () => {

@@ -9,18 +9,13 @@ import type { CommandContext } from "../../context.ts";
 import { editText } from "../../editor.ts";
 import { INTERRUPTED } from "../../exit-status.ts";
 import type { UnsentText } from "./unsent-text.ts";
-import type { TurnView } from "./view.ts";
+import type { PersonMenu, TurnView } from "./view.ts";
 
 export interface InterruptSettings {
   readonly config: PartialConfig["interrupt"];
   readonly clock: Clock;
   /** Opens the user's editor for a message. Undefined if it was left unchanged. Throws if it cannot. */
   readonly editMessage: () => Promise<string | undefined>;
-}
-
-/** The menu on a terminal, which can also ask for a reply alone. */
-export interface PersonMenu {
-  choose(request: MenuRequest): Promise<InterruptChoice>;
 }
 
 const COOLDOWN_SECS = 2;

@@ -1,5 +1,6 @@
 /** How a running turn is shown, and how prompts share the screen with it. */
 import type {
+  InterruptChoice,
   InterruptMenu,
   Observer,
   Prompter,
@@ -12,8 +13,7 @@ import {
   type InquiryId,
 } from "../../../conversation/index.ts";
 import { jsonLine } from "../../../render/index.ts";
-import type { Output } from "../../../terminal/index.ts";
-import type { PersonMenu } from "./interrupt.ts";
+import type { MenuRequest, Output } from "../../../terminal/index.ts";
 
 export interface TurnView extends Observer {
   /** Loads what shows replies. Otherwise the first one waits for it. Throws `module_not_loaded`. */
@@ -69,6 +69,11 @@ export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string
         return prompter.ask(request);
       }),
   };
+}
+
+/** The menu on a terminal, which can also ask for a reply alone. */
+export interface PersonMenu {
+  choose(request: MenuRequest): Promise<InterruptChoice>;
 }
 
 /** A reply to the assistant is written below all that it has said. */
