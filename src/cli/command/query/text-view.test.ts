@@ -43,6 +43,21 @@ test("the status line is hidden while a prompt is open", async () => {
   expect(shown).toEqual(["status asker", "status cleared", "• asker()", "asked", "status back"]);
 });
 
+test("a reply that ends while a prompt is open is printed before the prompt goes on", async () => {
+  const { view, shown } = createView();
+  await view.load();
+  view.observe({ type: "message_delta", text: "The beginning of it" });
+  await view.aside(async (endReply) => {
+    view.observe({ type: "message_delta", text: " and more" });
+    await endReply();
+    view.observe({ type: "message_delta", text: "The next." });
+    shown.push("asked\n");
+  });
+  await view.end({ type: "done", reason: "stop" });
+  const text = shown.filter((line) => !line.startsWith("status")).join("");
+  expect(text).toBe("The beginning of\nit and more\nasked\nThe next.\n");
+});
+
 test("the status line shows how much of the prompt the model has read, since the request", () => {
   const { view, shown, clock, statusTimes } = createView();
   view.observe({ type: "cycle_start", cycle: 1 });
