@@ -6,6 +6,8 @@ import { abortBy } from "./stop-cause.ts";
 export interface OpenPrompt extends Disposable {
   /** Aborted with the signal of whoever asks, and by `cancelOpen`. */
   readonly signal: AbortSignal;
+  /** The person has answered. It keeps its place, but `cancelOpen` no longer finds it. */
+  end(): void;
 }
 
 /** Opens prompts one at a time, first come, first served. */
@@ -25,10 +27,14 @@ export class PromptQueue {
     }
     const open = new AbortController();
     this.#open = open;
+    const end = () => {
+      this.#open = undefined;
+    };
     return {
       signal: AbortSignal.any([signal, open.signal]),
+      end,
       [Symbol.dispose]: () => {
-        this.#open = undefined;
+        end();
         resolve();
       },
     };
