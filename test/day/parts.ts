@@ -77,7 +77,7 @@ const BEGIN: readonly Variants[] = [
 /** Changes to files. */
 const EDITS: readonly Variants[] = [
   both("jp⏎", "New conversation."),
-  drawn("Explain @src/s", "❯ @src/slug.js"),
+  drawn("Explain @src/s", /❯ @src\/slug\.js\n[^]*Esc close$/),
   drawn("⇥", /> Explain @src\/slug\.js$/),
   drawn("⌥⏎and its gaps", /\n {2}and its gaps$/),
   drawn("⏎", "#url-writing"),
@@ -206,7 +206,7 @@ const TURNS: readonly Variants[] = [
   both("Faster please⏎", "You said: Faster please"),
   drawn("^C", "Ctrl-Y brings it back"),
   both("Build it⏎", ASKED),
-  busy(drawn("y⏎", /build tool\? yes\n»$/)),
+  busy(drawn("y⏎", /build tool\? yes\n.*compiled 12 of 40 files 0\.0s.*\n»$/)),
   busy(plain("y⏎", "build tool? yes")),
   busy(drawn("wait", /compiled 12 of 40 files 60\.0s[^]*» wait/)),
   both("^C", /restart the tools|t: restart/),
@@ -251,7 +251,7 @@ const COMMANDS: readonly Variants[] = [
   both("/tools⏎", /off {2}release/),
   both("!sh run-tests.sh⏎", "Exit status 1"),
   both("/share Why?⏎", "The tests fail because of accents."),
-  drawn("See @parser", "❯ @src/deep/my-parser.js"),
+  drawn("See @parser", /❯ @src\/deep\/my-parser\.js\n[^]*Esc close$/),
   drawn("⇥⏎", "You said: See @src/deep/my-parser.js"),
   plain("See @src/deep/my-parser.js⏎", "You said: See @src/deep/my-parser.js"),
   drawn("«⋮»", "[pasted 300 lines]"),

@@ -3,7 +3,7 @@
  * server that asks with a form.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { Json } from "../../src/util/index.ts";
@@ -45,6 +45,8 @@ export function createWorkplace(model: ScriptedModel, { isPrepared }: WorkplaceO
     at("home", ".config", "jp", "config.toml"),
     [
       "assistant.request.base_backoff_ms = 10",
+      // So that the screen says when a tool has started: time does not pass within a step.
+      "style.tool_call.progress.delay_secs = 0",
       `providers.llm.llamacpp.base_url = "${model.url}"`,
       `providers.llm.anthropic.base_url = "${model.paidUrl}"`,
       "",
@@ -75,7 +77,10 @@ export function createWorkplace(model: ScriptedModel, { isPrepared }: WorkplaceO
     UV_THREADPOOL_SIZE: "1",
     NODE_COMPILE_CACHE,
   };
-  const setMinute = (minute: number) => writeFileSync(at("minute"), `${minute}`);
+  const setMinute = (minute: number) => {
+    writeFileSync(at("next-minute"), `${minute}`);
+    renameSync(at("next-minute"), at("minute")); // jp never reads half of it.
+  };
   setMinute(0);
   if (isPrepared)
     execFileSync("sh", ["-c", PREPARE], { cwd: at("shop"), env: variables, stdio: "ignore" });
