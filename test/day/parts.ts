@@ -177,7 +177,7 @@ const TURNS: readonly Variants[] = [
   both("jp⏎", "New conversation."),
   busy(drawn("Go slowly⏎", /Step by\n»$/)),
   busy(plain("Go slowly⏎", "Step by")),
-  busy(drawn("two⏎three⏎half", "» half")),
+  busy(drawn("two⏎three⏎half", /nothing for 60 s[^]*» half/)),
   drawn("▶", "> half"),
   drawn("^C", "Ctrl-Y brings it back"),
   plain("▶", PROMPT),
@@ -226,7 +226,7 @@ const TURNS: readonly Variants[] = [
   both("/quit⏎", /quit\n\$$/),
   cleared,
   busy(drawn("jp query Take your time⏎", "This takes a while")),
-  busy(drawn("ls", "jp prints this when the turn ends")),
+  busy(drawn("ls", /nothing for 60 s[^]*jp prints this when the turn ends/)),
   drawn("⎋", "Not sent:"),
 ];
 
