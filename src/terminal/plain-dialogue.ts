@@ -103,6 +103,7 @@ export class PlainDialogue implements Dialogue {
   }
 
   printClosed({ message, summary, isCancelled = false }: ClosedQuestion): void {
+    this.#opened?.restore(); // Whoever reads that it is answered may press Ctrl-C to stop what follows.
     const shown = oneLine(summary);
     const end = shown.charAt(0).toUpperCase() + shown.slice(1);
     this.#sayWords(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
