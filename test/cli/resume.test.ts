@@ -76,7 +76,7 @@ describe("jp resume", () => {
     await writer.append(...WAITING);
     await writer.release();
     const screen = new Screen(project, ["resume"]);
-    await shows(screen, /❯ Deploy \(.*, waiting-for-input \(a_tool\)\)/);
+    await shows(screen, /❯ Deploy \(.*, waits for you \(a_tool\)\)/);
     screen.type(ESC);
     expect((await screen.end()).status).toBe(0);
   });

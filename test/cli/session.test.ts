@@ -713,7 +713,7 @@ test("in plain mode, a session reads lines; pasted ones wait for Enter", async (
   screen.type("two\r");
   await shows(screen, /A\.\nMessage: ?$/);
   screen.type("three\rfour\r");
-  await shows(screen, /Press Enter to send this, or type more\.\nMessage: ?$/);
+  await shows(screen, /Press Enter to send this, or type more\. Ctrl-C clears it\.\nMessage: ?$/);
   const before = said(parts.project);
   screen.type("\r");
   await shows(screen, /B\.\nMessage: ?$/);

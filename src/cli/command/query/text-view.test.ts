@@ -411,6 +411,18 @@ describe("reasoning", () => {
       });
       expect(opened).toBe("Thought for 12 s · 6 words│ First the files, then the tests.\nHello.\n");
     });
+
+    test("again, after all of it was shown, leaves no line about its length", async () => {
+      let updates = 0;
+      const opened = await think((view) => {
+        updates += 1;
+        if (updates === 2) {
+          view.toggleReasoning();
+          view.toggleReasoning();
+        }
+      });
+      expect(opened).toBe("│ First the files, then the tests.\nHello.\n");
+    });
   });
 });
 
