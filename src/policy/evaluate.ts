@@ -31,13 +31,14 @@ export interface CompiledRule {
 /** Throws the reason why a pattern cannot be used. */
 export function compileRules(
   rules: readonly Rule[],
-  root: string,
+  { root, kinds }: Pick<CallToJudge, "root" | "kinds">,
 ): Promise<readonly CompiledRule[]> {
   return Promise.all(
-    rules.map(async (rule) => ({
-      rule,
-      matcher: rule.arg === undefined ? undefined : await compileMatcher(rule, root),
-    })),
+    rules.map(async (rule) => {
+      const { arg } = rule;
+      if (arg === undefined) return { rule, matcher: undefined };
+      return { rule, matcher: await compileMatcher(rule, { root, isPath: kinds[arg] === "path" }) };
+    }),
   );
 }
 

@@ -75,7 +75,7 @@ async function evaluate(
   const call: CallToJudge = { tool: tool.settings, arguments: args, kinds, root };
   const hasCommand = Object.values(kinds).includes("command");
   const readCommand = hasCommand ? await readCommandLine() : undefined;
-  return evaluateRules(await compileRules(rules, root), call, readCommand);
+  return evaluateRules(await compileRules(rules, call), call, readCommand);
 }
 
 function fromRules({ mode, rules }: RuleVerdict): Verdict {
