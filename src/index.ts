@@ -125,6 +125,7 @@ export {
   type TurnBound,
   type TurnEndEvent,
   type TurnProgress,
+  type ReplyFailure,
   type TurnResume,
   turnsOf,
   type TurnStart,

@@ -13,6 +13,7 @@ import type { Verdict } from "../policy/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { CallBudget } from "./budget.ts";
 import type { CallableTool } from "./ports.ts";
+import type { PromptPlace } from "./prompt-queue.ts";
 
 /** Something that has to be decided about a call. */
 export type Asked = AskedQuestion | AskedCall;
@@ -27,6 +28,8 @@ export interface OpenCall {
   readonly signal: AbortSignal;
   /** Aborted with `signal`, and once nothing more may be asked: the person has said what to do instead. */
   readonly asking: AbortSignal;
+  /** Among the calls of its reply. */
+  readonly place: PromptPlace;
 }
 
 /** A decision about a call itself. */
@@ -51,6 +54,8 @@ export interface DeliveringTool extends Partial<Pick<CallableTool, "describeSour
 export interface AskedQuestion {
   readonly kind: "question";
   readonly toolCallId: string;
+  /** That of the call. */
+  readonly place: PromptPlace;
   readonly tool: CallableTool;
   /** The arguments that the call runs with. */
   readonly arguments: JsonObject;

@@ -82,6 +82,7 @@ export async function attemptCall(
       if (end?.isStarted !== true) await recordStart(context, call, events);
     }
     events = [];
+    call.place.pass(); // Whatever it asks from now on, no one knows when.
     const { runStep, end: endSteps } = steps.begin(budget, signal);
     const result = await tool.executor.attempt({
       call: token,
@@ -205,7 +206,7 @@ function neededBy({ asked, isInDoubt, permissions }: CallProgress): readonly Inq
 }
 
 function askedAgain(
-  { toolCallId, tool, asking: signal, arguments: args }: PermittedCall,
+  { toolCallId, place, tool, asking: signal, arguments: args }: PermittedCall,
   { given, budget }: Attempt,
   request: InquiryRequest,
 ): AskedQuestion {
@@ -214,6 +215,7 @@ function askedAgain(
   return {
     kind: "question",
     toolCallId,
+    place,
     tool,
     arguments: args,
     question,
@@ -446,7 +448,7 @@ function exhausted(content: string): QuestionsResult {
 }
 
 function toAskedQuestions(
-  { progress, tool, asking: signal, arguments: args }: PermittedCall,
+  { progress, place, tool, asking: signal, arguments: args }: PermittedCall,
   { needs, given, budget }: AskingAttempt,
 ): readonly AskedQuestion[] {
   const { question, more = [], source, prompts, closed, state, isBound } = needs;
@@ -456,6 +458,7 @@ function toAskedQuestions(
     return {
       kind: "question",
       toolCallId: progress.request.id,
+      place,
       tool,
       arguments: args,
       question: each,

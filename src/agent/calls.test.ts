@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { toolCall } from "../conversation/events.fixture.ts";
-import { until } from "./model-turn.fixture.ts";
+import { toolCall, turnStart } from "../conversation/events.fixture.ts";
+import { type PermissionDecision, readTurnProgress } from "../conversation/index.ts";
+import { ToolCycle } from "./calls.ts";
+import { settle, until } from "./model-turn.fixture.ts";
 import { questioner } from "./questioner.fixture.ts";
 import { ToolTurn } from "./tool-turn.fixture.ts";
 import { transcript } from "../conversation/transcript.fixture.ts";
@@ -9,6 +11,7 @@ import { echo, SlowTool } from "./turn-tools.fixture.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
 import type { ScriptedAnswer } from "../testing/index.ts";
 import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../tool/index.ts";
+import { abortable } from "../util/index.ts";
 
 const OPEN = { type: "object" };
 
@@ -281,6 +284,143 @@ describe("several calls", () => {
       isAsked: true,
       contents: ["got true", "got true", "got true"],
     });
+  });
+});
+
+describe("what several calls ask first", () => {
+  const SURE = booleanQuestion("sure", "Are you sure?", { persistence: "none" });
+  const ASKS = { run: "ask" };
+
+  /** Calls `a` of the tool `late`, which is not found yet, and `b` of `early`, which has asked by then. */
+  async function start(options: Partial<Parameters<typeof ToolTurn.start>[0]> = {}) {
+    const shown: string[] = [];
+    const turn = await ToolTurn.start({
+      tools: [questioner("late", SURE), questioner("early", SURE)],
+      config: { late: ASKS, early: ASKS },
+      script: {
+        permissions: ({ toolCallId }) => {
+          shown.push(toolCallId);
+          return { type: "run" };
+        },
+        answers: ({ inquiryId }) => {
+          shown.push(inquiryId);
+          return { answer: true };
+        },
+      },
+      ...options,
+    });
+    const found = Promise.withResolvers<void>();
+    const { tools } = turn.parts;
+    const find: typeof tools.find = async (name, signal) => {
+      if (name === "late") await abortable(found.promise, signal);
+      return tools.find(name, signal);
+    };
+    turn.parts = { ...turn.parts, tools: { ...tools, find } };
+    const cycle = await turn.begin(toolCall("a", "late"), toolCall("b", "early"));
+    const responses = cycle.run();
+    await until(() => turn.recorded("permission_request").length === 1);
+    await settle();
+    return { turn, cycle, responses, shown, found };
+  }
+
+  test("comes in the order of the calls, however long it takes to find a tool", async () => {
+    const { responses, shown, found } = await start();
+    expect(shown).toEqual([]);
+    found.resolve();
+    await responses;
+    expect(shown.slice(0, 2)).toEqual(["a", "b"]);
+  });
+
+  test("does not wait for a call that cannot be made", async () => {
+    const { responses, shown, found } = await start();
+    found.reject(new Error("no server"));
+    expect((await responses).map(({ isError }) => isError)).toEqual([true, false]);
+    expect(shown).toEqual(["b", "b.sure.1"]);
+  });
+
+  test("does not wait for a call that the config skips", async () => {
+    const config = { late: { run: "skip" }, early: ASKS };
+    const { responses, shown, found } = await start({ config });
+    found.resolve();
+    await responses;
+    expect(shown).toEqual(["b", "b.sure.1"]);
+  });
+
+  test("does not wait for a call that needs no permission, once it runs", async () => {
+    const slow = new SlowTool("late");
+    const { turn, responses, shown, found } = await start({
+      tools: [slow, questioner("early", SURE)],
+      config: { early: ASKS },
+    });
+    expect([shown, slow.starts]).toEqual([[], 0]);
+    found.resolve();
+    await until(() => turn.recorded("tool_call_response").length === 1);
+    expect([shown, slow.starts]).toEqual([["b", "b.sure.1"], 1]);
+    slow.release();
+    await responses;
+  });
+
+  test("is never asked if the calls are stopped while it waits", async () => {
+    const { cycle, responses, shown } = await start();
+    cycle.stop("user");
+    const results = await responses;
+    expect([results.map(({ id }) => id), shown]).toEqual([["a", "b"], []]);
+  });
+
+  test("can be answered elsewhere while it waits, and the call goes on", async () => {
+    const { turn, responses, shown, found } = await start();
+    const { journal, state } = turn.parts;
+    const [request] = turn.recorded("permission_request");
+    const event: PermissionDecision = {
+      type: "permission_decision",
+      timestamp: turnStart().timestamp,
+      toolCallId: "b",
+      tool: "early",
+      action: "run",
+      decision: "approved",
+      decidedBy: { kind: "user", channel: "web" },
+      ...(request?.subject && { digest: request.subject.digest }),
+    };
+    expect(await state.waiting.take({ event }, { journal })).toEqual({ type: "recorded" });
+    await until(() => turn.recorded("inquiry_request").length === 1);
+    await settle();
+    expect(shown).toEqual([]); // What `b` asks while it runs comes after `a`, too.
+    found.resolve();
+    await responses;
+    expect([shown[0], shown.toSorted()]).toEqual(["a", ["a", "a.sure.1", "b.sure.1"]]);
+  });
+
+  test("comes in their order, too, if an earlier process has left it open", async () => {
+    const shown: string[] = [];
+    let isLater = true;
+    const { turn, responses, found } = await start({
+      config: { early: ASKS },
+      script: {
+        permissions: [{ type: "run" }],
+        answers: ({ inquiryId }) => {
+          if (isLater) return { isLater };
+          shown.push(inquiryId);
+          return { answer: true };
+        },
+      },
+    });
+    found.resolve();
+    expect(await responses).toEqual([]);
+    isLater = false;
+    const { tools } = turn.parts;
+    const foundAgain = Promise.withResolvers<void>();
+    const find: typeof tools.find = async (name, signal) => {
+      if (name === "late") await foundAgain.promise;
+      return tools.find(name, signal);
+    };
+    const resumed = new ToolCycle({ ...turn.parts, tools: { ...tools, find } });
+    for (const call of readTurnProgress(turn.events).calls) resumed.add(call);
+    const ended = resumed.run();
+    await settle();
+    expect(shown).toEqual([]);
+    foundAgain.resolve();
+    await ended;
+    expect(shown).toEqual(["a.sure.1", "b.sure.1"]);
   });
 });
 

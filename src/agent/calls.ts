@@ -51,12 +51,20 @@ import {
   unreadableArguments,
 } from "./model-texts.ts";
 import type { CallableTool } from "./ports.ts";
+import type { PromptPlace } from "./prompt-queue.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
 import { CallSteps } from "./steps.ts";
 import { changesSince, describeDecision, voidEvent } from "./subject.ts";
 
 /** The end of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
+
+/** A call whose tool has run, and may be gone by now. */
+interface FinishedCall {
+  readonly finished: ToolResult;
+  readonly tool: CallableTool | CallResult;
+  readonly place: PromptPlace;
+}
 
 /** The calls of one reply, run side by side. */
 export class ToolCycle {
@@ -91,9 +99,11 @@ export class ToolCycle {
    * responses in the order of the calls; a call that stays open has none. Throws `write_failed` once every call has ended.
    */
   async run(): Promise<readonly ToolCallResponse[]> {
+    const nextPlace = this.#context.prompts.startReply();
     const calls = this.#numbered().map(async (progress) => {
+      using place = nextPlace();
       try {
-        return await this.#process(progress);
+        return await this.#process(progress, place);
       } catch (error) {
         this.stop("interrupted"); // The record cannot be written, or jp not be loaded, so nothing may continue.
         throw error;
@@ -138,8 +148,11 @@ export class ToolCycle {
     return numbered.toReversed();
   }
 
-  async #process(progress: CallProgress): Promise<ToolCallResponse | undefined> {
-    const result = await this.#result(progress);
+  async #process(
+    progress: CallProgress,
+    place: PromptPlace,
+  ): Promise<ToolCallResponse | undefined> {
+    const result = await this.#result(progress, place);
     if (result === undefined) return undefined;
     const { content, isError, blocks, added, events = [] } = result;
     const open = this.#closeLeftovers(progress);
@@ -165,7 +178,7 @@ export class ToolCycle {
     return call === undefined ? [] : closeQuestions(call, clock, stopCause(this.#stop.signal));
   }
 
-  async #result(progress: CallProgress): Promise<CallEnd> {
+  async #result(progress: CallProgress, place: PromptPlace): Promise<CallEnd> {
     const { request, permissions, isInDoubt } = progress;
     const tool = await this.#find(request.name);
     if (tool === undefined || this.#stop.signal.aborted) {
@@ -173,7 +186,7 @@ export class ToolCycle {
     }
     const { request: delivery = permissions.deliver?.voided } = permissions.deliver ?? {};
     const finished = delivery?.result;
-    if (finished !== undefined) return this.#deliverFinished(progress, finished, tool);
+    if (finished !== undefined) return this.#deliverFinished(progress, { finished, tool, place });
     if ("content" in tool) return isInDoubt ? { ...tool, content: OUTCOME_UNKNOWN } : tool;
     if (request.arguments[INVALID_ARGUMENTS] !== undefined) {
       return { content: unreadableArguments(request.name), isError: true };
@@ -182,7 +195,7 @@ export class ToolCycle {
     const { id: toolCallId } = request;
     const asking = this.#asking(signal);
     const args = request.arguments;
-    let call: OpenCall = { toolCallId, progress, tool, arguments: args, signal, asking };
+    let call: OpenCall = { toolCallId, progress, tool, arguments: args, signal, asking, place };
     const checked = await checkArguments(tool.description, args);
     if (checked.ok) call = { ...call, arguments: checked.arguments };
     if (isInDoubt) await this.#closeBoundQuestions(progress);
@@ -232,8 +245,7 @@ export class ToolCycle {
   /** The tool has run, whether or not it may now. */
   async #deliverFinished(
     progress: CallProgress,
-    finished: ToolResult,
-    tool: CallableTool | CallResult,
+    { finished, tool, place }: FinishedCall,
   ): Promise<CallEnd> {
     const { request, permissions } = progress;
     const found = "content" in tool ? undefined : tool;
@@ -248,6 +260,7 @@ export class ToolCycle {
       arguments: args,
       signal,
       asking: this.#asking(signal),
+      place,
       result: finished,
     });
     const result = await this.#settle(delivered, found);

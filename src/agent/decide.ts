@@ -446,7 +446,7 @@ export class Decision implements Disposable {
   }
 
   async #askPerson(): Promise<Decided | Rerouted> {
-    using open = await this.#context.prompts.open(this.signal);
+    using open = await this.#context.prompts.open(this.signal, this.#asked.place);
     if (open === undefined) return this.#closed();
     // While this waited, the person may have decided the same for the whole turn. Other routes are followed
     // outside the queue, so that no prompt waits for them.
@@ -489,6 +489,7 @@ export class Decision implements Disposable {
     const asked = this.#asked;
     if (asked.kind !== "question") throw new Error("only questions go to a model");
     const inquiryId = this.id as InquiryId; // It is on record.
+    asked.place.pass(); // A model may take its time.
     const result = await askModel(this.#context, {
       ...asked,
       ...route,

@@ -219,7 +219,7 @@ async function askTogether(
   decisions: readonly Decision[],
   signal: AbortSignal,
 ): Promise<readonly Decided[] | "changed" | undefined> {
-  using open = await prompts.open(signal);
+  using open = await prompts.open(signal, decisions[0]?.asked.place);
   if (open === undefined) return undefined;
   // While this waited, the person may have left or given an answer for the whole turn.
   if (decisions.some((decision) => decision.route().type !== "person")) return "changed";

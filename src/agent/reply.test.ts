@@ -19,6 +19,7 @@ const CONTINUE =
 
 const SCHEMA = { type: "object" };
 const CUT = { type: "cut" } as const;
+const FAILED = "no reply: provider_network";
 const CALL = { type: "tool_call", id: "a", name: "echo", arguments: { text: "found" } } as const;
 
 const overloaded = new ProviderError("overloaded", "Busy.", { isRetryable: true });
@@ -116,7 +117,7 @@ describe("a request that fails", () => {
     });
     await expect(turn.run()).rejects.toBe(overloaded);
     expect({ record: turn.record, retries: retriesOf(turn) }).toEqual({
-      record: ["turn", "person: Hello", "message: One "],
+      record: ["turn", "person: Hello", "message: One ", "no reply: provider_overloaded"],
       retries: [
         { kind: "overloaded", retry: 1, maxRetries: 2, delayMs: 1000 },
         { kind: "overloaded", retry: 2, maxRetries: 2, delayMs: 2000 },
@@ -131,7 +132,7 @@ describe("a request that fails", () => {
     const turn = await ModelTurn.create({ conversation, replies: ["Hi."] });
     expect({ end: await turn.resume(), record: turn.record }).toEqual({
       end: { type: "done", reason: "stop" },
-      record: ["turn", "person: Hello", "resumed", "message: Hi."],
+      record: ["turn", "person: Hello", FAILED, "resumed", "message: Hi."],
     });
   });
 
@@ -142,7 +143,7 @@ describe("a request that fails", () => {
     });
     await expect(turn.run()).rejects.toMatchObject({ kind: "network" });
     expect({ record: turn.record, retries: retriesOf(turn) }).toEqual({
-      record: ["turn", "person: Hello", "message: One ", "message: two "],
+      record: ["turn", "person: Hello", "message: One ", "message: two ", FAILED],
       retries: [
         { kind: "overloaded", retry: 1, maxRetries: 2, delayMs: 1000 },
         { kind: "network", retry: 2, maxRetries: 2, delayMs: 2000 },
@@ -159,7 +160,10 @@ describe("a request that fails", () => {
     });
     const end = turn.run({ content: "Hello", ...(schema && { schema }) });
     await expect(end).rejects.toMatchObject({ kind: "network" });
-    expect([turn.model.requests.length, turn.record]).toEqual([3, ["turn", "person: Hello"]]);
+    expect([turn.model.requests.length, turn.record]).toEqual([
+      3,
+      ["turn", "person: Hello", FAILED],
+    ]);
   });
 
   test("permanently is not retried, and keeps the partial reply", async () => {
@@ -168,7 +172,7 @@ describe("a request that fails", () => {
     });
     await expect(turn.run()).rejects.toBe(hopeless);
     expect([turn.record, retriesOf(turn)]).toEqual([
-      ["turn", "person: Hello", "message: One "],
+      ["turn", "person: Hello", "message: One ", "no reply: provider_authentication"],
       [],
     ]);
   });
@@ -265,7 +269,12 @@ test("a reply that grows too long is kept and not retried", async () => {
     replies: ["One two three"],
   });
   await expect(turn.run()).rejects.toMatchObject({ kind: "response_too_long" });
-  expect(turn.record).toEqual(["turn", "person: Hello", "message: One "]);
+  expect(turn.record).toEqual([
+    "turn",
+    "person: Hello",
+    "message: One ",
+    "no reply: provider_response_too_long",
+  ]);
 });
 
 describe("a reply that reached its length limit", () => {
@@ -322,7 +331,10 @@ describe("a reply that reached its length limit", () => {
       replies: () => [CALL, { type: "end", reason: "length" }],
     });
     await expect(turn.run()).rejects.toMatchObject({ kind: "other", isRetryable: true });
-    expect([turn.model.requests.length, turn.record]).toEqual([3, ["turn", "person: Hello"]]);
+    expect([turn.model.requests.length, turn.record]).toEqual([
+      3,
+      ["turn", "person: Hello", "no reply: provider_other"],
+    ]);
   });
 });
 

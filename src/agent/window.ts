@@ -78,8 +78,20 @@ export class ContextWindow {
   readonly view = (stream: ConversationStream): ConversationStream =>
     this.#isTrimmed ? trimLastTurn(stream) : stream;
 
-  /** `streamReply` with enough room for the request. Throws the same. */
+  /** `streamReply` with enough room for the request. Throws the same, which is on record then. */
   async stream(given: Omit<ReplyRequest, "view">): Promise<EndReason | "aborted"> {
+    try {
+      return await this.#stream(given);
+    } catch (error) {
+      if (error instanceof ProviderError) {
+        const timestamp = timestampFromDate(given.clock.now());
+        await given.journal.record({ type: "reply_failure", timestamp, code: error.code });
+      }
+      throw error;
+    }
+  }
+
+  async #stream(given: Omit<ReplyRequest, "view">): Promise<EndReason | "aborted"> {
     const request = { ...given, view: this.view };
     await given.journal.stream.load?.();
     if (this.#setup.isAutomatic) await this.#prepare(request);

@@ -30,6 +30,7 @@ export {
   configError,
   type ConfigErrorCode,
   type ConfigIssue,
+  invalidConfigError,
 } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
 export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";

@@ -312,6 +312,11 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...(failure !== undefined && { failure }),
     }),
   },
+  reply_failure: {
+    keys: knownKeys("code"),
+    parse: (shape) => ({ type: "reply_failure", code: stringField(shape, "code") }),
+    toJson: ({ code }) => ({ code }),
+  },
   turn_resume: { keys: knownKeys(), parse: () => ({ type: "turn_resume" }), toJson: () => ({}) },
   turn_end: {
     keys: knownKeys("reason", "cause", "problem"),

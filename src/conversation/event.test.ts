@@ -27,6 +27,7 @@ test("only four kinds of events may reach a provider", () => {
     decision_void: false,
     attempt_start: false,
     tool_step: false,
+    reply_failure: false,
     turn_resume: false,
     turn_end: false,
     token_usage: false,

@@ -23,6 +23,7 @@ export type ConversationEvent =
   | DecisionVoid
   | AttemptStart
   | ToolStep
+  | ReplyFailure
   | TurnResume
   | TurnEndEvent
   | TokenUsage;
@@ -233,6 +234,13 @@ export interface ToolStep extends EventBase {
   readonly failure?: string;
 }
 
+/** The model gave no reply, or only a part of it, and jp gave up. The turn can be continued. */
+export interface ReplyFailure extends EventBase {
+  readonly type: "reply_failure";
+  /** That of the error, such as `provider_rate_limited`. */
+  readonly code: string;
+}
+
 /** Another process goes on with the turn. What is open on record, the one before has left. */
 export interface TurnResume extends EventBase {
   readonly type: "turn_resume";
@@ -390,6 +398,7 @@ const PROVIDER_VISIBLE = {
   decision_void: false,
   attempt_start: false,
   tool_step: false,
+  reply_failure: false,
   turn_resume: false,
   turn_end: false,
   token_usage: false,

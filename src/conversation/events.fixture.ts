@@ -22,6 +22,7 @@ import {
   type PermissionDecision,
   type PermissionRequestEvent,
   type Compaction,
+  type ReplyFailure,
   StreamEntry,
   type SubjectDigest,
   type Timestamp,
@@ -127,6 +128,10 @@ export function attemptStart(toolCallId: string): AttemptStart {
 
 export function toolStep(toolCallId: string, step: string, result: Json = null): ToolStep {
   return { type: "tool_step", timestamp: at(0), toolCallId, name: step, result };
+}
+
+export function replyFailure(code = "provider_overloaded"): ReplyFailure {
+  return { type: "reply_failure", timestamp: at(0), code };
 }
 
 export function turnEnd(reason: TurnEndEvent["reason"] = "done"): TurnEndEvent {
@@ -419,6 +424,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       { callIndex: fc.integer({ min: 1, max: 9 }), result: anyJson, failure: name },
     ),
   ),
+  eventOf("reply_failure", objects({ code: name })),
   eventOf("turn_resume", objects({})),
   eventOf(
     "turn_end",

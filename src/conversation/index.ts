@@ -48,6 +48,7 @@ export {
   type ToolResult,
   type ToolStep,
   type TurnEndEvent,
+  type ReplyFailure,
   type TurnResume,
   type TurnStart,
 } from "./event.ts";

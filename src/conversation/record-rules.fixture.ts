@@ -63,6 +63,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "permission_decision":
       case "attempt_start":
       case "tool_step":
+      case "reply_failure":
       case "turn_resume":
       case "turn_end":
       case "token_usage":

@@ -66,6 +66,7 @@ function searchableText(event: ConversationEvent): SearchableText | undefined {
     case "decision_void":
     case "attempt_start":
     case "tool_step":
+    case "reply_failure":
     case "turn_resume":
     case "turn_end":
     case "token_usage":

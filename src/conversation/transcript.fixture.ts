@@ -40,6 +40,8 @@ function lineOf(event: ConversationEvent): string {
       return `${event.toolCallId} starts`;
     case "tool_step":
       return `${event.toolCallId} has finished ${event.name}: ${JSON.stringify(event.result ?? event.failure)}`;
+    case "reply_failure":
+      return `no reply: ${event.code}`;
     case "turn_resume":
       return "resumed";
     case "turn_end":

@@ -20,6 +20,7 @@ import {
   permission,
   permissionRequest,
   reasoning,
+  replyFailure,
   subjectOf,
   toolCall,
   toolResult,
@@ -93,6 +94,24 @@ describe("what a turn needs next", () => {
   ])("is read from what is missing: %s", (_, next, events) => {
     verifies("023/detect/by-what-is-missing");
     expect(readTurnProgress([turnStart(), ...events]).next).toBe(next);
+  });
+});
+
+describe("a turn without a reply", () => {
+  const HI = [turnStart(), chatRequest("Hi")];
+  const RESUMED = { type: "turn_resume", timestamp: at(0) } as const;
+
+  test.each<[string, boolean, readonly ConversationEvent[]]>([
+    ["after the error", true, [...HI, replyFailure()]],
+    ["after a thought and the error", true, [...HI, reasoning("Hm"), replyFailure()]],
+    ["after a result and the error", true, [...HI, toolCall("a"), toolResult("a"), replyFailure()]],
+    ["after the next error", true, [...HI, replyFailure(), RESUMED, replyFailure()]],
+    ["without an error", false, HI],
+    ["once another process goes on with it", false, [...HI, replyFailure(), RESUMED]],
+    ["once it has another message", false, [...HI, replyFailure(), chatRequest("So?")]],
+    ["once there is a result", false, [...HI, replyFailure(), toolCall("a"), toolResult("a")]],
+  ])("has failed only as long as nothing has happened since: %s", (_, hasFailed, events) => {
+    expect(readTurnProgress(events)).toMatchObject({ next: "request", hasFailed });
   });
 });
 

@@ -9,6 +9,7 @@ import type {
   ConversationEvent,
   DecisionSubject,
   DecisionVoid,
+  EventType,
   InquiryEscalation,
   InquiryId,
   InquiryRequest,
@@ -34,6 +35,8 @@ export interface TurnProgress {
   readonly calls: readonly CallProgress[];
   /** Whether the model has made a call at all. */
   readonly hasCalls: boolean;
+  /** Whether the last request to the model has failed, and nothing has happened since. */
+  readonly hasFailed: boolean;
 }
 
 /** How far a call without a response has come. */
@@ -272,6 +275,14 @@ interface OpenCall {
   readonly steps: ToolStep[];
 }
 
+/** The latest of these says whether the last request to the model has failed. */
+const MODEL_STEPS: ReadonlySet<EventType> = new Set([
+  "chat_request",
+  "tool_call_response",
+  "turn_resume",
+  "reply_failure",
+]);
+
 class ProgressReader {
   readonly #open: OpenCall[] = [];
   /** How many calls have each id. */
@@ -283,9 +294,11 @@ class ProgressReader {
   #isChat = false;
   #isChecked = false;
   #hasCalls = false;
+  #hasFailed = false;
   #hasEnded = false;
 
   read(event: ConversationEvent): void {
+    if (MODEL_STEPS.has(event.type)) this.#hasFailed = event.type === "reply_failure";
     switch (event.type) {
       case "tool_call_request": {
         this.#hasCalls = true;
@@ -335,6 +348,7 @@ class ProgressReader {
         break;
       case "turn_start":
       case "turn_resume":
+      case "reply_failure":
       case "token_usage":
         break;
       default:
@@ -347,12 +361,12 @@ class ProgressReader {
       ...call,
       ...toCallProgress(call.request, events),
     }));
-    const hasCalls = this.#hasCalls;
-    if (this.#hasEnded) return { next: "done", calls: [], hasCalls };
-    if (calls.length > 0) return { next: "calls", calls, hasCalls };
+    const model = { hasCalls: this.#hasCalls, hasFailed: this.#hasFailed };
+    if (this.#hasEnded) return { next: "done", calls: [], ...model };
+    if (calls.length > 0) return { next: "calls", calls, ...model };
     // Calls that no model has made need no reply.
-    if (this.#isChat && this.#last === "request") return { next: "request", calls, hasCalls };
-    return { next: this.#isChecked ? "check" : "done", calls, hasCalls };
+    if (this.#isChat && this.#last === "request") return { next: "request", calls, ...model };
+    return { next: this.#isChecked ? "check" : "done", calls, ...model };
   }
 
   /** Events of a call that is gone, as after a fork of the Rust original, are ignored. */

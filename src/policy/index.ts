@@ -1,5 +1,5 @@
 /** What rules on arguments, saved permissions and the mode say of a call, before anyone is asked. */
-export { createPolicy } from "./policy.ts";
+export { assertRules, createPolicy, matchRules } from "./policy.ts";
 export {
   type CallOfTool,
   plainResultVerdict,

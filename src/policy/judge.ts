@@ -65,7 +65,7 @@ async function byMode(
 }
 
 /** A rule whose pattern cannot be used was reported when config was checked. Here it must not let anything through. */
-async function evaluate(
+export async function evaluate(
   rules: readonly Rule[],
   { tool, arguments: args }: CallOfTool,
   { root }: PolicyOptions,

@@ -1,6 +1,13 @@
 /** The policy of a turn. Most calls need none of it, so that rules are loaded with the first call that does. */
+import { invalidConfigError, type Rule } from "../config/index.ts";
 import { loadModule } from "../util/index.ts";
-import { plainResultVerdict, plainVerdict, type Policy, type PolicyOptions } from "./verdict.ts";
+import {
+  type CallOfTool,
+  plainResultVerdict,
+  plainVerdict,
+  type Policy,
+  type PolicyOptions,
+} from "./verdict.ts";
 
 export function createPolicy(options: PolicyOptions): Policy {
   const { mode = "ask", saved } = options;
@@ -25,4 +32,33 @@ export function createPolicy(options: PolicyOptions): Policy {
 
 function loadJudge() {
   return loadModule(() => import("./judge.ts"));
+}
+
+/** Throws `config_invalid` if a rule about the tool cannot mean what was written. */
+export async function assertRules(tool: CallOfTool["tool"], root: string): Promise<void> {
+  const { run, result } = tool.settings.policy;
+  if (run.length === 0 && result.length === 0) return;
+  const { findRuleProblems } = await loadModule(() => import("./check-rules.ts"));
+  const { name, parameters } = tool.description;
+  const known = { name, parameters, kinds: tool.argumentKinds ?? {} };
+  const problems = [
+    ...(await findRuleProblems(run, known, root)),
+    ...(await findRuleProblems(result, known, root)),
+  ];
+  const [first] = problems;
+  if (first === undefined) return;
+  throw invalidConfigError(
+    problems.map(({ rule: { place }, message }) => `${place.layer}: ${place.key}: ${message}`),
+  );
+}
+
+/** Which of the rules about a call match it, each taken by itself. In order. */
+export async function matchRules(
+  rules: readonly Rule[],
+  call: CallOfTool,
+  root: string,
+): Promise<readonly boolean[]> {
+  const { evaluate } = await loadJudge();
+  const verdicts = await Promise.all(rules.map((rule) => evaluate([rule], call, { root })));
+  return verdicts.map((verdict) => verdict !== undefined);
 }

@@ -118,6 +118,44 @@ describe("a change to a file", () => {
     expect(create("rm -rf /\n", context)?.others).toEqual([["content", "rm -rf /\n"]]);
   });
 
+  test.each([
+    ["text before it", "evil\none\ntwo\n", ["+one", "+two"]],
+    ["text after it", "one\ntwo\nevil\n", ["+one", "+two"]],
+    ["text in between", "one\nevil\ntwo\n", ["+one", "@@ -0,0 +3 @@", "+two"]],
+    ["the rest of a line", "one\ntwo # evil\n", ["+one", "+two"]],
+    ["another end of a line", "one\r\ntwo\n", ["+one", "+two"]],
+    ["no end of the last line", "one\ntwo", ["+one", "+two"]],
+    ["an end of the last line", "one\ntwo\n", ["+one", "+two", "\\ No newline at end of file"]],
+    ["lines that look kept", "one\ntwo\n", [" one", "+two"]],
+    ["less than is shown", "one\n", ["+one", "+two"]],
+    ["nothing", "", ["+one", "+two"]],
+  ])(
+    "shows the whole content of a new file unless the diff is exactly that: %s",
+    (_what, content, shown) => {
+      counters("T-TERM-11");
+      const context = ["--- /dev/null", "+++ b/a b.txt", "@@ -0,0 +1,2 @@", ...shown, ""].join(
+        "\n",
+      );
+      expect(create(content, context)?.others).toEqual([["content", content]]);
+    },
+  );
+
+  test.each([
+    ["ends without a line break", "one\ntwo", ["+one", "+two", "\\ No newline at end of file"]],
+    ["has other ends of lines", "one\r\ntwo\r\n", ["+one\r", "+two\r"]],
+    ["ends with empty lines", "one\n\n\n", ["+one", "+", "+"]],
+    ["is one line break", "\n", ["+"]],
+    ["looks like a diff", "@@ -1 +1 @@\n--- a\n+++ b\n", ["+@@ -1 +1 @@", "+--- a", "++++ b"]],
+  ])(
+    "shows the content of a new file only in the diff if that is all of it: it %s",
+    (_what, content, shown) => {
+      const context = ["--- /dev/null", "+++ b/a b.txt", "@@ -0,0 +1,2 @@", ...shown, ""].join(
+        "\n",
+      );
+      expect(create(content, context)).toMatchObject({ diff: shown, others: [] });
+    },
+  );
+
   test("cannot have a path that looks like another one and its counts", () => {
     counters("T-TERM-11");
     const context = "--- a/x +1 −1\n+++ b/x +1 −1\n@@ -1 +1 @@\n-a\n+b\n";

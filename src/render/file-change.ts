@@ -61,7 +61,9 @@ export function findFileChange(
     about,
     // A new file has one hunk, from its first line to its last.
     diff: verb === "Create" ? hunks.slice(1) : hunks,
-    others: Object.entries(given).flatMap(([key, value]) => missingIn({ file, hunks }, key, value)),
+    others: Object.entries(given).flatMap(([key, value]) =>
+      missingIn({ verb, file, hunks }, key, value),
+    ),
   };
 }
 
@@ -114,15 +116,21 @@ function count(hunks: readonly string[], sign: "+" | "-"): number {
   return hunks.filter((line) => line.startsWith(sign)).length;
 }
 
+interface ShownChange extends Required<Pick<ReadContext, "file" | "hunks">> {
+  readonly verb: string;
+}
+
 /** The argument under its key, or the parts of it that are not in the diff. Empty if all of it is. */
 function missingIn(
-  { file, hunks }: Required<Pick<ReadContext, "file" | "hunks">>,
+  { verb, file, hunks }: ShownChange,
   key: string,
   value: Json,
 ): readonly [string, Json][] {
   if (key === "path" && value === file) return [];
-  if (key === "content" && typeof value === "string" && isWhole(sidesOf(hunks, "+"), value)) {
-    return [];
+  if (key === "content" && typeof value === "string") {
+    const isShown =
+      verb === "Create" ? isNewFile(hunks, value) : hasPieces(value, sidesOf(hunks, "+"));
+    return isShown ? [] : [[key, value]];
   }
   if (key !== "patterns" || !isJsonArray(value)) return [[key, value]];
   const [before, after] = [sidesOf(hunks, "-"), sidesOf(hunks, "+")];
@@ -141,8 +149,18 @@ function sidesOf(hunks: readonly string[], sign: "-" | "+"): readonly string[] {
   return sides.map((lines) => lines.join("\n"));
 }
 
-/** Whether the pieces are in the content, in their order. An empty content needs none. */
-function isWhole(pieces: readonly string[], content: string): boolean {
+/** Whether the hunks have every line of the content, and nothing else. */
+function isNewFile(hunks: readonly string[], content: string): boolean {
+  if (content === "") return hunks.length === 0;
+  const lines = content.replace(/\n$/, "").split("\n");
+  const end = content.endsWith("\n") ? [] : ["\\ No newline at end of file"];
+  const expected = [...lines.map((line) => `+${line}`), ...end];
+  const [, ...shown] = hunks;
+  return shown.length === expected.length && shown.every((line, at) => line === expected[at]);
+}
+
+/** Whether the pieces are in the content, in their order: the rest is as it was. An empty content needs none. */
+function hasPieces(content: string, pieces: readonly string[]): boolean {
   const text = content.replaceAll("\r\n", "\n");
   let from = 0;
   for (const piece of pieces.map((each) => each.replaceAll("\r\n", "\n"))) {

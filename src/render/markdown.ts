@@ -80,6 +80,7 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [`## Tool Step on ${time}`, fence(stepText(event), "json")];
     case "permission_request":
     case "attempt_start":
+    case "reply_failure":
     case "turn_resume":
     case "turn_end":
     case "token_usage":

@@ -108,6 +108,7 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Bloc
     case "permission_request":
     case "attempt_start":
     case "tool_step":
+    case "reply_failure":
     case "turn_resume":
     case "turn_end":
     case "token_usage":

@@ -19,6 +19,7 @@ import {
 } from "../conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../executor/index.ts";
 import type { InquiryAnswer, InquiryCall } from "../answer-model/index.ts";
+import { ProviderError } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import {
   FakeClock,
@@ -265,6 +266,8 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
   ],
 ];
 
+const done: Attempt = () => ({ type: "success", content: "done" });
+
 describe("a replay", () => {
   test(
     "of any conversation finds everything as recorded",
@@ -327,6 +330,64 @@ describe("a replay", () => {
     expect(await replayConversation({ stream: older, toolbox: deployToolbox() })).toEqual({
       turns: 1,
     });
+  });
+
+  test("finds everything as recorded if a request failed, and the turn was continued", async () => {
+    const conversation = await new MemoryConversationStore(CLOCK).create({});
+    const error = new ProviderError("overloaded", "Busy.", { isRetryable: false });
+    const parts = { conversation, toolbox: deployToolbox(done), clock: CLOCK };
+    const prompter = new ScriptedPrompter({ permissions: [{ type: "run" }] });
+    const [calls = "", words = ""] = deployReplies("call_1", "Done.");
+    const failing = new ScriptedModel({ replies: [calls, [{ type: "error", error }]] });
+    const failed = createTurn({ ...parts, model: failing, prompter }).run({
+      content: "Deploy it.",
+    });
+    await expect(failed).rejects.toBe(error);
+    const model = new ScriptedModel({ replies: [words] });
+    await createTurn({ ...parts, model, prompter }).resume();
+    const { stream } = conversation;
+    const toolbox = deployToolbox(done);
+    expect(await replayConversation({ stream, toolbox })).toEqual({ turns: 1 });
+  });
+
+  test("finds everything as recorded if a later call was asked about first, and answered for both", async () => {
+    const conversation = await new MemoryConversationStore(CLOCK).create({});
+    const call = { type: "tool_call", name: "deploy" } as const;
+    await createTurn({
+      conversation,
+      model: new ScriptedModel({
+        replies: [
+          [
+            { ...call, id: "b" },
+            { ...call, id: "a" },
+          ],
+          "Done.",
+        ],
+      }),
+      toolbox: deployToolbox(done),
+      prompter: new ScriptedPrompter({ permissions: [{ type: "run", isRemembered: true }] }),
+      clock: CLOCK,
+    }).run({ content: "Deploy both." });
+    // As older versions recorded it, for which it counted what was asked first.
+    const events = [...eventsOf(conversation.stream.entries)];
+    const [first = 0, second = 0] = [...events.entries()].flatMap(([index, { type }]) =>
+      type === "tool_call_request" ? [index] : [],
+    );
+    const swapped = events
+      .map(
+        (event, index) =>
+          events[index === first ? second : index === second ? first : index] ?? event,
+      )
+      .map((event) => StreamEntry.fromEvent(event));
+    const stream = { ...conversation.stream, entries: swapped };
+    const isRemembered = events.some(
+      (event) =>
+        event.type === "permission_decision" &&
+        event.toolCallId === "a" &&
+        event.decidedBy.kind === "remembered",
+    );
+    const result = await replayConversation({ stream, toolbox: deployToolbox(done) });
+    expect([isRemembered, result]).toEqual([true, { turns: 1 }]);
   });
 
   test("runs tools for real if asked to, with the recorded answers", async () => {

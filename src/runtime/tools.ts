@@ -1,6 +1,7 @@
 /** Tools that are ready to be called, as config declares them. `own-tools.ts` has those of a program. */
 import type { CallableTool, Toolbox } from "../agent/index.ts";
 import {
+  ConfigError,
   offeringServers,
   type PartialConfig,
   resolveMcpServers,
@@ -18,7 +19,7 @@ import {
   toRefusedQuestions,
 } from "../executor/index.ts";
 import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
-import { createPolicy, type Policy, type PolicyOptions } from "../policy/index.ts";
+import { assertRules, createPolicy, type Policy, type PolicyOptions } from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
@@ -134,7 +135,7 @@ export function openTools(
     findOffline,
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
-    toolbox: createToolbox({ sources, list, onWarning: warn, toRefusedQuestions: refuse }),
+    toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
     policy: createPolicy({ root, ...modeIn(config) }),
     [Symbol.asyncDispose]: async () => {
       if (given === undefined) await servers.close();
@@ -191,6 +192,8 @@ export interface ListedTools {
 }
 
 interface ToolboxParts extends Pick<Machine, "onWarning"> {
+  /** The workspace, which rules on paths are about. */
+  readonly root?: string;
   /** Where the tools come from. */
   readonly sources: Omit<ToolParts, "signal" | "caller">;
   /** Once it is known which there are. */
@@ -203,7 +206,7 @@ interface ToolboxParts extends Pick<Machine, "onWarning"> {
 
 /** The enabled ones. A turn continues without those of a server that is unavailable, unless it is required. */
 export function createToolbox(toolbox: ToolboxParts): Toolbox {
-  const { sources, list, isRequired = () => false, onWarning } = toolbox;
+  const { sources, root = ".", list, isRequired = () => false, onWarning } = toolbox;
   const { servers } = sources;
   const { toRefusedQuestions: toRefused } = toolbox;
   const caller = {};
@@ -211,15 +214,19 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
   const isMissing = ({ source }: ToolSettings, error: unknown) =>
     source.type === "mcp" &&
     !isRequired(source.server) &&
-    error instanceof McpError &&
-    error.code !== "mcp_unknown_server"; // A mistake in the config.
+    // Its tools may have changed since a rule about them was written.
+    (error instanceof ConfigError ||
+      // A mistake in the config.
+      (error instanceof McpError && error.code !== "mcp_unknown_server"));
   return {
     schemas: async (signal) => {
       const all = [...(await list(signal)).tools.values()];
       const opened = all.map(async (tool) => {
         if (!tool.isEnabled) return [];
         try {
-          return [toSchema(await createTool(tool, { ...parts, signal }))];
+          const opened = await createTool(tool, { ...parts, signal });
+          await assertRules({ ...opened, settings: tool }, root);
+          return [toSchema(opened)];
         } catch (error) {
           if (!isMissing(tool, error) || signal.aborted) throw error;
           onWarning(messageOf(error));
@@ -236,6 +243,7 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
       if (settings === undefined && unavailable !== undefined) throw unavailable;
       if (settings?.isEnabled !== true) return undefined;
       const tool = await createTool(settings, { ...parts, signal });
+      await assertRules({ ...tool, settings }, root);
       const { isIdempotent = tool.isIdempotent ?? false } = settings;
       const hasDetails = all.get("describe_tools")?.isEnabled === true;
       const description = { ...tool.description, hasDetails };

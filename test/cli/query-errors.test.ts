@@ -11,6 +11,8 @@ import {
   recordOf,
   recordsOf,
 } from "./query-project.ts";
+import { request, time, turnStart } from "./records.ts";
+import { Screen } from "./screen.ts";
 import { type Finished, lines, printed, Project } from "./support.ts";
 
 const ECHO = () => "Yes.";
@@ -135,25 +137,68 @@ describe("when a query fails", () => {
     await using server = await ModelServer.start([{ status: 400 }, "Better."]);
     const project = queryProject({ server });
     const first = await query(project, ["one"]);
-    const second = await query(project, ["two"]);
-    const third = await query(project, ["--continue-turn"]);
-    const { id } = recordOf(project);
-    expect([first, second, third]).toEqual([
+    const second = await query(project, ["--continue-turn"]);
+    expect([first, second]).toEqual([
       failed(
         "jp: llamacpp/scripted: the provider rejected the request (HTTP 400): as scripted",
         "Check `assistant.model.parameters` and the schemas of your tools.",
       ),
+      printed("Better.\n"),
+    ]);
+    const record = recordOf(project);
+    expect([
+      entriesOf(record, "chat_request").map(({ content }) => content),
+      entriesOf(record, "reply_failure"),
+    ]).toEqual([["one"], [{ type: "reply_failure", code: "provider_invalid_request" }]]);
+  });
+
+  test("because the request is rejected, the next message is simply sent, or the same again", async () => {
+    await using server = await ModelServer.start([{ status: 400 }, { status: 400 }, "Better."]);
+    const project = queryProject({ server });
+    await query(project, ["one"]);
+    const second = await query(project, ["two"]);
+    const third = await query(project, ["--replay"]);
+    expect([second.status, third.status, third.stdout]).toEqual([1, 0, "Better.\n"]);
+    const record = recordOf(project);
+    expect([
+      entriesOf(record, "chat_request").map(({ content }) => content),
+      entriesOf(record, "turn_end").map(({ reason }) => reason),
+    ]).toEqual([
+      ["one", "two", "two"],
+      ["discarded", "discarded"],
+    ]);
+  });
+
+  test("because a signal ends it, the next message waits until someone decides about the turn", async () => {
+    const asked = Promise.withResolvers<void>();
+    await using server = await ModelServer.start(() => {
+      asked.resolve();
+      return { hangs: true };
+    });
+    const project = queryProject({ server });
+    const screen = new Screen(project, ["q", "one"]);
+    await asked.promise;
+    screen.signal("SIGTERM");
+    await screen.end();
+    const { id } = recordOf(project);
+    expect(await query(project, ["--id", id, "two"])).toEqual(
       failed(
         "jp: The last turn is incomplete:",
         "  the model has not replied",
         `To continue it:                   jp query --continue-turn --id ${id}`,
         `To close it and start a new turn: jp query --discard-turn --id ${id}`,
       ),
-      printed("Better.\n"),
-    ]);
-    expect(entriesOf(recordOf(project), "chat_request").map(({ content }) => content)).toEqual([
-      "one",
-    ]);
+    );
+  });
+
+  test("on a record that someone else has made, the next message is not simply sent", async () => {
+    await using server = await ModelServer.start(["Better."]);
+    const project = queryProject({ server });
+    const failure = { timestamp: time(2), type: "reply_failure", code: "provider_overloaded" };
+    const events = [turnStart(0), request(1, "one"), failure];
+    const { id } = project.place({ second: 1, config: {}, events });
+    const { status, stderr } = await query(project, ["--id", id, "two"]);
+    expect([status, stderr.split("\n")[0]]).toEqual([1, "jp: The last turn is incomplete:"]);
   });
 
   test("temporarily, jp retries with a warning", async () => {

@@ -20,7 +20,7 @@ export type Mode = (typeof MODE_NAMES)[number];
 /** A rule as it is written: at most one condition on an argument, and what applies to the calls that meet it. */
 export interface RuleConfig extends Matcher {
   readonly mode: RunMode;
-  /** JSON Pointer to an argument. A list on the way means its elements. */
+  /** JSON Pointer to an argument. A list on the way means its elements. Empty for all arguments, as one object. */
   readonly arg?: string;
   /** The name of the tool, where a rule is for all of them; `*` stands for any characters. */
   readonly tool?: string;
@@ -78,7 +78,8 @@ export interface PolicyList {
   readonly rules: readonly (RuleConfig & Partial<Pick<Rule, "place">>)[];
 }
 
-const POINTER = /^(?:\/(?:[^~/]|~[01])*)+$/;
+/** RFC 6901; empty for all arguments together. */
+const POINTER = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
 const ruleSchema = v.pipe(
   v.strictObject({

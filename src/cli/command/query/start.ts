@@ -43,8 +43,6 @@ export interface StartFlags {
   readonly replay?: boolean | undefined;
   /** There is a new message. */
   readonly hasMessage?: boolean | undefined;
-  /** The last turn failed, which the user has seen: if no call is open, it is closed without a question. */
-  readonly afterError?: boolean | undefined;
 }
 
 /** The conversation that a turn continues. Absent for a new one. */
@@ -127,7 +125,7 @@ async function startAfter(
     );
   }
   // A turn that may still do something is never replaced unseen.
-  const isFailed = flags.afterError === true && hasMessage && isOnlyUnanswered(left);
+  const isFailed = (hasMessage || replay) && hasOnlyFailed(left);
   if (replay && !discardTurn && !isFailed)
     throw describeIncompleteError({ stream: left.stream, id });
   const start = continueTurn
@@ -150,9 +148,10 @@ async function startAfter(
   return start;
 }
 
-/** Nothing is missing but a reply, in a turn of this user. */
-function isOnlyUnanswered({ stream, isOwnTurn }: ConversationWriter): boolean {
-  return isOwnTurn && readTurnProgress(lastTurnOf(endOf(stream))).next === "request";
+/** Nothing is missing but a reply, in a turn of this user, who has seen that there is none: the model was asked, and failed. */
+function hasOnlyFailed({ stream, isOwnTurn }: ConversationWriter): boolean {
+  const { next, hasFailed } = readTurnProgress(lastTurnOf(endOf(stream)));
+  return isOwnTurn && next === "request" && hasFailed;
 }
 
 /**

@@ -264,6 +264,7 @@ export class TextView implements TurnView {
       case "decision_void":
       case "attempt_start":
       case "tool_step":
+      case "reply_failure":
       case "turn_resume":
       case "turn_end":
       case "token_usage":

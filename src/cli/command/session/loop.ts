@@ -173,8 +173,6 @@ class Session implements OpenSession, AsyncDisposable {
   #left: Disposable | undefined;
   /** A command that was typed where a message was edited. */
   #nextCommand: string | undefined;
-  /** The last turn failed, which the user has seen. */
-  #hasFailed = false;
 
   private constructor(context: CommandContext, parts: StartParts, loaded: Loaded) {
     this.context = context;
@@ -259,7 +257,6 @@ class Session implements OpenSession, AsyncDisposable {
     this.title = undefined;
     this.fork = undefined;
     this.#isIncomplete = false;
-    this.#hasFailed = false;
   }
 
   /** The tools that this conversation has on or off, unlike a new one. */
@@ -277,7 +274,6 @@ class Session implements OpenSession, AsyncDisposable {
 
   async use(summary: WorkspaceSummary): Promise<void> {
     this.#continue(summary);
-    this.#hasFailed = false;
     this.fork = undefined;
     this.model = undefined;
     this.directives = [];
@@ -428,8 +424,7 @@ class Session implements OpenSession, AsyncDisposable {
     let draft = text;
     const unsent = new UnsentText();
     const sendText = async () => {
-      const flags = { hasMessage: text !== "", afterError: this.#hasFailed };
-      await using prepared = await this.#prepare(flags, unsent);
+      await using prepared = await this.#prepare({ hasMessage: text !== "" }, unsent);
       const { start } = prepared;
       if (start.type === "quit") return false;
       if (start.type === "new" && start.text !== undefined) {
@@ -471,21 +466,14 @@ class Session implements OpenSession, AsyncDisposable {
 
   /** Whether it has ended as it should: only then is what was queued sent by itself. */
   async #runTurn(turn: ReadyTurn): Promise<boolean> {
-    this.#hasFailed = false;
-    try {
-      return (await send(this.context, turn)) === "done";
-    } catch (error) {
-      this.#hasFailed = !(error instanceof ExitStatus);
-      throw error;
-    }
+    return (await send(this.context, turn)) === "done";
   }
 
   async replay(added: string, isEdited = false): Promise<void> {
     const unsent = new UnsentText();
     let isDone = false;
     const replayed = this.#withoutUnknown(async () => {
-      const flags = { replay: true, hasMessage: true, afterError: this.#hasFailed };
-      await using prepared = await this.#prepare(flags, unsent);
+      await using prepared = await this.#prepare({ replay: true }, unsent);
       const { start } = prepared;
       if (start.type !== "replay") return;
       const { request } = start;

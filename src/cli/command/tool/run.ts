@@ -113,7 +113,7 @@ function withPermission(settings: ToolSettings): ToolSettings {
 }
 
 /** Throws `invalid_arguments`, in words for a person: the call itself would word it for a model. */
-async function assertArguments(
+export async function assertArguments(
   { description }: RunnableTool,
   given: ToolCallRequest["arguments"],
 ): Promise<void> {
@@ -149,7 +149,7 @@ function readableError(content: string): string {
   return typeof stdout === "string" && stdout !== "" ? `${message}\n${stdout}` : message;
 }
 
-interface ArgumentFlags {
+export interface ArgumentFlags {
   /** `key=value` or `key:=JSON`. */
   readonly arg?: readonly string[];
   /** All at once, as a JSON object. */
@@ -157,7 +157,7 @@ interface ArgumentFlags {
 }
 
 /** Throws `usage`. */
-function readArguments({ arg = [], args }: ArgumentFlags): JsonObject {
+export function readArguments({ arg = [], args }: ArgumentFlags): JsonObject {
   const all = args === undefined ? {} : parseJson(args);
   if (!isJsonObject(all)) throw usageError("--args expects a JSON object.");
   const single = arg.map((word) => {

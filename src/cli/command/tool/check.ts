@@ -1,0 +1,80 @@
+/** `jp tool check`: what config, rules and the mode would decide about a call. Runs nothing. */
+import type { Rule } from "../../../config/index.ts";
+import { checkArguments } from "../../../executor/index.ts";
+import { assertRules, matchRules, type Verdict } from "../../../policy/index.ts";
+import { jsonLine, oneLine } from "../../../render/index.ts";
+import { findTool, openTools } from "../../../runtime/index.ts";
+import { assertTrusted } from "../../../trust/index.ts";
+import type { CommandContext } from "../../context.ts";
+import type { Call } from "../../define.ts";
+import { type ConfigFlags, machineOf } from "../../load-config.ts";
+import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { type ArgumentFlags, assertArguments, readArguments } from "./run.ts";
+
+export interface CheckToolFlags extends ConfigFlags, ArgumentFlags {
+  readonly format?: "text" | "json";
+}
+
+export async function checkTool({ args, options, context }: Call<CheckToolFlags>): Promise<void> {
+  const [name = ""] = args;
+  const trusted = await trustedConfig(context, options);
+  assertTrusted(name, trusted);
+  warnWithheld(trusted, context);
+  const machine = machineOf(context);
+  await using tools = openTools(machine, trusted.config);
+  const opened = await tools.open(name, AbortSignal.timeout(TIMEOUT_MS));
+  const tool = { ...opened, settings: findTool(tools.settings, name) };
+  await assertRules(tool, machine.root);
+  const given = readArguments(options);
+  await assertArguments(tool, given);
+  const checked = await checkArguments(tool.description, given);
+  const call = { tool, arguments: checked.ok ? checked.arguments : given };
+  const verdict = await tools.policy.judge(call);
+  if (options.format === "json") {
+    context.output.print(jsonLine({ tool: name, arguments: call.arguments, ...verdict }));
+    return;
+  }
+  const rules = tool.settings.policy.run;
+  const { effect } = tool;
+  const isAskedLater = verdict.mode === "unattended" && verdict.answers === undefined;
+  show(verdict, { rules, matched: await matchRules(rules, call, machine.root) }, context);
+  if (isAskedLater && (effect === "edits" || effect === "destroys"))
+    context.output.print("The tool itself asks before it changes a file.");
+}
+
+/** For a server that does not start. */
+const TIMEOUT_MS = 60_000;
+
+const DECIDED = {
+  ask: "jp asks you before this call runs.",
+  unattended: "This call runs without asking.",
+  edit: "jp lets you edit the arguments before this call runs.",
+  skip: "This call is skipped.",
+} as const;
+
+function show(
+  verdict: Verdict,
+  { rules, matched }: { readonly rules: readonly Rule[]; readonly matched: readonly boolean[] },
+  { output }: CommandContext,
+): void {
+  const { paint } = output;
+  output.print(DECIDED[verdict.mode]);
+  output.print(`Decided by: ${decider(verdict)}`);
+  if (verdict.answers !== undefined)
+    output.print(`It also answers yes to: ${verdict.answers.map(oneLine).join(", ")}`);
+  if (rules.length === 0) return;
+  output.print("Rules of your config, in order:");
+  for (const [index, rule] of rules.entries()) {
+    const { place, ...written } = rule;
+    const isDeciding =
+      verdict.rules?.some(({ from, key }) => from === place.from && key === place.key) === true;
+    const mark = isDeciding ? "decides" : matched[index] === true ? "matches" : "-";
+    output.print(`  ${mark.padEnd(7)}  ${jsonLine(written)}`);
+    output.print(paint("dim", `           ${oneLine(place.layer)}: ${oneLine(place.key)}`));
+  }
+}
+
+function decider({ key, rules = [] }: Verdict): string {
+  if (rules.length === 0) return oneLine(key);
+  return rules.map((rule) => `${oneLine(rule.key)} (${rule.from})`).join(", ");
+}
