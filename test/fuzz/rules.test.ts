@@ -273,7 +273,7 @@ function pointersOf(
   at: string,
 ): readonly { readonly arg: string; readonly parameter: Parameter }[] {
   if (parameter.type === "array") return pointersOf(parameter.items, at);
-  const self = at === "" ? [] : [{ arg: at, parameter }];
+  const self = [{ arg: at, parameter }];
   if (parameter.type !== "object") return self;
   const below = Object.entries(parameter.properties).flatMap(([name, child]) =>
     pointersOf(child, `${at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`),
