@@ -22,7 +22,7 @@ const folder = scratchFolder();
 afterAll(() => folder[Symbol.dispose]());
 
 /** Deep enough that no path and no link leads out of the scratch folder. */
-const ABOVE = path.join(folder.path, ..."d".repeat(40), "above");
+const ABOVE = path.join(folder.path, ..."d".repeat(30), "above");
 const ROOT = path.join(ABOVE, "work");
 
 const NAMES = ["a", "b", "c", "l"];
@@ -119,7 +119,7 @@ afterAll(() => {
 
 fuzz(
   "a rule that lets a call run on a folder or file lets it open nothing else",
-  1500,
+  1000,
   fc.asyncProperty(anyTree, anyText(), anyText(), async (tree, named, written) => {
     plant(tree);
     const wanted = path.resolve(ROOT, named);
@@ -134,7 +134,7 @@ fuzz(
 
 fuzz(
   "a rule that refuses a folder or file refuses every path by which it can be opened",
-  1500,
+  1000,
   fc.asyncProperty(anyTree, anyText(), anyText(), async (tree, named, written) => {
     plant(tree);
     const isInFolder = await decide({ mode: "skip", prefix: named }, written);
