@@ -94,6 +94,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "render",
     "provider",
     "executor",
+    "policy",
     "answer-model",
     "agent",
     "trust",
