@@ -31,7 +31,7 @@ async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Ver
   const { mode = "ask" } = options;
   const byConfig = await evaluate(settings.policy.run, call, options);
   if (byConfig?.mode === "skip") return fromRules(byConfig);
-  if (settings.run === "skip" && byConfig === undefined) return plainVerdict(settings);
+  if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);
   if (mode === "plan" && effect !== "reads") {
     return { mode: "skip", key: "mode.plan", cause: "planning" };
   }
@@ -47,7 +47,17 @@ async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Ver
 export async function judgeResult(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const { settings } = call.tool;
   const byConfig = await evaluate(settings.policy.result, call, options);
-  return byConfig === undefined ? plainResultVerdict(settings) : fromRules(byConfig);
+  const isSkipped = settings.result === "skip" && !isByUser(byConfig);
+  return byConfig === undefined || isSkipped ? plainResultVerdict(settings) : fromRules(byConfig);
+}
+
+/** A rule of the workspace cannot bring back what the user skips: that it asks needs no trust. */
+function isByUser(verdict: RuleVerdict | undefined): boolean {
+  return verdict !== undefined && verdict.rules.every(isOwn);
+}
+
+function isOwn({ place }: Rule): boolean {
+  return place.from !== "workspace";
 }
 
 async function byMode(
@@ -64,7 +74,6 @@ async function byMode(
   return undefined;
 }
 
-/** A rule whose pattern cannot be used was reported when config was checked. Here it must not let anything through. */
 export async function evaluate(
   rules: readonly Rule[],
   { tool, arguments: args }: CallOfTool,
@@ -75,19 +84,18 @@ export async function evaluate(
   const call: CallToJudge = { tool: tool.settings, arguments: args, kinds, root };
   const hasCommand = Object.values(kinds).includes("command");
   const readCommand = hasCommand ? await readCommandLine() : undefined;
-  return evaluateRules(await compileRules(rules, root), call, readCommand);
+  return evaluateRules(await compileRules(rules, call), call, readCommand);
 }
 
 function fromRules({ mode, rules }: RuleVerdict): Verdict {
   const [first] = rules;
-  const isOwn = rules.every(({ place }) => place.from !== "workspace");
   const answers = OWN_QUESTIONS.concat(namedByAll(rules));
   return {
     mode,
     key: first?.place.key ?? "",
     rules: rules.map(onRecord),
     // A workspace can let a tool run, but it cannot answer for the user.
-    ...(mode === "unattended" && isOwn && { answers }),
+    ...(mode === "unattended" && rules.every(isOwn) && { answers }),
     ...(mode === "ask" && rules.some(({ arg }) => arg !== undefined) && { isAskedEachTime: true }),
   };
 }

@@ -20,7 +20,7 @@ export interface ShippedTool {
   /** Set if it does not ship with jp, but belongs to the program that embeds jp. */
   readonly isOwn?: true;
   /** See `RunnableTool`. A tool that `isReadOnly` reads. */
-  readonly effect?: Exclude<ToolEffect, "reads">;
+  readonly effect?: ToolEffect;
   readonly argumentKinds?: ArgumentKinds;
   readonly confinement?: RunnableTool["confinement"];
   /** What a call would run beyond the tool itself, such as the program of a command. Never throws. */
