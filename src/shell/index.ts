@@ -6,3 +6,12 @@ export {
   parseCommandLine,
 } from "./command-line.ts";
 export { isFoundIn, partsForRefusal } from "./refusal-parts.ts";
+export { CommandOutput } from "./command-output.ts";
+export { shellVariables } from "./environment.ts";
+export { type CommandEnd, findCommandShell, runCommand } from "./run-command.ts";
+export {
+  findProblemIn,
+  findSandboxProblem,
+  type SandboxPlace,
+  type SandboxProblem,
+} from "./sandbox.ts";

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CommandPart, isPrefixOf, parseCommandLine } from "../../src/shell/index.ts";
+import { counters } from "../security/threats.ts";
 import { ALLOWED, hostileLines } from "./hostile-lines.ts";
 import { recordedShell, SHELLS } from "./recorded-shell.ts";
 
@@ -17,6 +18,7 @@ describe("a hostile command line", () => {
   const lines = hostileLines();
 
   test("is never allowed by a prefix, in over five hundred forms", () => {
+    counters("T-SHELL-5");
     expect(lines.length).toBeGreaterThan(500);
     expect(lines.filter(runsUnasked)).toEqual([]);
   });

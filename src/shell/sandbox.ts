@@ -1,0 +1,93 @@
+/** Confines a command to the workspace: without the home, a network, other processes, and what protects the workspace itself. */
+import { existsSync } from "node:fs";
+import type { Program } from "../process/index.ts";
+import { type Bubblewrap, bubblewrapArguments, findBubblewrap, isInside } from "./bubblewrap.ts";
+import { hasProtectedLink, type ProtectedPaths, protectPaths } from "./protected-paths.ts";
+import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
+
+/** All paths are real ones, without links. */
+export interface SandboxPlace {
+  /** The workspace. */
+  readonly root: string;
+  readonly home: string;
+  /** Folders of jp, wherever they are. */
+  readonly hidden: readonly string[];
+  /** What the user wants commands to see of what is hidden otherwise. */
+  readonly readable: readonly string[];
+}
+
+/**
+ * - `unsupported_platform`: neither Linux nor macOS.
+ * - `not_installed`: bubblewrap is missing.
+ * - `namespaces_disabled`: the system does not let users make namespaces.
+ * - `failed`: it does not start, for another reason.
+ * - `workspace_has_home`: the home is the workspace, or in it, and cannot be hidden.
+ * - `protected_link`: `.git` or `.jp` is a symbolic link, which a command could replace.
+ */
+export interface SandboxProblem {
+  readonly reason:
+    | "unsupported_platform"
+    | "not_installed"
+    | "namespaces_disabled"
+    | "failed"
+    | "workspace_has_home"
+    | "protected_link";
+  /** The words of the program that failed. */
+  readonly detail?: string;
+}
+
+type Machine = Bubblewrap | { readonly program: typeof SANDBOX_EXEC };
+
+let machine: Promise<Machine | SandboxProblem> | undefined;
+
+/** Whether this machine has a sandbox that works. Found out once. */
+export async function findSandboxProblem(): Promise<SandboxProblem | undefined> {
+  const found = await findMachine();
+  return "reason" in found ? found : undefined;
+}
+
+function findMachine(): Promise<Machine | SandboxProblem> {
+  machine ??= (async () => {
+    if (process.platform === "linux") return findBubblewrap();
+    if (process.platform === "darwin" && existsSync(SANDBOX_EXEC)) return { program: SANDBOX_EXEC };
+    return { reason: "unsupported_platform" };
+  })();
+  return machine;
+}
+
+export interface ConfinedProgram {
+  readonly program: Pick<Program, "program" | "args" | "cwd">;
+  /** To be called once, when it has ended. Returns what was created under a protected name, and is removed. */
+  readonly release: () => readonly string[];
+}
+
+/** The same for one workspace. Never throws. */
+export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem | undefined> {
+  if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
+  if (hasProtectedLink(place.root)) return { reason: "protected_link" };
+  return findSandboxProblem();
+}
+
+/** The program as it has to be started in the sandbox, once and now. Throws if the workspace cannot be written. */
+export async function confine(
+  program: Pick<Program, "program" | "args" | "cwd">,
+  place: SandboxPlace,
+  { network }: { readonly network: boolean },
+): Promise<ConfinedProgram | SandboxProblem> {
+  const found = await findMachine();
+  const problem = "reason" in found ? found : await findProblemIn(place);
+  if (problem !== undefined || "reason" in found) return problem ?? { reason: "failed" };
+  const paths = protectPaths(place.root);
+  const wrapper = wrapperArguments(found, place, { paths, network });
+  const args = [...wrapper(program.cwd), program.program, ...program.args];
+  return { program: { program: found.program, args, cwd: program.cwd }, release: paths.release };
+}
+
+function wrapperArguments(
+  found: Machine,
+  place: SandboxPlace,
+  options: { readonly paths: ProtectedPaths; readonly network: boolean },
+): (cwd: string) => readonly string[] {
+  if (!("options" in found)) return () => ["-p", seatbeltProfile(place, options)];
+  return (cwd) => [...bubblewrapArguments(found, place, options), "--chdir", cwd, "--"];
+}
