@@ -83,6 +83,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "util",
     "process",
     "files",
+    "shell",
     "tool",
     "config",
     "conversation",

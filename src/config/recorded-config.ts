@@ -73,6 +73,7 @@ const UNRECORDED = [
   ["providers"],
   ["notify"],
   ["usage"],
+  ["shell"],
 ];
 
 type Model = NonNullable<PartialConfig["assistant"]>["model"];

@@ -4,25 +4,31 @@ import {
   createAskUser,
   createDescribeTools,
   createFileTools,
+  createShellRunTool,
   createTellUser,
   type FindDescription,
+  type ShellPlace,
   type ShippedTool,
 } from "../executor/index.ts";
 
 export interface ShippedToolsOptions {
   readonly root: string;
   readonly describe: FindDescription;
+  /** Absent where no tool is called. */
+  readonly shell?: ShellPlace;
 }
 
 export function createShippedTools({
   root,
   describe,
+  shell,
 }: ShippedToolsOptions): readonly ShippedTool[] {
   return [
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
     ...createFileTools({ root }),
+    createShellRunTool(shell),
   ];
 }
 

@@ -1,9 +1,8 @@
 /** The sandbox on Linux: whether bubblewrap works here, and the arguments that make it one. */
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
-import path from "node:path";
 import { findProgram, runProcess } from "../process/index.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
-import type { SandboxPlace, SandboxProblem } from "./sandbox.ts";
+import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 
 export interface Bubblewrap {
   readonly program: string;
@@ -135,7 +134,9 @@ function hiddenFolders({ home, hidden }: SandboxPlace): readonly string[] {
   const outer = [...new Set(found)].filter(
     (folder) => !found.some((other) => other !== folder && isInside(other, folder)),
   );
-  return [...outer.filter((folder) => folder !== home), home];
+  const needsHome =
+    findFolder(home) !== undefined || outer.some((folder) => isInside(folder, home));
+  return [...outer.filter((folder) => folder !== home), ...(needsHome ? [home] : [])];
 }
 
 function findFolder(folder: string): string | undefined {
@@ -166,11 +167,4 @@ function socketsOutside(folders: readonly string[]): readonly string[] {
 
 function isSocket(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isSocket() === true;
-}
-
-/** Also if they are the same. */
-export function isInside(folder: string, file: string): boolean {
-  return (
-    file === folder || file.startsWith(folder.endsWith(path.sep) ? folder : `${folder}${path.sep}`)
-  );
 }

@@ -9,9 +9,5 @@ export { isFoundIn, partsForRefusal } from "./refusal-parts.ts";
 export { CommandOutput } from "./command-output.ts";
 export { shellVariables } from "./environment.ts";
 export { type CommandEnd, findCommandShell, runCommand } from "./run-command.ts";
-export {
-  findProblemIn,
-  findSandboxProblem,
-  type SandboxPlace,
-  type SandboxProblem,
-} from "./sandbox.ts";
+export { findProblemIn, findSandboxProblem } from "./sandbox.ts";
+export { realPath, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";

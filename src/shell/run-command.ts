@@ -7,7 +7,8 @@ import {
   runProcess,
 } from "../process/index.ts";
 import { CommandOutput, type OutputLimits } from "./command-output.ts";
-import { confine, type SandboxPlace, type SandboxProblem } from "./sandbox.ts";
+import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
+import { confine } from "./sandbox.ts";
 
 export interface CommandRequest {
   readonly line: string;

@@ -1,40 +1,10 @@
 /** Confines a command to the workspace: without the home, a network, other processes, and what protects the workspace itself. */
 import { existsSync } from "node:fs";
 import type { Program } from "../process/index.ts";
-import { type Bubblewrap, bubblewrapArguments, findBubblewrap, isInside } from "./bubblewrap.ts";
+import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
 import { hasProtectedLink, type ProtectedPaths, protectPaths } from "./protected-paths.ts";
+import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
-
-/** All paths are real ones, without links. */
-export interface SandboxPlace {
-  /** The workspace. */
-  readonly root: string;
-  readonly home: string;
-  /** Folders of jp, wherever they are. */
-  readonly hidden: readonly string[];
-  /** What the user wants commands to see of what is hidden otherwise. */
-  readonly readable: readonly string[];
-}
-
-/**
- * - `unsupported_platform`: neither Linux nor macOS.
- * - `not_installed`: bubblewrap is missing.
- * - `namespaces_disabled`: the system does not let users make namespaces.
- * - `failed`: it does not start, for another reason.
- * - `workspace_has_home`: the home is the workspace, or in it, and cannot be hidden.
- * - `protected_link`: `.git` or `.jp` is a symbolic link, which a command could replace.
- */
-export interface SandboxProblem {
-  readonly reason:
-    | "unsupported_platform"
-    | "not_installed"
-    | "namespaces_disabled"
-    | "failed"
-    | "workspace_has_home"
-    | "protected_link";
-  /** The words of the program that failed. */
-  readonly detail?: string;
-}
 
 type Machine = Bubblewrap | { readonly program: typeof SANDBOX_EXEC };
 
@@ -61,7 +31,7 @@ export interface ConfinedProgram {
   readonly release: () => readonly string[];
 }
 
-/** The same for one workspace. Never throws. */
+/** The same for one workspace. Throws if that cannot be read. */
 export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem | undefined> {
   if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
   if (hasProtectedLink(place.root)) return { reason: "protected_link" };

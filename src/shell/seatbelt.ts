@@ -1,7 +1,7 @@
 /** The sandbox on macOS: a profile for `sandbox-exec`, with the rules of the one on Linux. Untested: there was no machine to try it on. */
 import path from "node:path";
 import type { ProtectedPaths } from "./protected-paths.ts";
-import type { SandboxPlace } from "./sandbox.ts";
+import type { SandboxPlace } from "./sandbox-place.ts";
 
 export const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
 

@@ -805,6 +805,14 @@ const commands: Area = {
         "Variables that look like keys, tokens, secrets and passwords, those of jp, and those that `shell.hide_env` names are not " +
         "passed on, and neither are variables that make shells, loaders and Git run programs.",
     },
+    {
+      id: "T-SHELL-7",
+      threat:
+        "The program or script of an approved command is changed before it runs, or the sandbox is gone.",
+      defence:
+        "The digest of the call has the programs and files that the command names, and whether it is confined and has a network. " +
+        "What those load in turn is out of reach.",
+    },
   ],
 };
 
