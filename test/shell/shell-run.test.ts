@@ -254,7 +254,7 @@ describe("the description of a call", () => {
     ["a script", "sh a.sh", "file"],
     ["a program", "./a.sh", "program"],
     ["a script behind a wrapper", "timeout 5 sh -c 'sh ./a.sh'", "file"],
-  ])("is another one when %s has changed", async (_what, command, part) => {
+  ])("is another one when a file of it has changed: %s", async (_what, command, part) => {
     counters("T-SHELL-7");
     const place = shellScene(UNCONFINED);
     const file = path.join(place.root, "a.sh");
