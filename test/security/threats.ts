@@ -813,6 +813,13 @@ const commands: Area = {
         "The digest of the call has the programs and files that the command names, and whether it is confined and has a network. " +
         "What those load in turn is out of reach.",
     },
+    {
+      id: "T-SHELL-8",
+      threat: "A workspace or a conversation loosens how commands are confined.",
+      defence:
+        "`shell` counts only in the user's own config. jp warns about it in files of a workspace, even trusted ones, and never " +
+        "records it with a conversation.",
+    },
   ],
 };
 

@@ -52,7 +52,7 @@ export function createShellRunTool(place?: ShellPlace): ShippedTool {
     config: {
       source: "builtin",
       group: "shell",
-      enable: { state: false, allow_toggle: "any" },
+      enable: { state: false, allow_toggle: "if_named_or_group" },
       run: "ask",
       summary: "Run a command line in the workspace, in a sandbox if there is one.",
       description: DESCRIPTION,
