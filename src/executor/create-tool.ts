@@ -66,7 +66,6 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         isIdempotent: isReadOnly || tool.isIdempotent === true,
         ...(effect !== undefined && { effect }),
         ...(shipped.argumentKinds !== undefined && { argumentKinds: shipped.argumentKinds }),
-        ...(shipped.confinement !== undefined && { confinement: shipped.confinement }),
       };
     }
     case "mcp": {

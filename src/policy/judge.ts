@@ -1,7 +1,7 @@
 /** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
 import type { Mode, Rule } from "../config/index.ts";
-import type { JsonObject } from "../util/index.ts";
-import { readCommandLine } from "./command-units.ts";
+import type { Confinement } from "../tool/index.ts";
+import { type JsonObject, loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import {
   type CallOfTool,
@@ -9,6 +9,7 @@ import {
   plainVerdict,
   type PolicyOptions,
   type RuleOnRecord,
+  runsCommands,
   type Verdict,
 } from "./verdict.ts";
 
@@ -17,12 +18,21 @@ const OWN_QUESTIONS = ["create_file", "apply_changes"];
 
 export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const verdict = await judgeAsked(call, options);
-  const { confinement } = call.tool;
-  if (verdict.mode !== "unattended" || confinement === undefined) return verdict;
-  if (options.allowsUnsandboxed === true || (await confinement(call.arguments)) === "sandbox") {
-    return verdict;
+  if (verdict.mode !== "unattended" || !runsCommands(call.tool)) return verdict;
+  const { confinement, network = false } = await findConfinement(call);
+  if (confinement === "none" && options.allowsUnsandboxed !== true) {
+    return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
   }
-  return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
+  // A rule about the command says nothing of where it may send what it finds. One about the exact call does.
+  const isExact = verdict.rules?.every(({ rule }) => rule["arg"] === "") ?? false;
+  return network && !isExact
+    ? { mode: "ask", key: "shell.network", needsPerson: true, isAskedEachTime: true }
+    : verdict;
+}
+
+async function findConfinement({ tool, arguments: args }: CallOfTool): Promise<Confinement> {
+  const { origin } = await tool.describeSource(args);
+  return origin.type === "builtin" ? origin : {};
 }
 
 async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
@@ -62,16 +72,16 @@ function isOwn({ place }: Rule): boolean {
 
 async function byMode(
   mode: Mode,
-  { tool, arguments: args }: CallOfTool,
+  call: CallOfTool,
   effect: CallOfTool["tool"]["effect"],
 ): Promise<Verdict | undefined> {
   if (mode === "edits" && effect === "edits") {
     return { mode: "unattended", key: "mode.edits", answers: OWN_QUESTIONS };
   }
-  if (mode === "sandbox" && (await tool.confinement?.(args)) === "sandbox") {
-    return { mode: "unattended", key: "mode.sandbox" };
-  }
-  return undefined;
+  if (mode !== "sandbox" || !runsCommands(call.tool)) return undefined;
+  const { confinement, network = false } = await findConfinement(call);
+  const isHarmless = confinement === "sandbox" && !network;
+  return isHarmless ? { mode: "unattended", key: "mode.sandbox" } : undefined;
 }
 
 export async function evaluate(
@@ -82,9 +92,12 @@ export async function evaluate(
   if (rules.length === 0) return undefined;
   const kinds = tool.argumentKinds ?? {};
   const call: CallToJudge = { tool: tool.settings, arguments: args, kinds, root };
-  const hasCommand = Object.values(kinds).includes("command");
-  const readCommand = hasCommand ? await readCommandLine() : undefined;
-  return evaluateRules(await compileRules(rules, call), call, readCommand);
+  const units = runsCommands(tool) ? await loadCommandUnits() : undefined;
+  return evaluateRules(await compileRules(rules, call), call, units?.readCommandLine);
+}
+
+function loadCommandUnits() {
+  return loadModule(() => import("./command-units.ts"));
 }
 
 function fromRules({ mode, rules }: RuleVerdict): Verdict {

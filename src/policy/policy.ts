@@ -7,6 +7,7 @@ import {
   plainVerdict,
   type Policy,
   type PolicyOptions,
+  runsCommands,
 } from "./verdict.ts";
 
 export function createPolicy(options: PolicyOptions): Policy {
@@ -14,10 +15,9 @@ export function createPolicy(options: PolicyOptions): Policy {
   const isPlain = mode === "ask" && saved === undefined;
   return {
     judge: async (call) => {
-      const { settings, confinement } = call.tool;
-      if (isPlain && settings.policy.run.length === 0 && confinement === undefined) {
-        return plainVerdict(settings);
-      }
+      const { settings } = call.tool;
+      const isUnruled = isPlain && settings.policy.run.length === 0;
+      if (isUnruled && !runsCommands(call.tool)) return plainVerdict(settings);
       const { judgeRun } = await loadJudge();
       return judgeRun(call, options);
     },

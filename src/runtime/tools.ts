@@ -151,7 +151,11 @@ export function openTools(
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
     toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
-    policy: createPolicy({ root, ...modeIn(config) }),
+    policy: createPolicy({
+      root,
+      ...modeIn(config),
+      allowsUnsandboxed: resolveShell(config).unsandboxed === "unattended",
+    }),
     [Symbol.asyncDispose]: async () => {
       if (given === undefined) await servers.close();
     },

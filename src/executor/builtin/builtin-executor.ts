@@ -2,13 +2,7 @@
 import type { PartialToolConfig, ToolEffect } from "../../config/index.ts";
 import type { Confinement, Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
 import { assertNever, type JsonObject } from "../../util/index.ts";
-import type {
-  ArgumentKinds,
-  AttemptRequest,
-  AttemptResult,
-  Executor,
-  RunnableTool,
-} from "../port.ts";
+import type { ArgumentKinds, AttemptRequest, AttemptResult, Executor } from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
@@ -22,7 +16,6 @@ export interface ShippedTool {
   /** See `RunnableTool`. A tool that `isReadOnly` reads. */
   readonly effect?: ToolEffect;
   readonly argumentKinds?: ArgumentKinds;
-  readonly confinement?: RunnableTool["confinement"];
   /** What a call would run beyond the tool itself, such as the program of a command. Never throws. */
   readonly describeCall?: (args: JsonObject) => Promise<CallSource>;
 }
