@@ -3,6 +3,7 @@ import type { PartialToolConfig } from "../../../config/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";
+import { createEditTool } from "./edit-tool.ts";
 import { createGrepFilesTool } from "./grep-files-tool.ts";
 import { createListFilesTool } from "./list-files-tool.ts";
 import { createModifyFileTool } from "./modify-file-tool.ts";
@@ -13,7 +14,7 @@ export interface FileToolsOptions {
   readonly root: string;
 }
 
-/** The six tools that read and change files in a workspace. */
+/** The tools that read and change files in a workspace. */
 export function createFileTools({ root }: FileToolsOptions): readonly ShippedTool[] {
   const tools = [
     createReadFileTool({ root }),
@@ -21,6 +22,7 @@ export function createFileTools({ root }: FileToolsOptions): readonly ShippedToo
     createGrepFilesTool({ root }),
     createCreateFileTool({ root }),
     createModifyFileTool({ root }),
+    createEditTool({ root }),
     createDeleteFileTool({ root }),
   ];
   return tools.map((shipped) => ({
