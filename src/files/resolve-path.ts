@@ -107,7 +107,8 @@ function quotePath(formatted: string): string {
 
 /** With forward slashes. */
 export function toPosix(relative: string): string {
-  return relative === "" ? "." : relative.split(path.sep).join("/");
+  if (relative === "") return ".";
+  return path.sep === "/" ? relative : relative.split(path.sep).join("/");
 }
 
 /** Resolves `..` before symbolic links, so that the path that is checked is the one that is used. */

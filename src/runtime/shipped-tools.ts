@@ -11,18 +11,21 @@ import {
 
 export interface ShippedToolsOptions {
   readonly root: string;
+  /** The `PATH`. */
+  readonly searchPath?: string | undefined;
   readonly describe: FindDescription;
 }
 
 export function createShippedTools({
   root,
+  searchPath,
   describe,
 }: ShippedToolsOptions): readonly ShippedTool[] {
   return [
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
-    ...createFileTools({ root }),
+    ...createFileTools({ root, searchPath }),
   ];
 }
 

@@ -31,7 +31,7 @@ const TOOL_VERBS: Readonly<Record<string, string>> = {
 
 /** Undefined for anything else. Only fields that jp itself has set decide it, never words of a tool or a model. */
 export function fileChangeOf(item: Item): FileChange | undefined {
-  const { kind, origin, source, acts, question, question_id: id, tool } = item;
+  const { kind, origin, source, acts, question_id: id, tool } = item;
   const { arguments: given = {} } = item;
   const [path, ...others] = pathsOf(given);
   if (origin?.type !== "builtin" || !acts || typeof path !== "string") return undefined;

@@ -22,7 +22,7 @@ interface QuestionTextProps {
 
 /** Nothing of it is folded where a yes acts, except for what only tells it from others: ids, exact times, the digest. */
 export function QuestionText({ item, name, heading }: QuestionTextProps): VNode {
-  const { question, result, changed } = item;
+  const { result, changed } = item;
   const args = item.arguments;
   const level = heading === "asker" ? 3 : 2;
   return (

@@ -12,14 +12,16 @@ import { createReadFileTool } from "./read-file-tool.ts";
 export interface FileToolsOptions {
   /** The folder they never leave; absolute. */
   readonly root: string;
+  /** The `PATH`. A search in very many files is faster with the ripgrep that is there. */
+  readonly searchPath?: string | undefined;
 }
 
 /** The tools that read and change files in a workspace. */
-export function createFileTools({ root }: FileToolsOptions): readonly ShippedTool[] {
+export function createFileTools({ root, searchPath }: FileToolsOptions): readonly ShippedTool[] {
   const tools = [
     createReadFileTool({ root }),
     createListFilesTool({ root }),
-    createGrepFilesTool({ root }),
+    createGrepFilesTool({ root, searchPath }),
     createCreateFileTool({ root }),
     createModifyFileTool({ root }),
     createEditTool({ root }),
