@@ -77,7 +77,8 @@ export function createEditTool(options: WritingToolOptions): ShippedTool {
   return {
     tool,
     config: {
-      summary: "Change and create several workspace files in one step, if the user agrees.",
+      summary:
+        "Change and create files in one step, if the user agrees. Best for several files or places.",
     },
     effect: "edits",
     argumentKinds: { "/files/path": "path" },
