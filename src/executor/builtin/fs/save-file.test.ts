@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   chownSync,
   mkdirSync,
@@ -246,4 +248,50 @@ describe("several files", () => {
       ["a.txt: from someone else", "sub", "sub/deep", "sub/deep/b.txt: from someone else", "z.txt"],
     ]);
   });
+});
+
+/** Writes all files again and again, with the number of the round, and says so after each. */
+const WRITER = `
+  const [module, files, root] = process.argv.slice(1);
+  const { findSnapshot, saveFiles } = await import(module);
+  const { resolveTarget } = await import(files);
+  const { signal } = new AbortController();
+  for (let round = 1; ; round += 1) {
+    const writes = [];
+    for (let file = 0; file < 8; file += 1) {
+      const target = await resolveTarget(root, "folder/" + file);
+      const bytes = Buffer.from((round + "\\n").repeat(20_000));
+      writes.push({ target, bytes, before: await findSnapshot(target) });
+    }
+    await saveFiles(writes, signal);
+    process.stdout.write(round + "\\n");
+  }
+`;
+
+test("each file is whole after the process was killed halfway", { timeout: 60_000 }, async () => {
+  const root = temporaryFolder();
+  const module = path.join(import.meta.dirname, "save-file.ts");
+  const files = path.join(import.meta.dirname, "../../../files/index.ts");
+  for (const rounds of [1, 2, 3, 4]) {
+    const child = spawn(process.execPath, [
+      "--input-type=module",
+      "--eval",
+      WRITER,
+      module,
+      files,
+      root,
+    ]);
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.split("\n").length > rounds) child.kill("SIGKILL");
+    });
+    await once(child, "close");
+    const names = readdirSync(path.join(root, "folder")).filter((name) => !name.endsWith(".tmp"));
+    const contents = names.map((name) => readFileSync(path.join(root, "folder", name), "utf8"));
+    expect([
+      names.length,
+      contents.every((text) => /^(?:(\d+)\n)(?:\1\n){19999}$/.test(text)),
+    ]).toEqual([8, true]);
+  }
 });
