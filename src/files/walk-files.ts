@@ -81,9 +81,8 @@ export async function* walkFiles(
     for (const entry of listed.files) {
       const { name } = entry;
       const file = prefix + name;
-      const displayPath = formatPath(file);
-      const isLink = entry.isSymbolicLink();
-      yield { path: file, displayPath, folder, name, isLink, isStart: false };
+      const paths = { path: file, displayPath: formatPath(file) };
+      yield { ...paths, folder, name, isLink: entry.isSymbolicLink(), isStart: false };
     }
     for (const { name } of listed.folders.toReversed())
       pending.push({ next: path.join(next, name), above: listed.ignoreFiles });

@@ -408,8 +408,8 @@ describe("a change to a file", () => {
   test("has a heading for each of several files, with a share of the lines", () => {
     const files = [args, { path: "b.py", content: "one\ntwo\n" }].map((file) => ({ ...file }));
     const second = "--- /dev/null\n+++ b/b.py\n@@ -0,0 +1,2 @@\n+one\n+two\n";
-    const asked = { ...question, question: { ...question.question, context: context + second } };
-    const several = [toolCall("call_1", "fs_edit", { files }), policy, asked, ...events.slice(3)];
+    const both = { ...question, question: { ...question.question, context: context + second } };
+    const several = [toolCall("call_1", "fs_edit", { files }), policy, both, ...events.slice(3)];
     expect(body(several, { resultLines: 6 })).toEqual([
       "✗ Edit 2 files +3 −1 not applied",
       "  • Edit a.py +1 −1",
