@@ -14,7 +14,13 @@ export {
   renderPermissionLines,
 } from "./call-lines.ts";
 export { changeText, type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
-export { type AskedChange, changeTitle, type FileChange, findFileChange } from "./file-change.ts";
+export {
+  type AskedChange,
+  type ChangedFile,
+  changeTitle,
+  type FileChange,
+  findFileChange,
+} from "./file-change.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {

@@ -14,6 +14,8 @@ import {
 
 export interface ShippedToolsOptions {
   readonly root: string;
+  /** The `PATH`. */
+  readonly searchPath?: string | undefined;
   readonly describe: FindDescription;
   /** Those that `web_fetch` may reach at private addresses. */
   readonly privateHosts?: readonly string[] | undefined;
@@ -23,6 +25,7 @@ export interface ShippedToolsOptions {
 
 export function createShippedTools({
   root,
+  searchPath,
   describe,
   privateHosts = [],
   shell,
@@ -31,7 +34,7 @@ export function createShippedTools({
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
-    ...createFileTools({ root }),
+    ...createFileTools({ root, searchPath }),
     createWebFetchTool({ privateHosts }),
     createShellRunTool(shell),
   ];

@@ -108,6 +108,7 @@ export function openTools(
   };
   const shipped = createShippedTools({
     root,
+    searchPath: variables["PATH"],
     describe,
     privateHosts: config.web?.private_hosts,
     shell: shellPlace(machine, config),

@@ -282,7 +282,7 @@ describe("on a terminal", () => {
 
   test.each([
     ["read files", "", '"read"', 3],
-    ["read and edit files", "edit", "true", 6],
+    ["read and edit files", "edit", "true", 7],
     ["nothing", "nothing", "false", 0],
   ])(
     "the file tools are as chosen, in one line that is trusted: %s",

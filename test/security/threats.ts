@@ -690,8 +690,8 @@ const others: Area = {
         "`PATH` has an empty or relative entry, and a workspace brings its own `sh`, `stty` " +
         "or editor.",
       defence:
-        "jp looks for the programs it runs itself in absolute folders only. Commands of configured " +
-        "tools and servers are looked up as usual.",
+        "jp looks for the programs it runs itself in absolute folders only, and for ripgrep in none that is " +
+        "inside the workspace. Commands of configured tools and servers are looked up as usual.",
     },
     {
       id: "T-PROG-2",

@@ -3,7 +3,7 @@ import { defineTool, type ToolCall, type ToolContext } from "../../../tool/index
 import type { ShippedTool } from "../builtin-executor.ts";
 import { ALL_EDITS, askConsent, withNote } from "./consent.ts";
 import { FileError, parseText, toBody, toBytes, resolveTarget } from "../../../files/index.ts";
-import { type FileSnapshot, findSnapshot, replaceFile, saveNewFile } from "./save-file.ts";
+import { type FileSnapshot, findSnapshot, saveFiles } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 interface CreateFileArguments {
@@ -71,7 +71,6 @@ async function createFile(
   if (!content.isWellFormed()) throw new FileError("The content is not valid Unicode text.");
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
-  const { signal } = context;
   const before = await findSnapshot(target);
   const { bytes, preview } = await planChange(displayPath, content, before);
   if (before?.bytes.equals(bytes)) {
@@ -83,9 +82,7 @@ async function createFile(
   const isAgreed =
     declined === undefined &&
     (await askConsent(context, {
-      target,
-      before: before?.bytes,
-      after: bytes,
+      changes: [{ target, before: before?.bytes, after: bytes }],
       question: {
         ...question,
         text: `${before === undefined ? "Create" : "Overwrite"} ${questionPath}?`,
@@ -93,12 +90,8 @@ async function createFile(
       },
     }));
   if (!isAgreed) return `The user declined to ${verb} ${displayPath}. Nothing was changed.`;
-  if (before === undefined) {
-    await saveNewFile({ target, bytes, signal });
-    return `Created ${displayPath}.`;
-  }
-  await replaceFile({ target, bytes, before, signal });
-  return `Overwrote ${displayPath}.`;
+  await saveFiles([{ target, bytes, before }], context.signal);
+  return `${before === undefined ? "Created" : "Overwrote"} ${displayPath}.`;
 }
 
 interface PlannedChange {

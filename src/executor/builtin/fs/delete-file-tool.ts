@@ -59,9 +59,7 @@ async function deleteFile(
   const { displayPath, questionPath } = target;
   const { stats: before, identity, bytes } = await examineFile(target);
   const isAgreed = await askConsent(context, {
-    target,
-    before: identity,
-    after: undefined,
+    changes: [{ target, before: identity, after: undefined }],
     question: {
       id: "delete_file",
       text: `Delete ${questionPath}?`,

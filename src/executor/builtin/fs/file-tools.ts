@@ -3,6 +3,7 @@ import type { PartialToolConfig } from "../../../config/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";
+import { createEditTool } from "./edit-tool.ts";
 import { createGrepFilesTool } from "./grep-files-tool.ts";
 import { createListFilesTool } from "./list-files-tool.ts";
 import { createModifyFileTool } from "./modify-file-tool.ts";
@@ -11,16 +12,19 @@ import { createReadFileTool } from "./read-file-tool.ts";
 export interface FileToolsOptions {
   /** The folder they never leave; absolute. */
   readonly root: string;
+  /** The `PATH`. A search in very many files is faster with the ripgrep that is there. */
+  readonly searchPath?: string | undefined;
 }
 
-/** The six tools that read and change files in a workspace. */
-export function createFileTools({ root }: FileToolsOptions): readonly ShippedTool[] {
+/** The tools that read and change files in a workspace. */
+export function createFileTools({ root, searchPath }: FileToolsOptions): readonly ShippedTool[] {
   const tools = [
     createReadFileTool({ root }),
     createListFilesTool({ root }),
-    createGrepFilesTool({ root }),
+    createGrepFilesTool({ root, searchPath }),
     createCreateFileTool({ root }),
     createModifyFileTool({ root }),
+    createEditTool({ root }),
     createDeleteFileTool({ root }),
   ];
   return tools.map((shipped) => ({
