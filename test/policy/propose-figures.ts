@@ -55,7 +55,7 @@ async function isAllowed(rules: readonly ProposedRule[], entry: HistoryEntry): P
     kinds: entry.kinds,
     root: "/nowhere",
   };
-  const verdict = await evaluateRules(await compileRules(placed, "/nowhere"), call, (line) => [
+  const verdict = await evaluateRules(await compileRules(placed, call), call, (line) => [
     {
       isPart: true,
       matches: ({ prefix }) => prefix !== undefined && `${line} `.startsWith(`${prefix} `),
