@@ -23,6 +23,7 @@ export const LONG = [
   "test/mcp/endless.test.ts",
   "test/provider/light-streams.test.ts",
   "test/security/terminal.test.ts",
+  "test/shell/hostile-lines.test.ts",
   "test/storage/answer-races.test.ts",
   "test/storage/torn-append.test.ts",
   "test/readme.test.ts",

@@ -270,6 +270,7 @@ export {
   type Audience,
   booleanQuestion,
   type ChoiceAnswer,
+  type Confinement,
   type ContentBlock,
   type Tool,
   defineTool,

@@ -50,6 +50,7 @@ import type {
   PromptResult,
   QuestionRequest,
 } from "./ports.ts";
+import type { OpenPrompt } from "./prompt-queue.ts";
 import { isFromOther, personOf, promptRequest } from "./prompts.ts";
 import { type PolicyKey, type Route, routeOf } from "./route.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
@@ -450,16 +451,19 @@ export class Decision implements Disposable {
     if (open === undefined) return this.#closed();
     // While this waited, the person may have decided the same for the whole turn. Other routes are followed
     // outside the queue, so that no prompt waits for them.
-    return this.route().type === "person" ? await this.#prompt(open.signal) : REROUTED;
+    return this.route().type === "person" ? await this.#prompt(open) : REROUTED;
   }
 
-  async #prompt(signal: AbortSignal): Promise<Decided | Rerouted> {
+  async #prompt(open: OpenPrompt): Promise<Decided | Rerouted> {
+    const { signal } = open;
     let result: PromptResult;
     try {
       result = await this.#context.prompter.ask(this.toPrompt(signal));
     } catch (error) {
       if (isNotLoaded(error)) throw error; // No one has seen the prompt: it stays open.
       return this.failPrompt(messageOf(error));
+    } finally {
+      open.end(); // Ctrl-C while the answer is recorded is about the work.
     }
     const isClosed = result.type !== "answered";
     if (isClosed && this.hasChanged) return REROUTED;

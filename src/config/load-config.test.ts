@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
+import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import type { ConfigError } from "./config-error.ts";
 import { explainLayers, foldLayers } from "./layers.ts";
@@ -553,6 +554,26 @@ interface TestOptions extends Omit<LoadOptions, "places"> {
   readonly variables?: ConfigPlaces["variables"];
   readonly isOutside?: boolean;
 }
+
+test("only the user's own config says how commands are confined", async () => {
+  counters("T-SHELL-8");
+  const shell = '[shell]\nunsandboxed = "unattended"\n';
+  const own = await load({ "user/config.toml": shell });
+  expect([foldLayers(own.layers).shell?.unsandboxed, own.warnings]).toEqual(["unattended", []]);
+  const { layers, warnings } = await load({
+    "work/.jp/config.toml": `extends = ["more.toml"]\n${named("me")}`,
+    "work/.jp/more.toml": shell,
+    "work/.jp.toml": shell,
+  });
+  expect([foldLayers(layers).shell?.unsandboxed, foldLayers(layers).user?.name]).toEqual([
+    "ask",
+    "me",
+  ]);
+  expect(warnings).toEqual([
+    expect.stringContaining("only your own config can set shell"),
+    expect.stringContaining("only your own config can set shell"),
+  ]);
+});
 
 async function load(files: Files, options: TestOptions = {}) {
   const { places, root } = placed(files, options);

@@ -75,6 +75,7 @@ const UNRECORDED = [
   ["notify"],
   ["usage"],
   ["web"],
+  ["shell"],
 ];
 
 function recorded(config: PartialConfig): PartialConfig {

@@ -1,3 +1,4 @@
+export { guardFolder } from "./exit-guard.ts";
 export { findProgram, resolveProgram, withoutRelativeFolders } from "./find-program.ts";
 export { CappedOutput, lineEnds, LineReader, LineTail } from "./output.ts";
 export { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";

@@ -50,7 +50,7 @@ export {
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines, sourceLines } from "./origin.ts";
 export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
-export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
+export { describeState, type ListedConversation, nameState, summaryToJson } from "./summary.ts";
 export { relativeTime } from "./relative-time.ts";
 export { renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {

@@ -4,9 +4,11 @@ import {
   createAskUser,
   createDescribeTools,
   createFileTools,
+  createShellRunTool,
   createTellUser,
   createWebFetchTool,
   type FindDescription,
+  type ShellPlace,
   type ShippedTool,
 } from "../executor/index.ts";
 
@@ -15,12 +17,15 @@ export interface ShippedToolsOptions {
   readonly describe: FindDescription;
   /** Those that `web_fetch` may reach at private addresses. */
   readonly privateHosts?: readonly string[] | undefined;
+  /** Absent where no tool is called. */
+  readonly shell?: ShellPlace;
 }
 
 export function createShippedTools({
   root,
   describe,
   privateHosts = [],
+  shell,
 }: ShippedToolsOptions): readonly ShippedTool[] {
   return [
     createAskUser(),
@@ -28,6 +33,7 @@ export function createShippedTools({
     createDescribeTools(describe),
     ...createFileTools({ root }),
     createWebFetchTool({ privateHosts }),
+    createShellRunTool(shell),
   ];
 }
 

@@ -5,6 +5,7 @@ import {
   offeringServers,
   type PartialConfig,
   resolveMcpServers,
+  resolveShell,
   resolveTools,
   type ToolSettings,
 } from "../config/index.ts";
@@ -15,12 +16,14 @@ import {
   type FindDescription,
   type RefusedQuestions,
   type RunnableTool,
+  type ShellPlace,
   type ToolParts,
   toRefusedQuestions,
 } from "../executor/index.ts";
 import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
 import { assertRules, createPolicy, type Policy, type PolicyOptions } from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
+import { userDataFolder } from "../storage/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
@@ -56,6 +59,13 @@ export async function serversForTurn(
   await shared.configure(resolveMcpServers(config));
   shared.allowRestart();
   return { servers: shared, [Symbol.asyncDispose]: async () => undefined };
+}
+
+/** Where commands run, and what is hidden from them. */
+function shellPlace({ root, variables }: Machine, config: PartialConfig): ShellPlace {
+  const home = variables["HOME"] ?? process.getBuiltinModule("node:os").homedir();
+  const dataFolder = userDataFolder({ variables, home, platform: process.platform });
+  return { root, home, dataFolder, variables, settings: resolveShell(config) };
 }
 
 /** The context that tools get, and the connections that they share. */
@@ -96,7 +106,12 @@ export function openTools(
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
-  const shipped = createShippedTools({ root, describe, privateHosts: config.web?.private_hosts });
+  const shipped = createShippedTools({
+    root,
+    describe,
+    privateHosts: config.web?.private_hosts,
+    shell: shellPlace(machine, config),
+  });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };

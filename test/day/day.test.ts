@@ -44,7 +44,7 @@ describe.each(PARTS)("the part of a working day where someone $does", (part) => 
 
 async function play({ columns, variables, steps, isPrepared }: Variant) {
   await using model = await ScriptedModel.start();
-  const workplace = createWorkplace(model.url, { isPrepared });
+  const workplace = createWorkplace(model, { isPrepared });
   const screen = new PseudoTerminal("bash", ["--norc", "--noprofile", "--noediting"], {
     folder: workplace.folder,
     variables: { ...workplace.variables, ...variables },

@@ -72,12 +72,16 @@ export interface TurnRequest extends InteractionFlags {
   /** The same, except for this call. */
   readonly onlyCall?: string | undefined;
   readonly view?: ViewFlags | undefined;
+  /** Hints name the commands of a session. */
+  readonly isSession?: boolean | undefined;
   /** Those of a session. Without them, the turn starts and closes its own. */
   readonly servers?: McpServers | undefined;
   /** That of a session. Without it, the turn takes the keyboard itself. */
   readonly keyboard?: TurnKeyboard | undefined;
   /** Gets what was typed during the turn and not sent. Without it, that is printed. */
   readonly unsent?: UnsentText | undefined;
+  /** Gets what was said to the assistant during the turn. */
+  readonly onSaid?: ((text: string) => void) | undefined;
   /** Ends the session. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -105,7 +109,7 @@ export interface LoadedTurn {
 /** Throws what is wrong with the config, `no_model`, and what `loadConversation` throws. */
 export async function loadTurn(
   context: CommandContext,
-  { conversation, opened, settings, start, nonInteractive }: TurnRequest,
+  { conversation, opened, settings, start, nonInteractive, isSession = false }: TurnRequest,
 ): Promise<LoadedTurn> {
   // A turn that is continued may run a tool first. The rest is read once a model is asked.
   const onlyEnd = start.continueTurn === true;
@@ -121,7 +125,7 @@ export async function loadTurn(
     usesInstructions: true,
     ...(found !== undefined && { id: found.id, conversation: found }),
   };
-  const models = new FoundModels(context);
+  const models = new FoundModels(context, { isSession });
   // Without a model there is nothing to trust anything for, unless what is asked about leads to one.
   const beforeAsking = async ({ wanted, config: without, withheld }: UntrustedConfig) => {
     const mayLeadToModel = withheld.some(({ kind }) => kind === "llm" || kind === "inherit");
@@ -153,16 +157,18 @@ function hasModel(config: PartialConfig): boolean {
 /** Finds a model if none is configured, which the conversation then remembers. Looks for it once. */
 class FoundModels {
   readonly #context: CommandContext;
+  readonly #place: Parameters<typeof findDefaultModel>[2];
   #found: ReturnType<typeof findDefaultModel> | undefined;
 
-  constructor(context: CommandContext) {
+  constructor(context: CommandContext, place: Parameters<typeof findDefaultModel>[2]) {
     this.#context = context;
+    this.#place = place;
   }
 
   /** Throws `no_model`. */
   async complete(config: PartialConfig): Promise<PartialConfig> {
     if (hasModel(config)) return config;
-    this.#found ??= findDefaultModel(this.#context, config);
+    this.#found ??= findDefaultModel(this.#context, config, this.#place);
     return mergeConfig(config, { assistant: { model: { id: await this.#found } } });
   }
 }
@@ -197,7 +203,7 @@ export async function prepareTurn(
   const { found, trusted } = loaded;
   const { nonInteractive, signal = new AbortController().signal } = request;
   // Fail on an unavailable model before anything is written.
-  const reached = await reachModel(context, request.settings, loaded);
+  const reached = await reachModel(context, request, loaded);
   const resources = new Resources();
   const close = () => resources[Symbol.asyncDispose]();
   try {
@@ -235,13 +241,13 @@ export function prepareCopy(
 
 async function reachModel(
   context: CommandContext,
-  { model: typed }: SettingFlags,
+  { settings: { model: typed }, isSession = false }: TurnRequest,
   { found, trusted: { config }, assistant }: LoadedTurn,
 ): Promise<ReachedModel> {
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
   const providers = openProviders(machineOf(context), config, { onSent });
   const isRemembered = found !== undefined && typed === undefined;
-  const model = await findModel(providers, assistant.model, { isRemembered });
+  const model = await findModel(providers, assistant.model, { isRemembered, isSession });
   const { aliases = {} } = config.providers?.llm ?? {};
   const isSpelledOut = typed !== undefined && !Object.hasOwn(aliases, typed);
   const isInDoubt = isSpelledOut && (await isNameInDoubt(providers, assistant.model));

@@ -290,10 +290,10 @@ async function assembleTurn(
   { view, unsent, edits, offers }: TurnParts,
 ): Promise<Turn> {
   const { request, loaded, reached } = prepared;
-  const { nonInteractive, answers, defer = false, onlyCall } = request;
+  const { nonInteractive, answers, defer = false, onlyCall, onSaid } = request;
   const { model, providers, requestSent } = reached;
   const onUnsent = (text: string) => unsent.keep(text);
-  const person = findPrompter(context, config, { nonInteractive, onUnsent });
+  const person = findPrompter(context, config, { nonInteractive, onUnsent, onSaid });
   const canAsk = person?.canAsk() === true;
   // Whatever needs a part that is missing says so.
   const load = () =>

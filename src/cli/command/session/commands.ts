@@ -258,6 +258,8 @@ async function resume(argument: string, session: OpenSession): Promise<void> {
     argument === "" ? await pickConversation(session) : await resolveTarget(context, argument);
   if (found === undefined) return;
   await restore(found, context);
+  const { printConversation } = await loadModule(() => import("./conversation-end.ts"));
+  await printConversation(found, context);
   await session.use(found);
 }
 

@@ -3,7 +3,7 @@ import { type PartialConfig, resolveTools, type ToolDirective } from "../../../c
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
-import { wrapProse } from "../../../render/index.ts";
+import { neutralize, wrapProse } from "../../../render/index.ts";
 import { openConfiguredServers } from "../../../runtime/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import {
@@ -25,7 +25,7 @@ import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
-import { reportError } from "../../report-error.ts";
+import { describeError, reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
 import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
 import {
@@ -79,7 +79,7 @@ export interface SessionParts {
   readonly first: FirstPrompt;
   /** The terminal, unless lines are read from it. */
   readonly kept: KeptTerminal | undefined;
-  /** By default, the active one of this terminal. */
+  /** It is on the screen already. By default, the active one of this terminal. */
   readonly conversationId?: ConversationId;
 }
 
@@ -207,10 +207,13 @@ class Session implements OpenSession, AsyncDisposable {
     const history = await InputHistory.load(context.environment);
     const id = parts.conversationId ?? (await findCurrent(context));
     const flags = id === undefined ? {} : { id };
-    // The first message reports what is wrong with the config.
+    // The session opens all the same: each message needs the config, and fails until it is put right.
     const config: PartialConfig = await trustedConfig({ ...context, output }, flags).then(
       (trusted) => trusted.config,
-      () => ({}),
+      (error: unknown) => {
+        if (isJpError(error)) notices.push(neutralize(describeError(error)));
+        return {};
+      },
     );
     const prompter = findQuietPrompter(context, config, {});
     if (prompter === undefined) throw usageError("A session needs a terminal.");
@@ -224,7 +227,8 @@ class Session implements OpenSession, AsyncDisposable {
     await session.#loadCustom();
     const summary = id && (await conversations.find(id));
     if (summary !== undefined) session.#continue(summary);
-    notices.push(summary === undefined ? NEW_CONVERSATION : describeCurrent(summary, context));
+    if (summary === undefined) notices.push(NEW_CONVERSATION);
+    else if (parts.conversationId === undefined) notices.push(describeCurrent(summary, context));
     const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
     session.#print(lines);
     session.findNames(config);
@@ -277,7 +281,6 @@ class Session implements OpenSession, AsyncDisposable {
     this.fork = undefined;
     this.model = undefined;
     this.directives = [];
-    this.#say(describeCurrent(summary, this.context));
     this.findNames(await effectiveConfig(this.context, this.configFlags));
   }
 
@@ -501,9 +504,11 @@ class Session implements OpenSession, AsyncDisposable {
       start,
       attach,
       view: { undo: UNDO_COMPACTION },
+      isSession: true,
       servers: this.#servers,
       keyboard: this.#keyboard,
       unsent,
+      onSaid: (text) => void this.#history.add(text),
       signal: this.signal,
     };
     return prepareTurn(this.context, request, await loadTurn(this.context, request));
