@@ -243,10 +243,11 @@ describe("a rule of the workspace", () => {
   });
 });
 
+const enabled = (policy: JsonObject) => ({ fs_create_file: { run: "ask", policy } });
+
 describe("what a file tool asks", () => {
   const CREATE = { path: "src/new.ts", content: "x\n" };
   const no: PrompterScript = { answers: () => ({ answer: false }) };
-  const enabled = (policy: JsonObject) => ({ fs_create_file: { run: "ask", policy } });
 
   test("is answered by a rule of the user's, as the record says", async () => {
     const rule = { ...IN_SRC };

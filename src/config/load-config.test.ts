@@ -323,29 +323,29 @@ describe("--cfg", () => {
   });
 });
 
+const TOOL = "conversation.tools.x";
+const ruleOn = (prefix: string) => `{ arg = "/path", prefix = "${prefix}", mode = "ask" }`;
+const rules = (...prefixes: readonly string[]) =>
+  `policy.run = [${prefixes.map(ruleOn).join(", ")}]\n`;
+
+async function rulesOf(files: Files, options: TestOptions = {}) {
+  const builtins = readConfig({
+    conversation: {
+      tools: { x: { source: "builtin" }, y: { source: "builtin", group: "g" } },
+    },
+  });
+  const { layers, root } = await load(files, { builtins, ...options });
+  const shown = ({ place, prefix }: ToolSettings["policy"]["run"][number]) => {
+    const { from, key, layer, isShared } = place;
+    const shared = isShared === true ? " (shared)" : "";
+    return `${prefix} ${from} ${layer.replace(`${root}/`, "")} ${key}${shared}`;
+  };
+  const tools = resolveTools(foldLayers(layers));
+  const of = (name: string) => tools.get(name)?.policy.run.map(shown);
+  return { layers, of, tool: tools.get("x") };
+}
+
 describe("rules", () => {
-  const TOOL = "conversation.tools.x";
-  const rule = (prefix: string) => `{ arg = "/path", prefix = "${prefix}", mode = "ask" }`;
-  const rules = (...prefixes: readonly string[]) =>
-    `policy.run = [${prefixes.map(rule).join(", ")}]\n`;
-
-  async function rulesOf(files: Files, options: TestOptions = {}) {
-    const builtins = readConfig({
-      conversation: {
-        tools: { x: { source: "builtin" }, y: { source: "builtin", group: "g" } },
-      },
-    });
-    const { layers, root } = await load(files, { builtins, ...options });
-    const shown = ({ place, prefix }: ToolSettings["policy"]["run"][number]) => {
-      const { from, key, layer, isShared } = place;
-      const shared = isShared === true ? " (shared)" : "";
-      return `${prefix} ${from} ${layer.replace(`${root}/`, "")} ${key}${shared}`;
-    };
-    const tools = resolveTools(foldLayers(layers));
-    const of = (name: string) => tools.get(name)?.policy.run.map(shown);
-    return { layers, of, tool: tools.get("x") };
-  }
-
   test("of every layer count: the user's own before the workspace's, those of a tool before those for all, higher ones first", async () => {
     const { of } = await rulesOf(
       {

@@ -41,7 +41,7 @@ async function compileTest(rule: RuleConfig, { root, isPath }: RuleArgument): Pr
   const { exclusive_minimum: above, exclusive_maximum: below } = rule;
   const values = rule.const === undefined ? rule.enum : [rule.const];
   if (values !== undefined) return isPath ? isOneOf(values, root) : equals(values);
-  if (prefix !== undefined) return isPath ? isBelow(prefix, root) : startsWith(prefix);
+  if (prefix !== undefined) return isPath ? isInFolder(prefix, root) : startsWith(prefix);
   if (rule.pattern !== undefined) return ofText(rule.pattern);
   if (rule.glob !== undefined) return matchesGlob(rule.glob, root);
   if (minimum !== undefined) return ofNumber((value) => value >= minimum);
@@ -76,7 +76,7 @@ function startsWith(prefix: string): FormTest {
 }
 
 /** A rule that stops a call also holds for what its folder is a link to. */
-async function isBelow(prefix: string, root: string): Promise<FormTest> {
+async function isInFolder(prefix: string, root: string): Promise<FormTest> {
   const { written: folder, possible } = await findPathForms(root, prefix);
   const roots = await rootsOf(root);
   return (form, _, isCatching) => {
@@ -106,10 +106,17 @@ async function matchesGlob(glob: string, root: string): Promise<FormTest> {
   const [ofPath, ofSimilar] = await Promise.all([compile(file), compile(foldedPattern(file))]);
   return (form, kind, isCatching) => {
     if (typeof form !== "string") return false;
-    if (kind === "path") return ofPath(form) || (isCatching && ofSimilar(form));
+    if (kind === "path") {
+      return isCatching ? ofPath(form) || ofSimilar(form) : reaches(glob, form) && ofPath(form);
+    }
     const test = kind === "url" ? ofPath : kind === "host" ? ofHost : plain;
     return test?.(form) === true;
   };
+}
+
+/** What lets calls run does so in the workspace, unless it begins at the root of the system. */
+function reaches(start: string, form: string): boolean {
+  return start.startsWith("/") || !path.isAbsolute(form);
 }
 
 /** As the names of files are compared: relative to the workspace. */
@@ -158,8 +165,12 @@ async function ofText(pattern: string): Promise<FormTest> {
     compile(translated),
     compile(foldedPattern(translated)),
   ]);
-  return (form, kind, isCatching) =>
-    typeof form === "string" && (test(form) || (kind === "path" && isCatching && ofSimilar(form)));
+  const start = pattern.replace(/^\^\\?/, "");
+  return (form, kind, isCatching) => {
+    if (typeof form !== "string") return false;
+    if (kind !== "path") return test(form);
+    return isCatching ? test(form) || ofSimilar(form) : reaches(start, form) && test(form);
+  };
 }
 
 function ofNumber(test: (value: number) => boolean): FormTest {

@@ -185,6 +185,25 @@ describe("a rule that lets calls run on a file", () => {
     expect(await decided(root, rule, ["src/key.ts", "src/new", "secret/key"])).toEqual([]);
   });
 
+  test("by a glob or a pattern holds outside of the workspace only if it begins at the root", async () => {
+    const { above, root } = workspace();
+    const outside = ["../outside/file", path.join(above, "outside/file"), "link-out/file"];
+    const within: readonly RuleConfig[] = [
+      { glob: "**", mode: "unattended" },
+      { glob: "**/file", mode: "unattended" },
+      { pattern: "file$", mode: "unattended" },
+      { pattern: "", mode: "unattended" },
+    ];
+    for (const rule of within) {
+      expect(await decided(root, rule, [...outside, "src/file"])).toEqual(["src/file"]);
+      expect(await decided(root, { ...rule, mode: "ask" }, outside)).toEqual(outside);
+    }
+    for (const matcher of [{ glob: `${above}/outside/*` }, { pattern: `^${above}/outside/` }])
+      expect(await decided(root, { ...matcher, mode: "unattended" }, outside)).toEqual(
+        outside.slice(0, 2),
+      );
+  });
+
   test("holds for that file, however it is written", async () => {
     const { root } = workspace();
     const paths = [

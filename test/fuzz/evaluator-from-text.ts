@@ -118,7 +118,12 @@ function fits(rule: RuleConfig, { type, value }: Cell, place: Place): boolean {
   if (rule.const !== undefined) return isSame(rule.const);
   if (typeof value !== "string") return false;
   const { pattern, prefix } = rule;
-  if (pattern !== undefined) return new RegExp(pattern, "u").test(isPath ? place(value) : value);
+  if (pattern !== undefined) {
+    const text = isPath ? place(value) : value;
+    // Outside of the workspace, a pattern lets nothing run unless it begins at the root.
+    const isOutside = isPath && text.startsWith("/") && !pattern.startsWith("^/");
+    return !(isOutside && needsAll(rule.mode)) && new RegExp(pattern, "u").test(text);
+  }
   if (prefix === undefined) return false;
   return isPath ? isBelow(place(prefix), place(value)) : value.startsWith(prefix);
 }

@@ -86,7 +86,7 @@ function inLayers(generated: readonly GeneratedLayer[], { tool, server }: TextCa
             "*": { policy: { run: forAll } },
           },
         },
-      } as unknown as Json),
+      }),
     }),
   );
   const settings = resolveTools(foldLayers(layers.toReversed())).get(tool);
@@ -163,7 +163,7 @@ function anyObject(depth: number): fc.Arbitrary<ObjectParameter> {
 function anyParameter(depth: number): fc.Arbitrary<Parameter> {
   const scalar: fc.Arbitrary<Parameter> = fc
     .constantFrom("string", "path", "path", "number", "integer", "boolean" as const)
-    .map((type) => ({ type }) as Parameter);
+    .map((type) => ({ type }));
   if (depth === 0) return scalar;
   const list = anyParameter(depth - 1).map((items): Parameter => ({ type: "array", items }));
   return fc.oneof(
@@ -247,7 +247,7 @@ function anyRule(parameters: ObjectParameter, root: string): fc.Arbitrary<RuleCo
       fc.oneof({ weight: 5, arbitrary: none }, { weight: 1, arbitrary: scope }),
       condition,
     )
-    .map(([each, names, rest]) => ({ mode: each, ...names, ...rest }) as RuleConfig);
+    .map(([each, names, rest]) => ({ mode: each, ...names, ...rest }));
 }
 
 function anyCondition(
