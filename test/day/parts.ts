@@ -11,6 +11,7 @@ import {
   PROMPT,
   resized,
   type Variants,
+  writes,
 } from "./steps.ts";
 
 /** From a folder that jp knows nothing about to one with tools. */
@@ -207,7 +208,7 @@ const TURNS: readonly Variants[] = [
   drawn("^C", "Ctrl-Y brings it back"),
   both("Build it⏎", ASKED),
   busy(drawn("y⏎", /build tool\? yes\n.*compiled 12 of 40 files 0\.0s.*\n»$/)),
-  busy(plain("y⏎", "build tool? yes")),
+  writes("building", busy(plain("y⏎", "build tool? yes"))),
   busy(drawn("wait", /compiled 12 of 40 files 60\.0s[^]*» wait/)),
   both("^C", /restart the tools|t: restart/),
   answer("r", /build[^]*Write your reply:/),
