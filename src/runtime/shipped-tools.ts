@@ -8,21 +8,25 @@ import {
   type FindDescription,
   type ShippedTool,
 } from "../executor/index.ts";
+import type { ChangeKeeper } from "../undo/index.ts";
 
 export interface ShippedToolsOptions {
   readonly root: string;
   readonly describe: FindDescription;
+  /** Keeps what the tools change. */
+  readonly changes?: ChangeKeeper | undefined;
 }
 
 export function createShippedTools({
   root,
   describe,
+  changes,
 }: ShippedToolsOptions): readonly ShippedTool[] {
   return [
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
-    ...createFileTools({ root }),
+    ...createFileTools({ root, changes }),
   ];
 }
 

@@ -16,6 +16,7 @@ import {
   toFileError,
 } from "../../../files/index.ts";
 import { type Json, systemErrorCode } from "../../../util/index.ts";
+import { keepBefore } from "./save-file.ts";
 import { identifyByTime, readContent, type ReadContent } from "../../file-identity.ts";
 
 interface DeleteFileArguments {
@@ -51,7 +52,7 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function deleteFile(
-  { root }: WritingToolOptions,
+  { root, changes }: WritingToolOptions,
   { path }: DeleteFileArguments,
   context: ToolContext,
 ): Promise<string> {
@@ -77,7 +78,9 @@ async function deleteFile(
     },
   });
   if (!isAgreed) return `The user declined to delete ${displayPath}. Nothing was changed.`;
+  const kept = await keepBefore(changes, target, undefined);
   await unlinkFile(target, before, context.signal);
+  await kept?.done();
   return `Deleted ${displayPath}.`;
 }
 

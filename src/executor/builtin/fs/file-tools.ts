@@ -1,5 +1,6 @@
 /** The file tools: group `fs`, confined to one folder, and off until you enable them. */
 import type { PartialToolConfig } from "../../../config/index.ts";
+import type { ChangeKeeper } from "../../../undo/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";
@@ -11,17 +12,19 @@ import { createReadFileTool } from "./read-file-tool.ts";
 export interface FileToolsOptions {
   /** The folder they never leave; absolute. */
   readonly root: string;
+  /** Keeps what they change, so that it can be undone. Without it, nothing is kept. */
+  readonly changes?: ChangeKeeper | undefined;
 }
 
 /** The six tools that read and change files in a workspace. */
-export function createFileTools({ root }: FileToolsOptions): readonly ShippedTool[] {
+export function createFileTools({ root, changes }: FileToolsOptions): readonly ShippedTool[] {
   const tools = [
     createReadFileTool({ root }),
     createListFilesTool({ root }),
     createGrepFilesTool({ root }),
-    createCreateFileTool({ root }),
-    createModifyFileTool({ root }),
-    createDeleteFileTool({ root }),
+    createCreateFileTool({ root, changes }),
+    createModifyFileTool({ root, changes }),
+    createDeleteFileTool({ root, changes }),
   ];
   return tools.map((shipped) => ({
     ...shipped,

@@ -78,7 +78,7 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function modifyFile(
-  { root }: WritingToolOptions,
+  { root, changes }: WritingToolOptions,
   { path, patterns }: ModifyFileArguments,
   context: ToolContext,
 ): Promise<string> {
@@ -116,7 +116,7 @@ async function modifyFile(
     },
   });
   if (!isAgreed) return `The user declined the changes to ${displayPath}. Nothing was changed.`;
-  await replaceFile({ target, bytes, before, signal: context.signal });
+  await replaceFile({ target, bytes, before, changes, signal: context.signal });
   const unit = replacements === 1 ? "replacement" : "replacements";
   return `Changed ${displayPath}: ${replacements} ${unit}.`;
 }

@@ -4,6 +4,7 @@
  */
 import type { Stats } from "node:fs";
 import { link, lstat, rename, rm } from "node:fs/promises";
+import path from "node:path";
 import {
   FileError,
   type FileTarget,
@@ -14,6 +15,7 @@ import {
   openOrCreateFolder,
   toFileError,
 } from "../../../files/index.ts";
+import type { ChangeKeeper, KeptFile } from "../../../undo/index.ts";
 import { openHandle, systemErrorCode } from "../../../util/index.ts";
 
 /** Files to change or search are held in memory. */
@@ -58,14 +60,17 @@ async function findSnapshotIn(
 interface SaveRequest {
   readonly target: FileTarget;
   readonly bytes: Buffer;
+  /** Keeps what is replaced, if there is one. */
+  readonly changes?: ChangeKeeper | undefined;
   /** Once aborted, the file is not put in place. */
   readonly signal: AbortSignal;
 }
 
 /** Creates missing folders too. Throws a `FileError`, also if the file exists by now. */
-export async function saveNewFile({ target, bytes, signal }: SaveRequest): Promise<void> {
+export async function saveNewFile({ target, bytes, changes, signal }: SaveRequest): Promise<void> {
   try {
     signal.throwIfAborted();
+    const kept = await keepBefore(changes, target, bytes);
     let opened = await openFolder(target.folder);
     for (const name of target.newFolders) opened = await openOrCreateFolder(opened, name);
     await using folder = opened;
@@ -73,6 +78,7 @@ export async function saveNewFile({ target, bytes, signal }: SaveRequest): Promi
       signal.throwIfAborted();
       await moveWithoutOverwriting(temporary, folder.entry(target.name));
     });
+    await kept?.done();
   } catch (error) {
     if (systemErrorCode(error) === "EEXIST") throw fileChangedError(target.displayPath);
     throw toFileError("create", target.displayPath, error);
@@ -83,8 +89,9 @@ export async function saveNewFile({ target, bytes, signal }: SaveRequest): Promi
 export async function replaceFile(
   request: SaveRequest & { readonly before: FileSnapshot },
 ): Promise<void> {
-  const { target, bytes, before, signal } = request;
+  const { target, bytes, before, changes, signal } = request;
   try {
+    const kept = await keepBefore(changes, target, bytes);
     await using folder = await openFolder(target.folder);
     await withTemporaryFile(folder, { bytes, like: before.stats }, async (temporary) => {
       const now = await findSnapshotIn(folder, target);
@@ -95,9 +102,19 @@ export async function replaceFile(
       signal.throwIfAborted();
       await rename(temporary, folder.entry(target.name));
     });
+    await kept?.done();
   } catch (error) {
     throw toFileError("write", target.displayPath, error);
   }
+}
+
+/** Before a file is changed, or deleted if `after` is undefined. Throws a `FileError`. */
+export async function keepBefore(
+  changes: ChangeKeeper | undefined,
+  { folder, newFolders, name }: FileTarget,
+  after: Buffer | undefined,
+): Promise<KeptFile | undefined> {
+  return await changes?.keepFile({ file: path.join(folder, ...newFolders, name), after });
 }
 
 interface TemporaryContent {

@@ -1,0 +1,22 @@
+export { type EntryState } from "./entry-state.ts";
+export {
+  type ChangeKeeper,
+  keepChanges,
+  type KeepChangesOptions,
+  type KeptFile,
+  type KeptFolder,
+  type PlannedChange,
+} from "./keep-changes.ts";
+export { type KeptTurn } from "./kept-turn.ts";
+export {
+  applyUndo,
+  compareWithStart,
+  planUndo,
+  readStep,
+  type StepContents,
+  type UndoPlan,
+  type UndoStep,
+} from "./restore.ts";
+export { SNAPSHOT_LIMITS, type UnkeptFolderReason } from "./snapshot.ts";
+export { hasKept, STORE_LIMITS, type UndoPlace, undoFolder, UndoStore } from "./store.ts";
+export { MAX_KEPT_FILE_BYTES } from "./work-tree.ts";
