@@ -94,9 +94,16 @@ function findAnswer(turn: readonly ConversationEvent[]): { readonly data: Json }
   return undefined;
 }
 
+const BESIDE_REPLY: ReadonlySet<EventType> = new Set([
+  "turn_end",
+  "turn_resume",
+  "token_usage",
+  "turn_undo",
+]);
+
 /** May come after the last reply of a turn, and says nothing about it. */
 export function isBesideReply(type: EventType): boolean {
-  return type === "turn_end" || type === "turn_resume" || type === "token_usage";
+  return BESIDE_REPLY.has(type);
 }
 
 const MAX_PROBLEMS = 10;

@@ -14,6 +14,7 @@ import {
   compactionsOf,
   type ConversationStream,
   eventsOf,
+  hidesTurn,
   planCompactions,
   type PlannedCompaction,
   project,
@@ -297,7 +298,7 @@ function measure({ entries }: ConversationStream, { view }: ReplyRequest): numbe
     if (event.purpose !== "reply" || input === undefined) continue;
     const since = { createdAt: event.timestamp, baseConfig: {}, entries: entries.slice(index) };
     const events = [...eventsOf((view?.(since) ?? since).entries)];
-    const isReplaced = events.some((one) => one.type === "chat_request" && one.replacesTurn);
+    const isReplaced = events.some(hidesTurn);
     return isReplaced ? undefined : input + output + eventTokens(events);
   }
   return undefined;

@@ -101,4 +101,5 @@ export const DEFAULTS: PartialConfig = {
   },
   notify: NOTIFY_DEFAULTS,
   usage: { currency: DEFAULT_CURRENCY },
+  undo: { keep: true },
 };

@@ -314,6 +314,11 @@ const anyDecided = fc
     return isCaused || isByPolicy ? { ...decided, ...caused } : decided;
   });
 
+const anyUndone = fc.array(
+  objects({ path: anyText, change: fc.constantFrom("restored", "removed") }),
+  { maxLength: 2 },
+);
+
 const anyFiles = fc.array(
   objects(
     {
@@ -339,6 +344,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         isChecked: fc.constant(true),
         correction: anyText,
         replacesTurn: fc.constant(true),
+        undone: anyUndone,
       },
     ),
   ),
@@ -419,6 +425,13 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
     objects(
       { model: name, purpose: name, usage: objects({}, { input: fc.integer({ min: 1 }) }) },
       { requests: fc.integer({ min: 2, max: 9 }) },
+    ),
+  ),
+  eventOf(
+    "turn_undo",
+    objects(
+      { turn: fc.constant(at(0)), files: anyUndone },
+      { hidesTurn: fc.constant(true), isForced: fc.constant(true) },
     ),
   ),
 );

@@ -49,6 +49,8 @@ export {
   type TurnEndEvent,
   type TurnResume,
   type TurnStart,
+  type TurnUndo,
+  type UndoneFile,
 } from "./event.ts";
 export {
   fileSize,
@@ -87,6 +89,7 @@ export {
   isMadeIn,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
+export { undoneSince } from "./undone.ts";
 export {
   cancellationTag,
   deciderToJson,
@@ -134,6 +137,7 @@ export {
   findRequest,
   type InquiryPair,
   isReplaced,
+  undoneTurns,
   lastTurnIndex,
   lastTurnOf,
   type Pair,
@@ -158,7 +162,14 @@ export {
   toCompaction,
   type TurnBound,
 } from "./compaction.ts";
-export { compactionsOf, project, projectRange, projectTurns, trimLastTurn } from "./projection.ts";
+export {
+  hidesTurn,
+  compactionsOf,
+  project,
+  projectRange,
+  projectTurns,
+  trimLastTurn,
+} from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize, type SanitizedPairs } from "./sanitize.ts";
 export {
   createTextFinder,

@@ -336,6 +336,7 @@ class ProgressReader {
       case "turn_start":
       case "turn_resume":
       case "token_usage":
+      case "turn_undo":
         break;
       default:
         event satisfies never;

@@ -44,6 +44,7 @@ export class RecordedCalls {
       case "chat_response":
       case "decision_void":
       case "token_usage":
+      case "turn_undo":
       case "tool_step": // A tool that does not run has no steps.
       case "tool_call_request":
       case "turn_end":

@@ -13,6 +13,8 @@ import {
 import { hasTemplate, preloadDiff, preloadTemplates, preloadValidator } from "../executor/index.ts";
 import type { Providers } from "../provider/index.ts";
 import { assertCanLock, preloadSecrets } from "../storage/index.ts";
+import { loadUndo } from "./changes.ts";
+import { createShippedTools } from "./shipped-tools.ts";
 import { loadImports } from "../util/index.ts";
 
 /**
@@ -28,9 +30,19 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
     preloadInquiries(),
     preloadValidator(),
     preloadDiff(),
+    ...(hasFileTools(config) ? [loadUndo()] : []),
     loadRecordingParts(),
     ...(isTemplated ? [preloadTemplates()] : []),
   ]);
+}
+
+/** Those that change files, whose contents are kept first. */
+function hasFileTools(config: PartialConfig): boolean {
+  const changing = createShippedTools({ root: "", describe: async () => undefined })
+    .filter(({ effect }) => effect !== undefined)
+    .map(({ tool }) => tool.name);
+  const tools = resolveTools(config);
+  return changing.some((name) => tools.get(name)?.isEnabled === true);
 }
 
 /** For whoever records an answer after a wait. Never throws. */

@@ -20,6 +20,7 @@ import {
 import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { ToolSource } from "../tool/index.ts";
+import type { ChangeKeeper } from "../undo/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { listServers, withServerTools } from "./server-tools.ts";
@@ -60,6 +61,8 @@ export async function serversForTurn(
 export interface OpenToolsOptions {
   /** Which conversation local tools run for. */
   readonly conversation?: ConversationId;
+  /** Keeps what shipped tools change. */
+  readonly changes?: ChangeKeeper | undefined;
   /** Servers that are open already, and stay so. Others are closed with the tools. */
   readonly servers?: McpServers;
 }
@@ -82,7 +85,7 @@ export interface Tools extends AsyncDisposable {
 export function openTools(
   machine: Machine,
   config: PartialConfig,
-  { conversation, servers: given }: OpenToolsOptions = {},
+  { conversation, changes, servers: given }: OpenToolsOptions = {},
 ): Tools {
   const servers = given ?? openConfiguredServers(machine, config);
   const { root, workspaceId, variables, onWarning } = machine;
@@ -92,7 +95,7 @@ export function openTools(
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
-  const shipped = createShippedTools({ root, describe });
+  const shipped = createShippedTools({ root, describe, changes });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };

@@ -150,6 +150,8 @@ export const LOOSER_SETTINGS: readonly LooserSetting[] = [
     path: ["conversation", "start_local"],
     isLooser: (value, own) => value === false && own === true,
   },
+  // What tools change could not be undone.
+  { path: ["undo", "keep"], isLooser: (value, own) => value === false && own !== false },
   { path: ["assistant", "request", "max_retries"], isLooser: isHigher },
   ...["max_response_bytes", "stream_idle_timeout_secs", "prompt_timeout_secs"].map((key) => ({
     path: ["assistant", "request", key],

@@ -275,6 +275,8 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
       return event.outcome === "cancelled" ? { ...event, problem: text } : event;
     case "token_usage":
       return { ...event, model: text, purpose: text };
+    case "turn_undo":
+      return { ...event, files: [{ path: text, change: "removed" }] };
     case "chat_response":
     case "turn_start":
     case "turn_resume":

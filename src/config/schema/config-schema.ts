@@ -243,6 +243,17 @@ const usage = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+/** Never recorded with a conversation: what is kept, is kept on this machine. */
+const undo = v.pipe(
+  group({
+    keep: described(
+      "keep what jp's own tools change, in your data folder, so that jp undo can restore it",
+      v.boolean(),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
 function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
@@ -280,6 +291,7 @@ export const configSchema = group({
   providers: providersSchema,
   notify,
   usage,
+  undo,
 });
 
 type Entries = (typeof configSchema)["entries"];
