@@ -6,7 +6,7 @@ import { chmod, mkdir, rename, rm, rmdir, symlink, unlink } from "node:fs/promis
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { type Folder, formatPath, openFolder, toFileError } from "../files/index.ts";
-import { JpError, openHandle, randomName, systemErrorCode } from "../util/index.ts";
+import { JpError, openHandle, sha256, systemErrorCode } from "../util/index.ts";
 import { ABSENT, type EntryState, isSameState } from "./entry-state.ts";
 import { isLeft, type KeptPath, type KeptTurn } from "./kept-turn.ts";
 import { findChanges, snapshotFromBytes } from "./snapshot.ts";
@@ -267,8 +267,10 @@ async function create(
   if (before.kind === "folder") {
     if (now.kind !== "folder") await mkdir(entry, { mode: before.mode | 0o700 }).catch(unlessThere);
   } else {
-    const temporary = folder.entry(`.jp-${randomName()}.tmp`);
+    // Always the same, so that one that was left is replaced.
+    const temporary = folder.entry(`.jp-undo-${sha256(name).slice(0, 16)}.tmp`);
     try {
+      await rm(temporary, { force: true });
       if (before.kind === "link") await symlink(before.target, temporary);
       if (before.kind === "file")
         await writeFile(temporary, content ?? Buffer.alloc(0), before.mode);

@@ -95,7 +95,7 @@ export class World {
       let isUsed = false;
       for (const name of readdirSync(path.join(this.root, folder))) {
         const file = path.posix.join(folder, name);
-        if (file === ".git" || /^(?:ignored$|secret)|\.log$/.test(name)) continue;
+        if (file === ".git" || /^(?:ignored$|secret|\.jp-[^u])|\.log$/.test(name)) continue;
         const absolute = path.join(this.root, file);
         const stats = lstatSync(absolute);
         const mode = (stats.mode & 0o7777).toString(8);
