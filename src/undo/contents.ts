@@ -32,8 +32,8 @@ export interface PutOptions {
 
 export class Contents {
   readonly #folder: string;
-  /** Those that were seen here. */
-  readonly #known = new Set<string>();
+  /** When those that were seen here were last used, in milliseconds since the epoch. */
+  readonly #known = new Map<string, number>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -109,6 +109,7 @@ export class Contents {
   /** Deletes what is in no list, unless it was used just now. Returns the size of the rest. */
   prune(used: ReadonlySet<string>, now: Date): number {
     let size = 0;
+    this.#removeTorn(now);
     for (const { digest, file, size: bytes, usedAt } of this.list()) {
       if (used.has(digest) || now.getTime() - usedAt < GRACE_MS) size += bytes;
       else {
@@ -119,12 +120,23 @@ export class Contents {
     return size;
   }
 
+  /** What processes that were killed have left. */
+  #removeTorn(now: Date): void {
+    if (!existsSync(this.#folder)) return;
+    for (const name of readdirSync(this.#folder).filter((one) => one.endsWith(".tmp"))) {
+      const file = path.join(this.#folder, name);
+      const stats = statSync(file, { throwIfNoEntry: false });
+      if (stats !== undefined && now.getTime() - stats.mtimeMs >= GRACE_MS) rmSync(file);
+    }
+  }
+
   #has(digest: string): boolean {
-    if (this.#known.has(digest)) return true;
+    const now = new Date();
+    const usedAt = this.#known.get(digest);
+    if (usedAt !== undefined && now.getTime() - usedAt < GRACE_MS / 2) return true;
     try {
-      const now = new Date();
       utimesSync(this.#fileOf(digest), now, now); // So that it is not deleted meanwhile.
-      this.#known.add(digest);
+      this.#known.set(digest, now.getTime());
       return true;
     } catch (error) {
       if (systemErrorCode(error) === "ENOENT") return false;
@@ -167,7 +179,7 @@ export class Contents {
       await syncFolder(parent);
       if (isNew) await syncFolder(this.#folder);
     }
-    this.#known.add(digest);
+    this.#known.set(digest, Date.now());
   }
 }
 

@@ -18,5 +18,4 @@ export {
   type UndoStep,
 } from "./restore.ts";
 export { SNAPSHOT_LIMITS, type UnkeptFolderReason } from "./snapshot.ts";
-export { hasKept, STORE_LIMITS, type UndoPlace, undoFolder, UndoStore } from "./store.ts";
-export { MAX_KEPT_FILE_BYTES } from "./work-tree.ts";
+export { STORE_LIMITS, UndoStore } from "./store.ts";

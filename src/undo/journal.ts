@@ -115,7 +115,7 @@ export function readJournal(file: string): readonly (JournalLine | undefined)[] 
 function lineToJson(line: JournalLine): JsonObject {
   switch (line.type) {
     case "keep":
-      return { ...line, before: stateToJson(line.before) } as JsonObject; // Of JSON.
+      return { ...line, before: stateToJson(line.before) };
     case "wrote":
       return { ...line, after: stateToJson(line.after) };
     case "undo_start":
@@ -127,7 +127,7 @@ function lineToJson(line: JournalLine): JsonObject {
         })),
       };
     default:
-      return { ...line } as JsonObject; // Of JSON.
+      return { ...line };
   }
 }
 
@@ -184,7 +184,7 @@ export function parsePathState(value: unknown): PathState {
 }
 
 /** Relative, with forward slashes, and inside the workspace. Throws `ShapeError`. */
-export function parsePath(text: string): string {
+function parsePath(text: string): string {
   const isInside = text !== "" && path.posix.normalize(text) === text && !text.startsWith("../");
   if (!isInside || text === "." || text === ".." || path.posix.isAbsolute(text)) {
     throw mismatch("path", "a path inside the workspace", text);

@@ -1,7 +1,7 @@
 /** Keeps what the tools of a turn are about to change. The first change of a path in a turn keeps what was there. */
 import path from "node:path";
 import { formatPath, toFileError } from "../files/index.ts";
-import { randomName, sha256 } from "../util/index.ts";
+import { type Clock, randomName, sha256 } from "../util/index.ts";
 import { ABSENT, type EntryState } from "./entry-state.ts";
 import type { Journal, JournalLine, PlannedState } from "./journal.ts";
 import {
@@ -60,7 +60,7 @@ export interface KeepChangesOptions extends UndoPlace {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** For tests. */
   readonly snapshotLimits?: SnapshotLimits;
-  readonly now?: () => Date;
+  readonly clock?: Clock;
 }
 
 export function keepChanges(options: KeepChangesOptions): ChangeKeeper {
@@ -214,10 +214,13 @@ class TurnChanges implements ChangeKeeper {
   }
 
   #snapshotOptions(signal: AbortSignal): SnapshotOptions {
-    const { variables, snapshotLimits, now = () => new Date() } = this.#options;
+    const { variables, snapshotLimits: limits, clock } = this.#options;
     const { root, contents, indexFile } = this.#store;
-    const limits = snapshotLimits && { limits: snapshotLimits };
-    return { root, contents, indexFile, variables, signal, now, ...limits };
+    const forTests = {
+      ...(limits !== undefined && { limits }),
+      ...(clock !== undefined && { clock }),
+    };
+    return { root, contents, indexFile, variables, signal, ...forTests };
   }
 }
 

@@ -59,6 +59,8 @@ export function isLeft({ left }: KeptPath, now: EntryState): boolean {
   });
 }
 
+type KeepLine = Extract<JournalLine, { readonly type: "keep" }>;
+
 class JournalReader {
   readonly #paths = new Map<string, KeptPath>();
   readonly #trees = new Map<string, OpenTree>();
@@ -72,7 +74,7 @@ class JournalReader {
         return;
       case "keep":
         this.#isUndone = false;
-        return this.#keep(line.path, line.before, line.seq ?? seq, line.planned);
+        return this.#keep(line, line.seq ?? seq);
       case "plan":
         return this.#leave(line.path, (left) => [...left, line.planned]);
       case "wrote":
@@ -114,7 +116,7 @@ class JournalReader {
   }
 
   /** The earliest counts, whoever has noted it. */
-  #keep(path: string, before: EntryState, seq: number, planned?: PlannedState): void {
+  #keep({ path, before, planned }: KeepLine, seq: number): void {
     const known = this.#paths.get(path);
     const left = [...(known?.left ?? [before]), ...(planned === undefined ? [] : [planned])];
     this.#paths.set(

@@ -3,7 +3,7 @@
  * undo that was killed can be repeated. Links are never followed.
  */
 import { chmod, mkdir, rename, rm, rmdir, symlink, unlink } from "node:fs/promises";
-import { readdirSync } from "node:fs";
+import { constants, readdirSync } from "node:fs";
 import path from "node:path";
 import { type Folder, formatPath, openFolder, toFileError } from "../files/index.ts";
 import { JpError, openHandle, sha256, systemErrorCode } from "../util/index.ts";
@@ -122,10 +122,9 @@ async function findUnended(
   const found = new Map<string, KeptPath>();
   const { root, contents, indexFile } = store;
   const { signal } = new AbortController();
-  const now = () => new Date();
   for (const { seq, manifest } of openTrees.toReversed()) {
     const snapshot = snapshotFromBytes(contents.get(manifest));
-    const options = { root, contents, indexFile, variables, signal, now };
+    const options = { root, contents, indexFile, variables, signal };
     for (const { path: name, before } of await findChanges(snapshot, options)) {
       found.set(name, { before, seq, left: [] });
     }
@@ -151,13 +150,14 @@ export async function readStep(
 
 async function readCurrent(root: string, name: string): Promise<Buffer> {
   await using folder = await openFolder(path.join(root, path.posix.dirname(name)));
-  const { O_NOFOLLOW = 0, O_RDONLY } = process.getBuiltinModule("node:fs").constants;
-  await using handle = await openHandle(
-    folder.entry(path.posix.basename(name)),
-    O_RDONLY | O_NOFOLLOW,
-  );
+  const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: noBlock = 0 } = FLAGS;
+  const file = folder.entry(path.posix.basename(name));
+  await using handle = await openHandle(file, constants.O_RDONLY | noFollow | noBlock);
   return await handle.readFile();
 }
+
+/** Undefined on Windows, which the types do not say. */
+const FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
 export interface ApplyOptions {
   /** Also replaces what someone else has changed since. */

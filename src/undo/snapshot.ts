@@ -8,6 +8,7 @@ import { findGit, findGitFolder, runGit } from "../process/index.ts";
 import { isProtectedName } from "../files/index.ts";
 import {
   arrayField,
+  type Clock,
   findJson,
   isJsonArray,
   isJsonObject,
@@ -15,6 +16,7 @@ import {
   randomName,
   shapeOf,
   shouldYield,
+  systemClock,
   yieldToEventLoop,
 } from "../util/index.ts";
 import { type Contents, OWNER_FILE } from "./contents.ts";
@@ -54,7 +56,8 @@ export interface SnapshotOptions {
   readonly indexFile: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  readonly now: () => Date;
+  /** For tests: a clock other than the machine's. */
+  readonly clock?: Clock;
   readonly limits?: SnapshotLimits;
 }
 
@@ -170,7 +173,7 @@ function isTooLarge(
 /** With the folders that the files are in. */
 async function readEntries(
   files: readonly string[],
-  { root, contents, indexFile, signal, now }: SnapshotOptions,
+  { root, contents, indexFile, signal, clock = systemClock }: SnapshotOptions,
 ): Promise<ReadonlyMap<string, EntryState>> {
   const index = readIndex(indexFile);
   const next = new Map<string, IndexedFile>();
@@ -186,7 +189,7 @@ async function readEntries(
     const identity = `${identityOf(stats)}:${modeOf(stats)}`;
     const known = index.get(name);
     const isKnown = known?.identity === identity && contents.has(known.digest);
-    const readAt = now().getTime();
+    const readAt = clock.now().getTime();
     const state: EntryState = isKnown
       ? { kind: "file", mode: modeOf(stats), size: Number(stats.size), digest: known.digest }
       : await readFound(file, stats, { contents, isDurable: false });

@@ -5,7 +5,7 @@
  *   turns/00000042-<id>.jsonl  the journal of one turn of one conversation
  *   index.json               which files have not changed since they were last read
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { sha256, systemErrorCode } from "../util/index.ts";
 import { Contents, listNames, OWNER_FILE, OWNER_FOLDER, syncFolder } from "./contents.ts";
@@ -53,7 +53,7 @@ export class UndoStore {
     const { realpathSync } = process.getBuiltinModule("node:fs");
     this.root = realpathSync(root);
     // Clones of a workspace share the user's folder for it.
-    const own = path.join(undoFolder(folder), sha256(this.root).slice(0, 16));
+    const own = path.join(folder, "undo", sha256(this.root).slice(0, 16));
     this.contents = new Contents(path.join(own, "contents"));
     this.indexFile = path.join(own, "index.json");
     this.#turns = path.join(own, "turns");
@@ -181,21 +181,7 @@ export class UndoStore {
   }
 }
 
-/** Where a user's folder for a workspace keeps all of it. */
-export function undoFolder(userFolder: string): string {
-  return path.join(userFolder, "undo");
-}
-
-/** Whether anything is kept there for any clone. */
-export function hasKept(userFolder: string): boolean {
-  try {
-    return readdirSync(undoFolder(userFolder)).length > 0;
-  } catch {
-    return false;
-  }
-}
-
-export function findHeader(lines: readonly (JournalLine | undefined)[]): TurnLine | undefined {
+function findHeader(lines: readonly (JournalLine | undefined)[]): TurnLine | undefined {
   return lines.find((line) => line?.type === "turn");
 }
 

@@ -10,12 +10,10 @@ import {
   readlinkSync,
 } from "node:fs";
 import path from "node:path";
+import { MAX_KEPT_FILE_BYTES } from "../files/index.ts";
 import { sha256, systemErrorCode } from "../util/index.ts";
 import type { Contents, PutOptions } from "./contents.ts";
 import { ABSENT, type EntryState, type UnkeptReason } from "./entry-state.ts";
-
-/** Larger files are not kept. */
-export const MAX_KEPT_FILE_BYTES = 200 * 1024 * 1024;
 
 /** Undefined on Windows, which the types do not say. */
 const FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;

@@ -37,7 +37,7 @@ async function start(turns: readonly (readonly Call[])[], config = "") {
   return { project, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-function files(project: Project): Readonly<Record<string, string>> {
+function contentsOf(project: Project): Readonly<Record<string, string>> {
   const names = readdirSync(project.root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.includes(".jp"))
     .map((entry) => path.join(entry.parentPath, entry.name));
@@ -62,7 +62,7 @@ describe("jp undo", () => {
     const { project } = parts;
     chmodSync(path.join(project.root, "a.txt"), 0o755);
     await query(project, ["Change it."]);
-    expect(files(project)).toEqual({ "a.txt": "one\n2\n", "new/deep/b.txt": "b\n" });
+    expect(contentsOf(project)).toEqual({ "a.txt": "one\n2\n", "new/deep/b.txt": "b\n" });
     const { stdout, stderr, status } = await project.jp("undo", "--yes");
     expect({ stdout, stderr, status }).toEqual({
       status: 0,
@@ -88,7 +88,7 @@ describe("jp undo", () => {
         "The model is told with your next message.",
       ),
     });
-    expect(files(project)).toEqual(BEFORE);
+    expect(contentsOf(project)).toEqual(BEFORE);
     expect(existsSync(path.join(project.root, "new"))).toBe(false);
     expect(statSync(path.join(project.root, "a.txt")).mode & 0o777).toBe(0o755);
   });
@@ -131,7 +131,7 @@ describe("jp undo", () => {
     const contents = [];
     for (let time = 0; time < 2; time += 1) {
       await project.jp("undo", "--yes");
-      contents.push(files(project)["a.txt"]);
+      contents.push(contentsOf(project)["a.txt"]);
     }
     const { status, stderr } = await project.jp("undo", "--yes");
     expect({ contents, status, stderr }).toEqual({
@@ -152,9 +152,9 @@ describe("jp undo", () => {
     const refused = await project.jp("undo", "--yes");
     expect(refused.status).toBe(1);
     expect(refused.stderr).toContain("jp: 1 file has changed since:\n  a.txt\n");
-    expect(files(project)).toEqual({ ...BEFORE, "a.txt": "mine\n", "b.txt": "b\n" });
+    expect(contentsOf(project)).toEqual({ ...BEFORE, "a.txt": "mine\n", "b.txt": "b\n" });
     await project.jp("undo", "--yes", "--force");
-    expect(files(project)).toEqual(BEFORE);
+    expect(contentsOf(project)).toEqual(BEFORE);
     expect(entriesOf(recordOf(project), "turn_undo")).toMatchObject([{ forced: true }]);
   });
 
@@ -163,7 +163,7 @@ describe("jp undo", () => {
     const { project } = parts;
     await query(project, ["Change it."]);
     const { status, stderr } = await project.jp("undo");
-    expect([status, files(project)["a.txt"]]).toEqual([2, "1\n"]);
+    expect([status, contentsOf(project)["a.txt"]]).toEqual([2, "1\n"]);
     expect(stderr).toContain("Use --yes to undo without confirmation.");
   });
 
@@ -174,11 +174,11 @@ describe("jp undo", () => {
     await query(project, ["Two."]);
     await project.jp("undo", "--yes", "--with-message");
     await query(project, ["Three."]);
-    expect([files(project)["a.txt"], seen(server)]).toEqual(["1\n", ["One.", "Three."]]);
+    expect([contentsOf(project)["a.txt"], seen(server)]).toEqual(["1\n", ["One.", "Three."]]);
     await project.jp("undo", "--yes", "--with-message");
     await project.jp("undo", "--yes", "--with-message");
     await query(project, ["Four."]);
-    expect([files(project)["a.txt"], seen(server)]).toEqual(["one\ntwo\n", ["Four."]]);
+    expect([contentsOf(project)["a.txt"], seen(server)]).toEqual(["one\ntwo\n", ["Four."]]);
     expect(await project.jp("conversation", "verify")).toMatchObject({ status: 0 });
   });
 
@@ -188,7 +188,7 @@ describe("jp undo", () => {
     await query(project, ["Change it."], { variables: { JP_TRUSTED_WORKSPACES: project.root } });
     const undone = await project.jp("undo", "--yes");
     const kept = existsSync(path.join(project.userFolder, "undo"));
-    expect([undone.status, kept, files(project)["a.txt"]]).toEqual([1, false, "1\n"]);
+    expect([undone.status, kept, contentsOf(project)["a.txt"]]).toEqual([1, false, "1\n"]);
   });
 
   test("keeps contents where only the user can read them, outside of the workspace", async () => {

@@ -32,7 +32,7 @@ const NAMES = [
   "run.sh",
 ];
 
-export const variables = { PATH: process.env["PATH"], HOME: "/nonexistent" };
+const variables = { PATH: process.env["PATH"], HOME: "/nonexistent" };
 
 export class World {
   readonly root = temporaryFolder();
@@ -181,6 +181,6 @@ export function pick<Value>(random: Random, values: readonly Value[]): Value {
   return values[pickIndex(random, values.length)] as Value; // In range.
 }
 
-export function pickIndex(random: Random, count: number): number {
+function pickIndex(random: Random, count: number): number {
   return Math.floor(random.next() * count);
 }

@@ -348,7 +348,9 @@ function noteLines(name: string, { before, now }: ShownStep): readonly string[] 
       ? [`Mode of ${name}: ${before.mode.toString(8)} → ${now.mode.toString(8)}\n`]
       : [];
   const isLinked = before.kind === "link" || now.kind === "link";
-  const target = (state: UndoStep["now"]) =>
-    state.kind === "link" ? `link to ${formatPath(state.target)}` : state.kind;
-  return [...modes, ...(isLinked ? [`${name}: ${target(before)} → ${target(now)}\n`] : [])];
+  return [...modes, ...(isLinked ? [`${name}: ${nameState(before)} → ${nameState(now)}\n`] : [])];
+}
+
+function nameState(state: UndoStep["now"]): string {
+  return state.kind === "link" ? `link to ${formatPath(state.target)}` : state.kind;
 }

@@ -9,6 +9,7 @@ import {
   fileChangedError,
   FileError,
   type FileTarget,
+  MAX_KEPT_FILE_BYTES,
   notFoundError,
   openFolder,
   parseText,
@@ -71,7 +72,9 @@ async function deleteFile(
         ...countLines(bytes),
         `${before.size} bytes`,
         `last changed ${before.mtime.toISOString()}.`,
-      ].join(", "),
+      ]
+        .join(", ")
+        .concat(before.size > MAX_KEPT_FILE_BYTES ? " Too large to undo." : ""),
       default: false,
       // The content is lost, so a yes covers this file only.
       persistence: "none",
