@@ -218,7 +218,7 @@ export class Turn {
     const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());
     const before = lastTurnOf(endOf(this.#journal.stream));
-    const { undone = undoneSince(before, message) } = message;
+    const { undone = undoneSince(before, message.replacesTurn === true) } = message;
     await this.#journal.record(
       ...closeTurnBefore(message, before, clock),
       { type: "turn_start", timestamp },

@@ -14,7 +14,6 @@ import {
   compactionsOf,
   type ConversationStream,
   eventsOf,
-  hidesTurn,
   planCompactions,
   type PlannedCompaction,
   project,
@@ -298,7 +297,11 @@ function measure({ entries }: ConversationStream, { view }: ReplyRequest): numbe
     if (event.purpose !== "reply" || input === undefined) continue;
     const since = { createdAt: event.timestamp, baseConfig: {}, entries: entries.slice(index) };
     const events = [...eventsOf((view?.(since) ?? since).entries)];
-    const isReplaced = events.some(hidesTurn);
+    const isReplaced = events.some(
+      (one) =>
+        (one.type === "chat_request" && one.replacesTurn === true) ||
+        (one.type === "turn_undo" && one.hidesTurn === true),
+    );
     return isReplaced ? undefined : input + output + eventTokens(events);
   }
   return undefined;

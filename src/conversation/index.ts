@@ -162,14 +162,7 @@ export {
   toCompaction,
   type TurnBound,
 } from "./compaction.ts";
-export {
-  hidesTurn,
-  compactionsOf,
-  project,
-  projectRange,
-  projectTurns,
-  trimLastTurn,
-} from "./projection.ts";
+export { compactionsOf, project, projectRange, projectTurns, trimLastTurn } from "./projection.ts";
 export { INTERRUPTED_CALL, sanitize, type SanitizedPairs } from "./sanitize.ts";
 export {
   createTextFinder,

@@ -22,13 +22,9 @@ export function project(stream: ConversationStream): ConversationStream {
 export function isReplacing(entry: StreamEntry): boolean {
   const { eventType } = entry;
   if (eventType !== "chat_request" && eventType !== "turn_undo") return false;
-  return entry.event !== undefined && hidesTurn(entry.event);
-}
-
-/** Whether models no longer see some other turn because of it. */
-export function hidesTurn(event: ConversationEvent): boolean {
-  if (event.type === "turn_undo") return event.hidesTurn === true;
-  return event.type === "chat_request" && event.replacesTurn === true;
+  const { event } = entry;
+  if (event?.type === "turn_undo") return event.hidesTurn === true;
+  return event?.type === "chat_request" && event.replacesTurn === true;
 }
 
 /** The events of these turns with the compactions applied. */

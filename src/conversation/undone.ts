@@ -18,16 +18,16 @@ const MAX_LISTED = 50;
 
 /**
  * The files that were undone since the last message: `events` are those of the last turn. Without those of turns that
- * models no longer see.
+ * models no longer see, which includes the last one if it `isReplaced`.
  */
 export function undoneSince(
   events: readonly ConversationEvent[],
-  { replacesTurn = false }: { readonly replacesTurn?: boolean | undefined },
+  isReplaced: boolean,
 ): readonly UndoneFile[] {
   const undos = events.filter((event): event is TurnUndo => event.type === "turn_undo");
   const hidden = new Set(undos.filter(({ hidesTurn }) => hidesTurn).map(({ turn }) => turn));
   const [first] = events;
-  if (replacesTurn && first?.type === "turn_start") hidden.add(first.timestamp);
+  if (isReplaced && first?.type === "turn_start") hidden.add(first.timestamp);
   const files = undos.filter(({ turn }) => !hidden.has(turn)).flatMap((undo) => undo.files);
   return [...new Map(files.map((file) => [file.path, file])).values()];
 }
