@@ -80,6 +80,7 @@ export async function undoIn(
       : await findChanged(store, id, environment);
   const { plan, turn } = target;
   await showTarget(target, { store, turns, context });
+  output.flush(); // Before the question about it.
   const conflicts = plan?.steps.filter(({ conflict }) => conflict !== undefined) ?? [];
   if (conflicts.length > 0 && flags.force !== true) throw conflictError(conflicts);
   const question = questionOf(target, turns, flags);

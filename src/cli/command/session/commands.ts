@@ -82,14 +82,6 @@ export const COMMANDS: readonly SessionCommand[] = [
     },
   },
   {
-    name: "undo",
-    usage: "[message] [force]",
-    help: "Undo the file changes of the last turn",
-    values: () => ["message", "force"].map((text) => ({ text })),
-    run: undoHere,
-  },
-  { name: "diff", help: "Show what this conversation has changed", run: diffHere },
-  {
     name: "fork",
     usage: "[turns]",
     help: "Continue in a copy of all or the last turns",
@@ -130,6 +122,14 @@ export const COMMANDS: readonly SessionCommand[] = [
     values: () => [{ text: "undo" }],
     run: compactHere,
   },
+  {
+    name: "undo",
+    usage: "[message|force]",
+    help: "Undo the file changes of the last turn",
+    values: () => ["message", "force"].map((text) => ({ text })),
+    run: undoHere,
+  },
+  { name: "diff", help: "Show what this conversation has changed", run: diffHere },
   {
     name: "cost",
     help: "Show the cost of this conversation",
