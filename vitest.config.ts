@@ -27,6 +27,7 @@ export const LONG = [
   "test/storage/answer-races.test.ts",
   "test/storage/torn-append.test.ts",
   "test/readme.test.ts",
+  "test/undo/**/*.test.ts",
   "test/picture/picture.test.ts",
   "test/torture/**/*.test.ts",
   "test/fuzz/**/*.test.ts",

@@ -40,6 +40,7 @@ const READERS: Readonly<Record<string, string>> = {
   "providers.mcp": "src/config/mcp-settings.ts",
   notify: "src/config/notify-settings.ts",
   shell: "src/config/shell-settings.ts",
+  undo: "src/runtime/changes.ts",
 };
 
 /** Keys that are passed on whole, so that the code does not name them. */

@@ -109,4 +109,5 @@ export const DEFAULTS: PartialConfig = {
   notify: NOTIFY_DEFAULTS,
   usage: { currency: DEFAULT_CURRENCY },
   shell: { ...SHELL_DEFAULTS, hide_env: [], readable: [] },
+  undo: { keep: true },
 };

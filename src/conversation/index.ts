@@ -51,6 +51,8 @@ export {
   type ReplyFailure,
   type TurnResume,
   type TurnStart,
+  type TurnUndo,
+  type UndoneFile,
 } from "./event.ts";
 export {
   fileSize,
@@ -89,6 +91,7 @@ export {
   isMadeIn,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
+export { undoneSince } from "./undone.ts";
 export {
   cancellationTag,
   deciderToJson,
@@ -136,6 +139,7 @@ export {
   findRequest,
   type InquiryPair,
   isReplaced,
+  undoneTurns,
   lastTurnIndex,
   lastTurnOf,
   type Pair,

@@ -9,7 +9,7 @@ export { createAskUser } from "./builtin/ask-user.ts";
 export { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { changeBinding } from "./builtin/fs/consent.ts";
-export { preloadDiff } from "./builtin/fs/unified-diff.ts";
+export { preloadDiff, unifiedDiff } from "./builtin/fs/unified-diff.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export type { ShellPlace } from "./builtin/shell/shell-place.ts";
 export { createShellRunTool } from "./builtin/shell/shell-run-tool.ts";

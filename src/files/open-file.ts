@@ -14,6 +14,9 @@ import { FileError } from "./file-error.ts";
 import type { Folder } from "./folder.ts";
 import { openHandle } from "../util/index.ts";
 
+/** Larger files are not kept before a tool deletes them: that cannot be undone. */
+export const MAX_KEPT_FILE_BYTES = 200 * 1024 * 1024;
+
 interface OpenOptions {
   readonly displayPath: string;
   /** `write` fails for files you may not write to, even if you could replace them. */

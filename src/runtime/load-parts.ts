@@ -19,6 +19,8 @@ import {
 } from "../executor/index.ts";
 import type { Providers } from "../provider/index.ts";
 import { assertCanLock, preloadSecrets } from "../storage/index.ts";
+import { loadUndo } from "./changes.ts";
+import { createShippedTools } from "./shipped-tools.ts";
 import { loadImports } from "../util/index.ts";
 
 /**
@@ -34,6 +36,7 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
     preloadInquiries(),
     preloadValidator(),
     preloadDiff(),
+    ...(hasFileTools(config) ? [loadUndo()] : []),
     loadRecordingParts(),
     ...(isTemplated ? [preloadTemplates()] : []),
     ...(mayFetch(config) ? [preloadWeb()] : []),
@@ -45,6 +48,15 @@ function mayFetch(config: PartialConfig): boolean {
     ({ name, source, isEnabled }) =>
       isEnabled && source.type === "builtin" && (source.tool ?? name) === "web_fetch",
   );
+}
+
+/** Those that change files, whose contents are kept first. */
+function hasFileTools(config: PartialConfig): boolean {
+  const changing = createShippedTools({ root: "", describe: async () => undefined })
+    .filter(({ effect }) => effect !== undefined)
+    .map(({ tool }) => tool.name);
+  const tools = resolveTools(config);
+  return changing.some((name) => tools.get(name)?.isEnabled === true);
 }
 
 /** For whoever records an answer after a wait. Never throws. */

@@ -11,6 +11,7 @@ import {
   type ShellPlace,
   type ShippedTool,
 } from "../executor/index.ts";
+import type { ChangeKeeper } from "../undo/index.ts";
 
 export interface ShippedToolsOptions {
   readonly root: string;
@@ -21,6 +22,8 @@ export interface ShippedToolsOptions {
   readonly privateHosts?: readonly string[] | undefined;
   /** Absent where no tool is called. */
   readonly shell?: ShellPlace;
+  /** Keeps what the tools change. */
+  readonly changes?: ChangeKeeper | undefined;
 }
 
 export function createShippedTools({
@@ -29,12 +32,13 @@ export function createShippedTools({
   describe,
   privateHosts = [],
   shell,
+  changes,
 }: ShippedToolsOptions): readonly ShippedTool[] {
   return [
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
-    ...createFileTools({ root, searchPath }),
+    ...createFileTools({ root, searchPath, changes }),
     createWebFetchTool({ privateHosts }),
     createShellRunTool(shell),
   ];

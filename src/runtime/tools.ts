@@ -25,6 +25,7 @@ import { assertRules, createPolicy, type Policy, type PolicyOptions } from "../p
 import type { ToolSchema } from "../provider/index.ts";
 import { userDataFolder } from "../storage/index.ts";
 import type { ToolSource } from "../tool/index.ts";
+import type { ChangeKeeper } from "../undo/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { listServers, withServerTools } from "./server-tools.ts";
@@ -72,6 +73,8 @@ function shellPlace({ root, variables }: Machine, config: PartialConfig): ShellP
 export interface OpenToolsOptions {
   /** Which conversation local tools run for. */
   readonly conversation?: ConversationId;
+  /** Keeps what shipped tools change. */
+  readonly changes?: ChangeKeeper | undefined;
   /** Servers that are open already, and stay so. Others are closed with the tools. */
   readonly servers?: McpServers;
 }
@@ -96,7 +99,7 @@ export interface Tools extends AsyncDisposable {
 export function openTools(
   machine: Machine,
   config: PartialConfig,
-  { conversation, servers: given }: OpenToolsOptions = {},
+  { conversation, changes, servers: given }: OpenToolsOptions = {},
 ): Tools {
   const servers = given ?? openConfiguredServers(machine, config);
   const { root, workspaceId, variables, onWarning } = machine;
@@ -111,7 +114,8 @@ export function openTools(
     searchPath: variables["PATH"],
     describe,
     privateHosts: config.web?.private_hosts,
-    shell: shellPlace(machine, config),
+    shell: { ...shellPlace(machine, config), changes },
+    changes,
   });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };

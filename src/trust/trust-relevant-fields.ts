@@ -165,6 +165,8 @@ export const LOOSER_SETTINGS: readonly LooserSetting[] = [
   },
   // A model could read what only this machine and its networks see.
   { path: ["web", "private_hosts"], isLooser: hasMore },
+  // What tools change could not be undone.
+  { path: ["undo", "keep"], isLooser: (value, own) => value === false && own !== false },
   { path: ["assistant", "request", "max_retries"], isLooser: isHigher },
   ...["max_response_bytes", "stream_idle_timeout_secs", "prompt_timeout_secs"].map((key) => ({
     path: ["assistant", "request", key],

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { runCommand } from "../support/command-host.ts";
@@ -365,6 +365,8 @@ describe("a command", () => {
       "/attach",
       "/share",
       "/compact",
+      "/undo",
+      "/diff",
       "/cost",
       "/title",
       "/quit",
@@ -378,6 +380,30 @@ describe("a command", () => {
       /Unknown command: \/nope\.[^]*\n> \/nope$/m,
     );
     expect(lines.join(" ")).toContain("start with a space");
+  });
+
+  test("/undo shows the difference and asks, and /diff what the conversation has changed", async () => {
+    const args = { path: "a.txt", content: "new\n" };
+    const calls = [{ name: "fs_create_file", arguments: args }];
+    const server = await ModelServer.start([{ text: "", calls }, "Done."]);
+    await using _ = server;
+    const config =
+      "[conversation.tools.fs_create_file]\nenable = true\nquestions.create_file.answer = true\n";
+    const project = queryProject({ server, config });
+    const screen = await open(project);
+    for (const [typed, shown] of [
+      ["write it\r", /Done\.\n(.*\n)*> ?$/m],
+      ["/diff\r", /\+new\n(.*\n)*> ?$/m],
+      ["/undo what\r", /Type \/undo, \/undo message or \/undo force\.\n(.*\n)*> ?$/m],
+      ["/undo\r", /-new\n(.*\n)*.*Restore 1 file\?/m],
+      ["y\r", /Restored 1 file\.\n(.*\n)*> ?$/m],
+    ] as const) {
+      screen.type(typed);
+      await shows(screen, shown);
+    }
+    expect(existsSync(path.join(project.root, "a.txt"))).toBe(false);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
   });
 
   test("/new starts a conversation, and /resume goes back to one, with its end above the prompt", async () => {

@@ -282,6 +282,17 @@ const shell = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+/** Never recorded with a conversation: what is kept, is kept on this machine. */
+const undo = v.pipe(
+  group({
+    keep: described(
+      "keep what jp's own tools change, in your data folder, so that jp undo can restore it",
+      v.boolean(),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
 function isFullPath(text: string): boolean {
   return text.startsWith("/") || text.startsWith("~/");
 }
@@ -325,6 +336,7 @@ export const configSchema = group({
   usage,
   web,
   shell,
+  undo,
 });
 
 type Entries = (typeof configSchema)["entries"];

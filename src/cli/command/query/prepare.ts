@@ -15,6 +15,7 @@ import type { McpServers } from "../../../mcp/index.ts";
 import type { Model, Providers } from "../../../provider/index.ts";
 import {
   type AnswersFile,
+  configuredChanges,
   configuredSurroundings,
   openProviders,
   openTools,
@@ -26,6 +27,7 @@ import {
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import type { TurnKeyboard } from "../../../terminal/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
+import type { ChangeKeeper } from "../../../undo/index.ts";
 import { isJpError, type JsonObject } from "../../../util/index.ts";
 import { attachToTurn, withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
@@ -280,6 +282,8 @@ export interface ReadyTurn {
   /** With what the message attaches. */
   readonly trusted: TrustedConfig;
   readonly conversation: ConversationWriter;
+  /** Keeps what the tools change. */
+  readonly changes: ChangeKeeper | undefined;
   readonly tools: Tools;
   readonly servers: McpServers;
   readonly attachments: readonly Attachment[];
@@ -321,13 +325,15 @@ export async function openTurn(
     );
   if (left !== undefined) await recordChange(left, recorded, context);
   if (start.type === "replay") assertLastRequest(start.request, conversation);
+  const changes = configuredChanges(machine, config, conversation);
   const tools = resources.add(
-    openTools(machine, config, { conversation: conversation.id, servers }),
+    openTools(machine, config, { conversation: conversation.id, servers, changes }),
   );
   return {
     prepared,
     trusted,
     conversation,
+    changes,
     tools,
     servers,
     attachments,

@@ -378,10 +378,11 @@ class Offers {
     );
     if (config === undefined) return;
     this.#config = config;
-    const { servers } = this.#ready;
+    const { servers, changes } = this.#ready;
     const machine = machineOf(this.#context);
+    const parts = { conversation: conversation.id, servers, changes };
     // It opens nothing: the servers are those of the turn.
-    this.#toolbox = openTools(machine, config, { conversation: conversation.id, servers }).toolbox;
+    this.#toolbox = openTools(machine, config, parts).toolbox;
   }
 
   async #alone<Value>(action: () => Promise<Value>): Promise<Value> {

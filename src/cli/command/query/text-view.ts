@@ -281,6 +281,7 @@ export class TextView implements TurnView {
       case "turn_resume":
       case "turn_end":
       case "token_usage":
+      case "turn_undo":
         return undefined;
       default:
         return assertNever(event);

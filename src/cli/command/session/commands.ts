@@ -123,6 +123,14 @@ export const COMMANDS: readonly SessionCommand[] = [
     run: compactHere,
   },
   {
+    name: "undo",
+    usage: "[message|force]",
+    help: "Undo the file changes of the last turn",
+    values: () => ["message", "force"].map((text) => ({ text })),
+    run: undoHere,
+  },
+  { name: "diff", help: "Show what this conversation has changed", run: diffHere },
+  {
     name: "cost",
     help: "Show the cost of this conversation",
     run: async (_, session) => cost(session),
@@ -267,6 +275,27 @@ async function resume(argument: string, session: OpenSession): Promise<void> {
 async function replay(argument: string, session: OpenSession, isEdited = false): Promise<void> {
   if (session.conversationId === undefined) throw usageError("There is no message to send again.");
   await session.replay(argument, isEdited);
+}
+
+/** `jp undo`, with `--with-message` and `--force` as words. */
+async function undoHere(argument: string, session: OpenSession): Promise<void> {
+  const { context, prompter, conversationId: id } = session;
+  const words = argument.split(/\s+/).filter((word) => word !== "");
+  if (words.some((word) => word !== "message" && word !== "force"))
+    throw usageError("Type /undo, /undo message or /undo force.");
+  if (id === undefined) return context.output.notice("Nothing to undo: the conversation is new.");
+  const { undoIn } = await loadModule(() => import("../undo.ts"));
+  const flags = { withMessage: words.includes("message"), force: words.includes("force") };
+  await undoIn(id, flags, { context, prompter });
+}
+
+async function diffHere(
+  _argument: string,
+  { context, conversationId: id }: OpenSession,
+): Promise<void> {
+  if (id === undefined) return context.output.notice("Nothing has changed yet.");
+  const { diffOf } = await loadModule(() => import("../undo.ts"));
+  await diffOf(id, context);
 }
 
 /** `jp query --fork`. */

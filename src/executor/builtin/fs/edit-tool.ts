@@ -86,7 +86,7 @@ export function createEditTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function editFiles(
-  { root }: WritingToolOptions,
+  { root, changes }: WritingToolOptions,
   { files }: EditArguments,
   context: ToolContext,
 ): Promise<string> {
@@ -107,7 +107,7 @@ async function editFiles(
     },
   });
   if (!isAgreed) return "The user declined the changes. Nothing was changed.";
-  await saveFiles(edits, context.signal);
+  await saveFiles(edits, context.signal, changes);
   return edits.map(({ done }) => done).join("\n");
 }
 

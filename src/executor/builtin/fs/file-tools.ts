@@ -1,5 +1,6 @@
 /** The file tools: group `fs`, confined to one folder, and off until you enable them. */
 import type { PartialToolConfig } from "../../../config/index.ts";
+import type { ChangeKeeper } from "../../../undo/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import { createCreateFileTool } from "./create-file-tool.ts";
 import { createDeleteFileTool } from "./delete-file-tool.ts";
@@ -14,18 +15,24 @@ export interface FileToolsOptions {
   readonly root: string;
   /** The `PATH`. A search in very many files is faster with the ripgrep that is there. */
   readonly searchPath?: string | undefined;
+  /** Keeps what they change, so that it can be undone. Without it, nothing is kept. */
+  readonly changes?: ChangeKeeper | undefined;
 }
 
 /** The tools that read and change files in a workspace. */
-export function createFileTools({ root, searchPath }: FileToolsOptions): readonly ShippedTool[] {
+export function createFileTools({
+  root,
+  searchPath,
+  changes,
+}: FileToolsOptions): readonly ShippedTool[] {
   const tools = [
     createReadFileTool({ root }),
     createListFilesTool({ root }),
     createGrepFilesTool({ root, searchPath }),
-    createCreateFileTool({ root }),
-    createModifyFileTool({ root }),
-    createEditTool({ root }),
-    createDeleteFileTool({ root }),
+    createCreateFileTool({ root, changes }),
+    createModifyFileTool({ root, changes }),
+    createEditTool({ root, changes }),
+    createDeleteFileTool({ root, changes }),
   ];
   return tools.map((shipped) => ({
     ...shipped,

@@ -82,7 +82,7 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function modifyFile(
-  { root }: WritingToolOptions,
+  { root, changes }: WritingToolOptions,
   { path, patterns }: ModifyFileArguments,
   context: ToolContext,
 ): Promise<string> {
@@ -100,7 +100,7 @@ async function modifyFile(
     },
   });
   if (!isAgreed) return `The user declined the changes to ${displayPath}. Nothing was changed.`;
-  await saveFiles([{ target, bytes, before }], context.signal);
+  await saveFiles([{ target, bytes, before }], context.signal, changes);
   return describeReplacements(displayPath, replacements);
 }
 

@@ -15,6 +15,7 @@ import {
   openOrCreateFolder,
   toFileError,
 } from "../../../files/index.ts";
+import type { ChangeKeeper, KeptFile } from "../../../undo/index.ts";
 import { openHandle, systemErrorCode } from "../../../util/index.ts";
 
 /** Files to change or search are held in memory. */
@@ -67,13 +68,21 @@ export interface FileWrite {
 /**
  * Writes all files, or none: if one of them is not as it was `before`, or cannot be written, the others are put back. Creates
  * missing folders too. Throws a `FileError`, also if a new file exists by now, or the reason of the signal, which counts until
- * the first file is put in place. If the process ends meanwhile, each file is the old one or the new one.
+ * the first file is put in place. If the process ends meanwhile, each file is the old one or the new one. `changes` keeps what is
+ * replaced.
  */
-export async function saveFiles(writes: readonly FileWrite[], signal: AbortSignal): Promise<void> {
+export async function saveFiles(
+  writes: readonly FileWrite[],
+  signal: AbortSignal,
+  changes?: ChangeKeeper,
+): Promise<void> {
   await using staged = new AsyncDisposableStack();
   const files: StagedFile[] = [];
+  const kept: (KeptFile | undefined)[] = [];
   try {
     signal.throwIfAborted();
+    // Before anything is created, so that new folders are known as such.
+    for (const { target, bytes } of writes) kept.push(await keepBefore(changes, target, bytes));
     for (const write of writes) files.push(staged.use(await stageFile(write)));
     for (const file of files) await assertAsBefore(file);
     signal.throwIfAborted();
@@ -87,7 +96,17 @@ export async function saveFiles(writes: readonly FileWrite[], signal: AbortSigna
     } catch (error) {
       throw await putBack(writes, index, error);
     }
+    await kept[index]?.done();
   }
+}
+
+/** Before a file is changed, or deleted if `after` is undefined. Throws a `FileError`. */
+export async function keepBefore(
+  changes: ChangeKeeper | undefined,
+  { folder, newFolders, name }: FileTarget,
+  after: Buffer | undefined,
+): Promise<KeptFile | undefined> {
+  return await changes?.keepFile({ file: path.join(folder, ...newFolders, name), after });
 }
 
 /** A file in its folder, which is held open, under a temporary name. */

@@ -1,5 +1,6 @@
 /** The arguments of `shell_run`, and what it has to know about the machine. */
 import type { ShellSettings } from "../../../config/index.ts";
+import type { ChangeKeeper } from "../../../undo/index.ts";
 
 export interface ShellRunArguments {
   readonly command: string;
@@ -18,6 +19,8 @@ export interface ShellPlace {
   readonly dataFolder: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly settings: ShellSettings;
+  /** Keeps what a command changes, so that it can be undone. */
+  readonly changes?: ChangeKeeper | undefined;
 }
 
 export const DEFAULT_TIMEOUT_SECS = 120;

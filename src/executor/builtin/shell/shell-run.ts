@@ -14,6 +14,7 @@ import {
   shellVariables,
 } from "../../../shell/index.ts";
 import type { ToolContent, ToolContext } from "../../../tool/index.ts";
+import type { UnkeptFolderReason } from "../../../undo/index.ts";
 import {
   assertNever,
   formatSize,
@@ -42,6 +43,7 @@ export async function runShellCall(
   if (missing.length > 0) return failure(`[Folder ${displayPath} does not exist.]`);
   const sandbox = sandboxPlace(place);
   const problem = await findProblemIn(sandbox).catch(toProblem);
+  const kept = await place.changes?.keepFolder(context.signal);
   const end = await runCommand({
     line: command,
     cwd: realPath,
@@ -57,8 +59,23 @@ export async function runShellCall(
     },
     ...(problem === undefined && { sandbox: { place: sandbox, network: args.network === true } }),
   });
-  return toResult(end, { seconds, isSandboxed: problem === undefined });
+  await kept?.done();
+  return toResult(end, { seconds, isSandboxed: problem === undefined, unkept: kept?.reason });
 }
+
+/** How it ran, for the text about its end. */
+interface RunPlace {
+  readonly seconds: number;
+  readonly isSandboxed: boolean;
+  /** Why what it changed cannot be undone. */
+  readonly unkept: UnkeptFolderReason | undefined;
+}
+
+const UNKEPT: Readonly<Record<UnkeptFolderReason, string>> = {
+  not_git: "the workspace is not in a Git work tree",
+  git_failed: "git could not list the files of the workspace",
+  too_large: "the workspace has too many files, or too large ones",
+};
 
 function showLine(line: string, { progress }: ToolContext): void {
   if (line.trim() !== "") progress(line);
@@ -89,10 +106,7 @@ function sandboxPlace({ root, home, dataFolder, variables, settings }: ShellPlac
   };
 }
 
-function toResult(
-  end: CommandEnd,
-  { seconds, isSandboxed }: { readonly seconds: number; readonly isSandboxed: boolean },
-): string | ToolContent {
+function toResult(end: CommandEnd, run: RunPlace): string | ToolContent {
   switch (end.type) {
     case "cancelled":
       return failure("[Cancelled.]");
@@ -101,7 +115,7 @@ function toResult(
     case "no_sandbox":
       return failure(`[There is no sandbox any more (${end.problem.reason}). Nothing was run.]`);
     case "ended":
-      return toEndText(end, { seconds, isSandboxed });
+      return toEndText(end, run);
     default:
       return assertNever(end);
   }
@@ -109,7 +123,7 @@ function toResult(
 
 function toEndText(
   { exit, output, removed }: Extract<CommandEnd, { readonly type: "ended" }>,
-  { seconds, isSandboxed }: { readonly seconds: number; readonly isSandboxed: boolean },
+  { seconds, isSandboxed, unkept }: RunPlace,
 ): string | ToolContent {
   const isSuccess = "status" in exit && exit.status === 0;
   const notices = [
@@ -122,6 +136,7 @@ function toEndText(
     removed.length > 0
       ? `[Removed what it created under names of jp and Git: ${removed.join(", ")}]`
       : "",
+    unkept === undefined ? "" : `[What it changed cannot be undone: ${UNKEPT[unkept]}.]`,
   ].filter((notice) => notice !== "");
   const text = output.toText(leftOutNotice(output));
   const shown = output.totalBytes === 0 ? "[No output.]" : text.replace(/\n$/, "");
