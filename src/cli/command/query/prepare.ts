@@ -93,6 +93,8 @@ export interface SettingFlags {
   /** The values of `--cfg`, in their order. */
   readonly cfg?: readonly string[] | undefined;
   readonly model?: string | undefined;
+  /** What runs without asking: `conversation.mode`. */
+  readonly mode?: string | undefined;
   /** `key=value` or `key:=JSON`. */
   readonly param?: readonly string[] | undefined;
   /** From `-t` and `-T`, in their order. */
@@ -116,11 +118,12 @@ export async function loadTurn(
   // A turn that is continued may run a tool first. The rest is read once a model is asked.
   const onlyEnd = start.continueTurn === true;
   const found = opened ?? (await loadConversation(context, conversation, { onlyEnd }));
-  const { cfg = [], model, param = [], directives = [] } = settings;
+  const { cfg = [], model, mode, param = [], directives = [] } = settings;
   const flags = {
     cfg: [
       ...cfg,
       ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
+      ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
       ...param.map((words) => `assistant.model.parameters.${words}`),
     ],
     directives,

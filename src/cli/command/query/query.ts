@@ -137,7 +137,7 @@ async function toRequest(
   context: CommandContext,
 ): Promise<TurnRequest> {
   const { new: isNew, id, fork, label, title, local, persist } = options;
-  const { cfg, model, param, directives } = options;
+  const { cfg, model, mode, param, directives } = options;
   const { continueTurn: isContinued, discardTurn, replay, defer = false } = options;
   const { attach = [], attachment = [], format, hideReasoning, verbose } = options;
   const answers = await readAnswers(options.answers, context);
@@ -146,7 +146,7 @@ async function toRequest(
   assertCompatible(options);
   return {
     conversation: { new: isNew, id, fork, label, title, local, persist },
-    settings: { cfg, model, param, directives },
+    settings: { cfg, model, mode, param, directives },
     start: { continueTurn: isContinued, discardTurn, replay, hasMessage: words.length > 0 },
     attach: [...attach, ...attachment],
     schema,

@@ -1,5 +1,11 @@
 /** The commands of a session: `/help` and the others. */
-import { applyDirectives, foldLayers, resolveAssistant } from "../../../config/index.ts";
+import {
+  applyDirectives,
+  foldLayers,
+  type Mode,
+  MODE_NAMES,
+  resolveAssistant,
+} from "../../../config/index.ts";
 import type { InquiryId } from "../../../conversation/index.ts";
 import { oneLine, wrapProse } from "../../../render/index.ts";
 import { isLocalProvider } from "../../../provider/index.ts";
@@ -30,6 +36,13 @@ export const LEFT = Symbol("left");
 
 /** The session command that undoes a compaction. */
 export const UNDO_COMPACTION = "/compact undo";
+
+const MODES: Readonly<Record<Mode, string>> = {
+  ask: "jp asks, as your rules and the tools' settings say",
+  plan: "only tools that read run; nothing is changed",
+  edits: "files of the workspace are changed without asking; /undo restores them",
+  sandbox: "commands run without asking inside the sandbox, without a network",
+};
 
 /** To add one, add it to `COMMANDS`: help and completion follow. */
 export interface SessionCommand {
@@ -93,6 +106,13 @@ export const COMMANDS: readonly SessionCommand[] = [
     help: "Choose another model",
     values: ({ models }) => models.map((text) => ({ text })),
     run: changeModel,
+  },
+  {
+    name: "mode",
+    usage: `[${MODE_NAMES.join("|")}]`,
+    help: "Choose what runs without asking",
+    values: () => MODE_NAMES.map((text) => ({ text, description: MODES[text] })),
+    run: changeMode,
   },
   {
     name: "tools",
@@ -344,6 +364,22 @@ async function confirm(text: string, { prompter, signal }: OpenSession): Promise
 }
 
 /** Takes effect with the next message. The conversation remembers it from then on. */
+async function changeMode(wanted: string, session: OpenSession): Promise<void> {
+  const { output } = session.context;
+  if (wanted !== "") {
+    const mode = MODE_NAMES.find((name) => name === wanted);
+    if (mode === undefined) throw usageError(`Type /mode with one of ${MODE_NAMES.join(", ")}.`);
+    session.mode = mode;
+    output.notice(`Mode ${mode}: ${MODES[mode]}.`);
+    return;
+  }
+  const config = await effectiveConfig(session.context, session.configFlags);
+  const current = config.conversation?.mode ?? "ask";
+  for (const name of MODE_NAMES) {
+    output.notice(`${name === current ? "*" : " "} ${name.padEnd(7)}  ${MODES[name]}`);
+  }
+}
+
 async function toggleTools(argument: string, session: OpenSession): Promise<void> {
   const { context } = session;
   const flags = session.configFlags;

@@ -1,5 +1,10 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
-import { type PartialConfig, resolveTools, type ToolDirective } from "../../../config/index.ts";
+import {
+  type Mode,
+  type PartialConfig,
+  resolveTools,
+  type ToolDirective,
+} from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
@@ -142,6 +147,7 @@ class Session implements OpenSession, AsyncDisposable {
   readonly signal: AbortSignal;
   conversationId: ConversationId | undefined;
   model: string | undefined;
+  mode: Mode | undefined;
   directives: readonly ToolDirective[] = [];
   title: string | undefined;
   attach: readonly string[] = [];
@@ -250,8 +256,11 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   get configFlags(): ConfigFlags {
-    const { conversationId: id, directives, model } = this;
-    const cfg = model === undefined ? [] : [`assistant.model.id=${model}`];
+    const { conversationId: id, directives, model, mode } = this;
+    const cfg = [
+      ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
+      ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
+    ];
     return { cfg, directives, ...(id !== undefined && { id }) };
   }
 
@@ -496,11 +505,11 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   async #prepare(start: StartFlags, unsent: UnsentText): Promise<PreparedTurn> {
-    const { conversationId: id, model, directives, title, attach, fork } = this;
+    const { conversationId: id, model, mode, directives, title, attach, fork } = this;
     const isNew = id === undefined;
     const request: TurnRequest = {
       conversation: { new: isNew, id, fork, title: isNew ? title : undefined },
-      settings: { model, directives },
+      settings: { model, mode, directives },
       start,
       attach,
       view: { undo: UNDO_COMPACTION },
