@@ -1,6 +1,7 @@
-import { chmodSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import type { UndoPlan, UndoStep } from "../../src/undo/index.ts";
 import { Random } from "../torture/random.ts";
 import { pick, World } from "./world.ts";
 
@@ -21,39 +22,51 @@ test("200 random turns are undone one by one, byte for byte, with modes and link
 }, 300_000);
 
 test("each of 50 edits since a turn keeps it from being undone, unless that is forced", async () => {
-  for (let round = 0; round < 50; round += 1) {
+  const refused: string[] = [];
+  for (let round = 0; refused.length < 50; round += 1) {
     const random = new Random(1000 + round);
     const world = new World();
-    await world.randomTurn(random);
-    let plan = { steps: [] } as Pick<Awaited<ReturnType<World["plan"]>>, "steps">;
-    while (plan.steps.every(({ now }) => now.kind === "folder")) {
+    let before = world.state();
+    let steps: UndoPlan["steps"] = [];
+    while (steps.length === 0) {
+      const isKept = world.kept.length;
+      before = world.state();
       await world.randomTurn(random);
-      plan = await world.plan();
+      if (world.kept.length === isKept) continue;
+      steps = (await world.plan()).steps.filter((step) => canEdit(world, step));
     }
-    const start = await world.plan();
-    const { path: edited, now } = pick(
-      random,
-      start.steps.filter((step) => step.now.kind !== "folder"),
-    );
-    const file = path.join(world.root, edited);
-    if (now.kind === "file" && random.next() < 0.3) {
-      chmodSync(file, now.mode === 0o640 ? 0o604 : 0o640);
-    } else if (now.kind === "absent" || random.next() < 0.5) {
-      try {
-        rmSync(file, { force: true, recursive: true });
-        writeFileSync(file, `someone else's ${round}`);
-      } catch {
-        continue; // Its folder is gone.
-      }
-    } else {
-      rmSync(file, { force: true, recursive: true });
-      symlinkSync("elsewhere", file);
-    }
+    const step = pick(random, steps);
+    edit(world, step, random);
     const conflicting = world.state();
-    await expect(world.undo()).rejects.toMatchObject({ code: "undo_conflict" });
+    await expect(world.undo(), `round ${round}`).rejects.toMatchObject({ code: "undo_conflict" });
     expect({ round, state: world.state() }).toEqual({ round, state: conflicting });
-    expect((await world.plan()).steps.find((step) => step.path === edited)).toMatchObject({
+    const { steps: again } = await world.plan();
+    expect(again.find(({ path: name }) => name === step.path)).toMatchObject({
       conflict: "changed",
     });
+    await world.undo(true);
+    expect({ round, state: world.state() }).toEqual({ round, state: before });
+    refused.push(step.path);
   }
+  expect(refused).toHaveLength(50);
 }, 300_000);
+
+/** Its folder must be there, and no link. */
+function canEdit({ root }: World, { path: name, now }: UndoStep): boolean {
+  const folder = path.join(root, path.dirname(name));
+  const isThere =
+    existsSync(folder) &&
+    realpathSync(folder) === path.join(realpathSync(root), path.dirname(name));
+  return now.kind !== "folder" && isThere;
+}
+
+/** By someone else: another mode, other content, or a link. */
+function edit(world: World, { path: name, now }: UndoStep, random: Random): void {
+  const file = path.join(world.root, name);
+  if (now.kind === "file" && random.next() < 0.3) {
+    return chmodSync(file, now.mode === 0o640 ? 0o604 : 0o640);
+  }
+  rmSync(file, { force: true });
+  if (random.next() < 0.5) writeFileSync(file, "someone else's");
+  else symlinkSync("someone else's", file);
+}
