@@ -38,7 +38,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "mcp",
   ],
   attachment: ["util", "process", "files", "web", "config", "conversation", "mcp"],
-  policy: ["util", "config", "executor", "shell"],
+  policy: ["util", "tool", "config", "executor", "shell"],
   "ai-sdk": ["util", "tool", "executor"],
   trust: ["util", "tool", "config", "storage"],
   notify: ["util", "process", "config", "render"],

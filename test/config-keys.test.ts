@@ -41,6 +41,8 @@ const READERS: Readonly<Record<string, string>> = {
   notify: "src/config/notify-settings.ts",
   shell: "src/config/shell-settings.ts",
   undo: "src/runtime/changes.ts",
+  web: "src/runtime/tools.ts",
+  "conversation.mode": "src/runtime/tools.ts",
 };
 
 /** Keys that are passed on whole, so that the code does not name them. */

@@ -229,7 +229,7 @@ const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
         objects({
           from: anyText,
           key: anyText,
-          rule: fc.dictionary(anyText, anyJson, { maxKeys: 3 }),
+          rule: fc.dictionary(anyText, anyJson, { maxKeys: 3, noNullPrototype: true }),
         }),
         { maxLength: 2 },
       ),

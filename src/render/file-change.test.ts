@@ -144,7 +144,7 @@ describe("a change to a file", () => {
       const context = ["--- /dev/null", "+++ b/a b.txt", "@@ -0,0 +1,2 @@", ...shown, ""].join(
         "\n",
       );
-      expect(create(content, context)).toMatchObject({ diff: shown, others: [] });
+      expect(create(content, context)).toMatchObject({ files: [{ diff: shown }], others: [] });
     },
   );
 

@@ -46,17 +46,20 @@ describe("rules of a workspace", () => {
     ["one on an argument", [IN_SRC]],
     ["one for every call", [{ mode: "unattended" }]],
     ["one after stricter ones", [{ mode: "ask", arg: "/path", const: "a" }, IN_SRC]],
-  ])("that let something through need trust, and do not count without it: %s", (_title, rules) => {
-    counters("T-WORK-11");
-    for (const policy of [{ run: rules }, { result: rules }]) {
-      const layers = [...BASE, workspace(ofWrite(policy))];
-      const claims = findClaims(layers);
-      expect(claims.map(({ name }) => name)).toEqual(["write"]);
-      const left = resolveTools(withoutClaims(layers, claims)).get("write");
-      expect(left?.policy).toEqual({ run: [], result: [] });
-    }
-    expect(claimed(workspace(ofTool({ policy: { run: rules } }, "*")))).toEqual(["tool *"]);
-  });
+  ])(
+    "need trust if they let something through, and do not count without it: %s",
+    (_title, rules) => {
+      counters("T-WORK-11");
+      for (const policy of [{ run: rules }, { result: rules }]) {
+        const layers = [...BASE, workspace(ofWrite(policy))];
+        const claims = findClaims(layers);
+        expect(claims.map(({ name }) => name)).toEqual(["write"]);
+        const left = resolveTools(withoutClaims(layers, claims)).get("write");
+        expect(left?.policy).toEqual({ run: [], result: [] });
+      }
+      expect(claimed(workspace(ofTool({ policy: { run: rules } }, "*")))).toEqual(["tool *"]);
+    },
+  );
 
   test("that ask, have edited or skip need none, and count", () => {
     const rules = ["ask", "edit", "skip"].map((mode) => ({ ...IN_SRC, mode }));
@@ -67,7 +70,7 @@ describe("rules of a workspace", () => {
     expect(resolveTools(withoutClaims(layers, claims)).get("write")?.policy.run).toHaveLength(6);
   });
 
-  test("on a tool that reads need trust if the user has said how it runs", () => {
+  test("need trust on a tool that reads, if the user has said how it runs", () => {
     counters("T-WORK-11");
     const loose = workspace(ofTool({ policy: { run: [IN_SRC] } }, "read"));
     const word = workspace(ofTool({ policy: { run: "unattended" } }, "read"));
@@ -95,7 +98,7 @@ describe("rules of a workspace", () => {
     expect(JSON.stringify(one?.value)).not.toContain("config.toml");
   });
 
-  test("for all tools need trust, also if every tool has rules of its own", () => {
+  test("need trust if they are for all tools, also if every tool has rules of its own", () => {
     counters("T-WORK-11");
     const rules = { policy: { run: [{ mode: "ask", arg: "/path", const: "a" }] } };
     const own = user({ conversation: { tools: { read: rules, write: rules, plain: rules } } });

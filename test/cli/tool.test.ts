@@ -417,6 +417,7 @@ describe("the list of tools", () => {
       "grep_files",
       "create_file",
       "modify_file",
+      "edit",
       "delete_file",
     ];
     expect({

@@ -247,7 +247,7 @@ describe("between the question and the answer", () => {
         symlinkSync("important", path.join(root, "b"));
       },
     ],
-  ])("it asks again if %s", async (_what, change) => {
+  ])("another file makes it ask again: %s", async (_what, change) => {
     counters("T-FILE-7");
     const { root, edit, read } = scene();
     await edit(BOTH);
@@ -282,7 +282,7 @@ describe("between the question and the answer", () => {
         mkdirSync(path.join(root, "b/c.txt"));
       },
     ],
-  ])("nothing is written if one file %s", async (_what, change) => {
+  ])("a file that is another one by then has nothing written: %s", async (_what, change) => {
     counters("T-FILE-7");
     const outside = path.join(temporaryFolder(), "secret");
     writeFileSync(outside, "old\n");

@@ -65,7 +65,7 @@ describe("ripgrep is", () => {
     ["by an empty entry", () => ":"],
     ["by a link to a folder inside it", (_root, outside) => path.join(outside, "to-bin")],
     ["by a link to a program inside it", (_root, outside) => path.join(outside, "linked")],
-  ])("not provided by a workspace: %s", (_how, toPath) => {
+  ])("never one that a workspace provides: %s", (_how, toPath) => {
     counters("T-PROG-1");
     const [root, outside] = [realpathSync(temporaryFolder()), temporaryFolder()];
     fakeRipgrep(path.join(root, "bin"));
