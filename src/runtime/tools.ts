@@ -19,7 +19,14 @@ import {
   toRefusedQuestions,
 } from "../executor/index.ts";
 import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
-import { assertRules, createPolicy, type Policy, type PolicyOptions } from "../policy/index.ts";
+import {
+  assertRules,
+  createPolicy,
+  openSavedRules,
+  type OpenSavedRules,
+  type Policy,
+  type PolicyOptions,
+} from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
@@ -78,8 +85,10 @@ export interface Tools extends AsyncDisposable {
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
   /** The enabled ones. */
   readonly toolbox: Toolbox;
-  /** What config decides about their calls. */
+  /** What config and saved rules decide about their calls. */
   readonly policy: Policy;
+  /** Absent if nothing can be saved. */
+  readonly saved?: OpenSavedRules;
 }
 
 /** Those that config declares. */
@@ -90,6 +99,7 @@ export function openTools(
 ): Tools {
   const servers = given ?? openConfiguredServers(machine, config);
   const { root, workspaceId, variables, onWarning } = machine;
+  const saved = savedRulesOn(machine);
   const settings = resolveTools(config);
   const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {
@@ -136,11 +146,18 @@ export function openTools(
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
     toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
-    policy: createPolicy({ root, ...modeIn(config) }),
+    policy: createPolicy({ root, ...modeIn(config), ...saved?.options }),
+    ...(saved !== undefined && { saved }),
     [Symbol.asyncDispose]: async () => {
+      await saved?.[Symbol.asyncDispose]();
       if (given === undefined) await servers.close();
     },
   };
+}
+
+function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSavedRules | undefined {
+  if (dataFolder === undefined) return undefined;
+  return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
 function modeIn({ conversation = {} }: PartialConfig): Pick<PolicyOptions, "mode"> {
