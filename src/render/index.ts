@@ -15,6 +15,7 @@ export {
 } from "./call-lines.ts";
 export { changeText, type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
 export { type AskedChange, changeTitle, type FileChange, findFileChange } from "./file-change.ts";
+export { describeGrant, describeScope, describeUntil } from "./grant.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
