@@ -1,8 +1,7 @@
 /** Tells text from images, PDFs and other files by their first bytes, whatever their names say. */
-import { decodeUtf8 } from "../files/index.ts";
+import { decodeUtf8, decodeWindows1252 } from "../files/index.ts";
 import { bytesToBase64 } from "../util/index.ts";
 import type { Attachment, MessageFile } from "../conversation/index.ts";
-import { decodeWindows1252 } from "./windows-1252.ts";
 
 /** A file that is neither text nor of a type that models accept. */
 const UNKNOWN_TYPE = "application/octet-stream";

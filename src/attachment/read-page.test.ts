@@ -1,30 +1,12 @@
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { messageOf } from "../util/index.ts";
-import { htmlToText } from "./html-text.ts";
-import { isPrivateHost, type Lookup, readPage } from "./read-page.ts";
+import type { Lookup } from "../web/index.ts";
+import { servePages as serve } from "../web/serve-pages.fixture.ts";
+import { readPage } from "./read-page.ts";
 
 const { signal } = new AbortController();
-
-/** A server on loopback. */
-async function serve(answer: (path: string, response: ServerResponse) => void) {
-  const server = createServer((request, response) => answer(request.url ?? "", response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // It listens on a port.
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
 
 describe("a page", () => {
   test("is read as text, HTML as Markdown, and an image as a file", async () => {
@@ -42,6 +24,14 @@ describe("a page", () => {
       "<h1>Hi &amp; bye</h1><script>x()</script>",
       { mediaType: "image/png", data: "iVBORw0KGgoA", filename: "logo.png" },
     ]);
+  });
+
+  test("is read in the encoding that its server names", async () => {
+    await using server = await serve((_path, response) => {
+      response.writeHead(200, { "content-type": "text/html; charset=Shift_JIS" });
+      response.end(Buffer.from("<h1>\x93\xfa\x96\x7b</h1>", "latin1"));
+    });
+    expect(await readPage(server.url, signal)).toBe("# 日本");
   });
 
   test("may be compressed, and is limited in what it becomes", async () => {
@@ -139,102 +129,5 @@ describe("a page", () => {
     await using server = await serve(() => stop.abort(new Error("enough")));
     const stop = new AbortController();
     await expect(readPage(server.url, stop.signal)).rejects.toThrow("enough");
-  });
-});
-
-test.each([
-  ["localhost", true],
-  ["a.localhost", true],
-  ["127.0.0.1", true],
-  ["10.1.2.3", true],
-  ["172.20.0.1", true],
-  ["172.32.0.1", false],
-  ["192.168.1.1", true],
-  ["169.254.169.254", true],
-  ["100.64.0.1", true],
-  ["0.0.0.0", true],
-  ["198.18.0.1", true],
-  ["198.19.255.255", true],
-  ["198.20.0.1", false],
-  ["224.0.0.251", true],
-  ["255.255.255.255", true],
-  ["[64:ff9b::7f00:1]", true],
-  ["[2002:7f00:1::]", true],
-  ["[::7f00:1]", true],
-  ["ff02::1", true],
-  ["[::1]", true],
-  ["::ffff:10.0.0.1", true],
-  ["[::ffff:a00:1]", true],
-  ["fd00::1", true],
-  ["fe80::1", true],
-  ["2606:4700::1111", false],
-  ["1.1.1.1", false],
-  ["example.com", false],
-])("%s is private: %s", (host, isPrivate) => {
-  expect(isPrivateHost(host)).toBe(isPrivate);
-});
-
-describe("HTML as text", () => {
-  test("has headings, lists, links, code and tables as Markdown", () => {
-    const html = `<!doctype html><html><head><title>My &quot;page&quot;</title><style>p{}</style></head><body>
-      <nav><a href="#top">Top</a></nav><h2>One</h2><p>Some   <b>bold</b>
-      text, <a class="x" href="https://a.b/?c&amp;d">a link</a>.</p>
-      <ul><li>first<li>second</ul><pre><code>if (a &lt; b)\n  x();</code></pre>
-      <table><tr><th>k</th><th>v</th></tr><tr><td>1</td><td><code>2</code></td></tr></table><!-- no -->end`;
-    expect(htmlToText(html)).toBe(
-      [
-        '# My "page"',
-        "Top",
-        "## One",
-        "Some bold text, a link (https://a.b/?c&d).",
-        "- first\n- second",
-        "```\nif (a < b)\n  x();\n```",
-        "| k | v |\n| --- | --- |\n| 1 | `2` |",
-        "end",
-      ].join("\n\n"),
-    );
-  });
-
-  test.each([
-    [
-      "parts and white space between its cells",
-      `<table>
-         <thead> <tr> <th>Name</th> <th>Size</th> </tr> </thead>
-         <tbody> <tr> <td>a</td> <td>1</td> </tr> <tr> <th>b</th> <td>2</td> </tr> </tbody>
-       </table>`,
-      "| Name | Size |\n| --- | --- |\n| a | 1 |\n| b | 2 |",
-    ],
-    [
-      "tags left out",
-      "<table><tr><th>k<th>v<tr><td>1<td>2</table>",
-      "| k | v |\n| --- | --- |\n| 1 | 2 |",
-    ],
-    ["no titles", "<table><tr><td>1</td><td>2</td></tr></table>", "1 | 2 |"],
-  ])("writes the rows of a table with %s", (_what, html, expected) => {
-    expect(htmlToText(html)).toBe(expected);
-  });
-
-  test.each([
-    "a < b",
-    "<p",
-    '<a href="x',
-    "<!-- open",
-    "<script>x",
-    "&#0; &#xfffffff; &nope;",
-    "<",
-  ])("is text even if the markup is broken: %j", (html) => {
-    expect(htmlToText(html).length).toBeLessThanOrEqual(html.length);
-  });
-
-  test.each([
-    ["tags", "<b>"],
-    ["open brackets", "<"],
-    ["attributes", '<a href="'],
-    ["comments", "<!--"],
-    ["spaces", "<pre>  "],
-    ["entities", "&#x"],
-  ])("takes no longer for each of many %s", (_what, piece) => {
-    // With quadratic time this would take minutes.
-    expect(htmlToText(piece.repeat(1_000_000 / piece.length))).toBeTypeOf("string");
   });
 });

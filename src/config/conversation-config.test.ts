@@ -28,7 +28,7 @@ test("a conversation cannot set how config files are found", () => {
 });
 
 test("a conversation cannot set addresses, but everything beside them", () => {
-  counters("T-WORK-14");
+  counters("T-WORK-14", "T-WEB-1");
   const places = {
     llm: {
       aliases: { fast: "openai/gpt" },
@@ -39,7 +39,9 @@ test("a conversation cannot set addresses, but everything beside them", () => {
     mcp: { s: { command: "s", variables: ["V"] }, h: { url: "http://h", headers: { A: "$B" } } },
   };
   const base = { providers: places, assistant: { name: "a" } };
-  const config = conversationConfig(base, [{ providers: places, ...ofTool({ run: "ask" }) }]);
+  const web = { private_hosts: ["localhost:3000"] };
+  const delta = { providers: places, web, ...ofTool({ run: "ask" }) };
+  const config = conversationConfig({ ...base, web }, [delta]);
   expect(config).toStrictEqual({
     assistant: { name: "a" },
     conversation: { tools: { x: { run: "ask" } } },

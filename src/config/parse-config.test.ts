@@ -391,3 +391,23 @@ test("a tool without a source and a server without an address are reported by ke
 test("an empty config has no problems", () => {
   expect(findUnusable({})).toEqual([]);
 });
+
+test.each([
+  ["localhost", true],
+  ["localhost:3000", true],
+  ["192.168.1.5", true],
+  ["[::1]:8080", true],
+  ["intra.example", true],
+  ["http://localhost:3000", false],
+  ["localhost:3000/admin", false],
+  ["me@localhost", false],
+  ["*.example", false],
+  ["192.168.0.0/16", false],
+  ["localhost:99999", false],
+  ["::1", false],
+  ["", false],
+])("a private host is a host, perhaps with a port: %s", (host, isValid) => {
+  const { errors } = parseConfig({ web: { private_hosts: [host] } });
+  const path = ["web", "private_hosts", "0"];
+  expect(errors).toEqual(isValid ? [] : [{ path, message: "expected a host, or host:port" }]);
+});

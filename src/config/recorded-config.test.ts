@@ -162,6 +162,7 @@ describe("settings that belong to a machine", () => {
     { notify: { webhook: { url: "https://hooks.example", secret_env: "KEY" } } },
     { notify: { email: { from: "a@b.example", to: ["c@d.example"], server: "mx.example" } } },
     { usage: { currency: "EUR", prices: { "openai/gpt": { input: 1 } } } },
+    { web: { private_hosts: ["localhost:3000"] } },
   ];
 
   test.each(settings)("are not recorded, neither with a new conversation nor later: %j", (own) => {

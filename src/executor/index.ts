@@ -13,6 +13,7 @@ export { preloadDiff } from "./builtin/fs/unified-diff.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export { toParametersSchema } from "./parameters-schema.ts";
 export { createTellUser } from "./builtin/tell-user.ts";
+export { createWebFetchTool, preloadWeb } from "./builtin/web/web-fetch-tool.ts";
 export { createTool, loadMcpTools, type ToolParts } from "./create-tool.ts";
 export { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
 export { hasTemplate, preloadTemplates } from "./local/template.ts";

@@ -11,5 +11,5 @@ export {
   resolveTarget,
   toTarget,
 } from "./resolve-path.ts";
-export { decodeUtf8, parseText, toBody, toBytes } from "./text.ts";
+export { decodeUtf8, decodeWindows1252, parseText, toBody, toBytes } from "./text.ts";
 export { type FoundFile, walkFiles } from "./walk-files.ts";

@@ -19,7 +19,7 @@ interface ProposeOptions extends PolicyOptions {
 }
 
 /** Narrowest first. Never throws. */
-export async function proposeRules(
+export async function proposeGrants(
   call: CallOfTool,
   { questionId, ...options }: ProposeOptions,
 ): Promise<readonly ProposedGrant[]> {

@@ -39,8 +39,8 @@ function createGrants(store: NonNullable<PolicyOptions["store"]>, options: Polic
     save: (grant) => store.save(grant),
     noteUsed: (rules) => store.noteUsed(rules),
     propose: async (call, questionId) => {
-      const { proposeRules } = await loadGrants();
-      return proposeRules(call, { ...options, questionId });
+      const { proposeGrants } = await loadGrants();
+      return proposeGrants(call, { ...options, questionId });
     },
     check: async (rule, call) => {
       const { checkGrant } = await loadGrants();

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { answered, cancelled, permission, toolResult } from "../conversation/events.fixture.ts";
 import type { PermissionDecision } from "../conversation/index.ts";
 import { callEnd, type CallEvents, callText } from "./call-lines.ts";
@@ -53,3 +54,25 @@ test("texts of several lines are shown as lines, wherever they are in the argume
     "  none: []",
   ]);
 });
+
+test.each([
+  ["letters of another script", "https://exämple.com/a", "xn--exmple-cua.com"],
+  ["letters that look like others", "https://аррӏе.com/", "xn--80ak6aa92e.com"],
+  ["a user name", "https://example.com@evil.example/", "evil.example"],
+  ["a backslash", String.raw`https://evil.example\@example.com/`, "evil.example"],
+  ["too few slashes", "https:evil.example/", "evil.example"],
+  ["a number", "http://2130706433:80/", "127.0.0.1"],
+  ["wide digits", "http://１２７.0.0.1:8080/", "127.0.0.1:8080"],
+  ["characters that are ignored", "https://exam\tple.com/", "example.com"],
+])("an address is followed by its host if it does not show it: %s", (_how, url, host) => {
+  counters("T-WEB-2");
+  const [, shown = "", note] = callText({ name: "web_fetch", arguments: { url } }).split("\n");
+  expect([shown.startsWith('  url: "'), note]).toEqual([true, `  host of url: ${host}`]);
+});
+
+test.each(["https://example.com/ä", "HTTPS://Example.com:443", "http://[::1]:80/", "a https://ä"])(
+  "an address that shows its host is shown alone: %s",
+  (url) => {
+    expect(callText({ name: "web_fetch", arguments: { url } })).not.toContain("host of");
+  },
+);

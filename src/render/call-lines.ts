@@ -11,6 +11,7 @@ import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/i
 import { answerParts, describeSource } from "./inquiry.ts";
 import type { FileChange } from "./file-change.ts";
 import { firstLine, jsonLine, oneLine, valueLine } from "./neutralize.ts";
+import { findOtherHost } from "./url-host.ts";
 import { verbatim, verbatimLines } from "./verbatim.ts";
 import { diffRows, renderContext } from "./context.ts";
 import type { Paint } from "./style.ts";
@@ -136,7 +137,8 @@ const MAX_ONE_LINE_CALL = 60;
 
 /**
  * A call with all its arguments, verbatim, for deciding about it: on one line if it is short, otherwise one argument
- * per line. Lines of a text get a bar in front, so that none of them can pass for an argument.
+ * per line. Lines of a text get a bar in front, so that none of them can pass for an argument. An address that writes its
+ * host in another way than it is looked up is followed by a line with the host.
  */
 export function callText({
   name,
@@ -145,10 +147,15 @@ export function callText({
   const entries = Object.entries(given);
   const shown = entries.map(([key, value]) => argumentLine(keyText(key), value));
   const line = `• ${verbatim(name)}(${shown.join(", ")})`;
-  const hasLines = entries.some(([, value]) => hasSeveralLines(value));
+  const hasLines = entries.some(([, value]) => hasSeveralLines(value) || hostOf(value) !== "");
   if (!hasLines && textWidth(line) <= MAX_ONE_LINE_CALL) return line;
   const parts = entries.map(([key, value]) => [partKey(key), value] as const);
   return [`• ${verbatim(name)}`, ...argumentLines(parts)].join("\n");
+}
+
+/** Empty unless it is an address that does not show its host. */
+function hostOf(value: Json): string {
+  return (typeof value === "string" ? findOtherHost(value) : undefined) ?? "";
 }
 
 /** One argument per line, indented. Of lists and objects that have texts of several lines, one line per part. */
@@ -159,7 +166,12 @@ export function argumentLines(
 }
 
 function partLines(name: string, value: Json): readonly string[] {
-  if (!hasSeveralLines(value)) return [`  ${argumentLine(name, value)}`];
+  if (!hasSeveralLines(value)) {
+    const host = hostOf(value);
+    // No argument looks like this: its name would be in quotation marks.
+    const note = host === "" ? [] : [`  host of ${verbatim(name)}: ${verbatim(host)}`];
+    return [`  ${argumentLine(name, value)}`, ...note];
+  }
   if (typeof value === "string") {
     return [`  ${verbatim(name)}:`, ...verbatimLines(value).map((row) => `    │ ${row}`)];
   }

@@ -80,3 +80,4 @@ export {
   wrapVerbatim,
   wrapWords,
 } from "./wrap.ts";
+export { findOtherHost } from "./url-host.ts";

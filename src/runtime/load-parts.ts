@@ -10,7 +10,13 @@ import {
   resolveInquiryAssistant,
   resolveTools,
 } from "../config/index.ts";
-import { hasTemplate, preloadDiff, preloadTemplates, preloadValidator } from "../executor/index.ts";
+import {
+  hasTemplate,
+  preloadDiff,
+  preloadTemplates,
+  preloadValidator,
+  preloadWeb,
+} from "../executor/index.ts";
 import type { Providers } from "../provider/index.ts";
 import { assertCanLock, preloadSecrets } from "../storage/index.ts";
 import { loadImports } from "../util/index.ts";
@@ -30,7 +36,15 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
     preloadDiff(),
     loadRecordingParts(),
     ...(isTemplated ? [preloadTemplates()] : []),
+    ...(mayFetch(config) ? [preloadWeb()] : []),
   ]);
+}
+
+function mayFetch(config: PartialConfig): boolean {
+  return [...resolveTools(config).values()].some(
+    ({ name, source, isEnabled }) =>
+      isEnabled && source.type === "builtin" && (source.tool ?? name) === "web_fetch",
+  );
 }
 
 /** For whoever records an answer after a wait. Never throws. */

@@ -5,6 +5,7 @@ import {
   createDescribeTools,
   createFileTools,
   createTellUser,
+  createWebFetchTool,
   type FindDescription,
   type ShippedTool,
 } from "../executor/index.ts";
@@ -12,17 +13,21 @@ import {
 export interface ShippedToolsOptions {
   readonly root: string;
   readonly describe: FindDescription;
+  /** Those that `web_fetch` may reach at private addresses. */
+  readonly privateHosts?: readonly string[] | undefined;
 }
 
 export function createShippedTools({
   root,
   describe,
+  privateHosts = [],
 }: ShippedToolsOptions): readonly ShippedTool[] {
   return [
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
     ...createFileTools({ root }),
+    createWebFetchTool({ privateHosts }),
   ];
 }
 

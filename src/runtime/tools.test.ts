@@ -3,6 +3,7 @@ import type { Toolbox } from "../agent/index.ts";
 import { mergeConfig, parseConfigOrThrow } from "../config/index.ts";
 import { defineTool } from "../tool/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
+import { servePages } from "../web/serve-pages.fixture.ts";
 import { shippedConfig } from "./shipped-tools.ts";
 import { createOwnToolbox } from "./own-tools.ts";
 import { openTools } from "./tools.ts";
@@ -32,6 +33,7 @@ test.each([
   ["fs_grep_files", {}, true],
   ["describe_tools", {}, true],
   ["ask_user", {}, true],
+  ["web_fetch", {}, true],
   ["fs_modify_file", {}, false],
   ["fs_delete_file", {}, false],
   ["make", { source: "local", command: "make" }, false],
@@ -92,6 +94,25 @@ test("a tool says where it comes from: jp, the program, or a command", async () 
     { origin: { type: "builtin" }, identity: "fs_read_file" },
     expect.objectContaining({ origin: { type: "local", command: "make all" } }),
   ]);
+});
+
+test("web_fetch reaches the private hosts that the config names", async () => {
+  await using server = await servePages((_path, response) => response.end("inside"));
+  const own = parseConfigOrThrow("test", {
+    web: { private_hosts: [server.host] },
+    conversation: { tools: { web_fetch: { enable: true } } },
+  });
+  await using tools = openTools(machine, mergeConfig(shippedConfig().builtins, own));
+  const tool = await tools.toolbox.find("web_fetch", signal);
+  const outcome = await tool?.executor.attempt({
+    call: {},
+    arguments: { url: server.url },
+    answers: {},
+    secretAnswers: [],
+    notes: {},
+    signal,
+  });
+  expect(outcome).toMatchObject({ content: expect.stringMatching(/inside$/) });
 });
 
 test("a tool of a server that is not asked has the part of its source that config says", () => {

@@ -106,7 +106,7 @@ export function openTools(
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
-  const shipped = createShippedTools({ root, describe });
+  const shipped = createShippedTools({ root, describe, privateHosts: config.web?.private_hosts });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };

@@ -786,6 +786,20 @@ describe("a setting that loosens something", () => {
     );
   });
 
+  test("needs trust for private hosts that a model may reach", () => {
+    counters("T-WEB-1");
+    const named = user({ web: { private_hosts: ["localhost:3000"] } });
+    const hosts = ["localhost:3000", "localhost:5432"];
+    const layers = [...BASE, named, workspace({ web: { private_hosts: hosts } })];
+    const claims = findClaims(layers);
+    expect(listClaims(claims)[1]).toBe("- web.private_hosts: is localhost:3000, localhost:5432");
+    expect(withoutClaims(layers, claims).web).toEqual({ private_hosts: ["localhost:3000"] });
+    const less = [[], ["localhost:3000"]].map((some) =>
+      workspace({ web: { private_hosts: some } }),
+    );
+    expect(less.map((layer) => claimed(named, layer))).toEqual([[], []]);
+  });
+
   test("needs none if it is as strict as before, or stricter", () => {
     const conversation = {
       limits: { automatic_answers_per_call: 0 },

@@ -112,8 +112,12 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
     case "alias":
       return [`means ${modelIdText(value["value"] ?? null)}`];
     case "setting":
-      return [`is ${wordText(value["value"])}`];
+      return [`is ${settingText(value["value"])}`];
   }
+}
+
+function settingText(value: Json | undefined): string {
+  return isJsonArray(value) ? value.map(wordText).join(", ") : wordText(value);
 }
 
 /** Instructions as a whole, or what has changed in them. The sign in front keeps them from looking like a claim. */

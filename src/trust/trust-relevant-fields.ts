@@ -3,6 +3,7 @@
  * the user's own config does. Names, descriptions and stricter settings do not.
  */
 import {
+  isJsonArray,
   isJsonObject,
   isLoopback,
   isDeepEqual,
@@ -138,6 +139,10 @@ const isHigher = (value: Json, own: unknown) => !(Number(value) <= Number(own));
 const isFurther = (value: Json, own: unknown) =>
   isHigher(value === 0 ? Infinity : value, own === 0 ? Infinity : own);
 
+/** Of lists. */
+const hasMore = (value: Json, own: unknown) =>
+  !isJsonArray(value) || value.some((one) => !Array.isArray(own) || !own.includes(one));
+
 /** Every setting outside of tools, servers and models that limits something, or keeps it private. */
 export const LOOSER_SETTINGS: readonly LooserSetting[] = [
   ...["automatic_answers_per_call", "automatic_answers_per_turn", "record_bytes_per_call"].map(
@@ -155,6 +160,8 @@ export const LOOSER_SETTINGS: readonly LooserSetting[] = [
     path: ["conversation", "start_local"],
     isLooser: (value, own) => value === false && own === true,
   },
+  // A model could read what only this machine and its networks see.
+  { path: ["web", "private_hosts"], isLooser: hasMore },
   { path: ["assistant", "request", "max_retries"], isLooser: isHigher },
   ...["max_response_bytes", "stream_idle_timeout_secs", "prompt_timeout_secs"].map((key) => ({
     path: ["assistant", "request", key],

@@ -9,6 +9,21 @@ export function isLoopback(host: string): boolean {
   return ["localhost", "::1", "[::1]"].includes(host) || /^127(?:\.\d+){3}$/.test(host);
 }
 
+/** A host as a `URL` writes it, and its port if one is given. */
+export interface NamedHost {
+  readonly hostname: string;
+  readonly port?: number;
+}
+
+/** Undefined for anything but `host` and `host:port`, such as a whole address. */
+export function parseHost(text: string): NamedHost | undefined {
+  const [, host, port] = /^(\[[^\]]+\]|[^\s\\/?#@:*]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const url = host === undefined ? null : URL.parse(`http://${host}:${port ?? "80"}`);
+  if (url === null) return undefined;
+  const { hostname } = url;
+  return port === undefined ? { hostname } : { hostname, port: Number(port) };
+}
+
 /** In constant time, whatever the lengths and the differences. */
 export function isSameSecret(given: string, expected: string): boolean {
   // Not imported: it is slow to load, and commands share this folder.

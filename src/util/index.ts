@@ -35,7 +35,7 @@ export {
 } from "./json.ts";
 export { isDeepEqual } from "./deep-equal.ts";
 export { canonicalJson, canonicalObject, sha256 } from "./digest.ts";
-export { findForeignCaller, isLoopback, isSameSecret, listen } from "./http.ts";
+export { findForeignCaller, isLoopback, isSameSecret, listen, parseHost } from "./http.ts";
 export { graphemesOf } from "./graphemes.ts";
 export { findClosest } from "./find-closest.ts";
 export { IMPORTS, isNotLoaded, loaderOf, loadImports, loadModule } from "./load-module.ts";

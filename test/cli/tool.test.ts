@@ -417,7 +417,7 @@ describe("the list of tools", () => {
     }).toEqual({
       none: ["ask_user", "tell_user", "describe_tools", "a", "c"],
       off: ["ask_user", "tell_user", "describe_tools", "c"],
-      on: ["ask_user", "tell_user", "describe_tools", "a", "b", "c"],
+      on: ["ask_user", "tell_user", "describe_tools", "web_fetch", "a", "b", "c"],
       named: ["ask_user", "tell_user", "describe_tools", "d"],
       group: ["ask_user", "tell_user", "describe_tools", ...files.map((name) => `fs_${name}`), "c"],
       last: ["ask_user", "tell_user", "describe_tools", "c"],

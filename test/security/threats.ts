@@ -1005,6 +1005,58 @@ const notifications: Area = {
   ],
 };
 
+const web: Area = {
+  title: "Pages that a model fetches",
+  threats: [
+    {
+      id: "T-WEB-1",
+      threat:
+        "A model, or a page that it has read, names a service of this machine or its network, by any notation of its " +
+        "address or by a name that leads there, now or later.",
+      defence:
+        "`web_fetch` connects only to public addresses, and exactly to one that was checked, for each redirect anew. The user may " +
+        "name private hosts, each with its port; a workspace's file that does so needs trust, and a conversation cannot.",
+    },
+    {
+      id: "T-WEB-2",
+      threat:
+        "An address looks like another one, so that the user or a rule takes its host for another: by letters of another " +
+        "script, a user name, backslashes, or characters that are ignored.",
+      defence:
+        "The prompt shows the address verbatim, and the host as it will be looked up wherever that is written otherwise. `web_fetch` " +
+        "refuses user names, spaces, control characters, backslashes, and a dot after the host.",
+    },
+    {
+      id: "T-WEB-3",
+      threat: "A page on a host that is allowed redirects to one that is not.",
+      defence:
+        "`web_fetch` follows redirects on the same host and port only, and from http to https, never back. Of any other it " +
+        "tells the model the address, which is a new call. A rule about a path does not bind the server.",
+    },
+    {
+      id: "T-WEB-4",
+      threat:
+        "A server sends a page that is endless, slow, compressed out of proportion, or costly to read.",
+      defence:
+        "A page has 5 MB, decompressed, and 30 seconds. Reading HTML takes time in proportion to its length.",
+    },
+    {
+      id: "T-WEB-5",
+      threat: "A page gives orders to the model, hides text from people, or poses as words of jp.",
+      defence:
+        "jp's own words about a page come before all of its text. Hidden elements, comments, and characters that cannot be " +
+        "seen are left out or replaced; what only a style sheet hides is not. A model may still obey what it reads.",
+    },
+    {
+      id: "T-WEB-6",
+      threat: "A model sends what it knows to a server, as part of an address.",
+      defence:
+        "`web_fetch` is off until the user enables it, and asks before each call, with the whole address, unless the user's " +
+        "config says otherwise. It sends no cookies and no keys.",
+    },
+  ],
+};
+
 export const areas: readonly Area[] = [
   decisions,
   provenance,
@@ -1015,6 +1067,7 @@ export const areas: readonly Area[] = [
   files,
   others,
   attached,
+  web,
   servers,
   desk,
   notifications,

@@ -1,6 +1,6 @@
 /** Schema of a whole config: every key, its type and its description. */
 import * as v from "valibot";
-import { isLoopback } from "../../util/index.ts";
+import { isLoopback, parseHost } from "../../util/index.ts";
 import { assistantGroup } from "./assistant.ts";
 import {
   atLeast,
@@ -222,6 +222,22 @@ const notify = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+/** Never recorded with a conversation: elsewhere, the same name or address is another machine. */
+const web = v.pipe(
+  group({
+    private_hosts: described(
+      "hosts of this machine and its networks that web_fetch may reach: localhost:3000, or without a port for that of the scheme",
+      v.array(
+        v.pipe(
+          v.string(),
+          v.check((host) => parseHost(host) !== undefined, "expected a host, or host:port"),
+        ),
+      ),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
 const price = (of: string) => described(`price of a million ${of}`, atLeast(0));
 
 /** Never recorded with a conversation: prices belong to an account. */
@@ -280,6 +296,7 @@ export const configSchema = group({
   providers: providersSchema,
   notify,
   usage,
+  web,
 });
 
 type Entries = (typeof configSchema)["entries"];

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isDiff, verbatimLines } from "../../render/index.ts";
+import { findOtherHost, isDiff, verbatimLines } from "../../render/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { Folded } from "./folded.tsx";
 import { Label, Value } from "./parts.tsx";
@@ -79,6 +79,9 @@ export function Arguments({
       {(short.length > 0 || long.length === 0) && (
         <JsonBlock value={Object.fromEntries(short)} label="Arguments" folds={folds} />
       )}
+      {short.map(([name, argument]) => (
+        <OtherHost key={name} name={name} argument={argument} />
+      ))}
       {long.map(([name, text]) => (
         <div key={name}>
           <Label level={level}>
@@ -88,6 +91,17 @@ export function Arguments({
         </div>
       ))}
     </>
+  );
+}
+
+/** An address may write its host in another way than it is looked up. */
+function OtherHost({ name, argument }: { readonly name: string; readonly argument: Json }) {
+  const host = typeof argument === "string" ? findOtherHost(argument) : undefined;
+  if (host === undefined) return null;
+  return (
+    <p class="hint">
+      Host of <Value text={name} />: <Value text={host} />
+    </p>
   );
 }
 

@@ -35,7 +35,11 @@ export async function checkTool({ args, options, context }: Call<CheckToolFlags>
     return;
   }
   const rules = tool.settings.policy.run;
+  const { effect } = tool;
+  const isAskedLater = verdict.mode === "unattended" && verdict.answers === undefined;
   show(verdict, { rules, matched: await matchRules(rules, call, machine.root) }, context);
+  if (isAskedLater && (effect === "edits" || effect === "destroys"))
+    context.output.print("The tool itself asks before it changes a file.");
 }
 
 /** For a server that does not start. */
@@ -62,7 +66,8 @@ function show(
   output.print("Rules of your config, in order:");
   for (const [index, rule] of rules.entries()) {
     const { place, ...written } = rule;
-    const isDeciding = verdict.rules?.some(({ key }) => key === place.key) === true;
+    const isDeciding =
+      verdict.rules?.some(({ from, key }) => from === place.from && key === place.key) === true;
     const mark = isDeciding ? "decides" : matched[index] === true ? "matches" : "-";
     output.print(`  ${mark.padEnd(7)}  ${jsonLine(written)}`);
     output.print(paint("dim", `           ${oneLine(place.layer)}: ${oneLine(place.key)}`));

@@ -1,6 +1,6 @@
 /**
- * Turns HTML into text for a model: headings, lists, links, code and tables as Markdown, without scripts, styles
- * and markup. Takes time in proportion to the length, whatever the page contains.
+ * Turns HTML into text for a model: headings, lists, links, code and tables as Markdown, without scripts, styles,
+ * markup, and elements that say that they are hidden. Takes time in proportion to the length, whatever the page contains.
  */
 
 /** Left out with all that is in them. */
@@ -25,23 +25,30 @@ interface Tag {
   readonly end: number;
 }
 
-/** Throws nothing: what is not valid HTML is text. */
-export function htmlToText(html: string): string {
+/** Throws nothing: what is not valid HTML is text. Links are relative to `url`. */
+export function htmlToText(html: string, url: URL): string {
   const title = findTitle(html);
-  const writer = new TextWriter();
+  const writer = new TextWriter(findBase(html, url));
+  let hidden: HiddenElement | undefined;
   for (let at = 0; at < html.length;) {
     const open = html.indexOf("<", at);
     const end = open === -1 ? html.length : open;
-    writer.text(decodeEntities(html.slice(at, end)));
+    if (hidden === undefined) writer.text(decodeEntities(html.slice(at, end)));
     if (open === -1) break;
     const tag = tagAt(html, open);
     if (tag === undefined) {
-      writer.text("<");
+      if (hidden === undefined) writer.text("<");
       at = open + 1;
       continue;
     }
     at = DROPPED.has(tag.name) && !tag.isEnd ? endOfElement(html, tag) : tag.end;
-    writer.tag(tag);
+    if (hidden?.contains(tag) === true) {
+      if (hidden.isClosed) hidden = undefined;
+      continue;
+    }
+    hidden = isHidden(tag) ? new HiddenElement(tag.name) : undefined;
+    if (hidden === undefined) writer.tag(tag);
+    else if (BLOCKS.has(tag.name)) writer.tag({ ...tag, name: "div" }); // It still separates what is around it.
   }
   const body = writer.end();
   return title === "" || body.startsWith(`# ${title}`) ? body : `# ${title}\n\n${body}`;
@@ -56,6 +63,14 @@ function findTitle(html: string): string {
   return decodeEntities(html.slice(tag.end, end === -1 ? html.length : end))
     .replaceAll(/\s+/g, " ")
     .trim();
+}
+
+/** A page may say what its links are relative to. */
+function findBase(html: string, url: URL): URL {
+  const start = html.search(/<base\s/i);
+  const tag = start === -1 ? undefined : tagAt(html, start);
+  const href = tag === undefined ? undefined : attributesOf(tag).get("href");
+  return (href === undefined ? null : URL.parse(href, url)) ?? url;
 }
 
 /** Undefined if this is only a `<`. */
@@ -97,6 +112,91 @@ function endOfElement(html: string, { name, end }: Tag): number {
   return match === null ? html.length : (tagAt(html, match.index)?.end ?? html.length);
 }
 
+/** Elements without content. */
+const VOID = new Set(
+  "area base br col embed hr img input link meta param source track wbr ! ?".split(" "),
+);
+
+/** Elements that end where the next of these begins. */
+const ENDED_BY: Readonly<Record<string, readonly string[]>> = {
+  li: ["li"],
+  dt: ["dt", "dd"],
+  dd: ["dt", "dd"],
+  tr: ["tr"],
+  td: ["td", "th", "tr"],
+  th: ["td", "th", "tr"],
+  option: ["option"],
+};
+
+const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g;
+
+/** By name, in lower case; the first of several counts. */
+function attributesOf({ attributes }: Pick<Tag, "attributes">): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name = "", double, single, bare] of attributes.matchAll(ATTRIBUTE)) {
+    const key = name.toLowerCase();
+    if (!found.has(key)) found.set(key, decodeEntities(double ?? single ?? bare ?? ""));
+  }
+  return found;
+}
+
+/** As far as the element itself says: style sheets are not read. */
+function isHidden(tag: Tag): boolean {
+  if (tag.isEnd || VOID.has(tag.name) || !/hidden|style/i.test(tag.attributes)) return false;
+  const attributes = attributesOf(tag);
+  const style = attributes.get("style") ?? "";
+  return (
+    (attributes.has("hidden") && attributes.get("hidden")?.toLowerCase() !== "until-found") ||
+    attributes.get("aria-hidden")?.toLowerCase() === "true" ||
+    /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b/i.test(style)
+  );
+}
+
+/** An element that is not shown. Ends with its own end tag, or where another tag leaves it open. */
+class HiddenElement {
+  readonly #name: string;
+  /** The elements open in it, and how many of each name. */
+  readonly #open: string[] = [];
+  readonly #counts = new Map<string, number>();
+  /** Its own end tag was found. */
+  isClosed = false;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** To be called for each tag in turn, until one is not in it or it is closed. */
+  contains({ name, isEnd }: Tag): boolean {
+    if (VOID.has(name)) return true;
+    if (!isEnd) return DROPPED.has(name) || this.#enter(name);
+    if ((this.#counts.get(name) ?? 0) > 0) {
+      while (this.#leave() !== name);
+      return true;
+    }
+    this.isClosed = name === this.#name;
+    // The end of what is around it, which others leave open too.
+    return this.isClosed || !(BLOCKS.has(name) || TABLE_PARTS.has(name));
+  }
+
+  #enter(name: string): boolean {
+    const isNext = ENDED_BY[this.#name]?.includes(name) === true || this.#endsParagraph(name);
+    if (this.#open.length === 0 && isNext) return false;
+    this.#open.push(name);
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    return true;
+  }
+
+  #endsParagraph(name: string): boolean {
+    return this.#name === "p" && (BLOCKS.has(name) || /^(?:h[1-6]|pre|li)$/.test(name));
+  }
+
+  #leave(): string | undefined {
+    const name = this.#open.pop();
+    if (name !== undefined) this.#counts.set(name, (this.#counts.get(name) ?? 0) - 1);
+    return name;
+  }
+}
+
 interface TableRow {
   cells: number;
   /** How many of them are titles. */
@@ -117,15 +217,23 @@ class TextWriter {
   /** The address of the link that is open, and whether it has text yet. */
   #link = { address: "", hasText: false };
 
+  /** What addresses are relative to. */
+  readonly #base: URL;
+
   /** The row of a table that is open, or will be next. */
   #row: TableRow = { cells: 0, titles: 0, isFirst: true, hasHeader: false, isCellOpen: false };
+
+  constructor(base: URL) {
+    this.#base = base;
+  }
 
   text(text: string): void {
     const line = this.#isPre ? text : text.replaceAll(/\s+/g, " ");
     this.#add(this.#endsWithSpace && !this.#isPre ? line.trimStart() : line);
   }
 
-  tag({ name, isEnd, attributes }: Tag): void {
+  tag(tag: Tag): void {
+    const { name, isEnd } = tag;
     const level = /^h([1-6])$/.exec(name)?.[1];
     if (level !== undefined) this.#startLine(2, isEnd ? "" : `${"#".repeat(Number(level))} `);
     else if (name === "li") this.#startLine(1, isEnd ? "" : "- ");
@@ -135,7 +243,7 @@ class TextWriter {
     else if (name === "table") this.#table();
     else if (name === "pre") this.#pre(isEnd);
     else if (name === "code") this.#add(this.#isPre ? "" : "`");
-    else if (name === "a") this.#anchor(isEnd, attributes);
+    else if (name === "a") this.#anchor(tag);
     else if (BLOCKS.has(name)) this.#startLine(2);
   }
 
@@ -196,13 +304,13 @@ class TextWriter {
   }
 
   /** Links to other pages keep their address. */
-  #anchor(isEnd: boolean, attributes: string): void {
+  #anchor(tag: Tag): void {
     const { address, hasText } = this.#link;
-    if (isEnd && address !== "" && hasText) this.#add(` (${address})`);
-    const [, double, single] = /\bhref=(?:"([^"]*)"|'([^']*)')/i.exec(attributes) ?? [];
-    const href = decodeEntities(double ?? single ?? "");
-    const isPage = !isEnd && /^https?:\/\//i.test(href);
-    this.#link = { address: isPage ? href : "", hasText: false };
+    if (tag.isEnd && address !== "" && hasText) this.#add(` (${address})`);
+    const href = tag.isEnd ? "" : (attributesOf(tag).get("href") ?? "").trim();
+    const url = href === "" || href.startsWith("#") ? null : URL.parse(href, this.#base);
+    const isPage = url !== null && /^https?:$/.test(url.protocol);
+    this.#link = { address: isPage ? url.href : "", hasText: false };
   }
 
   /** After as many line breaks, unless this is code, which keeps its own. */
