@@ -8,7 +8,7 @@ export {
   openSavedRules,
   type SavedRulesPlace,
 } from "./policy.ts";
-export type { SavedRule, SavedRules } from "./saved-rules.ts";
+export type { ListedRule, RulesOfWorkspace, SavedRules } from "./saved-rules.ts";
 export {
   type CallOfTool,
   type CheckedGrant,

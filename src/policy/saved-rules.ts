@@ -9,6 +9,7 @@ import {
   type ConversationId,
   digestCall,
   findTimestamp,
+  type GrantScope,
   type Timestamp,
   timestampFromDate,
   timestampToMilliseconds,
@@ -30,7 +31,7 @@ import {
 } from "../util/index.ts";
 import { kindOf } from "./grants.ts";
 import { scopeOf } from "./rule-scope.ts";
-import type { CallOfTool, GrantToSave, ProposedGrant, RuleOnRecord } from "./verdict.ts";
+import type { CallOfTool, GrantToSave, RuleOnRecord } from "./verdict.ts";
 
 /** A rule on file. */
 export interface SavedRule {
@@ -49,6 +50,19 @@ export interface SavedRule {
   readonly inquiry: string;
   /** To within a day. */
   readonly lastUsed?: Timestamp;
+}
+
+/** The same, for whoever shows it. */
+export interface ListedRule extends SavedRule {
+  readonly scope: GrantScope;
+  readonly isExpired: boolean;
+}
+
+/** The rules of one workspace. */
+export interface RulesOfWorkspace {
+  /** Its real path. */
+  readonly workspace: string;
+  readonly rules: readonly ListedRule[];
 }
 
 export interface SavedRulesOptions {
@@ -80,7 +94,7 @@ export class SavedRules {
   async find(call: CallOfTool): Promise<readonly Rule[]> {
     const { name } = call.tool.settings;
     const now = this.#options.clock.now();
-    const known = this.list().filter((rule) => rule.tool === name && !isExpired(rule, now));
+    const known = this.#read().filter((rule) => rule.tool === name && !isExpired(rule, now));
     if (known.length === 0) return [];
     const identity = await identityOf(call);
     const { file } = this.#open();
@@ -90,7 +104,13 @@ export class SavedRules {
   }
 
   /** All of the workspace, expired ones included, in the order in which they were saved. */
-  list(): readonly SavedRule[] {
+  list(): RulesOfWorkspace {
+    const { root, clock } = this.#options;
+    const now = clock.now();
+    return { workspace: realRoot(root), rules: this.#read().map((rule) => toListed(rule, now)) };
+  }
+
+  #read(): readonly SavedRule[] {
     try {
       return this.#open()
         .reader.read()
@@ -127,7 +147,7 @@ export class SavedRules {
 
   /** Returns those that were there. Throws `write_failed`. */
   async remove(isRemoved: (rule: SavedRule) => boolean): Promise<readonly SavedRule[]> {
-    if (!this.list().some(isRemoved)) return [];
+    if (!this.#read().some(isRemoved)) return [];
     let gone: readonly SavedRule[] = [];
     await this.#change(({ entries, removed, ...others }) => {
       gone = entries.flatMap(({ saved }) => (saved && isRemoved(saved) ? [saved] : []));
@@ -155,7 +175,7 @@ export class SavedRules {
         lastUsed === undefined ? DAY_MS : now.getTime() - timestampToMilliseconds(lastUsed);
       return this.#used.has(id) && age >= DAY_MS;
     };
-    if (!this.list().some(isNoted)) return;
+    if (!this.#read().some(isNoted)) return;
     const lastUsed = timestampFromDate(now);
     const change = ({ entries, ...others }: Stored): Stored => ({
       ...others,
@@ -190,8 +210,9 @@ export class SavedRules {
 /** Those of all workspaces. Never throws. */
 export function listAllSavedRules(
   options: Omit<SavedRulesOptions, "root">,
-): readonly { readonly workspace: string; readonly rules: readonly SavedRule[] }[] {
+): readonly RulesOfWorkspace[] {
   const { folder } = options;
+  const now = options.clock.now();
   let names: readonly string[];
   try {
     securePrivateFolder(folder);
@@ -201,20 +222,18 @@ export function listAllSavedRules(
   }
   return names.toSorted().flatMap((name) => {
     const { entries, workspace } = fileIn(path.join(folder, name), "", options.onWarning).read();
-    const rules = entries.flatMap(({ saved }) => saved ?? []);
+    const rules = entries.flatMap(({ saved }) => (saved ? [toListed(saved, now)] : []));
     // A file under another name counts for no workspace.
     return rules.length > 0 && name === nameOf(workspace) ? [{ workspace, rules }] : [];
   });
 }
 
-/** Whether it no longer counts. */
-export function isExpired({ until }: Pick<SavedRule, "until">, now: Date): boolean {
+function isExpired({ until }: SavedRule, now: Date): boolean {
   return until !== "always" && timestampToMilliseconds(until) <= now.getTime();
 }
 
-/** As data for whoever shows it. */
-export function toProposedGrant({ rule, kind }: Pick<SavedRule, "rule" | "kind">): ProposedGrant {
-  return { rule: rule as unknown as JsonObject, ...scopeOf(rule, kind) }; // JSON, because it is from a file.
+function toListed(saved: SavedRule, now: Date): ListedRule {
+  return { ...saved, scope: scopeOf(saved.rule, saved.kind), isExpired: isExpired(saved, now) };
 }
 
 /** Of a workspace that is gone, the path that it had. */
