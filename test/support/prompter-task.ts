@@ -31,6 +31,8 @@ export type PrompterTask = {
   readonly edited?: string;
   /** Output before the prompt, possibly without a line break at the end. */
   readonly printFirst?: string;
+  /** The time, as on the user's own clock. */
+  readonly now?: string;
   /** Uses plain text. */
   readonly isPlain?: boolean;
   /** The result is how many descriptors of `/dev/tty` are still open when the program exits. */
