@@ -50,6 +50,10 @@ interface GrantTurnOptions extends Partial<ToolTurnOptions> {
   readonly policy?: Policy;
 }
 
+function failOn(message: string): never {
+  throw new Error(message);
+}
+
 class Place {
   readonly data = temporaryFolder();
   readonly root = temporaryFolder();
@@ -57,8 +61,7 @@ class Place {
 
   get policy(): Policy {
     const { data: dataFolder, root, clock } = this;
-    const onWarning = (message: string) => expect.fail(message);
-    const { options } = openSavedRules({ dataFolder, root, clock, onWarning });
+    const { options } = openSavedRules({ dataFolder, root, clock, onWarning: failOn });
     return createPolicy({ root, ...options });
   }
 
@@ -85,7 +88,7 @@ class Place {
           canAsk: () => true,
           ask: async (request): Promise<PromptResult> => {
             shown.push(request);
-            const answer = left.shift() ?? expect.fail("nothing more should be asked");
+            const answer = left.shift() ?? failOn("nothing more should be asked");
             const { inquiryId } = request;
             return answer === "later"
               ? { inquiryId, type: "later" }
@@ -263,7 +266,7 @@ describe("a rule that is granted for longer", () => {
     const { turn, shown } = await place.turn(["later"]);
     await turn.run(call("a", "src/a.ts"));
     const [request] = turn.recorded("permission_request");
-    const { id, tool, toolCallId, subject } = request ?? expect.fail("it was not asked");
+    const { id, tool, toolCallId, subject } = request ?? failOn("it was not asked");
     const question = questionAbout("permission", tool);
     const about = { kind: "permission", id, tool, toolCallId, question } as const;
     const by = { kind: "user", channel: "program" } as const;

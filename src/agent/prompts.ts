@@ -113,8 +113,8 @@ export function promptRequest(
         const checked = await checkArguments(description, edited);
         return checked.ok ? undefined : checked.message;
       };
-      const canRemember = mode === "ask" && !isAskedEachTime;
-      const shown = { question, canRemember, check, ...grantsOf(decision) };
+      const isKept = mode === "ask" && !isAskedEachTime;
+      const shown = { question, canRemember: isKept, check, ...grantsOf(decision) };
       return { ...base, kind: asked.kind, ...shown, isEditing: mode === "edit" };
     }
     default:

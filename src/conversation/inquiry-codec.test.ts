@@ -609,21 +609,20 @@ test("a decider of a known kind without its field is kept unchanged", () => {
 });
 
 describe("what a person has granted", () => {
-  const json = (grant: unknown) => ({
+  const approved = {
     timestamp: "2026-01-02 03:04:05.0",
     type: "permission_decision",
     tool_call_id: "call_1",
     tool: "write",
     decision: "approved",
     decided_by: { kind: "user", channel: "terminal" },
-    grant,
-  });
+  };
   const rule = { mode: "unattended", arg: "/path", prefix: "src" };
 
   test.each(["turn", "always", "2026-02-01 00:00:00.0"])(
     "is a rule, and until when: %s",
     (until) => {
-      const event = parseEvent(json({ rule, until }));
+      const event = parseEvent({ ...approved, grant: { rule, until } });
       expect(event).toMatchObject({ grant: { rule, until } });
       expect(eventToJson(event)).toMatchObject({ grant: { rule, until } });
     },
@@ -635,7 +634,7 @@ describe("what a person has granted", () => {
     ["a field that narrows it", { rule, until: "always", only: "fridays" }],
     ["a word", "everything"],
   ])("is kept, and not understood, in any other form: %s", (_, grant) => {
-    const event = parseEvent(json(grant));
+    const event = parseEvent({ ...approved, grant });
     expect(event).toMatchObject({ grant: { unknown: grant } });
     expect(eventToJson(event)).toMatchObject({ grant });
   });

@@ -57,8 +57,8 @@ class Place {
   }
 
   get file(): string {
-    const [name = ""] = readdirSync(this.folder).filter((each) => each.endsWith(".json"));
-    return path.join(this.folder, name);
+    const name = readdirSync(this.folder).find((each) => each.endsWith(".json"));
+    return path.join(this.folder, name ?? "");
   }
 }
 
@@ -66,6 +66,11 @@ async function decides(policy: Policy, call: CallOfTool): Promise<string> {
   const { mode, rules = [] } = await policy.judge(call);
   return [mode, ...rules.map(({ from }) => from)].join(" ");
 }
+
+const deploy = (program: string) =>
+  callOf({ to: "test" }, { name: "deploy", source: localSource(program) });
+const withRule = (mode: string) =>
+  callOf({ path: "src/a.ts" }, { ...EDIT, config: { policy: { run: [{ mode }] } } });
 
 describe("a saved rule", () => {
   test("decides from then on, also in another process, and says who saved it", async () => {
@@ -122,8 +127,6 @@ describe("a saved rule", () => {
   test("of a local tool no longer counts once its program has changed", async () => {
     counters("T-SAVED-3");
     const place = new Place();
-    const deploy = (program: string) =>
-      callOf({ to: "test" }, { name: "deploy", source: localSource(program) });
     const rule = { mode: "unattended", arg: "", const: { to: "test" } };
     await place.open().save(place.grant({ rule, call: deploy("one") }));
     expect(await decides(place.policy(), deploy("one"))).toBe("unattended saved");
@@ -148,8 +151,6 @@ describe("a saved rule", () => {
   test("comes before the rules of the config, but not before those that skip", async () => {
     const place = new Place();
     await place.open().save(place.grant());
-    const withRule = (mode: string) =>
-      callOf({ path: "src/a.ts" }, { ...EDIT, config: { policy: { run: [{ mode }] } } });
     expect(await decides(place.policy(), withRule("ask"))).toBe("unattended saved");
     expect(await decides(place.policy(), withRule("skip"))).toBe("skip program");
   });
@@ -248,7 +249,9 @@ describe("the file of saved rules", () => {
     await place.open().save(place.grant());
     writeFileSync(place.file, "{");
     expect(await decides(place.policy(), CALL)).toBe("ask");
-    await expect(place.open().save(place.grant({ inquiry: "jp-c9/a:run:1" }))).rejects.toThrow();
+    await expect(
+      place.open().save(place.grant({ inquiry: "jp-c9/a:run:1" })),
+    ).rejects.toMatchObject({ code: "write_failed" });
     expect(readFileSync(place.file, "utf8")).toBe("{");
   });
 

@@ -125,12 +125,7 @@ export function openTools(
       throw error;
     }
   };
-  const findOffline = (name: string) => {
-    const [server] = names;
-    if (settings.has(name) || server === undefined) return settings.get(name);
-    const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
-    return withServerTools(config, [tool]).get(name);
-  };
+  const findOffline = (name: string) => settings.get(name) ?? findOffered(name, config);
   const open = async (name: string, signal: AbortSignal) => {
     if (settings.has(name)) return createTool(findTool(settings, name), { ...sources, signal });
     const { tools, absent } = await list(signal);
@@ -153,6 +148,14 @@ export function openTools(
       if (given === undefined) await servers.close();
     },
   };
+}
+
+/** Takes it for a tool of a server that offers all of its tools. */
+function findOffered(name: string, config: PartialConfig): ToolSettings | undefined {
+  const [server] = offeringServers(config);
+  if (server === undefined) return undefined;
+  const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
+  return withServerTools(config, [tool]).get(name);
 }
 
 function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSavedRules | undefined {

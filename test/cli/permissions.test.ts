@@ -5,7 +5,6 @@ import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordsOf } from "./query-project.ts";
 import { Screen, shows } from "./screen.ts";
 import { jsonLines, lines, printed, Project } from "./support.ts";
-import type { JsonObject } from "../../src/util/index.ts";
 
 /** A model that creates these files, one in each turn. */
 function creating(...files: readonly string[]): Promise<ModelServer> {
@@ -60,7 +59,7 @@ test("a rule that is saved at a prompt lets later turns go on without asking, un
     last_used: expect.any(String) as string,
     workspace: project.root,
   });
-  const id = String((listed as JsonObject)["id"]);
+  const id = (listed as { id: string }).id;
   const table = await project.jp("permissions", "ls");
   expect(table.stdout.split("\n").slice(0, 2)).toEqual([
     "ID        TOOL            FOR                UNTIL   USED",
@@ -84,8 +83,9 @@ test("a rule that is saved at a prompt lets later turns go on without asking, un
 });
 
 test("a rule for the turn covers the other calls of it, is not saved, and is the same in a replay", async () => {
-  const args = (name: string) => ({ path: `src/${name}`, content: "x\n" });
-  const calls = ["a", "b"].map((name) => ({ name: "fs_create_file", arguments: args(name) }));
+  const calls = ["a", "b"].map((name) => {
+    return { name: "fs_create_file", arguments: { path: `src/${name}`, content: "x\n" } };
+  });
   await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });

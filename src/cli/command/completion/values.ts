@@ -107,8 +107,8 @@ async function findLabels(_position: Position, context: CommandContext) {
 
 /** Options also take groups. */
 async function findTools({ command, value }: Position, context: CommandContext) {
-  const group = command.parent?.name() ?? "";
-  if (value instanceof Argument && !["tool", "permissions"].includes(group)) return [];
+  const parent = command.parent?.name() ?? "";
+  if (value instanceof Argument && !["tool", "permissions"].includes(parent)) return [];
   const tools = [...resolveTools(await quietConfig(context)).values()];
   const candidates = tools.map(({ name, summary, description = "" }) => ({
     value: name,
