@@ -12,6 +12,7 @@ import {
   deciderOf,
   digestCall,
   digestQuestion,
+  grantOf,
   type InquiryId,
   type InquiryPair,
   type InquiryRequest,
@@ -26,7 +27,8 @@ import type { Question } from "../tool/index.ts";
 import { type AskedQuestion, type OpenCall, type Replaced, startOf } from "./asked.ts";
 import { CallBudget } from "./budget.ts";
 import type { TurnContext } from "./context.ts";
-import { loadForms } from "./load-decisions.ts";
+import { judge } from "./judge.ts";
+import { loadForms, loadGrants } from "./load-decisions.ts";
 import type { PENDING } from "./decide.ts";
 import type { QuestionsResult } from "./form.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
@@ -169,6 +171,7 @@ async function resumeAttempt(
     }
   }
   const attempt = { given, budget };
+  await saveGrants(context, call, attempt);
   const open = openQuestions(call, attempt);
   const resumed = { ...attempt, ...stateOf(progress) };
   if (open.length === 0) return { ...resumed, isStarted: false, events };
@@ -177,6 +180,23 @@ async function resumeAttempt(
   const result = await answerQuestions(context, open, isCurrent(context, call, attempt));
   const end = takeAnswers(result, attempt);
   return "type" in end ? end : { ...resumed, isStarted: end.isStarted, events: [] };
+}
+
+/** Whoever recorded an answer may not have come to save what was granted with it. */
+async function saveGrants(
+  context: TurnContext,
+  call: PermittedCall,
+  { given }: Attempt,
+): Promise<void> {
+  for (const { request, response } of given.recorded) {
+    // No rule answers the questions of other tools.
+    if (grantOf(response) === undefined || request.origin?.type !== "builtin") continue;
+    const { saveGrant } = await loadGrants();
+    const { tool, arguments: args } = call;
+    const verdict = await judge(context, { tool, arguments: args });
+    const { questionId = request.id } = request;
+    await saveGrant(context, { tool, arguments: args, verdict, questionId }, response);
+  }
 }
 
 /** Lists what the last attempt asked and has no answer to, and secrets, which no record keeps. */

@@ -12,6 +12,7 @@
 import {
   type CallProgress,
   type ConversationEvent,
+  grantOf,
   type InquiryPair,
   newCall,
   type PermissionDecision,
@@ -36,7 +37,7 @@ import {
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
 import { judge, judgeResult } from "./judge.ts";
-import { loadDecisions } from "./load-decisions.ts";
+import { loadDecisions, loadGrants } from "./load-decisions.ts";
 import type { Decided } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
@@ -397,6 +398,11 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
   const { decision } = run;
   const isDenied = decision?.decision === "denied";
   if (decision !== undefined && !isSkipped && (isDenied || isStillPermitted(call, verdict))) {
+    if (grantOf(decision) !== undefined) {
+      // Whoever recorded it may not have come to save it.
+      const { saveGrant } = await loadGrants();
+      await saveGrant(context, { tool, arguments: call.arguments, verdict }, decision);
+    }
     return toPermission(call, decision);
   }
   // What was decided before no longer counts: it is asked again, as the config says now.

@@ -18,6 +18,7 @@ import {
   type DecisionSubject,
   type DenialCause,
   digestQuestion,
+  grantOf,
   type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
@@ -42,6 +43,7 @@ import { type Asked, type AskedCall, type AskedQuestion, startOf } from "./asked
 import type { TurnContext } from "./context.ts";
 import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
+import { explainGrant, findGrantable, type Grantable, type Granting, saveGrant } from "./grants.ts";
 import { inquiryFailed, promptFailed, questionDeclined, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
@@ -123,6 +125,18 @@ export async function decideCall(context: TurnContext, asked: AskedCall): Promis
 function shownSource(source: ToolSource | undefined): Pick<DecisionSubject, "origin" | "folder"> {
   const { origin, folder = "." } = source ?? {};
   return { ...(origin !== undefined && { origin }), ...(folder !== "." && { folder }) };
+}
+
+/**
+ * Undefined for what no rule decides: a result, a call that may have run, and the questions of tools that are not jp's own, which
+ * are about more than whether the call may run.
+ */
+function grantingOf(asked: Asked): Granting | undefined {
+  if (asked.kind === "delivery" || asked.kind === "in_doubt") return undefined;
+  const { verdict, tool, arguments: args } = asked;
+  if (verdict === undefined) return undefined;
+  const about = { tool, arguments: args, verdict };
+  return asked.kind === "question" ? { ...about, questionId: asked.question.id } : about;
 }
 
 /** Records questions before anything is decided about them, unless an earlier process has. Dispose of them afterwards. */
@@ -216,13 +230,17 @@ interface OpenedDecision extends DecisionSubject {
 /** One decision, from its request to its end. */
 export class Decision implements Disposable {
   readonly #context: TurnContext;
-  readonly #asked: Asked;
+  #asked: Asked;
   readonly #opened: OpenedDecision;
   #request: Request | undefined;
   #item: WaitingItem | undefined;
   #changed: readonly string[] | undefined;
   #deadline: Deadline | undefined;
   #escalation: InquiryEscalation | undefined;
+  /** What a person may add to a yes, once there is a prompt. */
+  #grantable: Grantable | undefined;
+  /** How much had been granted in the turn when it was judged. */
+  #judgedAt = 0;
   /** Set if the prompter said that no one will answer. */
   #noAnswer: NoAnswerReason | undefined;
 
@@ -347,6 +365,7 @@ export class Decision implements Disposable {
         return this.#answerUncounted(route) ?? this.#answer({ answer: route.answer }, by);
       }
       case "ruled":
+        this.#noteUsed(this.#asked.verdict);
         return this.#answerUncounted(route) ?? this.#answer(route, this.#policy());
       case "default":
         return (
@@ -393,7 +412,8 @@ export class Decision implements Disposable {
     const request = this.#request;
     if (request === undefined) throw new Error("it is not on record");
     const [escalation, changed] = [this.#escalation, this.#changed];
-    return promptRequest(this.#context, this.#asked, { request, escalation, changed, signal });
+    const shown = { request, escalation, changed, signal, grantable: this.#grantable };
+    return promptRequest(this.#context, this.#asked, shown);
   }
 
   /** The same for a field of a form. */
@@ -449,15 +469,31 @@ export class Decision implements Disposable {
   async #askPerson(): Promise<Decided | Rerouted> {
     using open = await this.#context.prompts.open(this.signal, this.#asked.place);
     if (open === undefined) return this.#closed();
-    // While this waited, the person may have decided the same for the whole turn. Other routes are followed
-    // outside the queue, so that no prompt waits for them.
+    // While this waited, the person may have decided the same for the whole turn, or for longer. Other routes are
+    // followed outside the queue, so that no prompt waits for them.
+    await this.#judgeAgain();
     return this.route().type === "person" ? await this.#prompt(open) : REROUTED;
+  }
+
+  /** If something was granted since. */
+  async #judgeAgain(): Promise<void> {
+    const asked = this.#asked;
+    const { grantCount } = this.#context.state;
+    if (asked.kind === "delivery" || asked.verdict === undefined) return;
+    if (grantCount === this.#judgedAt) return;
+    this.#judgedAt = grantCount;
+    const { tool, arguments: args } = asked;
+    const verdict = await judge(this.#context, { tool, arguments: args });
+    this.#asked = { ...asked, verdict };
   }
 
   async #prompt(open: OpenPrompt): Promise<Decided | Rerouted> {
     const { signal } = open;
     let result: PromptResult;
     try {
+      // No rule answers what only one person may answer.
+      if (this.for === undefined)
+        this.#grantable = await findGrantable(this.#context, grantingOf(this.#asked));
       result = await this.#context.prompter.ask(this.toPrompt(signal));
     } catch (error) {
       if (isNotLoaded(error)) throw error; // No one has seen the prompt: it stays open.
@@ -480,7 +516,9 @@ export class Decision implements Disposable {
     const asked = this.#asked;
     const prompt = this.toPrompt(signal);
     if (isFromOther(this.#context, prompt, result)) return PENDING;
-    const misfit = explainMisfit(prompt.question.answerType, result.answer);
+    const misfit =
+      explainMisfit(prompt.question.answerType, result.answer) ??
+      (result.grant && (await explainGrant(this.#grantable, result.grant.rule)));
     if (misfit !== undefined) return this.failPrompt(misfit);
     // Some prompters report that they were closed as a no. That is not the person's decision.
     const isNo = asked.kind !== "question" && result.answer === false;
@@ -582,6 +620,7 @@ export class Decision implements Disposable {
       // Whoever says no may always say why.
       ...((allowsNote || isNo) && { note }),
       ...(reply.redirects === true && { redirects: true }),
+      ...(reply.grant !== undefined && { grant: reply.grant }),
     };
     const live = {
       ...(answerType.type === "secret" && {
@@ -650,6 +689,7 @@ export class Decision implements Disposable {
     const { name: tool } = asked.tool.settings;
     const { denial } = KINDS[asked.kind];
     if (cause === "unavailable" && denial !== undefined) this.#addDenial(denial);
+    if (isApproved) this.#noteUsed(asked.verdict);
     const event: PermissionDecision = {
       type: "permission_decision",
       timestamp: this.#now(),
@@ -678,6 +718,10 @@ export class Decision implements Disposable {
     }
     const { key: place, rules } = verdict;
     return { kind: "policy", key: place, ...(rules !== undefined && { rules }) };
+  }
+
+  #noteUsed(verdict: Verdict | undefined): void {
+    if (verdict?.rules !== undefined) this.#context.policy?.grants?.noteUsed(verdict.rules);
   }
 
   #addDenial(what: "question" | "permission" | "delivery"): void {
@@ -772,6 +816,8 @@ export class Decision implements Disposable {
     if (this.#item?.takeHere() === false) return this.#endElsewhere(this.#item);
     await this.#context.journal.record(event, ...(await this.#startAfter(event)));
     this.#remember(event);
+    if (grantOf(event) !== undefined)
+      await saveGrant(this.#context, grantingOf(this.#asked), event);
     return { ...live, type: "decided", event, isRecorded: true };
   }
 
@@ -782,6 +828,8 @@ export class Decision implements Disposable {
     const start = await this.#startAfter(event);
     if (start.length > 0) await this.#context.journal.record(...start);
     this.#remember(event);
+    if (grantOf(event) !== undefined)
+      await saveGrant(this.#context, grantingOf(this.#asked), event);
     const secret = item.secret?.reveal();
     return { type: "decided", event, isRecorded: true, ...(secret !== undefined && { secret }) };
   }

@@ -26,6 +26,7 @@ export {
   type NoAnswer,
   type NoAnswerReason,
   type Observer,
+  type GrantChoices,
   type PermissionRequest,
   type Prompter,
   type PromptRequest,

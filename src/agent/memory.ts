@@ -7,6 +7,7 @@ import {
   type ConversationId,
   type Decider,
   deciderOf,
+  grantOf,
   type InquiryId,
   type InquiryRequest,
   isAnswer,
@@ -16,8 +17,9 @@ import {
   permissionId,
   type PermissionRequestEvent,
   redirectionOf,
+  toolIdentity,
 } from "../conversation/index.ts";
-import type { Json } from "../util/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import type { Journal } from "./ports.ts";
 import { abortBy } from "./stop-cause.ts";
 import { WaitingList } from "./waiting.ts";
@@ -29,6 +31,16 @@ export interface RememberedAnswer {
   readonly from: string;
   /** Who gave it, if they have a name. */
   readonly name?: string;
+}
+
+/** A rule that a person has granted for the whole turn. */
+export interface TurnGrant {
+  readonly rule: JsonObject;
+  /** The inquiry in which the person did. */
+  readonly from: InquiryId;
+  readonly tool: string;
+  /** Which tool that was: see `toolIdentity`. */
+  readonly identity: string;
 }
 
 /** Something that was denied only because no person could be asked. */
@@ -56,6 +68,8 @@ type Covered =
 export class TurnState {
   readonly #inquiryIds = new Set<InquiryId>();
   readonly #answers = new Map<string, RememberedAnswer>();
+  readonly #grants: TurnGrant[] = [];
+  #grantCount = 0;
   readonly #denials = new Map<string, DetachedDenial>();
   readonly waiting = new WaitingList();
   readonly #redirections: Redirection[] = [];
@@ -118,6 +132,16 @@ export class TurnState {
     return key === undefined ? undefined : this.#answers.get(key);
   }
 
+  /** The rules that a person has granted for calls of this tool in this turn. */
+  grantsFor(tool: string): readonly TurnGrant[] {
+    return this.#grants.filter((grant) => grant.tool === tool);
+  }
+
+  /** How often a person has granted something, for the turn or for longer: then what was decided before may be decided anew. */
+  get grantCount(): number {
+    return this.#grantCount;
+  }
+
   /** Aborted once the person has said what to do instead: nothing else is asked or started in this turn. */
   get redirected(): AbortSignal {
     return this.#redirected.signal;
@@ -130,7 +154,7 @@ export class TurnState {
     return { ...first, message: [first, ...others].map(({ message }) => message).join("\n\n") };
   }
 
-  /** Takes any recorded answer, and keeps it only if a person gave it for the whole turn, or instead of a yes. */
+  /** Takes any recorded answer, and keeps it only if a person gave it for the whole turn, instead of a yes, or with more. */
   remember(tool: string, request: Requested, event: AnswerEvent): void {
     const by = deciderOf(event);
     const message = redirectionOf(event);
@@ -138,6 +162,7 @@ export class TurnState {
       this.#redirections.push({ message, by });
       abortBy("user", this.#redirected);
     }
+    this.#rememberGrant(tool, request, event);
     const key = memoryKey(tool, request);
     if (by?.kind !== "user" || by.scope !== "turn" || key === undefined) return;
     const { id: from } = request;
@@ -147,6 +172,17 @@ export class TurnState {
     } else if (event.outcome === "answered") {
       this.#answers.set(key, { answer: event.answer, from, ...named });
     }
+  }
+
+  #rememberGrant(tool: string, request: Requested, event: AnswerEvent): void {
+    const grant = grantOf(event);
+    const { subject, origin, id: from } = request;
+    if (grant === undefined || subject === undefined) return;
+    this.#grantCount += 1;
+    const { rule, until } = grant;
+    // What counts for longer is saved, where it can be taken back.
+    if (until !== "turn") return;
+    this.#grants.push({ rule, from, tool, identity: toolIdentity(subject, origin) });
   }
 
   /** Finds out `turnIndex` while others can go on, unless that is quick. Throws `read_failed`, `record_damaged`. */
@@ -195,9 +231,6 @@ function toolIn(request: Requested): string | undefined {
   return request.source.source === "tool" ? request.source.name : undefined;
 }
 
-/** The parts of a subject that say which tool it is. */
-const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
-
 /**
  * The scope of an answer for the whole turn: the same tool from the same source, and of its questions those that the prompt
  * named, or those with the same words. Undefined if nothing else is covered.
@@ -205,7 +238,7 @@ const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
 function memoryKey(tool: string, request: Covered): string | undefined {
   const { subject, origin } = request;
   if (subject === undefined) return undefined;
-  const source = TOOL_PARTS.map((part) => subject.parts[part] ?? "");
+  const source = toolIdentity(subject, origin);
   if (request.type === "permission_request") {
     return request.action === "run" ? JSON.stringify(["run", tool, source]) : undefined;
   }

@@ -14,6 +14,7 @@ import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../answer-model/index.ts";
 import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
 import type { InquiryQuestion, InquirySource, Question, ToolOrigin } from "../tool/index.ts";
+import type { CheckedGrant, ProposedGrant } from "../policy/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 /**
@@ -94,15 +95,23 @@ export interface DecisionBase extends RequestBase {
   readonly canRemember: boolean;
 }
 
+/** What the person may add to a yes: see `grant` in the result. */
+export interface GrantChoices {
+  /** Rules that would let calls like this one run, narrowest first. Absent if only a yes or a no can be said. */
+  readonly grants?: readonly ProposedGrant[];
+  /** Whether a rule of the person's own can be granted instead. Never throws. Absent with `grants`. */
+  readonly checkGrant?: (rule: JsonObject) => Promise<CheckedGrant>;
+}
+
 /** A question of a tool or of the assistant. */
-export interface QuestionRequest extends DecisionBase {
+export interface QuestionRequest extends DecisionBase, GrantChoices {
   readonly kind: "question";
   /** The tool's id for the question. */
   readonly questionId: string;
 }
 
 /** A call that runs only if a person approves it: the answer is true or false. */
-export interface PermissionRequest extends DecisionBase {
+export interface PermissionRequest extends DecisionBase, GrantChoices {
   readonly kind: "permission";
   /** Open the arguments in an editor right away. */
   readonly isEditing: boolean;
@@ -210,7 +219,7 @@ export interface CallToDecide {
 export type Given = GivenReply | "later" | undefined;
 
 /** With who gave it, for the record. It is checked like any other. */
-export interface GivenReply extends Omit<Reply, "isRemembered"> {
+export interface GivenReply extends Omit<Reply, "isRemembered" | "grant"> {
   readonly decidedBy: Decider;
 }
 

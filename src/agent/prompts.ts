@@ -5,6 +5,7 @@ import {
   askerAbout,
   type Decider,
   explainPerson,
+  findTimestamp,
   type InquiryEscalation,
   type InquiryRequest,
   isActing,
@@ -15,9 +16,16 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
-import { assertNever, type Clock, isJsonObject, type JsonObject } from "../util/index.ts";
+import {
+  assertNever,
+  type Clock,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from "../util/index.ts";
 import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
+import type { Grantable } from "./grants.ts";
 import { warnOnce } from "./observer.ts";
 import type {
   AnsweredPrompt,
@@ -27,6 +35,7 @@ import type {
   Prompter,
   PromptRequest,
   PromptResult,
+  QuestionRequest,
   RequestBase,
 } from "./ports.ts";
 
@@ -75,6 +84,8 @@ export interface ShownDecision {
   readonly escalation: InquiryEscalation | undefined;
   readonly changed: readonly string[] | undefined;
   readonly signal: AbortSignal;
+  /** What the person may add to a yes. */
+  readonly grantable?: Grantable | undefined;
 }
 
 /** The request that a prompter gets. */
@@ -102,7 +113,8 @@ export function promptRequest(
         const checked = await checkArguments(description, edited);
         return checked.ok ? undefined : checked.message;
       };
-      const shown = { question, canRemember: mode === "ask" && !isAskedEachTime, check };
+      const isKept = mode === "ask" && !isAskedEachTime;
+      const shown = { question, canRemember: isKept, check, ...grantsOf(decision) };
       return { ...base, kind: asked.kind, ...shown, isEditing: mode === "edit" };
     }
     default:
@@ -140,8 +152,9 @@ function baseOf(
 function questionRequest(
   base: RequestBase,
   { kind, question, tool }: Extract<Asked, { kind: "question" }>,
-  { request, escalation }: ShownDecision,
+  decision: ShownDecision,
 ): DecisionRequest {
+  const { request, escalation } = decision;
   const { promptLabel: label = base.label } = tool.settings.questions.get(question.id) ?? {};
   const person = request.type === "inquiry_request" ? request.for : undefined;
   return {
@@ -151,8 +164,14 @@ function questionRequest(
     question: escalation === undefined ? question : withEscalation(question, escalation),
     questionId: question.id,
     canRemember: canRemember(question),
+    ...grantsOf(decision),
     ...(person !== undefined && { for: person }),
   };
+}
+
+function grantsOf({ grantable }: ShownDecision): Pick<QuestionRequest, "grants" | "checkGrant"> {
+  if (grantable === undefined) return {};
+  return { grants: grantable.proposals, checkGrant: grantable.check };
 }
 
 function sourceOf(asked: Asked): InquirySource {
@@ -299,8 +318,19 @@ function withKnownFields(result: JsonObject): JsonObject {
     if (key === "arguments" && !isJsonObject(value)) {
       throw new Error("the prompter returned arguments that are not an object");
     }
+    if (key === "grant" && !isGrant(value)) {
+      throw new Error(
+        "the prompter returned a grant without a rule, or without how long it counts",
+      );
+    }
   }
   return Object.fromEntries(fields);
+}
+
+function isGrant(value: Json | undefined): boolean {
+  if (!isJsonObject(value) || !isJsonObject(value["rule"])) return false;
+  const { until } = value;
+  return until === "turn" || until === "always" || findTimestamp(until) !== undefined;
 }
 
 /** A prompter for non-interactive runs. `canAsk` is false, so nothing else is called. */

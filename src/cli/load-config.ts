@@ -12,7 +12,12 @@ import {
 } from "../config/index.ts";
 import { pathToText, isJpError } from "../util/index.ts";
 import { type Machine, shippedConfig } from "../runtime/index.ts";
-import type { Conversation, UserEnvironment, Workspace } from "../storage/index.ts";
+import {
+  type Conversation,
+  userDataFolder,
+  type UserEnvironment,
+  type Workspace,
+} from "../storage/index.ts";
 import { type CommandContext, warn, warnOnce } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";
@@ -101,6 +106,7 @@ export function machineOf(context: CommandContext): Machine {
     root: workspace?.root ?? context.cwd,
     workspaceId: workspace?.findId() ?? "",
     variables: environment.variables,
+    dataFolder: userDataFolder(environment),
     version,
     clock,
     onWarning: (message) => warn(message, output),

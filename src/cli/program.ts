@@ -83,6 +83,11 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/tool/definition.ts")).defineTool,
   },
   {
+    name: "permissions",
+    description: "List and remove saved permissions",
+    loadDefinition: async () => (await import("./command/tool/definition.ts")).definePermissions,
+  },
+  {
     name: "mcp",
     description: "Manage MCP servers, and serve jp over MCP",
     loadDefinition: async () => (await import("./command/mcp/definition.ts")).defineMcp,

@@ -99,6 +99,8 @@ export type {
   ToolEffect,
 } from "./schema/tool.ts";
 export {
+  explainRule,
+  findRule,
   MATCHERS,
   type Matcher,
   type Mode,

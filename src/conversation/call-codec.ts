@@ -22,7 +22,13 @@ import type {
   PermissionRequestEvent,
   ToolResult,
 } from "./event.ts";
-import { parseDecider, parseDigest, parseRedirects, parseSubject } from "./inquiry-codec.ts";
+import {
+  parseDecider,
+  parseDigest,
+  parseGrant,
+  parseRedirects,
+  parseSubject,
+} from "./inquiry-codec.ts";
 import type { RecordedFile } from "./message-file.ts";
 
 /** How to write the strings that the record keeps in base64. */
@@ -49,6 +55,7 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
     decidedBy,
     ...parseCause(shape, decidedBy),
     ...parseRedirects(shape),
+    ...parseGrant(shape),
     ...parseDigest(shape),
   };
 }

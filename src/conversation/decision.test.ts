@@ -5,6 +5,7 @@ import {
   type AnswerEvent,
   type Decidable,
   explainReply,
+  grantOf,
   isActing,
   questionAbout,
   type Reply,
@@ -209,4 +210,41 @@ test("a question acts if it is exclusive or says so, unless the assistant asks i
     isActing({ ...inquiry("a", { exclusive: true }), ...assistant }),
     isActing({ ...inquiry("a", { acts: true }), ...assistant }),
   ]).toEqual([false, true, true, false, true]);
+});
+
+describe("what a person adds to a yes", () => {
+  const grant = {
+    rule: { mode: "unattended", arg: "/path", prefix: "src" },
+    until: "turn",
+  } as const;
+  const acting = question({ question: booleanQuestion("q", "Sure?", { exclusive: true }) });
+
+  test.each<[string, Decidable]>([
+    ["a permission", decidable("permission")],
+    ["a question that acts", acting],
+  ])("is on record with it: %s", (_, about) => {
+    const event = recorded(about, { answer: true, grant });
+    expect([event.grant, grantOf(event)]).toEqual([grant, grant]);
+  });
+
+  test.each<[string, Decidable, Reply]>([
+    ["a no", decidable("permission"), { answer: false, grant }],
+    ["other arguments", decidable("permission"), { answer: true, arguments: { a: 1 }, grant }],
+    ["the delivery of a result", decidable("delivery"), { answer: true, grant }],
+    ["a call in doubt", decidable("in_doubt"), { answer: "run", grant }],
+    ["a question that does not act", question(), { answer: true, grant }],
+  ])("is left out with anything else: %s", (_, about, reply) => {
+    expect(recorded(about, reply)).not.toHaveProperty("grant");
+  });
+
+  test("is left out if no person said it", () => {
+    const by = { kind: "answers_file", entry: "answers[0]" } as const;
+    const event = replyToEvent(decidable("permission"), { answer: true, grant }, { by, at: at(1) });
+    expect(event).not.toHaveProperty("grant");
+  });
+
+  test("counts for nothing if a newer version has recorded it in a way that is not known", () => {
+    const event = { ...recorded(decidable("permission"), { answer: true }), grant: { unknown: 1 } };
+    expect(grantOf(event)).toBeUndefined();
+  });
 });

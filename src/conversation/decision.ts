@@ -13,6 +13,7 @@ import {
 import type { Json, JsonObject } from "../util/index.ts";
 import type {
   Decider,
+  Grant,
   InquiryEscalation,
   InquiryId,
   InquiryOutcome,
@@ -71,6 +72,8 @@ export interface Reply {
   readonly arguments?: JsonObject;
   /** For a delivery: show the model this instead. */
   readonly content?: string;
+  /** With a yes to a permission or an acting question, and without other arguments: what else needs no question from now on. */
+  readonly grant?: Grant;
 }
 
 /** A reply, or that there will be none: a question is cancelled, and anything else denied. */
@@ -145,9 +148,11 @@ export function replyToEvent(
   const redirected = isRedirecting(decidable, reply, by) ? { redirects: true } : {};
   const isKept = by.kind === "user" && "answer" in reply && reply.isRemembered === true;
   const decidedBy: Decider = isKept ? { ...by, scope: "turn" } : by;
+  const granted = isGranting(decidable, reply, by) ? { grant: reply.grant } : {};
   if (kind === "question") {
     const outcome = toOutcome(decidable, reply, decidedBy);
-    return { type: "inquiry_response", timestamp: at, id, ...digested, ...redirected, ...outcome };
+    const marks = { ...digested, ...redirected, ...granted };
+    return { type: "inquiry_response", timestamp: at, id, ...marks, ...outcome };
   }
   const about = { id, toolCallId, tool, action: ACTIONS[kind], decidedBy };
   const decision = toDecision(kind, decidable, reply);
@@ -157,8 +162,41 @@ export function replyToEvent(
     ...about,
     ...decision,
     ...redirected,
+    ...granted,
     ...digested,
   };
+}
+
+/** Only a person's yes, to exactly what was asked, can be widened. */
+function isGranting(
+  { kind, question }: Decidable,
+  reply: ReplyOrCancel,
+  by: Decider,
+): reply is Reply & { readonly grant: Grant } {
+  if ("isCancelled" in reply || by.kind !== "user" || reply.grant === undefined) return false;
+  const acts = question.exclusive || question.acts === true;
+  const isAsked = kind === "permission" || (kind === "question" && acts);
+  const isYes = question.answerType.type === "boolean" && reply.answer === true;
+  return isAsked && isYes && reply.arguments === undefined;
+}
+
+/** The calls that a granted rule is about, as data for whoever says it in words. */
+export interface GrantScope {
+  /**
+   * `exact_call`: this one. `files`: those that `parts` names. `folder`: the files in it. `command`: this line. `command_prefix`:
+   * command lines that begin with these words. `host`: the pages of it. `rule`: what a rule of the person's own says.
+   */
+  readonly code: "exact_call" | "files" | "folder" | "command" | "command_prefix" | "host" | "rule";
+  /** Verbatim, as in the rule. */
+  readonly parts: readonly string[];
+}
+
+/** What a person has added to a yes, as far as this version knows. */
+export function grantOf(event: AnswerEvent): Grant | undefined {
+  const { grant } = event;
+  return grant === undefined || "unknown" in grant || deciderOf(event)?.kind !== "user"
+    ? undefined
+    : grant;
 }
 
 /** Only a person's no has words that are a message. */

@@ -43,6 +43,7 @@ import {
 } from "./event.ts";
 import {
   deciderToJson,
+  grantToJson,
   inquiryEscalationToJson,
   inquiryRequestMirror,
   inquiryRequestToJson,
@@ -272,7 +273,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: inquiryEscalationToJson,
   },
   inquiry_response: {
-    keys: knownKeys("id", ...OUTCOME_KEYS, "redirects", "digest"),
+    keys: knownKeys("id", ...OUTCOME_KEYS, "redirects", "grant", "digest"),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
     mirror: inquiryResponseMirror,
@@ -357,6 +358,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "cause",
       "problem",
       "redirects",
+      "grant",
       "digest",
     ),
     parse: parsePermissionDecision,
@@ -373,6 +375,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...(event.cause !== undefined && { cause: event.cause }),
       ...(event.problem !== undefined && { problem: event.problem }),
       ...redirectsToJson(event),
+      ...grantToJson(event),
       ...(event.digest !== undefined && { digest: event.digest }),
     }),
   },

@@ -157,7 +157,20 @@ export type InquiryResponse = EventBase & {
   readonly digest?: string;
   /** The note is also the person's next message. */
   readonly redirects?: boolean;
+  /** What the person has added to a yes. */
+  readonly grant?: RecordedGrant;
 } & InquiryOutcome;
+
+/** What a person adds to a yes: calls like this one run without asking, as far as the rule says and as long as it counts. */
+export interface Grant {
+  /** As config has it, without a place: for the tool of the call, and with the mode `unattended`. */
+  readonly rule: JsonObject;
+  /** `turn`: until the turn ends. Otherwise it is saved for the workspace, until this time or `always`. */
+  readonly until: "turn" | "always" | Timestamp;
+}
+
+/** A newer version may grant in ways that this one does not know. Those have no effect, and are kept. */
+export type RecordedGrant = Grant | { readonly unknown: Json };
 
 /** A question is answered, answered with a redacted answer, or cancelled. */
 export type InquiryOutcome =
@@ -312,6 +325,8 @@ export interface PermissionDecision extends EventBase {
   readonly reason?: string;
   /** They are also the person's next message. */
   readonly redirects?: boolean;
+  /** What the person has added to a yes. */
+  readonly grant?: RecordedGrant;
   /** Why it was denied, other than by a person's no. */
   readonly cause?: DenialCause;
   /** Details of the cause, in words. */
@@ -377,9 +392,9 @@ export type Decider =
 
 /** A rule that decided about a call. */
 export interface DecidingRule {
-  /** A code: `user`, `workspace`, `environment`, `command_line`, `program` or `saved`. */
+  /** A code: `user`, `workspace`, `environment`, `command_line`, `program`, `saved` or `turn`. */
   readonly from: string;
-  /** Where it stands there: a key of the config, or the id of a saved rule. */
+  /** Where it stands there: a key of the config, the id of a saved rule, or the id of the inquiry that granted it. */
   readonly key: string;
   /** As it was written. */
   readonly rule: JsonObject;

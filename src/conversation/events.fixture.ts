@@ -19,6 +19,7 @@ import {
   type InquiryResponse,
   type KnownCancellationReason,
   type PermissionAction,
+  type RecordedGrant,
   type PermissionDecision,
   type PermissionRequestEvent,
   type Compaction,
@@ -229,7 +230,7 @@ const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
         objects({
           from: anyText,
           key: anyText,
-          rule: fc.dictionary(anyText, anyJson, { maxKeys: 3, noNullPrototype: true }),
+          rule: anyObject,
         }),
         { maxLength: 2 },
       ),
@@ -322,6 +323,14 @@ const anySubject = {
   isForPerson: fc.constant(true),
 };
 
+const anyGrant: fc.Arbitrary<RecordedGrant> = fc.oneof(
+  objects({
+    rule: anyObject,
+    until: fc.oneof(fc.constantFrom("turn" as const, "always" as const), anyTimestamp),
+  }),
+  objects({ unknown: fc.constantFrom<Json>("all", 7, [], { rule: {}, until: "tomorrow" }) }),
+);
+
 /** The policy says why it denies something. */
 const anyDecided = fc
   .tuple(
@@ -405,7 +414,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   eventOf(
     "inquiry_response",
     fc
-      .tuple(objects({ id: name }, { digest: anyDigest }), anyOutcome)
+      .tuple(objects({ id: name }, { digest: anyDigest, grant: anyGrant }), anyOutcome)
       .map(([fields, outcome]) => ({ ...fields, ...outcome })),
   ),
   eventOf(
@@ -421,7 +430,13 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       .tuple(
         objects(
           { toolCallId: name, tool: anyText, action: anyAction },
-          { id: name, arguments: anyObject, result: anyResult, digest: anyDigest },
+          {
+            id: name,
+            arguments: anyObject,
+            result: anyResult,
+            digest: anyDigest,
+            grant: anyGrant,
+          },
         ),
         anyDecided,
       )

@@ -28,6 +28,7 @@ export {
   type AttemptStart,
   EVENT_TYPES,
   type EventType,
+  type Grant,
   type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
@@ -41,6 +42,7 @@ export {
   type PermissionDecision,
   type PermissionRequestEvent,
   type ProviderEvent,
+  type RecordedGrant,
   type SubjectDigest,
   type TokenUsage,
   type ToolCallRequest,
@@ -74,6 +76,8 @@ export {
   DECISION_KINDS,
   type DecisionKind,
   explainReply,
+  grantOf,
+  type GrantScope,
   isActing,
   questionAbout,
   type Reply,
@@ -89,6 +93,7 @@ export {
   digestDelivery,
   digestQuestion,
   isMadeIn,
+  toolIdentity,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
 export { undoneSince } from "./undone.ts";

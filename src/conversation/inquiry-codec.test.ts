@@ -607,3 +607,35 @@ test("a decider of a known kind without its field is kept unchanged", () => {
   const raw = { kind: "user", at: "noon" };
   expect(parseDecider(raw)).toStrictEqual({ kind: "unknown", raw });
 });
+
+describe("what a person has granted", () => {
+  const approved = {
+    timestamp: "2026-01-02 03:04:05.0",
+    type: "permission_decision",
+    tool_call_id: "call_1",
+    tool: "write",
+    decision: "approved",
+    decided_by: { kind: "user", channel: "terminal" },
+  };
+  const rule = { mode: "unattended", arg: "/path", prefix: "src" };
+
+  test.each(["turn", "always", "2026-02-01 00:00:00.0"])(
+    "is a rule, and until when: %s",
+    (until) => {
+      const event = parseEvent({ ...approved, grant: { rule, until } });
+      expect(event).toMatchObject({ grant: { rule, until } });
+      expect(eventToJson(event)).toMatchObject({ grant: { rule, until } });
+    },
+  );
+
+  test.each<[string, unknown]>([
+    ["a time that is none", { rule, until: "tomorrow" }],
+    ["no rule", { until: "turn" }],
+    ["a field that narrows it", { rule, until: "always", only: "fridays" }],
+    ["a word", "everything"],
+  ])("is kept, and not understood, in any other form: %s", (_, grant) => {
+    const event = parseEvent({ ...approved, grant });
+    expect(event).toMatchObject({ grant: { unknown: grant } });
+    expect(eventToJson(event)).toMatchObject({ grant });
+  });
+});

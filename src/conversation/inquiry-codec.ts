@@ -32,14 +32,16 @@ import type {
   Decider,
   DecidingRule,
   DecisionSubject,
+  Grant,
   InquiryEscalation,
   InquiryId,
   InquiryOutcome,
   InquiryRequest,
   InquiryResponse,
   KnownCancellationReason,
+  RecordedGrant,
 } from "./event.ts";
-import { parseTimestamp, type Timestamp } from "./timestamp.ts";
+import { findTimestamp, parseTimestamp, type Timestamp } from "./timestamp.ts";
 
 const KNOWN_REASONS = {
   user: true,
@@ -199,6 +201,7 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
     id: stringField(shape, "id") as InquiryId, // Branded where it is read.
     ...parseDigest(shape),
     ...parseRedirects(shape),
+    ...parseGrant(shape),
     ...parseOutcome(shape),
   };
 }
@@ -210,6 +213,27 @@ export function parseRedirects({ value }: Shape): { readonly redirects?: boolean
 
 export function redirectsToJson({ redirects }: { readonly redirects?: boolean }): JsonObject {
   return redirects === true ? { redirects } : {};
+}
+
+/** Whatever is not exactly known is kept as it is: it may narrow what was granted. */
+export function parseGrant({ value }: Shape): { readonly grant?: RecordedGrant } {
+  const { grant } = value;
+  if (grant === undefined) return {};
+  return { grant: findGrant(grant) ?? { unknown: grant } };
+}
+
+function findGrant(raw: Json): Grant | undefined {
+  if (!isJsonObject(raw)) return undefined;
+  const { rule, until, ...others } = raw;
+  if (!isJsonObject(rule) || Object.keys(others).length > 0) return undefined;
+  if (until === "turn" || until === "always") return { rule, until };
+  const time = findTimestamp(until);
+  return time === undefined ? undefined : { rule, until: time };
+}
+
+export function grantToJson({ grant }: { readonly grant?: RecordedGrant }): JsonObject {
+  if (grant === undefined) return {};
+  return { grant: "unknown" in grant ? grant.unknown : { rule: grant.rule, until: grant.until } };
 }
 
 /** The digest of what was decided. */
@@ -224,6 +248,7 @@ export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
   return {
     ...outcomeToJson(event),
     ...redirectsToJson(event),
+    ...grantToJson(event),
     ...(digest !== undefined && { digest }),
   };
 }
@@ -260,6 +285,7 @@ export function inquiryResponseMirror(event: InquiryResponse): JsonObject {
     ...(!isPlain && { outcome }),
     ...outcomeDetails(event),
     ...redirectsToJson(event),
+    ...grantToJson(event),
     ...(digest !== undefined && { digest }),
   };
 }

@@ -2,7 +2,7 @@
  * The subject of a decision: what is decided, as data. Its digest is recorded with the request and with the answer, so
  * that a yes counts for what was shown and for nothing else.
  */
-import type { ToolSource } from "../tool/index.ts";
+import type { ToolOrigin, ToolSource } from "../tool/index.ts";
 import {
   canonicalJson,
   canonicalObject,
@@ -72,6 +72,18 @@ export function changedParts(before: SubjectDigest, now: SubjectDigest): readonl
   if (Object.keys(before.parts).length === 0) return ["digest"];
   const names = new Set([...Object.keys(before.parts), ...Object.keys(now.parts)]);
   return [...names].filter((name) => before.parts[name] !== now.parts[name]).toSorted();
+}
+
+/** The parts of a subject that say which tool it is. */
+const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
+
+/**
+ * Which tool a subject is about: it is another one once its program, its files or its server's description of it have changed.
+ * What a tool that ships with jp would run is a matter of its arguments, and does not make it another one.
+ */
+export function toolIdentity({ parts }: SubjectDigest, origin: ToolOrigin | undefined): string {
+  const own = origin?.type === "builtin" ? TOOL_PARTS.slice(0, 1) : TOOL_PARTS;
+  return JSON.stringify(own.map((part) => parts[part] ?? ""));
 }
 
 type Parts = Readonly<Record<string, unknown>>;

@@ -1,11 +1,25 @@
 /** What rules on arguments, saved permissions and the mode say of a call, before anyone is asked. */
-export { assertRules, createPolicy, matchRules } from "./policy.ts";
+export {
+  assertRules,
+  createPolicy,
+  listAllSavedRules,
+  matchRules,
+  type OpenSavedRules,
+  openSavedRules,
+  type SavedRulesPlace,
+} from "./policy.ts";
+export type { ListedRule, RulesOfWorkspace, SavedRules } from "./saved-rules.ts";
 export {
   type CallOfTool,
+  type CheckedGrant,
+  type GrantedRule,
+  type Grants,
+  type GrantToSave,
   plainResultVerdict,
   plainVerdict,
   type Policy,
   type PolicyOptions,
+  type ProposedGrant,
   type RuleOnRecord,
   type Verdict,
 } from "./verdict.ts";

@@ -1,5 +1,5 @@
 /** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
-import type { Mode, Rule } from "../config/index.ts";
+import { findRule, type Mode, type Rule } from "../config/index.ts";
 import type { Confinement } from "../tool/index.ts";
 import { type JsonObject, loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
@@ -14,7 +14,7 @@ import {
 } from "./verdict.ts";
 
 /** What rules on file tools also answer, unless they name more: overwriting and deleting are asked about each time. */
-const OWN_QUESTIONS = ["create_file", "apply_changes"];
+export const OWN_QUESTIONS = ["create_file", "apply_changes"];
 
 export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const verdict = await judgeAsked(call, options);
@@ -30,7 +30,7 @@ export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promis
     : verdict;
 }
 
-async function findConfinement({ tool, arguments: args }: CallOfTool): Promise<Confinement> {
+export async function findConfinement({ tool, arguments: args }: CallOfTool): Promise<Confinement> {
   const { origin } = await tool.describeSource(args);
   return origin.type === "builtin" ? origin : {};
 }
@@ -45,13 +45,26 @@ async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Ver
   if (mode === "plan" && effect !== "reads") {
     return { mode: "skip", key: "mode.plan", cause: "planning" };
   }
-  const saved = (await options.saved?.(call)) ?? [];
+  const saved = effect === "destroys" ? [] : await findGranted(call, options);
   const byRules =
     saved.length === 0
       ? byConfig
       : await evaluate([...saved, ...settings.policy.run], call, options);
   if (byRules !== undefined) return fromRules(byRules);
   return (await byMode(mode, call, effect)) ?? plainVerdict(settings);
+}
+
+/** What a person has granted, for this turn or for longer. */
+async function findGranted(
+  call: CallOfTool,
+  { saved, hasSaved = () => true }: PolicyOptions,
+): Promise<readonly Rule[]> {
+  const granted = (call.granted ?? []).flatMap(({ rule, from: key }): readonly Rule[] => {
+    const known = findRule(rule);
+    const place = { from: "turn", key, layer: "this turn" } as const;
+    return known?.mode === "unattended" ? [{ ...known, place }] : [];
+  });
+  return saved === undefined || !hasSaved() ? granted : [...granted, ...(await saved(call))];
 }
 
 export async function judgeResult(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {

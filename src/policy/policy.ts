@@ -1,8 +1,12 @@
 /** The policy of a turn. Most calls need none of it, so that rules are loaded with the first call that does. */
+import { statSync } from "node:fs";
+import path from "node:path";
 import { invalidConfigError, type Rule } from "../config/index.ts";
-import { loadModule } from "../util/index.ts";
+import { type Clock, loadModule } from "../util/index.ts";
+import type { SavedRules } from "./saved-rules.ts";
 import {
   type CallOfTool,
+  type Grants,
   plainResultVerdict,
   plainVerdict,
   type Policy,
@@ -11,13 +15,13 @@ import {
 } from "./verdict.ts";
 
 export function createPolicy(options: PolicyOptions): Policy {
-  const { mode = "ask", saved } = options;
-  const isPlain = mode === "ask" && saved === undefined;
+  const { mode = "ask", saved, hasSaved = () => true, store } = options;
   return {
     judge: async (call) => {
       const { settings } = call.tool;
-      const isUnruled = isPlain && settings.policy.run.length === 0;
-      if (isUnruled && !runsCommands(call.tool)) return plainVerdict(settings);
+      const hasRules = settings.policy.run.length > 0 || call.granted !== undefined;
+      const isPlain = mode === "ask" && !hasRules && !runsCommands(call.tool);
+      if (isPlain && (saved === undefined || !hasSaved())) return plainVerdict(settings);
       const { judgeRun } = await loadJudge();
       return judgeRun(call, options);
     },
@@ -27,7 +31,81 @@ export function createPolicy(options: PolicyOptions): Policy {
       const { judgeResult } = await loadJudge();
       return judgeResult(call, options);
     },
+    ...(store !== undefined && { grants: createGrants(store, options) }),
   };
+}
+
+function createGrants(store: NonNullable<PolicyOptions["store"]>, options: PolicyOptions): Grants {
+  return {
+    save: (grant) => store.save(grant),
+    noteUsed: (rules) => store.noteUsed(rules),
+    propose: async (call, questionId) => {
+      const { proposeGrants } = await loadGrants();
+      return proposeGrants(call, { ...options, questionId });
+    },
+    check: async (rule, call) => {
+      const { checkGrant } = await loadGrants();
+      return checkGrant(rule, call, options);
+    },
+  };
+}
+
+/** Where the rules that were saved for a workspace are, and may be saved. */
+export interface SavedRulesPlace {
+  /** The user's data folder. */
+  readonly dataFolder: string;
+  /** The workspace. */
+  readonly root: string;
+  readonly clock: Clock;
+  /** They cannot be used. One line; must not throw. */
+  readonly onWarning: (message: string) => void;
+}
+
+/** What a policy needs of them. Disposing writes down which were used. */
+export interface OpenSavedRules extends AsyncDisposable {
+  readonly options: Pick<PolicyOptions, "saved" | "hasSaved" | "store">;
+  /** Throws `module_not_loaded`. */
+  load(): Promise<SavedRules>;
+}
+
+/** Whoever has never saved any pays for one look at a folder. */
+export function openSavedRules({ dataFolder, ...place }: SavedRulesPlace): OpenSavedRules {
+  const folder = savedRulesFolder(dataFolder);
+  let opened: Promise<SavedRules> | undefined;
+  const load = () => {
+    opened ??= loadSavedRules().then((module) => new module.SavedRules({ ...place, folder }));
+    return opened;
+  };
+  return {
+    load,
+    options: {
+      hasSaved: () => statSync(folder, { throwIfNoEntry: false }) !== undefined,
+      saved: async (call) => (await load()).find(call),
+      store: {
+        save: async (grant) => (await load()).save(grant),
+        noteUsed: (rules) => void load().then((saved) => saved.noteUsed(rules)),
+      },
+    },
+    [Symbol.asyncDispose]: async () => (await opened)?.close(),
+  };
+}
+
+function savedRulesFolder(dataFolder: string): string {
+  return path.join(dataFolder, "permissions");
+}
+
+/** Those of all workspaces. Never throws. */
+export async function listAllSavedRules({ dataFolder, ...place }: Omit<SavedRulesPlace, "root">) {
+  const module = await loadSavedRules();
+  return module.listAllSavedRules({ ...place, folder: savedRulesFolder(dataFolder) });
+}
+
+function loadSavedRules() {
+  return loadModule(() => import("./saved-rules.ts"));
+}
+
+function loadGrants() {
+  return loadModule(() => import("./grants.ts"));
 }
 
 function loadJudge() {

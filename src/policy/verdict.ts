@@ -1,5 +1,6 @@
 /** What config, saved rules and the mode have decided about a call, before anyone is asked. */
 import type { Mode, Rule, RunMode, ToolSettings } from "../config/index.ts";
+import type { Decider, Grant, GrantScope } from "../conversation/index.ts";
 import type { RunnableTool } from "../executor/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
@@ -9,6 +10,45 @@ export interface Policy {
   judge(call: CallOfTool): Promise<Verdict>;
   /** Whether the model may see its result. Never throws. */
   judgeResult(call: CallOfTool): Promise<Verdict>;
+  /** What a person may add to a yes. Absent where nothing can be saved. */
+  readonly grants?: Grants;
+}
+
+/** Widens a yes by a rule. */
+export interface Grants {
+  /**
+   * The narrowest sensible rules, narrowest first. None for a call that may destroy something, and none that would cover more than
+   * a person sees. `questionId`: of the tool's own question, which the rule would answer too. Never throws.
+   */
+  propose(call: CallOfTool, questionId?: string): Promise<readonly ProposedGrant[]>;
+  /** Whether a rule of the person's own can be granted: it has to be about this call too. Never throws. */
+  check(rule: JsonObject, call: CallOfTool): Promise<CheckedGrant>;
+  /** Saves it for the workspace. Does nothing if the same was saved, or saved and removed, before. Throws `write_failed`. */
+  save(grant: GrantToSave): Promise<void>;
+  /** These have decided about a call. Must not throw. */
+  noteUsed(rules: readonly RuleOnRecord[]): void;
+}
+
+/** A rule that would let calls like this one run, and what it covers. */
+export interface ProposedGrant extends GrantScope {
+  readonly rule: JsonObject;
+}
+
+/** The rule, or what is wrong with it. */
+export type CheckedGrant = ProposedGrant | { readonly problem: string };
+
+export interface GrantToSave extends Pick<Grant, "rule" | "until"> {
+  readonly call: CallOfTool;
+  readonly by: Extract<Decider, { readonly kind: "user" }>;
+  /** Unique: the conversation, and the inquiry in which it was granted. */
+  readonly inquiry: string;
+}
+
+/** A rule that a person has granted for the turn. */
+export interface GrantedRule {
+  readonly rule: JsonObject;
+  /** The inquiry in which the person did. */
+  readonly from: string;
 }
 
 export interface PolicyOptions {
@@ -17,6 +57,10 @@ export interface PolicyOptions {
   readonly mode?: Mode;
   /** Rules that the user has saved for this workspace and that count now. They come before those of the config. */
   readonly saved?: (call: CallOfTool) => Promise<readonly Rule[]>;
+  /** Whether there may be any. Called for each call, so it has to be quick. Always, if absent. */
+  readonly hasSaved?: () => boolean;
+  /** Absent if nothing can be granted beyond a yes. */
+  readonly store?: Pick<Grants, "save" | "noteUsed">;
   /** What runs outside a sandbox may run unasked, as far as rules allow it. */
   readonly allowsUnsandboxed?: boolean;
 }
@@ -25,6 +69,8 @@ export interface CallOfTool {
   readonly tool: RunnableTool & { readonly settings: ToolSettings };
   /** Checked, with defaults filled in. */
   readonly arguments: JsonObject;
+  /** Rules that a person has granted in this turn, for this tool. They come before the saved ones. */
+  readonly granted?: readonly GrantedRule[];
 }
 
 export interface Verdict {
@@ -45,9 +91,9 @@ export interface Verdict {
 
 /** A rule as a record has it. */
 export interface RuleOnRecord {
-  /** A code: `user`, `workspace`, `environment`, `command_line`, `program` or `saved`. */
+  /** A code: `user`, `workspace`, `environment`, `command_line`, `program`, `saved` or `turn`. */
   readonly from: string;
-  /** Where it stands there: a key of the config, or the id of a saved rule. */
+  /** Where it stands there: a key of the config, the id of a saved rule, or the id of the inquiry that granted it. */
   readonly key: string;
   readonly rule: JsonObject;
 }

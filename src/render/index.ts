@@ -21,6 +21,7 @@ export {
   type FileChange,
   findFileChange,
 } from "./file-change.ts";
+export { describeGrant, describeScope, describeUntil } from "./grant.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {

@@ -5,7 +5,7 @@ import {
   eventToPlainJson,
   timestampToMilliseconds,
 } from "../conversation/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
 export interface ComparableOptions {
   /** A live model chooses its own words. */
@@ -81,5 +81,19 @@ function comparableDecider(decider: Json, toRecordedId: ComparableOptions["toRec
   if (!isJsonObject(decider)) return decider;
   const { kind, scope, from } = decider;
   if (kind === "user") return { kind, ...(scope !== undefined && { scope }) };
+  if (isJsonArray(decider["rules"])) return comparablePolicy(decider, toRecordedId);
   return typeof from === "string" ? { ...decider, from: toRecordedId(from) } : decider;
+}
+
+/** A rule of the turn is known by the inquiry in which it was granted. */
+function comparablePolicy(
+  { key, rules, ...decider }: JsonObject,
+  toRecordedId: ComparableOptions["toRecordedId"],
+): Json {
+  const comparable = (isJsonArray(rules) ? rules : []).map((rule) =>
+    isJsonObject(rule) && rule["from"] === "turn" && typeof rule["key"] === "string"
+      ? { ...rule, key: toRecordedId(rule["key"]) }
+      : rule,
+  );
+  return { ...decider, key: typeof key === "string" ? toRecordedId(key) : null, rules: comparable };
 }

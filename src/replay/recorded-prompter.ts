@@ -13,6 +13,7 @@ import {
   ACTIONS,
   type AnswerEvent,
   deciderOf,
+  grantOf,
   type InquiryId,
   isAnswer,
   type PendingItem,
@@ -150,13 +151,15 @@ function isSecret(end: AnswerEvent): boolean {
 function replyOf(end: AnswerEvent): Reply | undefined {
   const decider = deciderOf(end);
   const isRemembered = decider?.kind === "user" && decider.scope === "turn";
+  const grant = grantOf(end);
+  const granted = grant === undefined ? {} : { grant };
   if (end.type === "permission_decision") {
-    return end.cause === "closed" ? undefined : { ...decisionReply(end), isRemembered };
+    return end.cause === "closed" ? undefined : { ...decisionReply(end), isRemembered, ...granted };
   }
   if (end.outcome === "cancelled") return undefined;
   if (end.outcome === "redacted") return { answer: UNKNOWN_SECRET };
   const { answer, note, redirects = false } = end;
-  return { answer, isRemembered, redirects, ...(note !== undefined && { note }) };
+  return { answer, isRemembered, redirects, ...(note !== undefined && { note }), ...granted };
 }
 
 function decisionReply(end: PermissionDecision): Reply {

@@ -1,6 +1,8 @@
 /** The tool of a recorded call: whatever it has become since, what was decided about the call counts for it. */
 import type { CallableTool } from "../agent/index.ts";
-import type { QuestionSettings } from "../config/index.ts";
+import { findRule, type QuestionSettings, type Rule } from "../config/index.ts";
+import { deciderOf, isAnswer } from "../conversation/index.ts";
+import type { Grants } from "../policy/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import type { ReplayScript } from "./replay-script.ts";
 import { isForSamePerson } from "./without-void.ts";
@@ -33,6 +35,27 @@ export function sourceThen(script: ReplayScript, lane: string): ToolSource {
   const identity = [source, program, file, definition].map((part) => part ?? null);
   return { origin: origin ?? { type: "program" }, identity };
 }
+
+/** The saved rules that have decided what comes next about the call. Those of today may be others. */
+export function savedRulesThen(script: ReplayScript, lane: string): readonly Rule[] {
+  const next = script.upcoming(lane).find(isAnswer);
+  const by = next && deciderOf(next);
+  if (by?.kind !== "policy") return [];
+  return (by.rules ?? []).flatMap(({ from, key, rule }): readonly Rule[] => {
+    const known = from === "saved" ? findRule(rule) : undefined;
+    return known === undefined
+      ? []
+      : [{ ...known, place: { from: "saved", key, layer: "record" } }];
+  });
+}
+
+/** Whatever was granted then is granted again. */
+export const recordedGrants: Grants = {
+  propose: async () => [{ rule: {}, code: "rule", parts: [] }],
+  check: async (rule) => ({ rule, code: "rule", parts: [] }),
+  save: async () => undefined,
+  noteUsed: () => undefined,
+};
 
 /** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
 function questionsThen(

@@ -21,7 +21,9 @@ import {
   TurnCounter,
   turnsOf,
 } from "../conversation/index.ts";
+import type { ToolSettings } from "../config/index.ts";
 import { checkArguments } from "../executor/index.ts";
+import { type CallOfTool, createPolicy, type Policy } from "../policy/index.ts";
 import { type ConversationWriter, MemoryConversationStore } from "../storage/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
 import {
@@ -41,7 +43,7 @@ import {
   type RecordedPrompterOptions,
   UNKNOWN_SECRET,
 } from "./recorded-prompter.ts";
-import { sourceThen, toolThen } from "./recorded-tool.ts";
+import { recordedGrants, savedRulesThen, sourceThen, toolThen } from "./recorded-tool.ts";
 import { readTurn } from "./recorded-turn.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
@@ -52,6 +54,7 @@ type Replaced =
   | "conversation"
   | "menu"
   | "model"
+  | "policy"
   | "prompter"
   | "toolbox"
   | "toolConfig"
@@ -65,6 +68,8 @@ export interface ReplayOptions extends Omit<CreateTurnOptions, Replaced | "signa
   readonly model?: CreateTurnOptions["model"];
   /** The tools with their policy. */
   readonly toolbox: Toolbox;
+  /** The workspace, which rules on paths are about. */
+  readonly root?: string;
   /** Tools run for real, with the permissions on record. Otherwise their recorded results are used. */
   readonly runsTools?: boolean;
 }
@@ -267,7 +272,11 @@ interface Parts extends ReplayOptions, Audience {
   readonly interrupt: () => void;
 }
 
+/** The call of each tool that was found. */
+type Lanes = WeakMap<ToolSettings, string>;
+
 function createReplay(parts: Parts): Turn {
+  const lanes: Lanes = new WeakMap();
   const { stream: _stream, toolbox: _toolbox, runsTools = false, ...others } = parts;
   const { script, interrupt, inquiryModel, inquiryModels } = parts;
   const live = parts.model && observedModel(toModel(parts.model), script);
@@ -283,7 +292,8 @@ function createReplay(parts: Parts): Turn {
       },
     }),
     ...(live === undefined && { inquiries: recordedInquiries(script) }),
-    toolbox: replayToolbox(parts),
+    toolbox: replayToolbox(parts, lanes),
+    policy: replayPolicy(parts, lanes),
     prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
     answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
@@ -321,7 +331,23 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
   };
 }
 
-function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): Toolbox {
+/** What config says today, with the saved rules of then. */
+function replayPolicy({ script, root = "." }: Parts, lanes: Lanes): Policy {
+  const saved = async ({ tool }: CallOfTool) =>
+    savedRulesThen(script, lanes.get(tool.settings) ?? "");
+  const policy = createPolicy({ root, saved });
+  return {
+    // Reading rules and files takes time, in which nothing else may come first.
+    judge: (call) => script.order.during(policy.judge(call)),
+    judgeResult: (call) => script.order.during(policy.judgeResult(call)),
+    grants: recordedGrants,
+  };
+}
+
+function replayToolbox(
+  { toolbox, model, runsTools = false, ...parts }: Parts,
+  lanes: Lanes,
+): Toolbox {
   const { script } = parts;
   const nextCall = callFinder(parts);
   return {
@@ -336,6 +362,7 @@ function replayToolbox({ toolbox, model, runsTools = false, ...parts }: Parts): 
       const found = await script.order.during(toolbox.find(name, signal));
       if (found === undefined) return undefined;
       const tool = toolThen(found, lane, { script, runsTools });
+      lanes.set(tool.settings, lane);
       if (runsTools && !script.isUnstable(lane)) {
         return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
       }

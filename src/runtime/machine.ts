@@ -7,6 +7,8 @@ export interface Machine {
   /** Empty outside of a workspace. */
   readonly workspaceId: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** The user's data folder, where permissions are saved. Absent if none can be. */
+  readonly dataFolder?: string;
   /** The version of jp, which MCP servers are told. */
   readonly version: string;
   readonly clock: Clock;

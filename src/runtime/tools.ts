@@ -21,7 +21,14 @@ import {
   toRefusedQuestions,
 } from "../executor/index.ts";
 import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
-import { assertRules, createPolicy, type Policy, type PolicyOptions } from "../policy/index.ts";
+import {
+  assertRules,
+  createPolicy,
+  openSavedRules,
+  type OpenSavedRules,
+  type Policy,
+  type PolicyOptions,
+} from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
 import { userDataFolder } from "../storage/index.ts";
 import type { ToolSource } from "../tool/index.ts";
@@ -91,8 +98,10 @@ export interface Tools extends AsyncDisposable {
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
   /** The enabled ones. */
   readonly toolbox: Toolbox;
-  /** What config decides about their calls. */
+  /** What config and saved rules decide about their calls. */
   readonly policy: Policy;
+  /** Absent if nothing can be saved. */
+  readonly saved?: OpenSavedRules;
 }
 
 /** Those that config declares. */
@@ -103,6 +112,7 @@ export function openTools(
 ): Tools {
   const servers = given ?? openConfiguredServers(machine, config);
   const { root, workspaceId, variables, onWarning } = machine;
+  const saved = savedRulesOn(machine);
   const settings = resolveTools(config);
   const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {
@@ -135,12 +145,7 @@ export function openTools(
       throw error;
     }
   };
-  const findOffline = (name: string) => {
-    const [server] = names;
-    if (settings.has(name) || server === undefined) return settings.get(name);
-    const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
-    return withServerTools(config, [tool]).get(name);
-  };
+  const findOffline = (name: string) => settings.get(name) ?? findOffered(name, config);
   const open = async (name: string, signal: AbortSignal) => {
     if (settings.has(name)) return createTool(findTool(settings, name), { ...sources, signal });
     const { tools, absent } = await list(signal);
@@ -160,11 +165,27 @@ export function openTools(
       root,
       ...modeIn(config),
       allowsUnsandboxed: resolveShell(config).unsandboxed === "unattended",
+      ...saved?.options,
     }),
+    ...(saved !== undefined && { saved }),
     [Symbol.asyncDispose]: async () => {
+      await saved?.[Symbol.asyncDispose]();
       if (given === undefined) await servers.close();
     },
   };
+}
+
+/** Takes it for a tool of a server that offers all of its tools. */
+function findOffered(name: string, config: PartialConfig): ToolSettings | undefined {
+  const [server] = offeringServers(config);
+  if (server === undefined) return undefined;
+  const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
+  return withServerTools(config, [tool]).get(name);
+}
+
+function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSavedRules | undefined {
+  if (dataFolder === undefined) return undefined;
+  return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
 function modeIn({ conversation = {} }: PartialConfig): Pick<PolicyOptions, "mode"> {

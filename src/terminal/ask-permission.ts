@@ -3,12 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import type {
   AnsweredPrompt,
   DeliveryRequest,
+  GrantChoices,
   PermissionRequest,
   PromptResult,
   RequestBase,
 } from "../agent/index.ts";
 import { jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
+import { askGrant, canGrant, GRANT_CHOICE } from "./ask-grant.ts";
 import {
   noInWords,
   printSubject,
@@ -78,8 +80,9 @@ function decidePermission(
 ): Promise<Verdict> {
   const scope = `all ${verbatim(request.tool)} calls this turn`;
   const yesToAll = answered(`yes to ${scope}`, { answer: true, isRemembered: true });
+  const isGranting = canGrant(request);
   const choices: readonly KeyChoice<YesNoKey | "p" | "e">[] = [
-    ...yesNoChoices(request.canRemember ? scope : undefined),
+    ...yesNoChoices(request.canRemember ? scope : undefined, isGranting ? [GRANT_CHOICE] : []),
     { key: "p", help: "print the arguments" },
     ...(request.check === undefined
       ? []
@@ -89,12 +92,21 @@ function decidePermission(
     y: () => YES,
     a: () => yesToAll,
     Y: () => yesToAll,
+    s: () => (isGranting ? grant(request, dialogue) : undefined),
     n: () => NO,
     N: () => answered(`no to ${scope}`, { answer: false, isRemembered: true }),
     p: () => dialogue.print(jsonBlock(request.arguments)),
     e: () => editArguments(request, dialogue, true),
   };
   return decide({ message, choices, verdicts }, request, dialogue);
+}
+
+/** Undefined to go back to the question. */
+async function grant(request: Required<GrantChoices>, dialogue: Dialogue): Promise<Verdict> {
+  const granted = await askGrant(request, dialogue);
+  if (granted === "back") return undefined;
+  if (granted.type === "aborted") return INTERRUPTED;
+  return answered(granted.summary, { answer: true, grant: granted.grant });
 }
 
 interface Deciding<Choice extends string> extends Pick<YesNoMenu<Choice>, "message" | "choices"> {

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   defaultLabel,
+  type GrantChoices,
   type PromptResult,
   type QuestionRequest,
   type RequestBase,
@@ -27,7 +28,9 @@ import {
   type SelectOption,
   type SelectType,
 } from "../tool/index.ts";
+import type { Grant } from "../conversation/index.ts";
 import { assertNever, isJsonArray, type Json } from "../util/index.ts";
+import { askGrant, canGrant, GRANT_CHOICE } from "./ask-grant.ts";
 import {
   chooseClosing,
   type Dialogue,
@@ -132,7 +135,8 @@ export function openQuestion(shown: ShownQuestion): OpenQuestion {
   const { question, acts = question.acts === true, allowsLater = false } = shown;
   const { canRemember = question.persistence === "turn" } = shown;
   const message = acts ? verbatim(question.text) : verbatimProse(question.text.trim());
-  return { question, message, acts, canRemember, allowsLater, takesWords: shown.isOwn !== true };
+  const takesWords = shown.isOwn !== true;
+  return { question, message, acts, canRemember, allowsLater, takesWords, grants: shown };
 }
 
 export function toResult(
@@ -153,6 +157,8 @@ export interface OpenQuestion {
   readonly allowsLater: boolean;
   /** Words are a no, and the next message. */
   readonly takesWords: boolean;
+  /** What may be added to a yes. */
+  readonly grants?: GrantChoices;
   /** An answer given before, which the user may now change. */
   readonly previous?: DialogueAnswer | undefined;
   /** What Escape does; by default it cancels this question alone, or leaves it for later. */
@@ -166,6 +172,7 @@ export interface DialogueAnswer {
   readonly note?: string;
   /** The note is also the next message. */
   readonly redirects?: boolean;
+  readonly grant?: Grant;
   /** How the line that stays on the screen shows the answer. */
   readonly summary: string;
 }
@@ -214,9 +221,11 @@ async function answerBoolean(
   const key = suggested === true ? "y" : "n";
   const rememberKey = suggested === true ? "a" : "N";
   const scope = describeScope(question);
+  const { grants: choices = {} } = open;
+  const isGranting = acts && canGrant(choices);
   const menu: YesNoMenu<YesNoKey> = {
     message,
-    choices: yesNoChoices(canRemember ? scope : undefined),
+    choices: yesNoChoices(canRemember ? scope : undefined, isGranting ? [GRANT_CHOICE] : []),
     ...(typeof suggested === "boolean" && !acts && { default: isRemembered ? rememberKey : key }),
     noKey: "n",
     escape,
@@ -227,6 +236,13 @@ async function answerBoolean(
   if (chosen.type === "said_no") return saidNo(chosen, dialogue);
   if (chosen.type !== "chosen") return chosen;
   const { choice } = chosen;
+  if (choice === "s" && isGranting) {
+    const granted = await askGrant(choices, dialogue);
+    if (granted === "back") return await answerBoolean(open, dialogue);
+    if (granted.type === "aborted") return granted;
+    const { grant, summary } = granted;
+    return { type: "answered", answer: true, isRemembered: false, grant, summary };
+  }
   const answer = choice !== "n" && choice !== "N";
   const isForTurn = choice !== "y" && choice !== "n";
   const said = answer ? "yes" : "no";
@@ -246,21 +262,23 @@ export function noInWords({ text: note, isMessage }: SaidNo) {
   return { answer: false, note, ...redirects, summary: `no: ${note}` };
 }
 
-/** `a` and `Y` are the same: the answer for the whole turn. */
-export type YesNoKey = "y" | "a" | "Y" | "n" | "N";
+/** `a` and `Y` are the same: the answer for the whole turn. `s`: a yes with a rule. */
+export type YesNoKey = "y" | "a" | "Y" | "s" | "n" | "N";
 
-/** The same keys at every yes-or-no prompt. `scope`: what an answer for the whole turn covers; undefined if there is none. */
-export function yesNoChoices(scope: string | undefined): readonly KeyChoice<YesNoKey>[] {
-  if (scope === undefined) {
-    return [
-      { key: "y", label: "yes" },
-      { key: "n", label: "no" },
-    ];
-  }
+/**
+ * The same keys at every yes-or-no prompt. `scope`: what an answer for the whole turn covers; undefined if there is none. `more`:
+ * other ways to say yes.
+ */
+export function yesNoChoices(
+  scope: string | undefined,
+  more: readonly KeyChoice<YesNoKey>[] = [],
+): readonly KeyChoice<YesNoKey>[] {
+  if (scope === undefined) return [{ key: "y", label: "yes" }, ...more, { key: "n", label: "no" }];
   return [
     { key: "y", label: "yes" },
     { key: "a", label: `yes to ${scope}`, short: "yes to all", help: `yes to ${scope} (also Y)` },
     { key: "Y" },
+    ...more,
     { key: "n", label: "no" },
     { key: "N", help: `no to ${scope}` },
   ];

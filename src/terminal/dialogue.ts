@@ -16,6 +16,8 @@ export interface Dialogue extends Disposable {
   /** Shown above every question from now on. */
   header: FormHeader | undefined;
 
+  /** The time, for what counts until another one. */
+  now(): Date;
   /** Throws `no_terminal`, as does every method that asks. */
   start(): Promise<void>;
   /** Rings the bell or sends a desktop notification once the question is on the screen. */

@@ -110,6 +110,10 @@ export class DrawnDialogue implements Dialogue {
     this.#isReplacement = options.isReplacement === true;
   }
 
+  now(): Date {
+    return this.#options.clock.now();
+  }
+
   async start(): Promise<void> {
     if (this.#signal.aborted) return;
     const { losesCursor } = await startFreshLine(this.#open());

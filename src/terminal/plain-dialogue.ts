@@ -76,6 +76,10 @@ export class PlainDialogue implements Dialogue {
     this.#isReplacement = options.isReplacement === true;
   }
 
+  now(): Date {
+    return this.#options.clock.now();
+  }
+
   /** The cursor position is unknown here, so this always starts a new line. */
   async start(): Promise<void> {
     this.#say("");

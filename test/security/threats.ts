@@ -47,6 +47,43 @@ const decisions: Area = {
   ],
 };
 
+const saved: Area = {
+  title: "Permissions that were saved at a prompt",
+  threats: [
+    {
+      id: "T-SAVED-1",
+      threat:
+        "A rule that jp proposes lets through more than the person saw, or something that cannot be undone.",
+      defence:
+        "Proposals are the call itself, its files, their folder, a command's first words or a host, and only where no other " +
+        "argument could make a later call something else. None is made for calls that destroy, and none for what deletes or " +
+        "overwrites a file. A rule that a person writes may be as broad as they say.",
+    },
+    {
+      id: "T-SAVED-2",
+      threat:
+        "A model chooses arguments whose characters become part of the rule, or of how it is shown.",
+      defence:
+        "The values of a rule are the arguments as they are, matched as values and not as patterns, and shown verbatim.",
+    },
+    {
+      id: "T-SAVED-3",
+      threat:
+        "A rule saved for one tool lets another one run: one of the same name, or a program that was replaced.",
+      defence:
+        "A rule is for one tool of one source. If its program, its files or its server's description change, jp asks again.",
+    },
+    {
+      id: "T-SAVED-4",
+      threat:
+        "A workspace, a clone with the same id, or another user puts rules where jp finds them.",
+      defence:
+        "They are in the user's own data folder, in a file for the real path of the workspace. A file that anyone else owns, " +
+        "can write or can read is not used.",
+    },
+  ],
+};
+
 const provenance: Area = {
   title: "Who asked, and who answered",
   threats: [
@@ -1127,6 +1164,7 @@ const web: Area = {
 
 export const areas: readonly Area[] = [
   decisions,
+  saved,
   provenance,
   terminal,
   paths,

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { inject } from "vitest";
 import { TerminalPrompter } from "../../src/terminal/index.ts";
+import { systemClock } from "../../src/util/index.ts";
 import { editByTask, type PrompterTask, runPrompterTask } from "./prompter-task.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
@@ -17,10 +18,11 @@ export class PromptScreen extends VirtualTerminal {
 
   constructor(task: PrompterTask, options: VirtualTerminalOptions = {}) {
     super({ variables: NO_COLORS, ...options });
-    const { notification, edited, printFirst } = task;
+    const { notification, edited, printFirst, now } = task;
     if (printFirst !== undefined) this.openOutput().write(printFirst);
     const prompter = new TerminalPrompter({
       device: this.device,
+      ...(now !== undefined && { clock: { ...systemClock, now: () => new Date(now) } }),
       ...(notification !== undefined && { notification }),
       ...(edited !== undefined && {
         editText: async (text, { extension }) => {

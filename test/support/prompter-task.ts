@@ -14,7 +14,7 @@ import { type InquiryId, isActing, questionAbout } from "../../src/conversation/
 
 /** A request has more than a test is about. */
 type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &
-  Omit<Partial<Request>, "kind" | "signal" | "check">;
+  Omit<Partial<Request>, "kind" | "signal" | "check" | "checkGrant">;
 
 type TaskQuestion = Shown<QuestionRequest, "question">;
 
@@ -31,6 +31,8 @@ export type PrompterTask = {
   readonly edited?: string;
   /** Output before the prompt, possibly without a line break at the end. */
   readonly printFirst?: string;
+  /** The time, as on the user's own clock. */
+  readonly now?: string;
   /** Uses plain text. */
   readonly isPlain?: boolean;
   /** The result is how many descriptors of `/dev/tty` are still open when the program exits. */
@@ -75,7 +77,7 @@ function toRequest(
     switch (request.kind) {
       case undefined:
       case "question":
-        return { ...base, ...toField(request) };
+        return { ...base, ...withGrants(request, refused), ...toField(request) };
       case "form": {
         const fields = request.fields.map((field) => ({ ...base, ...toField(field) }));
         return { ...base, acts: fields.some(({ acts }) => acts), ...request, fields };
@@ -85,7 +87,7 @@ function toRequest(
         const check = async (edited: object) =>
           JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined;
         const shown = { question, acts: true, canRemember: true, arguments: {}, isEditing: false };
-        return { ...base, ...shown, check, ...request };
+        return { ...base, ...shown, check, ...withGrants(request, refused), ...request };
       }
       case "in_doubt": {
         const question = questionAbout(request.kind, request.tool);
@@ -101,6 +103,16 @@ function toRequest(
     }
   })();
   return filled as PromptRequest;
+}
+
+/** A rule of one's own can be granted, except the one that is refused. */
+function withGrants({ grants }: Pick<QuestionRequest, "grants">, refused: string | undefined) {
+  if (grants === undefined) return {};
+  const checkGrant: QuestionRequest["checkGrant"] = async (rule) =>
+    JSON.stringify(rule) === refused
+      ? { problem: "No \u001b[2Jgood." }
+      : { rule, code: "rule", parts: [JSON.stringify(rule)] };
+  return { checkGrant };
 }
 
 /** As the agent would ask the question of a tool. */

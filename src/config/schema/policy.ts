@@ -61,9 +61,16 @@ export interface Rule extends RuleConfig {
 }
 
 export interface RulePlace {
-  /** `workspace`: a file of the workspace. All others are the user's own; `saved`: from a prompt. */
-  readonly from: "user" | "workspace" | "environment" | "command_line" | "program" | "saved";
-  /** Below the file or flag, such as `conversation.tools.fs_edit.policy.run[2]`; the id of a saved rule. */
+  /** `workspace`: a file of the workspace. All others are the user's own; `saved` and `turn`: from a prompt. */
+  readonly from:
+    | "user"
+    | "workspace"
+    | "environment"
+    | "command_line"
+    | "program"
+    | "saved"
+    | "turn";
+  /** Below the file or flag, such as `conversation.tools.fs_edit.policy.run[2]`; the id of a saved rule, or of an inquiry. */
   readonly key: string;
   /** The file, variable or flag. */
   readonly layer: string;
@@ -107,6 +114,21 @@ const ruleSchema = v.pipe(
   ),
   v.transform((rule) => definedOnly(rule) as RuleConfig), // The same keys; JSON, because it is from a file.
 );
+
+/** Undefined if it is not a rule. */
+export function findRule(value: unknown): RuleConfig | undefined {
+  const parsed = v.safeParse(ruleSchema, value);
+  return parsed.success ? parsed.output : undefined;
+}
+
+/** Why it is not a rule. Undefined if it is one. */
+export function explainRule(value: unknown): string | undefined {
+  const { success, issues = [] } = v.safeParse(ruleSchema, value);
+  if (success) return undefined;
+  return issues
+    .map((issue) => [v.getDotPath(issue), issue.message].filter((part) => part !== null).join(": "))
+    .join("; ");
+}
 
 export const policyListSchema = v.pipe(
   v.union([v.picklist(MODES), v.array(ruleSchema)]),

@@ -25,7 +25,12 @@ import { TARGET_KEYWORDS } from "../../define.ts";
 import type { Host } from "../../host.ts";
 import { labelText } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
-import { firstLine, type InquiryRow, matchesInquiryFilter } from "../../../render/index.ts";
+import {
+  describeScope,
+  firstLine,
+  type InquiryRow,
+  matchesInquiryFilter,
+} from "../../../render/index.ts";
 import { findPending, listPending, shippedConfig } from "../../../runtime/index.ts";
 import type { Position } from "./position.ts";
 
@@ -54,6 +59,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   id: findDecisions,
   setting: findSettings,
   person: findPeople,
+  permission: findPermissions,
   label: findLabels,
 };
 
@@ -101,7 +107,8 @@ async function findLabels(_position: Position, context: CommandContext) {
 
 /** Options also take groups. */
 async function findTools({ command, value }: Position, context: CommandContext) {
-  if (value instanceof Argument && command.parent?.name() !== "tool") return [];
+  const parent = command.parent?.name() ?? "";
+  if (value instanceof Argument && !["tool", "permissions"].includes(parent)) return [];
   const tools = [...resolveTools(await quietConfig(context)).values()];
   const candidates = tools.map(({ name, summary, description = "" }) => ({
     value: name,
@@ -146,6 +153,15 @@ async function findPeople(_position: Position, context: CommandContext) {
   const { peopleOf } = await loadModule(() => import("../serve/people.ts"));
   const people = await peopleOf(context).list();
   return people.map(({ name, rights }) => ({ value: name, description: rights.join(", ") }));
+}
+
+async function findPermissions(_position: Position, context: CommandContext) {
+  const permissions = await loadModule(() => import("../permissions.ts"));
+  const found = await permissions.findPermissions(context, false);
+  return found.map(({ rule: { id, tool, scope } }) => ({
+    value: id,
+    description: `${tool} for ${describeScope(scope, true)}`,
+  }));
 }
 
 /** What is waiting; `show` also offers the decisions of the conversation that was used last. */

@@ -9,6 +9,7 @@ import type { ConversationSummary } from "../../../storage/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import { openProviders } from "../../../runtime/index.ts";
 import { type CompactFlag, rulesOf } from "../../compact-rules.ts";
+import { confirmDeletion } from "../../confirm.ts";
 import type { CommandContext } from "../../context.ts";
 import {
   keepTurns,
@@ -18,7 +19,7 @@ import {
   turnRange,
 } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
+import { ExitStatus } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 import { type Label, withLabels } from "../../labels.ts";
 import { machineOf } from "../../load-config.ts";
@@ -128,31 +129,9 @@ export async function removeConversations({
   }
 }
 
-/** Only a typed yes counts: without a terminal, nothing is deleted. */
-async function confirmRemoval({ id, metadata }: ConversationSummary, host: Host): Promise<boolean> {
-  if (host.stdin.isTTY !== true) {
-    throw usageError(
-      "Cannot ask for confirmation: no terminal is available.",
-      "Use --yes to delete without confirmation.",
-    );
-  }
-  const { createInterface } = await import("node:readline/promises");
-  const terminal = createInterface({ input: host.stdin, output: host.stderr });
-  const interrupt = new AbortController();
-  terminal.once("SIGINT", () => interrupt.abort());
-  try {
-    const title = oneLine(metadata?.title ?? "no title");
-    const prompt = `Delete ${id} (${title}) permanently? [y/N] `;
-    const answer = await terminal.question(prompt, { signal: interrupt.signal });
-    return /^y(es)?$/i.test(answer.trim());
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== "AbortError") throw error;
-    host.stderr.write("\n");
-    if (interrupt.signal.aborted) throw new ExitStatus(INTERRUPTED);
-    return false; // Ctrl-D.
-  } finally {
-    terminal.close();
-  }
+function confirmRemoval({ id, metadata }: ConversationSummary, host: Host): Promise<boolean> {
+  const title = oneLine(metadata?.title ?? "no title");
+  return confirmDeletion(`Delete ${id} (${title}) permanently?`, host);
 }
 
 export async function archiveConversations({ args, context }: Call<object>): Promise<void> {

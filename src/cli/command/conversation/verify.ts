@@ -49,10 +49,12 @@ export async function verify({ args, options, context }: Call<VerifyFlags>): Pro
   const config = isOffline
     ? trusted.config
     : await switchServerTools(trusted.config, { directives, servers });
-  await using tools = openTools(machineOf(context), config, { conversation: id, servers });
+  const machine = machineOf(context);
+  await using tools = openTools(machine, config, { conversation: id, servers });
   const result = await replayConversation({
     stream: conversation.stream,
     toolbox: isOffline ? offlineToolbox(tools) : tools.toolbox,
+    root: machine.root,
     runsTools: options.tools === "live",
     ...(options.model === "live" && (await liveModel(context, config, servers))),
     maxCycles: config.conversation?.max_cycles ?? 1,

@@ -1,9 +1,9 @@
 /** `jp tool check`: what config, rules and the mode would decide about a call. Runs nothing. */
 import type { Rule } from "../../../config/index.ts";
 import { checkArguments } from "../../../executor/index.ts";
-import { assertRules, matchRules, type Verdict } from "../../../policy/index.ts";
+import { assertRules, type CallOfTool, matchRules, type Verdict } from "../../../policy/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
-import { findTool, openTools } from "../../../runtime/index.ts";
+import { findTool, openTools, type Tools } from "../../../runtime/index.ts";
 import { assertTrusted } from "../../../trust/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -34,12 +34,19 @@ export async function checkTool({ args, options, context }: Call<CheckToolFlags>
     context.output.print(jsonLine({ tool: name, arguments: call.arguments, ...verdict }));
     return;
   }
-  const rules = tool.settings.policy.run;
+  const saved = await savedFor(call, tools);
+  const rules = [...saved, ...tool.settings.policy.run];
   const { effect } = tool;
   const isAskedLater = verdict.mode === "unattended" && verdict.answers === undefined;
   show(verdict, { rules, matched: await matchRules(rules, call, machine.root) }, context);
   if (isAskedLater && (effect === "edits" || effect === "destroys"))
     context.output.print("The tool itself asks before it changes a file.");
+}
+
+/** Those that count now. */
+async function savedFor(call: CallOfTool, { saved }: Tools): Promise<readonly Rule[]> {
+  const { hasSaved, saved: find } = saved?.options ?? {};
+  return hasSaved?.() === true ? ((await find?.(call)) ?? []) : [];
 }
 
 /** For a server that does not start. */
@@ -63,7 +70,11 @@ function show(
   if (verdict.answers !== undefined)
     output.print(`It also answers yes to: ${verdict.answers.map(oneLine).join(", ")}`);
   if (rules.length === 0) return;
-  output.print("Rules of your config, in order:");
+  const hasSaved = rules.some(({ place }) => place.from === "saved");
+  const whose = hasSaved
+    ? "Rules that you saved, and those of your config"
+    : "Rules of your config";
+  output.print(`${whose}, in order:`);
   for (const [index, rule] of rules.entries()) {
     const { place, ...written } = rule;
     const isDeciding =

@@ -1,0 +1,162 @@
+/** `jp permissions`: lists and removes the rules that were saved at a prompt. */
+import { type ListedRule, listAllSavedRules, openSavedRules } from "../../policy/index.ts";
+import {
+  type Cell,
+  describeScope,
+  describeUntil,
+  jsonLine,
+  neutralize,
+  oneLine,
+  relativeTime,
+  renderTable,
+} from "../../render/index.ts";
+import { timestampToMilliseconds } from "../../conversation/index.ts";
+import { userDataFolder } from "../../storage/index.ts";
+import { JpError, type JsonObject } from "../../util/index.ts";
+import { confirmDeletion } from "../confirm.ts";
+import { type CommandContext, warn } from "../context.ts";
+import type { Call } from "../define.ts";
+import { ExitStatus, usageError } from "../exit-status.ts";
+import { machineOf } from "../load-config.ts";
+
+export interface ListPermissionsFlags {
+  readonly all?: boolean;
+  readonly format?: "text" | "json";
+}
+
+export async function listPermissions({
+  options,
+  context,
+}: Call<ListPermissionsFlags>): Promise<void> {
+  const { output, clock } = context;
+  const now = clock.now();
+  const listed = await findPermissions(context, options.all === true);
+  if (options.format === "json") {
+    for (const permission of listed) output.print(jsonLine(toJson(permission)));
+    return;
+  }
+  if (listed.length === 0) {
+    output.notice("No permissions are saved here. At a prompt, s saves one.");
+    return;
+  }
+  const columns = [
+    { title: "ID" },
+    { title: "TOOL" },
+    { title: "FOR", shrinks: true },
+    { title: "UNTIL" },
+    { title: "USED" },
+    ...(options.all === true ? [{ title: "WORKSPACE", shrinks: true }] : []),
+  ];
+  const rows = listed.map(({ rule, workspace }): Cell[] => [
+    { text: oneLine(rule.id), style: "cyan" },
+    { text: oneLine(rule.tool) },
+    { text: describeScope(rule.scope, true) },
+    rule.isExpired
+      ? { text: "expired", style: "yellow" }
+      : { text: describeUntil(rule.until, now).replace(/^until /, ""), style: "dim" },
+    { text: usedText(rule, now), style: "dim" },
+    ...(options.all === true ? [{ text: oneLine(workspace), style: "dim" } as const] : []),
+  ]);
+  const { paint, lineWidth: width } = output;
+  for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
+}
+
+export interface RemovePermissionsFlags {
+  readonly expired?: boolean;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Throws `permission_not_found`, `usage`, `write_failed`. */
+export async function removePermissions({
+  args: ids,
+  options,
+  context,
+}: Call<RemovePermissionsFlags>): Promise<void> {
+  const { all = false, expired = false } = options;
+  if (ids.length === 0 && !all && !expired) {
+    throw usageError(
+      "Which permissions?",
+      "Pass IDs, --expired or --all. To list them: jp permissions ls",
+    );
+  }
+  const known = await findPermissions(context, true);
+  const missing = ids.find((id) => !known.some(({ rule }) => rule.id === id));
+  if (missing !== undefined) {
+    const message = `No permission with the ID ${oneLine(missing)} is saved.`;
+    throw new JpError("permission_not_found", message, {
+      hint: "To list them: jp permissions ls --all",
+    });
+  }
+  const here = await findPermissions(context, false);
+  const isChosen = ({ rule }: Permission, isHere: boolean) =>
+    ids.includes(rule.id) || (isHere && (all || (expired && rule.isExpired)));
+  const chosen = known.filter((each) =>
+    isChosen(
+      each,
+      here.some(({ workspace }) => workspace === each.workspace),
+    ),
+  );
+  if (all && options.yes !== true && chosen.length > 0) {
+    const question = `Remove all ${chosen.length} permissions of this workspace?`;
+    if (!(await confirmDeletion(question, context.host))) throw new ExitStatus(1);
+  }
+  const byWorkspace = Map.groupBy(chosen, ({ workspace }) => workspace);
+  for (const [workspace, permissions] of byWorkspace) {
+    const wanted = new Set(permissions.map(({ rule }) => rule.id));
+    const { dataFolder, clock, onWarning } = placeOf(context);
+    const saved = await openSavedRules({ dataFolder, clock, onWarning, root: workspace }).load();
+    const removed = new Set((await saved.remove(({ id }) => wanted.has(id))).map(({ id }) => id));
+    for (const { rule } of permissions.filter((each) => removed.has(each.rule.id))) {
+      const what = `${rule.tool} for ${describeScope(rule.scope, true)}`;
+      context.output.notice(neutralize(`Removed ${rule.id}: ${what}`));
+    }
+  }
+  if (chosen.length === 0) context.output.notice("Nothing to remove.");
+}
+
+export interface Permission {
+  readonly workspace: string;
+  readonly rule: ListedRule;
+}
+
+/** Those of this workspace, or of all. */
+export async function findPermissions(
+  context: CommandContext,
+  isForAll: boolean,
+): Promise<readonly Permission[]> {
+  const place = placeOf(context);
+  const found = isForAll
+    ? await listAllSavedRules(place)
+    : [(await openSavedRules(place).load()).list()];
+  return found.flatMap(({ workspace, rules }) => rules.map((rule) => ({ workspace, rule })));
+}
+
+function placeOf(context: CommandContext) {
+  const { root, clock } = machineOf(context);
+  const { output, environment } = context;
+  const onWarning = (message: string) => warn(message, output);
+  return { root, clock, dataFolder: userDataFolder(environment), onWarning };
+}
+
+function usedText({ lastUsed }: ListedRule, now: Date): string {
+  if (lastUsed === undefined) return "never";
+  return relativeTime(timestampToMilliseconds(lastUsed), now.getTime());
+}
+
+function toJson({ workspace, rule: listed }: Permission): JsonObject {
+  const { id, tool, rule, scope, created, until, by, lastUsed, inquiry, isExpired } = listed;
+  return {
+    id,
+    tool,
+    rule: rule as unknown as JsonObject, // As it was granted: JSON.
+    scope: { ...scope },
+    created,
+    until,
+    expired: isExpired,
+    ...(by !== undefined && { by }),
+    inquiry,
+    ...(lastUsed !== undefined && { last_used: lastUsed }),
+    workspace,
+  };
+}

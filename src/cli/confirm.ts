@@ -1,0 +1,28 @@
+/** Asks before something is deleted. Only a typed yes counts. */
+import { ExitStatus, INTERRUPTED, usageError } from "./exit-status.ts";
+import type { Host } from "./host.ts";
+
+/** Throws `usage` without a terminal: nothing is deleted then. */
+export async function confirmDeletion(question: string, host: Host): Promise<boolean> {
+  if (host.stdin.isTTY !== true) {
+    throw usageError(
+      "Cannot ask for confirmation: no terminal is available.",
+      "Use --yes to delete without confirmation.",
+    );
+  }
+  const { createInterface } = await import("node:readline/promises");
+  const terminal = createInterface({ input: host.stdin, output: host.stderr });
+  const interrupt = new AbortController();
+  terminal.once("SIGINT", () => interrupt.abort());
+  try {
+    const answer = await terminal.question(`${question} [y/N] `, { signal: interrupt.signal });
+    return /^y(es)?$/i.test(answer.trim());
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+    host.stderr.write("\n");
+    if (interrupt.signal.aborted) throw new ExitStatus(INTERRUPTED);
+    return false; // Ctrl-D.
+  } finally {
+    terminal.close();
+  }
+}

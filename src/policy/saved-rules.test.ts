@@ -1,0 +1,316 @@
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { FakeClock } from "../testing/index.ts";
+import { type Timestamp, timestampFromDate } from "../conversation/index.ts";
+import { counters } from "../../test/security/threats.ts";
+import { callOf, localSource, type ToolOptions } from "./call-of-tool.fixture.ts";
+import { createPolicy, listAllSavedRules, openSavedRules } from "./policy.ts";
+import { SavedRules } from "./saved-rules.ts";
+import type { CallOfTool, GrantToSave, Policy } from "./verdict.ts";
+
+const RULE = { mode: "unattended", arg: "/path", prefix: "src" } as const;
+const EDIT: ToolOptions = { effect: "edits", argumentKinds: { "/path": "path" } };
+const CALL = callOf({ path: "src/a.ts" }, EDIT);
+const BY = { kind: "user", channel: "terminal", name: "Ada" } as const;
+const DAY = 24 * 60 * 60 * 1000;
+
+class Place {
+  readonly data = temporaryFolder();
+  readonly root = temporaryFolder();
+  readonly clock = new FakeClock();
+  readonly warnings: string[] = [];
+  readonly folder = path.join(this.data, "permissions");
+
+  open(root = this.root): SavedRules {
+    const onWarning = (message: string) => void this.warnings.push(message);
+    return new SavedRules({ folder: this.folder, root, clock: this.clock, onWarning });
+  }
+
+  policy(root = this.root): Policy {
+    const onWarning = (message: string) => void this.warnings.push(message);
+    const { options } = openSavedRules({
+      dataFolder: this.data,
+      root,
+      clock: this.clock,
+      onWarning,
+    });
+    return createPolicy({ root, ...options });
+  }
+
+  grant(fields: Partial<GrantToSave> = {}): GrantToSave {
+    return { rule: RULE, until: "always", call: CALL, by: BY, inquiry: "jp-c1/a:run:1", ...fields };
+  }
+
+  in(milliseconds: number): Timestamp {
+    return timestampFromDate(new Date(this.clock.now().getTime() + milliseconds));
+  }
+
+  get file(): string {
+    const name = readdirSync(this.folder).find((each) => each.endsWith(".json"));
+    return path.join(this.folder, name ?? "");
+  }
+}
+
+async function decides(policy: Policy, call: CallOfTool): Promise<string> {
+  const { mode, rules = [] } = await policy.judge(call);
+  return [mode, ...rules.map(({ from }) => from)].join(" ");
+}
+
+const deploy = (program: string) =>
+  callOf({ to: "test" }, { name: "deploy", source: localSource(program) });
+const withRule = (mode: string) =>
+  callOf({ path: "src/a.ts" }, { ...EDIT, config: { policy: { run: [{ mode }] } } });
+
+describe("a saved rule", () => {
+  test("decides from then on, also in another process, and says who saved it", async () => {
+    const place = new Place();
+    expect(await decides(place.policy(), CALL)).toBe("ask");
+    await place.open().save(place.grant());
+    expect(await decides(place.policy(), CALL)).toBe("unattended saved");
+    const { workspace, rules } = place.open().list();
+    expect({ workspace, rules }).toEqual({
+      workspace: place.root,
+      rules: [
+        {
+          id: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
+          tool: "fs_modify_file",
+          rule: RULE,
+          kind: "path",
+          source: expect.any(String) as string,
+          created: place.in(0),
+          until: "always",
+          by: "Ada",
+          inquiry: "jp-c1/a:run:1",
+          scope: { code: "folder", parts: ["src"] },
+          isExpired: false,
+        },
+      ],
+    });
+    expect(statSync(place.file).mode & 0o777).toBe(0o600);
+    expect(statSync(place.folder).mode & 0o777).toBe(0o700);
+  });
+
+  test("covers only what it says", async () => {
+    const place = new Place();
+    await place.open().save(place.grant());
+    const outside = callOf({ path: "srcs/a.ts" }, EDIT);
+    expect(await decides(place.policy(), outside)).toBe("ask");
+  });
+
+  test("never covers another tool, even one of the same kind", async () => {
+    counters("T-SAVED-3");
+    const place = new Place();
+    await place.open().save(place.grant({ rule: { mode: "unattended" } }));
+    expect(await decides(place.policy(), callOf({ path: "src/a.ts" }, EDIT))).toBe(
+      "unattended saved",
+    );
+    const other = callOf({ path: "src/a.ts" }, { ...EDIT, name: "fs_create_file" });
+    expect(await decides(place.policy(), other)).toBe("ask");
+    // The same name, but another tool behind it.
+    const renamed = { origin: { type: "builtin" }, identity: "shell_run" } as const;
+    expect(
+      await decides(place.policy(), callOf({ path: "src/a.ts" }, { ...EDIT, source: renamed })),
+    ).toBe("ask");
+  });
+
+  test("of a local tool no longer counts once its program has changed", async () => {
+    counters("T-SAVED-3");
+    const place = new Place();
+    const rule = { mode: "unattended", arg: "", const: { to: "test" } };
+    await place.open().save(place.grant({ rule, call: deploy("one") }));
+    expect(await decides(place.policy(), deploy("one"))).toBe("unattended saved");
+    expect(await decides(place.policy(), deploy("two"))).toBe("ask");
+  });
+
+  test("does not count once it has expired, nor for a tool that turns out to destroy", async () => {
+    const place = new Place();
+    const policy = place.policy();
+    await place.open().save(place.grant({ until: place.in(DAY) }));
+    expect(await decides(policy, CALL)).toBe("unattended saved");
+    expect(
+      await decides(policy, callOf({ path: "src/a.ts" }, { ...EDIT, effect: "destroys" })),
+    ).toBe("ask");
+    place.clock.advance(DAY - 1);
+    expect(await decides(policy, CALL)).toBe("unattended saved");
+    place.clock.advance(1);
+    expect(await decides(policy, CALL)).toBe("ask");
+    expect(place.open().list().rules).toMatchObject([{ isExpired: true }]);
+  });
+
+  test("comes before the rules of the config, but not before those that skip", async () => {
+    const place = new Place();
+    await place.open().save(place.grant());
+    expect(await decides(place.policy(), withRule("ask"))).toBe("unattended saved");
+    expect(await decides(place.policy(), withRule("skip"))).toBe("skip program");
+  });
+
+  test("counts no more once it is removed, and a turn that is continued does not bring it back", async () => {
+    const place = new Place();
+    const policy = place.policy();
+    await place.open().save(place.grant());
+    await place.open().save(place.grant());
+    const { rules } = place.open().list();
+    expect(rules).toHaveLength(1);
+    expect(await place.open().remove(({ id }) => id === rules[0]?.id)).toHaveLength(1);
+    expect(await decides(policy, CALL)).toBe("ask");
+    await place.open().save(place.grant());
+    expect(await decides(policy, CALL)).toBe("ask");
+  });
+
+  test("is kept, and does not count, if a newer version has added something to it", async () => {
+    const place = new Place();
+    await place.open().save(place.grant());
+    const stored = JSON.parse(readFileSync(place.file, "utf8")) as { rules: object[] };
+    const newer = { ...stored, rules: [{ ...stored.rules[0], only: "fridays" }, 7] };
+    writeFileSync(place.file, JSON.stringify(newer), { mode: 0o600 });
+    expect(await decides(place.policy(), CALL)).toBe("ask");
+    await place.open().save(place.grant({ inquiry: "jp-c1/b:run:1" }));
+    const after = JSON.parse(readFileSync(place.file, "utf8")) as { rules: object[] };
+    expect(after.rules.slice(0, 2)).toEqual(newer.rules);
+  });
+});
+
+describe("the file of saved rules", () => {
+  test("belongs to the path of the workspace: a clone elsewhere has none of them", async () => {
+    counters("T-SAVED-4");
+    const place = new Place();
+    await place.open().save(place.grant());
+    const clone = temporaryFolder();
+    cpSync(place.root, clone, { recursive: true });
+    expect(await decides(place.policy(clone), CALL)).toBe("ask");
+    // Under the name that the clone's file would have.
+    const stolen = place.open(clone);
+    await stolen.save(place.grant({ inquiry: "jp-c2/a:run:1" }));
+    const [mine = "", theirs = ""] = readdirSync(place.folder)
+      .filter((name) => name.endsWith(".json"))
+      .toSorted((left) => (path.join(place.folder, left) === place.file ? -1 : 1));
+    cpSync(path.join(place.folder, mine), path.join(place.folder, theirs));
+    const roots = [place.root, clone];
+    const found = await Promise.all(roots.map((root) => decides(place.policy(root), CALL)));
+    expect(found.toSorted()).toEqual(["ask", "unattended saved"]);
+    expect(place.warnings.join()).toContain("of another workspace");
+  });
+
+  test("is found through a link to the workspace", async () => {
+    const place = new Place();
+    await place.open().save(place.grant());
+    const link = path.join(temporaryFolder(), "link");
+    symlinkSync(place.root, link);
+    expect(await decides(place.policy(link), CALL)).toBe("unattended saved");
+  });
+
+  test("has nothing to do with files of the workspace, whatever these are called", async () => {
+    counters("T-SAVED-4");
+    const place = new Place();
+    await place.open().save(place.grant());
+    const content = readFileSync(place.file);
+    const elsewhere = new Place();
+    for (const folder of [".jp", "permissions", path.join(".jp", "permissions")]) {
+      mkdirSync(path.join(elsewhere.root, folder), { recursive: true });
+      writeFileSync(path.join(elsewhere.root, folder, path.basename(place.file)), content, {
+        mode: 0o600,
+      });
+    }
+    expect(await decides(elsewhere.policy(), CALL)).toBe("ask");
+  });
+
+  test.each([
+    ["the group may write it", 0o660],
+    ["others may read it", 0o604],
+  ])("is not used, and a warning says so, if %s", async (_, mode) => {
+    counters("T-SAVED-4");
+    const place = new Place();
+    await place.open().save(place.grant());
+    chmodSync(place.file, mode);
+    const policy = place.policy();
+    expect([await decides(policy, CALL), await decides(policy, CALL)]).toEqual(["ask", "ask"]);
+    expect(place.warnings).toEqual([expect.stringContaining("other users may read or write it")]);
+    await expect(
+      place.open().save(place.grant({ inquiry: "jp-c9/a:run:1" })),
+    ).rejects.toMatchObject({
+      code: "write_failed",
+    });
+  });
+
+  test("is not used if it is a link, or damaged, and is not overwritten then", async () => {
+    counters("T-SAVED-4");
+    const place = new Place();
+    await place.open().save(place.grant());
+    writeFileSync(place.file, "{");
+    expect(await decides(place.policy(), CALL)).toBe("ask");
+    await expect(
+      place.open().save(place.grant({ inquiry: "jp-c9/a:run:1" })),
+    ).rejects.toMatchObject({ code: "write_failed" });
+    expect(readFileSync(place.file, "utf8")).toBe("{");
+  });
+
+  test("loses nothing if two processes save at the same time", async () => {
+    const place = new Place();
+    const stores = Array.from({ length: 8 }, () => place.open());
+    await Promise.all(
+      stores.map((store, index) => store.save(place.grant({ inquiry: `jp-c1/${index}:run:1` }))),
+    );
+    expect(place.open().list().rules).toHaveLength(8);
+  });
+
+  test("says when a rule was last used, and is written for that once a day at most", async () => {
+    const place = new Place();
+    const store = place.open();
+    await store.save(place.grant());
+    const [rule] = await store.find(CALL);
+    const used = [{ from: "saved", key: rule?.place.key ?? "", rule: {} }];
+    const note = async () => {
+      store.noteUsed([...used, { from: "user", key: "x", rule: {} }]);
+      await store.close();
+      return {
+        lastUsed: store.list().rules[0]?.lastUsed,
+        written: statSync(place.file, { bigint: true }).ctimeNs,
+      };
+    };
+    const first = await note();
+    place.clock.advance(DAY - 1);
+    const second = await note();
+    place.clock.advance(1);
+    const third = await note();
+    expect([second, third.lastUsed]).toEqual([first, place.in(0)]);
+  });
+
+  test("does not exist, and is not looked for, until something is saved", async () => {
+    const place = new Place();
+    const { options } = openSavedRules({
+      dataFolder: place.data,
+      root: place.root,
+      clock: place.clock,
+      onWarning: () => undefined,
+    });
+    expect([options.hasSaved?.(), readdirSync(place.data)]).toEqual([false, []]);
+    await options.store?.save(place.grant());
+    expect(options.hasSaved?.()).toBe(true);
+  });
+
+  test("is one of each workspace, and all of them can be listed", async () => {
+    const [place, other] = [new Place(), temporaryFolder()];
+    await place.open().save(place.grant());
+    await place.open(other).save(place.grant({ inquiry: "jp-c2/a:run:1" }));
+    writeFileSync(path.join(place.folder, "copy.json"), readFileSync(place.file), { mode: 0o600 });
+    const all = await listAllSavedRules({
+      dataFolder: place.data,
+      clock: place.clock,
+      onWarning: () => undefined,
+    });
+    expect(all.map(({ workspace }) => workspace).toSorted()).toEqual(
+      [place.root, other].toSorted(),
+    );
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { type GrantScope, timestampFromDate } from "../conversation/index.ts";
+import { describeGrant, describeScope, describeUntil } from "./grant.ts";
+
+const NOW = new Date(2026, 10, 17, 12);
+const untilEndOf = (...[year, month, day]: readonly [number, number, number]) =>
+  timestampFromDate(new Date(year, month - 1, day + 1));
+
+describe("what was granted, in words", () => {
+  test.each<[GrantScope, string]>([
+    [{ code: "exact_call", parts: ["{}"] }, "this exact call"],
+    [{ code: "files", parts: ["a.ts"] }, "the path a.ts"],
+    [{ code: "files", parts: ["a.ts", "b.ts"] }, "the paths a.ts, b.ts"],
+    [{ code: "folder", parts: ["src/agent"] }, "files in src/agent/"],
+    [{ code: "command", parts: ["ls -l"] }, "the command ls -l"],
+    [{ code: "command_prefix", parts: ["npm test"] }, "commands that begin with npm test"],
+    [{ code: "host", parts: ["example.com"] }, "pages of example.com"],
+    [{ code: "rule", parts: ['{"mode":"unattended"}'] }, 'calls that match {"mode":"unattended"}'],
+    [{ code: "files", parts: ["a\u202e\n"] }, "the path a<U+202E><U+000A>"],
+  ])("is which calls: %j", (scope, words) => {
+    expect(describeScope(scope)).toBe(words);
+  });
+
+  test("has the arguments of an exact call where the call is not on the screen", () => {
+    const scope = { code: "exact_call", parts: ['{"to":"test"}'] } as const;
+    expect(describeScope(scope, true)).toBe('exactly {"to":"test"}');
+  });
+
+  test.each([
+    ["turn", "this turn"],
+    ["always", "always"],
+    [untilEndOf(2026, 11, 17), "today"],
+    [untilEndOf(2026, 12, 17), "until 17 Dec"],
+    [untilEndOf(2027, 11, 17), "until 17 Nov 2027"],
+  ] as const)("is how long: %s", (until, words) => {
+    expect(describeUntil(until, NOW)).toBe(words);
+  });
+
+  test("is one line at the prompt", () => {
+    const scope = { code: "folder", parts: ["src/agent"] } as const;
+    expect([
+      describeGrant(scope, "turn", NOW),
+      describeGrant(scope, untilEndOf(2026, 12, 17), NOW),
+      describeGrant(scope, "always", NOW),
+    ]).toEqual([
+      "yes, and for files in src/agent/ this turn",
+      "yes, and for files in src/agent/ until 17 Dec",
+      "yes, and always for files in src/agent/",
+    ]);
+  });
+});

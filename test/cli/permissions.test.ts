@@ -1,0 +1,131 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { ModelServer } from "./model-server.ts";
+import { entriesOf, query, queryProject, recordsOf } from "./query-project.ts";
+import { Screen, shows } from "./screen.ts";
+import { jsonLines, lines, printed, Project } from "./support.ts";
+
+/** A model that creates these files, one in each turn. */
+function creating(...files: readonly string[]): Promise<ModelServer> {
+  const left = [...files];
+  return ModelServer.start((body) => {
+    if (body.messages.at(-1)?.role === "tool") return "Done.";
+    const [name = "none"] = left.splice(0, 1);
+    return {
+      text: "",
+      calls: [{ name: "fs_create_file", arguments: { path: name, content: "x\n" } }],
+    };
+  });
+}
+
+const noticed = (stderr: string) => ({ status: 0, stdout: "", stderr });
+
+const CONFIG = "[conversation.tools.fs_create_file]\nenable = true\n";
+
+test("a rule that is saved at a prompt lets later turns go on without asking, until it is removed", async () => {
+  await using server = await creating("src/new/a.ts", "src/new/b.ts", "test/c.ts", "src/new/d.ts");
+  const project = queryProject({ server, config: CONFIG });
+  const screen = new Screen(project, ["query", "one"], { columns: 100 });
+  await screen.answer(["s always for …", "s"], ["❯ the path src/new/a.ts", "2\r"]);
+  await screen.answer(["For how long?", "4\r"]);
+  await screen.end();
+  expect(screen.lines.join("\n")).toContain("yes, and always for files in src/new/");
+  const second = await query(project, ["two"]);
+  expect((await project.jp("conversation", "verify")).stdout).toContain(
+    "2 turns, all as recorded.",
+  );
+  const third = await query(project, ["three"]);
+  const made = ["src/new/a.ts", "src/new/b.ts", "test/c.ts"].map((name) =>
+    existsSync(path.join(project.root, name)),
+  );
+  expect([second.status, third.status, made]).toEqual([0, 3, [true, true, false]]);
+  const [record] = recordsOf(project);
+  const answers = record === undefined ? [] : entriesOf(record, "inquiry_response");
+  const rule = { mode: "unattended", arg: "/path", prefix: "src/new" };
+  expect(answers).toMatchObject([
+    { answered_by: { kind: "user" }, grant: { rule, until: "always" } },
+    { answered_by: { kind: "policy", rules: [{ from: "saved", rule }] } },
+    { outcome: "cancelled" },
+  ]);
+
+  const [listed] = jsonLines(await project.jp("permissions", "ls", "--format", "json"));
+  expect(listed).toMatchObject({
+    tool: "fs_create_file",
+    rule,
+    scope: { code: "folder", parts: ["src/new"] },
+    until: "always",
+    expired: false,
+    last_used: expect.any(String) as string,
+    workspace: project.root,
+  });
+  const id = (listed as { id: string }).id;
+  const table = await project.jp("permissions", "ls");
+  expect(table.stdout.split("\n").slice(0, 2)).toEqual([
+    "ID        TOOL            FOR                UNTIL   USED",
+    `${id}  fs_create_file  files in src/new/  always  just now`,
+  ]);
+  const check = [
+    "permissions",
+    "check",
+    "fs_create_file",
+    "-a",
+    "path=src/new/e.ts",
+    "-a",
+    "content=x",
+  ];
+  expect((await project.jp(...check)).stdout).toContain(`Decided by: ${id} (saved)`);
+  expect(await project.jp("permissions", "rm", id)).toEqual(
+    noticed(lines(`Removed ${id}: fs_create_file for files in src/new/`)),
+  );
+  expect((await query(project, ["four"])).status).toBe(3);
+  expect((await project.jp(...check)).stdout).not.toContain("saved");
+});
+
+test("a rule for the turn covers the other calls of it, is not saved, and is the same in a replay", async () => {
+  const calls = ["a", "b"].map((name) => {
+    return { name: "fs_create_file", arguments: { path: `src/${name}`, content: "x\n" } };
+  });
+  await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
+  const project = queryProject({ server, config: CONFIG });
+  const screen = new Screen(project, ["query", "one"], { columns: 100 });
+  await screen.answer(["s always for …", "s"], ["❯ the path src/a", "2\r"]);
+  await screen.answer(["For how long?", "1\r"]);
+  await screen.end();
+  expect(["a", "b"].map((name) => existsSync(path.join(project.root, "src", name)))).toEqual([
+    true,
+    true,
+  ]);
+  expect(existsSync(path.join(project.data, "permissions"))).toBe(false);
+  expect((await project.jp("conversation", "verify")).stdout).toContain("1 turn, all as recorded.");
+});
+
+test("without saved permissions, nothing is created or listed, and nothing can be removed", async () => {
+  const project = new Project();
+  expect([
+    await project.jp("permissions", "ls"),
+    await project.jp("permissions", "ls", "--all", "--format", "json"),
+    await project.jp("permissions", "rm", "--expired"),
+    await project.jp("permissions", "rm", "--all"),
+  ]).toEqual([
+    noticed(lines("No permissions are saved here. At a prompt, s saves one.")),
+    printed(""),
+    noticed(lines("Nothing to remove.")),
+    noticed(lines("Nothing to remove.")),
+  ]);
+  const { status, stderr } = await project.jp("permissions", "rm", "12345678");
+  expect([status, stderr]).toEqual([1, expect.stringContaining("12345678")]);
+  expect((await project.jp("permissions", "rm")).status).toBe(2);
+  expect(existsSync(path.join(project.data, "permissions"))).toBe(false);
+});
+
+test("jp tool run offers no rule: there is nothing to save it for", async () => {
+  const project = queryProject({ config: CONFIG });
+  const words = ["tool", "run", "fs_create_file", "-a", "path=src/a.ts", "-a", "content=x"];
+  const screen = new Screen(project, words, { columns: 100 });
+  await shows(screen, "y yes");
+  expect(screen.lines.join("\n")).not.toContain("always");
+  screen.type("y");
+  await screen.end();
+  expect(readFileSync(path.join(project.root, "src/a.ts"), "utf8")).toBe("x");
+});

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import type { ProposedGrant } from "../../src/policy/index.ts";
+import { booleanQuestion } from "../../src/tool/index.ts";
+import { counters } from "../security/threats.ts";
+import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
+import { type PrompterTask, TASK_ID } from "../support/prompter-task.ts";
+
+const FILE: ProposedGrant = {
+  rule: { mode: "unattended", arg: "/path", const: "src/agent/a.ts" },
+  code: "files",
+  parts: ["src/agent/a.ts"],
+};
+const FOLDER: ProposedGrant = {
+  rule: { mode: "unattended", arg: "/path", prefix: "src/agent" },
+  code: "folder",
+  parts: ["src/agent"],
+};
+const WIDE = { columns: 110 };
+const NOW = "2026-11-17T12:00:00";
+
+function task(more: object = {}): PrompterTask {
+  return {
+    method: "ask",
+    now: NOW,
+    request: {
+      kind: "permission",
+      tool: "sweep",
+      origin: { type: "builtin" },
+      arguments: { path: "src/agent/a.ts" },
+      grants: [FILE, FOLDER],
+    },
+    ...more,
+  };
+}
+
+const QUESTION = "Run built-in sweep tool?";
+const KEYS =
+  "  y yes · a yes to all sweep calls this turn · s always for … · n no · Tab say why · ? more";
+const WHICH = "Yes, and from now on without asking for:";
+const DOWN = "\u001b[B";
+const ESCAPE = "\u001b";
+
+function granted({ rule }: Pick<ProposedGrant, "rule">, until: unknown) {
+  return { inquiryId: TASK_ID, type: "answered", answer: true, grant: { rule, until } };
+}
+
+describe("at a prompt, s", () => {
+  test("says yes with a rule: which calls it is for, and how long it counts", async () => {
+    const screen = new PromptScreen(task(), WIDE);
+    await screen.answer([KEYS, "s"], [WHICH, ""]);
+    const { lines } = screen;
+    await screen.answer(["❯ the path src/agent/a.ts", DOWN], ["❯ files in src/agent/", "\r"]);
+    await screen.answer(["For how long?", `${DOWN}${DOWN}`], ["❯ 30 days", "\r"]);
+    const [result] = [await screen.result()];
+    expect(lines.slice(1)).toEqual([
+      `? ${WHICH}`,
+      "❯ the path src/agent/a.ts",
+      "  files in src/agent/",
+      "  a rule that you write",
+      "  ↑↓ move · type to filter · then Enter select · Esc go back",
+    ]);
+    const until = new Date(2026, 11, 18).toISOString().replace("T", " ").replace(/00Z$/, "");
+    expect(result).toEqual(granted(FOLDER, until));
+    expect(screen.lines.at(-1)).toBe(`✔ ${QUESTION} yes, and for files in src/agent/ until 17 Dec`);
+  });
+
+  test.each([
+    ["1", "turn", "yes, and for the path src/agent/a.ts this turn"],
+    ["4", "always", "yes, and always for the path src/agent/a.ts"],
+  ])("counts as long as is chosen: option %s", async (key, until, said) => {
+    const screen = new PromptScreen(task(), WIDE);
+    await screen.answer([KEYS, "s"], [WHICH, "1\r"], ["For how long?", `${key}\r`]);
+    expect([await screen.result(), screen.lines.at(-1)]).toEqual([
+      granted(FILE, until),
+      `✔ ${QUESTION} ${said}`,
+    ]);
+  });
+
+  test("decides nothing with Enter alone, and Escape goes one step back", async () => {
+    const screen = new PromptScreen(task(), WIDE);
+    await screen.answer([KEYS, "s"], [WHICH, "\r\r"], [WHICH, "2\r"]);
+    await screen.answer(["For how long?", "\r\r"], ["For how long?", ESCAPE]);
+    await screen.answer([WHICH, ESCAPE], [KEYS, "n\r"]);
+    expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "answered", answer: false });
+  });
+
+  test("lets the person write the rule, until it can be used", async () => {
+    const own = { mode: "unattended", arg: "/path", glob: "src/**" };
+    const refused = JSON.stringify(FILE.rule);
+    const screen = new PromptScreen(task({ refused, edited: JSON.stringify(own) }), WIDE);
+    await screen.answer([KEYS, "s"], [WHICH, "3\r"], ['"const": "src/agent/a.ts"', "x\r"]);
+    await screen.answer(["Not a JSON object.", "\u007f\r"], ["No ␛[2Jgood.", "\u0018"]);
+    await screen.answer(['"glob":"src/**"', "\r"], ["For how long?", "1\r"]);
+    expect(await screen.result()).toEqual(granted({ rule: own }, "turn"));
+  });
+
+  test("shows values verbatim, so that none looks like another", async () => {
+    counters("T-SAVED-2");
+    const odd = "src/\u202e\u001b[2Ja  b";
+    const grants = [{ ...FOLDER, parts: [odd] }];
+    const request = { kind: "permission", tool: "sweep", arguments: { path: odd }, grants };
+    const screen = new PromptScreen(task({ request }), WIDE);
+    await screen.answer(["always for …", "s"], [WHICH, ""]);
+    expect(screen.lines.join("\n")).toContain("files in src/<U+202E><U+001B>[2Ja<2 spaces>b/");
+    screen.abort();
+    expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "interrupted" });
+  });
+
+  test("is a word like any other where nothing can be granted", async () => {
+    const request = { kind: "permission", tool: "sweep", origin: { type: "builtin" } };
+    const screen = new PromptScreen(task({ request }), WIDE);
+    await screen.answer(
+      ["Tab say why", "s\r"],
+      ["One letter is not enough", "\u007f"],
+      ["y yes", "y"],
+    );
+    expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "answered", answer: true });
+  });
+
+  test("is the same at a file tool's own question", async () => {
+    const question = booleanQuestion("apply_changes", "Apply these changes?", { exclusive: true });
+    const request = { question, acts: true, tool: "sweep", arguments: {}, grants: [FOLDER] };
+    const screen = new PromptScreen(task({ request }), WIDE);
+    await screen.answer(["s always for …", "s"], [WHICH, "1\r"], ["For how long?", "4\r"]);
+    expect([await screen.result(), screen.lines.at(-1)]).toEqual([
+      { ...granted(FOLDER, "always"), isRemembered: false },
+      "✔ Apply these changes? yes, and always for files in src/agent/",
+    ]);
+  });
+});
+
+test("in plain text, s asks with numbered lines", async () => {
+  const screen = new PromptProcess({ ...task(), isPlain: true }, WIDE);
+  const typed = [
+    ["s (always for …)", "s\r"],
+    ["2. files in src/agent/", "\r"],
+    ["Type a number", "2\r"],
+    ["For how long?", "/cancel\r"],
+    ["2. files in src/agent/", "2\r"],
+    ["1. this turn", "1\r"],
+  ] as const;
+  for (const [shown, keys] of typed) {
+    await screen.untilLineAsked(shown);
+    screen.type(keys);
+  }
+  expect(await screen.result()).toEqual(granted(FOLDER, "turn"));
+});
