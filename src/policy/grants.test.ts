@@ -37,7 +37,7 @@ const folder = (name: string) => ({
   rule: { arg: "/path", prefix: name },
 });
 
-describe("for a file, the proposals", () => {
+describe("the proposals for a file", () => {
   test("are the file and its folder", async () => {
     expect(await proposed({ path: "src/agent/a.ts", patch: "x" }, EDITS)).toEqual([
       file("src/agent/a.ts"),
@@ -99,7 +99,7 @@ describe("for a file, the proposals", () => {
   });
 });
 
-describe("for any other call, the proposals", () => {
+describe("the proposals for any other call", () => {
   test("are the host of a page, on its usual port", async () => {
     const [exact, host] = await proposed({ url: "https://Docs.example.com./a?b" }, FETCHES);
     expect([exact?.code, host]).toEqual([

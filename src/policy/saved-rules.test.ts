@@ -124,7 +124,7 @@ describe("a saved rule", () => {
     ).toBe("ask");
   });
 
-  test("of a local tool no longer counts once its program has changed", async () => {
+  test("no longer counts for a local tool once its program has changed", async () => {
     counters("T-SAVED-3");
     const place = new Place();
     const rule = { mode: "unattended", arg: "", const: { to: "test" } };
@@ -228,7 +228,7 @@ describe("the file of saved rules", () => {
   test.each([
     ["the group may write it", 0o660],
     ["others may read it", 0o604],
-  ])("is not used, and a warning says so, if %s", async (_, mode) => {
+  ])("is not used, and a warning says so, unless it is the user's alone: %s", async (_, mode) => {
     counters("T-SAVED-4");
     const place = new Place();
     await place.open().save(place.grant());
