@@ -323,3 +323,4 @@ export {
   ShapeError,
   systemClock,
 } from "./util/index.ts";
+export type { CheckedGrant, ProposedGrant } from "./policy/index.ts";

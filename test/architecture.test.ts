@@ -148,6 +148,7 @@ const LIBRARY = [
   "render",
   "provider",
   "executor",
+  "policy",
   "answer-model",
   "attachment",
   "agent",

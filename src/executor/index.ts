@@ -12,7 +12,7 @@ export { changeBinding } from "./builtin/fs/consent.ts";
 export { preloadDiff, unifiedDiff } from "./builtin/fs/unified-diff.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export type { ShellPlace } from "./builtin/shell/shell-place.ts";
-export { createShellRunTool } from "./builtin/shell/shell-run-tool.ts";
+export { createShellRunTool, loadShellRun } from "./builtin/shell/shell-run-tool.ts";
 export { toParametersSchema } from "./parameters-schema.ts";
 export { createTellUser } from "./builtin/tell-user.ts";
 export { createWebFetchTool, preloadWeb } from "./builtin/web/web-fetch-tool.ts";

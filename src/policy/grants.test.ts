@@ -37,7 +37,7 @@ const folder = (name: string) => ({
   rule: { arg: "/path", prefix: name },
 });
 
-describe("the proposals for a file", () => {
+describe("for a file, the proposals", () => {
   test("are the file and its folder", async () => {
     expect(await proposed({ path: "src/agent/a.ts", patch: "x" }, EDITS)).toEqual([
       file("src/agent/a.ts"),
@@ -99,71 +99,69 @@ describe("the proposals for a file", () => {
   });
 });
 
-describe("the proposals for any other call", () => {
-  test("are the host of a page, on its usual port", async () => {
-    const [exact, host] = await proposed({ url: "https://Docs.example.com./a?b" }, FETCHES);
-    expect([exact?.code, host]).toEqual([
-      "exact_call",
-      {
-        code: "host",
-        parts: ["docs.example.com"],
-        rule: { arg: "/url/host", const: "docs.example.com" },
-      },
-    ]);
-    const codes = async (url: string) => (await proposed({ url }, FETCHES)).map(({ code }) => code);
-    expect(await codes("https://docs.example.com:8443/a")).toEqual(["exact_call"]);
-    expect(await codes("https://me:pw@docs.example.com/a")).toEqual(["exact_call"]);
-    expect(await codes("file:///etc/passwd")).toEqual(["exact_call"]);
-  });
+test("for a page, the host on its usual port is proposed", async () => {
+  const [exact, host] = await proposed({ url: "https://Docs.example.com./a?b" }, FETCHES);
+  expect([exact?.code, host]).toEqual([
+    "exact_call",
+    {
+      code: "host",
+      parts: ["docs.example.com"],
+      rule: { arg: "/url/host", const: "docs.example.com" },
+    },
+  ]);
+  const codes = async (url: string) => (await proposed({ url }, FETCHES)).map(({ code }) => code);
+  expect(await codes("https://docs.example.com:8443/a")).toEqual(["exact_call"]);
+  expect(await codes("https://me:pw@docs.example.com/a")).toEqual(["exact_call"]);
+  expect(await codes("file:///etc/passwd")).toEqual(["exact_call"]);
+});
 
-  test("are this exact call alone if other arguments may matter, as those of a tool of the user's", async () => {
-    counters("T-SAVED-1");
-    const args = { path: "src/agent/a.ts", to: "production" };
-    const options = {
-      name: "deploy",
-      source: localSource(),
-      argumentKinds: { "/path": "path" },
-    } as const;
-    expect((await proposed(args, options)).map(({ code }) => code)).toEqual(["exact_call"]);
-    const only = { ...options, properties: { path: { type: "string" } } };
-    expect((await proposed({ path: "src/agent/a.ts" }, only)).map(({ code }) => code)).toEqual([
-      "exact_call",
-      "files",
-      "folder",
-    ]);
-  });
+test("a rule proposed for a tool of the user's is for this exact call alone if other arguments may matter", async () => {
+  counters("T-SAVED-1");
+  const args = { path: "src/agent/a.ts", to: "production" };
+  const options = {
+    name: "deploy",
+    source: localSource(),
+    argumentKinds: { "/path": "path" },
+  } as const;
+  expect((await proposed(args, options)).map(({ code }) => code)).toEqual(["exact_call"]);
+  const only = { ...options, properties: { path: { type: "string" } } };
+  expect((await proposed({ path: "src/agent/a.ts" }, only)).map(({ code }) => code)).toEqual([
+    "exact_call",
+    "files",
+    "folder",
+  ]);
+});
 
-  test("have the arguments verbatim, whatever characters a model puts there", async () => {
-    counters("T-SAVED-2");
-    const args = { "a\u202e": '\u001b[2J\n"}, {"mode":"unattended"}', path: "*/../**" };
-    const [exact] = await proposed(args, { name: "deploy", source: localSource() });
-    expect(exact?.rule).toEqual({ arg: "", const: args });
-    const odd = "src/agent/{a,b}*[x].ts";
-    expect(await proposed({ path: odd }, EDITS)).toEqual([file(odd), folder("src/agent")]);
-  });
+test("a proposed rule has the arguments verbatim, whatever characters a model puts there", async () => {
+  counters("T-SAVED-2");
+  const args = { "a\u202e": '\u001b[2J\n"}, {"mode":"unattended"}', path: "*/../**" };
+  const [exact] = await proposed(args, { name: "deploy", source: localSource() });
+  expect(exact?.rule).toEqual({ arg: "", const: args });
+  const odd = "src/agent/{a,b}*[x].ts";
+  expect(await proposed({ path: odd }, EDITS)).toEqual([file(odd), folder("src/agent")]);
+});
 
-  test("are none for calls that destroy, for questions about that, and for what is asked each time", async () => {
-    counters("T-SAVED-1");
-    const args = { path: "src/agent/a.ts" };
-    const options = { root: workspace() };
-    const destroys = callOf(args, { ...EDITS, effect: "destroys" });
-    const declared = callOf(args, { ...EDITS, config: { effect: "destroys" } });
-    const outside = callOf(
-      { command: "ls" },
-      { ...RUNS, source: { origin: { type: "builtin", confinement: "none" } } },
-    );
-    expect(await proposeGrants(destroys, options)).toEqual([]);
-    expect(await proposeGrants(declared, options)).toEqual([]);
-    expect(await proposeGrants(outside, options)).toEqual([]);
-    for (const questionId of ["overwrite_file", "delete_file", "anything"]) {
-      expect(await proposeGrants(callOf(args, EDITS), { ...options, questionId })).toEqual([]);
-    }
-    const create = await proposeGrants(callOf(args, EDITS), {
-      ...options,
-      questionId: "create_file",
-    });
-    expect(create).toHaveLength(2);
+test("no rule is proposed for calls that destroy, for questions about that, and for what is asked each time", async () => {
+  counters("T-SAVED-1");
+  const args = { path: "src/agent/a.ts" };
+  const options = { root: workspace() };
+  const destroys = callOf(args, { ...EDITS, effect: "destroys" });
+  const declared = callOf(args, { ...EDITS, config: { effect: "destroys" } });
+  const outside = callOf(
+    { command: "ls" },
+    { ...RUNS, source: { origin: { type: "builtin", confinement: "none" } } },
+  );
+  expect(await proposeGrants(destroys, options)).toEqual([]);
+  expect(await proposeGrants(declared, options)).toEqual([]);
+  expect(await proposeGrants(outside, options)).toEqual([]);
+  for (const questionId of ["overwrite_file", "delete_file", "anything"]) {
+    expect(await proposeGrants(callOf(args, EDITS), { ...options, questionId })).toEqual([]);
+  }
+  const create = await proposeGrants(callOf(args, EDITS), {
+    ...options,
+    questionId: "create_file",
   });
+  expect(create).toHaveLength(2);
 });
 
 describe("a rule of the person's own", () => {

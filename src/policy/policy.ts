@@ -140,3 +140,24 @@ export async function matchRules(
   const verdicts = await Promise.all(rules.map((rule) => evaluate([rule], call, { root })));
   return verdicts.map((verdict) => verdict !== undefined);
 }
+
+/** For calls that are judged after a wait. Throws `module_not_loaded`. */
+export async function preloadPolicy({
+  runsCommands: areRead,
+  hasPatterns,
+}: PreloadOptions): Promise<void> {
+  await Promise.all([
+    loadJudge(),
+    loadGrants(),
+    loadSavedRules(),
+    ...(areRead ? [loadModule(() => import("./command-units.ts"))] : []),
+    ...(hasPatterns ? [loadModule(() => import("re2js"))] : []),
+  ]);
+}
+
+interface PreloadOptions {
+  /** A tool that runs command lines is on. */
+  readonly runsCommands: boolean;
+  /** A rule has a pattern or a glob. */
+  readonly hasPatterns: boolean;
+}

@@ -124,7 +124,7 @@ describe("a saved rule", () => {
     ).toBe("ask");
   });
 
-  test("no longer counts for a local tool once its program has changed", async () => {
+  test("no longer counts once the program of its local tool has changed", async () => {
     counters("T-SAVED-3");
     const place = new Place();
     const rule = { mode: "unattended", arg: "", const: { to: "test" } };
@@ -228,20 +228,23 @@ describe("the file of saved rules", () => {
   test.each([
     ["the group may write it", 0o660],
     ["others may read it", 0o604],
-  ])("is not used, and a warning says so, unless it is the user's alone: %s", async (_, mode) => {
-    counters("T-SAVED-4");
-    const place = new Place();
-    await place.open().save(place.grant());
-    chmodSync(place.file, mode);
-    const policy = place.policy();
-    expect([await decides(policy, CALL), await decides(policy, CALL)]).toEqual(["ask", "ask"]);
-    expect(place.warnings).toEqual([expect.stringContaining("other users may read or write it")]);
-    await expect(
-      place.open().save(place.grant({ inquiry: "jp-c9/a:run:1" })),
-    ).rejects.toMatchObject({
-      code: "write_failed",
-    });
-  });
+  ])(
+    "is not used, and a warning says so, if others could have written or read it: %s",
+    async (_, mode) => {
+      counters("T-SAVED-4");
+      const place = new Place();
+      await place.open().save(place.grant());
+      chmodSync(place.file, mode);
+      const policy = place.policy();
+      expect([await decides(policy, CALL), await decides(policy, CALL)]).toEqual(["ask", "ask"]);
+      expect(place.warnings).toEqual([expect.stringContaining("other users may read or write it")]);
+      await expect(
+        place.open().save(place.grant({ inquiry: "jp-c9/a:run:1" })),
+      ).rejects.toMatchObject({
+        code: "write_failed",
+      });
+    },
+  );
 
   test("is not used if it is a link, or damaged, and is not overwritten then", async () => {
     counters("T-SAVED-4");

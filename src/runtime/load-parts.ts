@@ -12,11 +12,13 @@ import {
 } from "../config/index.ts";
 import {
   hasTemplate,
+  loadShellRun,
   preloadDiff,
   preloadTemplates,
   preloadValidator,
   preloadWeb,
 } from "../executor/index.ts";
+import { preloadPolicy } from "../policy/index.ts";
 import type { Providers } from "../provider/index.ts";
 import { assertCanLock, preloadSecrets } from "../storage/index.ts";
 import { loadUndo } from "./changes.ts";
@@ -28,7 +30,9 @@ import { loadImports } from "../util/index.ts";
  * while a turn waits; what is loaded by then still works. Never throws: whatever needs a part that is missing says so.
  */
 export async function loadTurnParts(config: PartialConfig, providers: Providers): Promise<void> {
-  const isTemplated = hasTemplate(JSON.stringify(config.conversation?.tools ?? {}));
+  const written = JSON.stringify(config.conversation?.tools ?? {});
+  const isTemplated = hasTemplate(written);
+  const runsCommands = hasTool(config, "shell_run");
   await Promise.allSettled([
     ...modelsOf(config).map(({ provider, name }) => providers.warmUp(provider, name)),
     loadCalls(),
@@ -39,14 +43,16 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
     ...(hasFileTools(config) ? [loadUndo()] : []),
     loadRecordingParts(),
     ...(isTemplated ? [preloadTemplates()] : []),
-    ...(mayFetch(config) ? [preloadWeb()] : []),
+    ...(hasTool(config, "web_fetch") ? [preloadWeb()] : []),
+    ...(runsCommands ? [loadShellRun()] : []),
+    preloadPolicy({ runsCommands, hasPatterns: /"(?:pattern|glob)":/.test(written) }),
   ]);
 }
 
-function mayFetch(config: PartialConfig): boolean {
+function hasTool(config: PartialConfig, wanted: string): boolean {
   return [...resolveTools(config).values()].some(
     ({ name, source, isEnabled }) =>
-      isEnabled && source.type === "builtin" && (source.tool ?? name) === "web_fetch",
+      isEnabled && source.type === "builtin" && (source.tool ?? name) === wanted,
   );
 }
 

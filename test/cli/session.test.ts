@@ -361,6 +361,7 @@ describe("a command", () => {
       "/edit",
       "/fork",
       "/model",
+      "/mode",
       "/tools",
       "/attach",
       "/share",

@@ -94,18 +94,6 @@ describe("the key s at a prompt", () => {
     expect(await screen.result()).toEqual(granted({ rule: own }, "turn"));
   });
 
-  test("shows values verbatim, so that none looks like another", async () => {
-    counters("T-SAVED-2");
-    const odd = "src/\u202e\u001b[2Ja  b";
-    const grants = [{ ...FOLDER, parts: [odd] }];
-    const request = { kind: "permission", tool: "sweep", arguments: { path: odd }, grants };
-    const screen = new PromptScreen(task({ request }), WIDE);
-    await screen.answer(["always for …", "s"], [WHICH, ""]);
-    expect(screen.lines.join("\n")).toContain("files in src/<U+202E><U+001B>[2Ja<2 spaces>b/");
-    screen.abort();
-    expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "interrupted" });
-  });
-
   test("is a word like any other where nothing can be granted", async () => {
     const request = { kind: "permission", tool: "sweep", origin: { type: "builtin" } };
     const screen = new PromptScreen(task({ request }), WIDE);
@@ -144,4 +132,16 @@ test("in plain text, s asks with numbered lines", async () => {
     screen.type(keys);
   }
   expect(await screen.result()).toEqual(granted(FOLDER, "turn"));
+});
+
+test("the values of a rule are shown verbatim at a prompt, so that none looks like another", async () => {
+  counters("T-SAVED-2");
+  const odd = "src/\u202e\u001b[2Ja  b";
+  const grants = [{ ...FOLDER, parts: [odd] }];
+  const request = { kind: "permission", tool: "sweep", arguments: { path: odd }, grants };
+  const screen = new PromptScreen(task({ request }), WIDE);
+  await screen.answer(["always for …", "s"], [WHICH, ""]);
+  expect(screen.lines.join("\n")).toContain("files in src/<U+202E><U+001B>[2Ja<2 spaces>b/");
+  screen.abort();
+  expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "interrupted" });
 });

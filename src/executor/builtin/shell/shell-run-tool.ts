@@ -65,7 +65,8 @@ export function createShellRunTool(place?: ShellPlace): ShippedTool {
   };
 }
 
-function loadShellRun() {
+/** Throws `module_not_loaded`. */
+export function loadShellRun() {
   return loadModule(() => import("./shell-run.ts"));
 }
 
