@@ -40,7 +40,7 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
   const shipped = mergeConfig(DEFAULTS, builtins);
   const before = remembered === undefined ? shipped : mergeConfig(shipped, remembered);
   const after = inRecordedNotation(config);
-  const delta = configDelta(recorded(before), recorded(after)) ?? {};
+  const delta = configDelta(withoutUnrecorded(before), withoutUnrecorded(after)) ?? {};
   const tables = valueAt(delta, TOOLS);
   const { "*": defaults = {}, ...tools } = isJsonObject(tables) ? tables : {};
   const replaced = APPENDED.filter((keys) => {
@@ -79,7 +79,7 @@ const UNRECORDED = [
   ["undo"],
 ];
 
-function recorded(config: PartialConfig): PartialConfig {
+function withoutUnrecorded(config: PartialConfig): PartialConfig {
   return withoutMachineSettings(omitPaths(config, UNRECORDED));
 }
 

@@ -123,8 +123,8 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
     allowToggle: enable.allow_toggle,
     ...modesOf(tool, defaults),
     policy: {
-      run: rulesOf("run", name, tool, defaults),
-      result: rulesOf("result", name, tool, defaults),
+      run: rulesOf("run", name, [tool, defaults]),
+      result: rulesOf("result", name, [tool, defaults]),
     },
     ...(tool.effect !== undefined && { effect: tool.effect }),
     ...(command !== undefined && { command }),
@@ -161,8 +161,7 @@ function modesOf(own: PartialToolConfig, defaults: Defaults): Pick<ToolSettings,
 function rulesOf(
   of: "run" | "result",
   name: string,
-  own: PartialToolConfig,
-  defaults: Defaults,
+  [own, defaults]: readonly [PartialToolConfig, Defaults],
 ): readonly Rule[] {
   const entries = [
     { rules: own.policy?.[of]?.rules ?? [], name },

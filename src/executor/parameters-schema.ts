@@ -66,8 +66,9 @@ export function findPaths(parameters: Parameters, at = ""): ArgumentKinds {
     let element = node;
     while (element.items !== undefined) element = element.items;
     const isPath = [element.type].flat().includes(PATH);
+    const kind: ArgumentKind = PATH;
     return {
-      ...(isPath && { [pointer]: PATH as ArgumentKind }),
+      ...(isPath && { [pointer]: kind }),
       ...findPaths(element.properties ?? {}, pointer),
     };
   });

@@ -100,22 +100,22 @@ function isScalar({ type }: JsonObject): boolean {
   return typeof type === "string" && type !== "object" && type !== "array";
 }
 
-const OF_TEXT: readonly string[] = ["pattern", "prefix", "glob"];
-const OF_NUMBER: readonly string[] = [
+const OF_TEXT: ReadonlySet<string> = new Set(["pattern", "prefix", "glob"]);
+const OF_NUMBER: ReadonlySet<string> = new Set([
   "minimum",
   "maximum",
   "exclusive_minimum",
   "exclusive_maximum",
-];
+]);
 
 function explainMatcher(rule: Rule, { types, kind }: Parameter): string | undefined {
   if (types.length === 0) return undefined;
   const { arg = "" } = rule;
   const matcher = MATCHERS.find((key) => rule[key] !== undefined) ?? "const";
   const is = (...names: readonly string[]) => types.some((type) => names.includes(type));
-  if (OF_TEXT.includes(matcher) && !is("string"))
+  if (OF_TEXT.has(matcher) && !is("string"))
     return `${matcher} is for text, and ${arg} is ${types.join(" or ")}`;
-  if (OF_NUMBER.includes(matcher) && !is("number", "integer"))
+  if (OF_NUMBER.has(matcher) && !is("number", "integer"))
     return `${matcher} is for numbers, and ${arg} is ${types.join(" or ")}`;
   if (kind === "url" && rule.prefix !== undefined && !URL.canParse(rule.prefix))
     return `prefix of an address has to be an address, such as https://example.com/docs`;

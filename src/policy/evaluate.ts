@@ -74,7 +74,7 @@ export async function evaluateRules(
 const STRICTEST_FIRST: readonly RunMode[] = ["skip", "edit", "ask", "unattended"];
 
 function commandOf({ kinds, arguments: args }: CallToJudge): string {
-  const [pointer = ""] = Object.keys(kinds).filter((each) => kinds[each] === "command");
+  const pointer = Object.keys(kinds).find((each) => kinds[each] === "command") ?? "";
   const value = args[pointer.slice(1)];
   return typeof value === "string" ? value : "";
 }

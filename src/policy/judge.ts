@@ -1,7 +1,7 @@
 /** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
 import { findRule, type Mode, type Rule } from "../config/index.ts";
 import type { Confinement } from "../tool/index.ts";
-import { type JsonObject, loadModule } from "../util/index.ts";
+import { loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import {
   type CallOfTool,
@@ -134,5 +134,5 @@ function namedByAll(rules: readonly Rule[]): readonly string[] {
 }
 
 function onRecord({ place, ...rule }: Rule): RuleOnRecord {
-  return { from: place.from, key: place.key, rule: rule as unknown as JsonObject }; // As it was written: JSON.
+  return { from: place.from, key: place.key, rule };
 }

@@ -73,7 +73,7 @@ export function normalizePath(root: string, written: string): string {
 }
 
 /** What file systems may ignore: case, Unicode forms, invisible characters, and dots and spaces at the end of a name. */
-export function foldPath(file: string): string {
+function foldPath(file: string): string {
   const names = foldText(file)
     .replaceAll(/\p{Cf}/gu, "")
     .split("/")
@@ -82,7 +82,7 @@ export function foldPath(file: string): string {
 }
 
 /** Capitals first: `ß` is `ss` to some, and a final sigma is no other letter. */
-export function foldText(text: string): string {
+function foldText(text: string): string {
   return text.normalize("NFKC").toUpperCase().normalize("NFKC").toLowerCase();
 }
 

@@ -40,7 +40,7 @@ export function createShippedTools({
     createDescribeTools(describe),
     ...createFileTools({ root, searchPath, changes }),
     createWebFetchTool({ privateHosts }),
-    createShellRunTool(shell),
+    createShellRunTool(shell && { ...shell, changes }),
   ];
 }
 

@@ -119,14 +119,7 @@ export function openTools(
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
-  const shipped = createShippedTools({
-    root,
-    searchPath: variables["PATH"],
-    describe,
-    privateHosts: config.web?.private_hosts,
-    shell: { ...shellPlace(machine, config), changes },
-    changes,
-  });
+  const shipped = createShippedTools({ describe, changes, ...shippedOptions(machine, config) });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };
@@ -161,12 +154,7 @@ export function openTools(
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
     toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
-    policy: createPolicy({
-      root,
-      ...modeIn(config),
-      allowsUnsandboxed: resolveShell(config).unsandboxed === "unattended",
-      ...saved?.options,
-    }),
+    policy: createPolicy({ root, ...policyIn(config), ...saved?.options }),
     ...(saved !== undefined && { saved }),
     [Symbol.asyncDispose]: async () => {
       await saved?.[Symbol.asyncDispose]();
@@ -188,8 +176,20 @@ function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSave
   return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
-function modeIn({ conversation = {} }: PartialConfig): Pick<PolicyOptions, "mode"> {
-  return conversation.mode === undefined ? {} : { mode: conversation.mode };
+function policyIn(config: PartialConfig): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {
+  const { mode } = config.conversation ?? {};
+  const allowsUnsandboxed = resolveShell(config).unsandboxed === "unattended";
+  return { allowsUnsandboxed, ...(mode !== undefined && { mode }) };
+}
+
+function shippedOptions(machine: Machine, config: PartialConfig) {
+  const { root, variables } = machine;
+  return {
+    root,
+    searchPath: variables["PATH"],
+    privateHosts: config.web?.private_hosts,
+    shell: shellPlace(machine, config),
+  };
 }
 
 /** The command loads what this needs when there is such a question. */
@@ -269,9 +269,9 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
       const opened = all.map(async (tool) => {
         if (!tool.isEnabled) return [];
         try {
-          const opened = await createTool(tool, { ...parts, signal });
-          await assertRules({ ...opened, settings: tool }, root);
-          return [toSchema(opened)];
+          const created = await createTool(tool, { ...parts, signal });
+          await assertRules({ ...created, settings: tool }, root);
+          return [toSchema(created)];
         } catch (error) {
           if (!isMissing(tool, error) || signal.aborted) throw error;
           onWarning(messageOf(error));

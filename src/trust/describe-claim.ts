@@ -209,10 +209,10 @@ const RULED = {
 
 function rulesText(policy: Entry): readonly string[] {
   return (["run", "result"] as const).flatMap((of) => {
-    const list = policy[of];
-    if (!isJsonObject(list)) return [];
-    const rules = (Array.isArray(list["rules"]) ? list["rules"] : []).filter(isJsonObject);
-    const plain = list["mode"] === "unattended" ? [RULED[of]] : [];
+    const entry = policy[of];
+    if (!isJsonObject(entry)) return [];
+    const rules = list(entry["rules"]).filter(isJsonObject);
+    const plain = entry["mode"] === "unattended" ? [RULED[of]] : [];
     const ruled = rules.flatMap(({ mode, ...rule }) =>
       mode === "unattended" ? [`${RULED[of]} by the rule ${jsonText(rule)}`] : [],
     );

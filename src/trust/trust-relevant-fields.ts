@@ -245,10 +245,13 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
 function withWrittenRules(fields: JsonObject): JsonObject {
   const { policy } = fields;
   if (!isJsonObject(policy)) return fields;
-  const lists = Object.entries(policy).map(([of, list]) => {
-    if (!isJsonObject(list)) return [of, list] as const;
-    const rules = rulesIn(list["rules"]).map(({ place: _, ...written }) => written);
-    return [of, { ...list, rules }] as const;
+  const lists = Object.entries(policy).map(([of, list]): readonly [string, Json] => {
+    if (!isJsonObject(list)) return [of, list];
+    const rules = rulesIn(list["rules"]).map((rule) => {
+      const { place: _place, ...written } = rule;
+      return written;
+    });
+    return [of, { ...list, rules }];
   });
   return { ...fields, policy: Object.fromEntries(lists) };
 }

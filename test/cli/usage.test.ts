@@ -52,6 +52,7 @@ describe("help", () => {
           "  usage                   Show token usage and costs",
           "  replay                  Renamed to jp conversation verify",
           "  tool                    List, inspect and run tools",
+          "  permissions             List and remove saved permissions",
           "  mcp                     Manage MCP servers, and serve jp over MCP",
           "  model                   List available models",
           "  config                  Show and change the configuration",

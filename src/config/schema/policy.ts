@@ -142,7 +142,10 @@ export const policyListSchema = v.pipe(
 function listToJson({ mode, rules }: PolicyList): Json {
   if (rules.length === 0) return mode ?? [];
   const fallback = mode === undefined ? [] : [{ mode }];
-  const written = rules.map(({ place: _, ...rule }) => rule as unknown as { [key: string]: Json }); // As written.
+  const written = rules.map((rule): Json => {
+    const { place: _place, ...own } = rule;
+    return own;
+  });
   return [...written, ...fallback];
 }
 
