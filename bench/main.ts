@@ -19,6 +19,7 @@ import { BESIDE_PEERS, measurePeers, readPeers } from "./peers.ts";
 import { queryLong, queryStart, streaming } from "./query.ts";
 import { question } from "./question.ts";
 import { resume } from "./resume.ts";
+import { searchFiles } from "./search-files.ts";
 import { session } from "./session.ts";
 import { stampNow } from "./stamp.ts";
 import { measureStart } from "./start-table.ts";
@@ -65,7 +66,7 @@ const standard: readonly Bench[] = [
   coldResume,
   waitingTurns,
 ];
-const load: readonly Bench[] = [print, desk, deskLoad, ...heavy];
+const load: readonly Bench[] = [print, searchFiles, desk, deskLoad, ...heavy];
 const ROWS = [...standard, ...load].flatMap(({ rows }) => rows);
 const RESULTS = path.join(import.meta.dirname, "results", "latest.json");
 const DOCUMENT = path.join(import.meta.dirname, "..", "docs", "project", "performance.md");

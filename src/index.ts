@@ -127,7 +127,10 @@ export {
   type RecordedGrant,
   type RecordedTurn,
   type TurnBound,
+  type DecidingRule,
   type TurnEndEvent,
+  type TurnUndo,
+  type UndoneFile,
   type TurnProgress,
   type ReplyFailure,
   type TurnResume,
@@ -274,6 +277,7 @@ export {
   type Audience,
   booleanQuestion,
   type ChoiceAnswer,
+  type Confinement,
   type ContentBlock,
   type Tool,
   defineTool,
@@ -319,3 +323,4 @@ export {
   ShapeError,
   systemClock,
 } from "./util/index.ts";
+export type { CheckedGrant, ProposedGrant } from "./policy/index.ts";

@@ -39,6 +39,10 @@ const READERS: Readonly<Record<string, string>> = {
   "providers.llm.anthropic.chain_on_max_tokens": "src/runtime/configured-turn.ts",
   "providers.mcp": "src/config/mcp-settings.ts",
   notify: "src/config/notify-settings.ts",
+  shell: "src/config/shell-settings.ts",
+  undo: "src/runtime/changes.ts",
+  web: "src/runtime/tools.ts",
+  "conversation.mode": "src/runtime/tools.ts",
 };
 
 /** Keys that are passed on whole, so that the code does not name them. */

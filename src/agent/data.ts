@@ -99,6 +99,7 @@ const BESIDE_REPLY: ReadonlySet<EventType> = new Set([
   "turn_resume",
   "reply_failure",
   "token_usage",
+  "turn_undo",
 ]);
 
 /** May come after the last reply of a turn, and says nothing about it. */

@@ -52,6 +52,7 @@ import type {
   PromptResult,
   QuestionRequest,
 } from "./ports.ts";
+import type { OpenPrompt } from "./prompt-queue.ts";
 import { isFromOther, personOf, promptRequest } from "./prompts.ts";
 import { type PolicyKey, type Route, routeOf } from "./route.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
@@ -471,7 +472,7 @@ export class Decision implements Disposable {
     // While this waited, the person may have decided the same for the whole turn, or for longer. Other routes are
     // followed outside the queue, so that no prompt waits for them.
     await this.#judgeAgain();
-    return this.route().type === "person" ? await this.#prompt(open.signal) : REROUTED;
+    return this.route().type === "person" ? await this.#prompt(open) : REROUTED;
   }
 
   /** If something was granted since. */
@@ -486,7 +487,8 @@ export class Decision implements Disposable {
     this.#asked = { ...asked, verdict };
   }
 
-  async #prompt(signal: AbortSignal): Promise<Decided | Rerouted> {
+  async #prompt(open: OpenPrompt): Promise<Decided | Rerouted> {
+    const { signal } = open;
     let result: PromptResult;
     try {
       // No rule answers what only one person may answer.
@@ -496,6 +498,8 @@ export class Decision implements Disposable {
     } catch (error) {
       if (isNotLoaded(error)) throw error; // No one has seen the prompt: it stays open.
       return this.failPrompt(messageOf(error));
+    } finally {
+      open.end(); // Ctrl-C while the answer is recorded is about the work.
     }
     const isClosed = result.type !== "answered";
     if (isClosed && this.hasChanged) return REROUTED;

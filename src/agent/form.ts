@@ -13,6 +13,7 @@ import { type Decided, type Decision, openQuestions, PENDING, type Round } from 
 import { declineOf, type GivenAnswer } from "./given-answers.ts";
 import { cancelledText } from "./model-texts.ts";
 import type { Prompter, PromptResult } from "./ports.ts";
+import type { OpenPrompt } from "./prompt-queue.ts";
 import { isUserOf } from "./prompts.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 
@@ -223,7 +224,7 @@ async function askTogether(
   if (open === undefined) return undefined;
   // While this waited, the person may have left or given an answer for the whole turn.
   if (decisions.some((decision) => decision.route().type !== "person")) return "changed";
-  return await showForm(prompter, decisions, open.signal);
+  return await showForm(prompter, decisions, open);
 }
 
 /** Asks one person after the other, each for what is meant for them. */
@@ -251,8 +252,9 @@ function hasChanged(decisions: readonly Decision[]): boolean {
 async function showForm(
   prompter: Prompter,
   decisions: readonly Decision[],
-  signal: AbortSignal,
+  open: OpenPrompt,
 ): Promise<readonly Decided[] | "changed"> {
+  const { signal } = open;
   const fields = decisions.map((decision) => decision.toField(signal));
   const [first] = fields;
   if (first === undefined) return [];
@@ -265,6 +267,8 @@ async function showForm(
     if (isNotLoaded(error)) throw error; // As for a single question.
     const message = messageOf(error);
     return Promise.all(decisions.map((decision) => decision.failPrompt(message)));
+  } finally {
+    open.end(); // As for a single question.
   }
   if (result.type !== "form" && hasChanged(decisions)) return "changed";
   if (result.type === "later") return decisions.map(() => PENDING);

@@ -251,6 +251,32 @@ describe("a press with an open question", () => {
   });
 });
 
+test.each([
+  ["a question", "inquiry_response", { tools: [asker] }],
+  ["a permission", "permission_decision", { tools: [echo], config: { echo: { run: "ask" } } }],
+] as const)(
+  "a press while an answer is written to the record opens the menu: %s",
+  async (_what, type, options) => {
+    const turn = await ModelTurn.create({
+      ...options,
+      script: {
+        answers: () => ({ answer: true }),
+        permissions: () => ({ type: "run" }),
+        choices: [{ type: "continue" }],
+      },
+      beforeAppend: async (events) => {
+        if (events.some((event) => event.type === type)) turn.press();
+      },
+      replies: [[call("a", options.tools[0].name)], "Fine"],
+    });
+    expect([await turn.run(), turn.prompter.interrupts.length, results(turn)]).toEqual([
+      { type: "done", reason: "stop" },
+      1,
+      [type === "inquiry_response" ? "a gives: got true" : "a gives: nothing"],
+    ]);
+  },
+);
+
 test("a press with an open delivery prompt withholds only that result", async () => {
   const turn = await ModelTurn.create({
     tools: [echo],

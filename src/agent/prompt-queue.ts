@@ -9,6 +9,8 @@ import { abortBy } from "./stop-cause.ts";
 export interface OpenPrompt extends Disposable {
   /** Aborted with the signal of whoever asks, and by `cancelOpen`. */
   readonly signal: AbortSignal;
+  /** The person has answered. It keeps its place, but `cancelOpen` no longer finds it. */
+  end(): void;
 }
 
 /** The place of a call among those of its reply. Dispose of it when the call ends. */
@@ -26,6 +28,8 @@ interface Waiting {
   readonly place: PromptPlace | undefined;
   readonly begin: () => void;
   readonly cancelled: AbortController;
+  /** The person has answered. */
+  isEnded: boolean;
 }
 
 /** Opens prompts one at a time, first come, first served, but for the calls of one reply. */
@@ -62,7 +66,7 @@ export class PromptQueue {
   /** Waits for its turn. Undefined if aborted while waiting. A call that asks has passed. */
   async open(signal: AbortSignal, place?: PromptPlace): Promise<OpenPrompt | undefined> {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-    const waiting: Waiting = { place, begin, cancelled: new AbortController() };
+    const waiting: Waiting = { place, begin, cancelled: new AbortController(), isEnded: false };
     this.#add(waiting); // First, so that no call after it overtakes this one.
     if (place === undefined) this.#openNext();
     else place.pass();
@@ -73,13 +77,16 @@ export class PromptQueue {
     }
     return {
       signal: AbortSignal.any([signal, waiting.cancelled.signal]),
+      end: () => {
+        waiting.isEnded = true;
+      },
       [Symbol.dispose]: () => this.#remove(waiting),
     };
   }
 
   /** Cancels the open prompt on behalf of the user. Returns false if none is open. */
   cancelOpen(): boolean {
-    if (this.#open === undefined) return false;
+    if (this.#open === undefined || this.#open.isEnded) return false;
     abortBy("user", this.#open.cancelled);
     return true;
   }

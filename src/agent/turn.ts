@@ -22,6 +22,8 @@ import {
   recordFiles,
   timestampFromDate,
   type TurnProgress,
+  type UndoneFile,
+  undoneSince,
 } from "../conversation/index.ts";
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
@@ -107,6 +109,8 @@ export interface TurnMessage {
   readonly isChecked?: boolean;
   /** Models no longer see the turn before, which has to be complete and stays on record. */
   readonly replacesTurn?: boolean;
+  /** What the user has undone since the message before: read from the record if absent. */
+  readonly undone?: readonly UndoneFile[];
 }
 
 /** How a turn ended. */
@@ -216,10 +220,19 @@ export class Turn {
     const recorded = files.length > 0 && { files: recordFiles(files) };
     const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());
+    const before = lastTurnOf(endOf(this.#journal.stream));
+    const { undone = undoneSince(before, message.replacesTurn === true) } = message;
     await this.#journal.record(
-      ...closeTurnBefore(message, lastTurnOf(endOf(this.#journal.stream)), clock),
+      ...closeTurnBefore(message, before, clock),
       { type: "turn_start", timestamp },
-      { type: "chat_request", timestamp, ...message, ...recorded, ...check },
+      {
+        type: "chat_request",
+        timestamp,
+        ...message,
+        ...recorded,
+        ...check,
+        ...(undone.length > 0 && { undone }),
+      },
     );
     this.#isOwn = this.#setup.conversation.isOwnTurn;
     return this.#advance(new TurnState());

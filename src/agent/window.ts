@@ -309,7 +309,11 @@ function measure({ entries }: ConversationStream, { view }: ReplyRequest): numbe
     if (event.purpose !== "reply" || input === undefined) continue;
     const since = { createdAt: event.timestamp, baseConfig: {}, entries: entries.slice(index) };
     const events = [...eventsOf((view?.(since) ?? since).entries)];
-    const isReplaced = events.some((one) => one.type === "chat_request" && one.replacesTurn);
+    const isReplaced = events.some(
+      (one) =>
+        (one.type === "chat_request" && one.replacesTurn === true) ||
+        (one.type === "turn_undo" && one.hidesTurn === true),
+    );
     return isReplaced ? undefined : input + output + eventTokens(events);
   }
   return undefined;

@@ -123,11 +123,24 @@ export interface UntilSignal extends Disposable {
 }
 
 /** For what runs long: aborted by Ctrl-C and the like. The second time ends the process immediately. */
-export function untilSignal(host: Host): UntilSignal {
+export function untilSignal({ host, output }: CommandContext): UntilSignal {
   const stop = new AbortController();
-  const watch = host.onSignal(["SIGINT", "SIGTERM", "SIGHUP"], () => {
+  const end = () => {
     if (stop.signal.aborted) return host.exit(INTERRUPTED);
     stop.abort();
-  });
-  return { signal: stop.signal, [Symbol.dispose]: () => watch[Symbol.dispose]() };
+  };
+  const onInterrupt = () => {
+    if (host.notices.isTTY) output.notice(""); // The terminal has written ^C into the line.
+    end();
+  };
+  const watches = [
+    host.onSignal(["SIGINT"], onInterrupt),
+    host.onSignal(["SIGTERM", "SIGHUP"], end),
+  ];
+  return {
+    signal: stop.signal,
+    [Symbol.dispose]: () => {
+      for (const watch of watches) watch[Symbol.dispose]();
+    },
+  };
 }

@@ -10,14 +10,18 @@ import { openProviders } from "../runtime/index.ts";
 
 /**
  * For a user who has configured no model: the first one found, with a notice that says which. Throws
- * `no_model`, with the ways to get one.
+ * `no_model`, with the ways to get one. Both name the commands of a session in one.
  */
 export async function findDefaultModel(
   context: CommandContext,
   config: PartialConfig,
+  { isSession }: { readonly isSession: boolean },
 ): Promise<Pick<DetectedModel, "provider" | "name">> {
   for await (const { id, provider, name } of detectModels(context, config)) {
-    if (!(await isInUse(context, { provider, name }))) noticeOnce(context, id);
+    if (!(await isInUse(context, { provider, name }))) {
+      const way = isSession ? "/model" : `jp config set assistant.model.id ${id}`;
+      noticeOnce(context, `No model configured; using ${id}. To choose one: ${way}`);
+    }
     return { provider, name };
   }
   throw new JpError("no_model", "No model is configured, and none was found.", {
@@ -26,13 +30,12 @@ export async function findDefaultModel(
       "  - start Ollama or a llama.cpp server on this machine",
       "  - set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY",
       "  - choose a model: jp config set assistant.model.id provider/name",
-      "  - choose one for a conversation: jp query -m provider/name",
+      `  - choose one for ${isSession ? "this conversation: /model" : "a conversation: jp query -m"} provider/name`,
     ].join("\n"),
   });
 }
 
-function noticeOnce({ output, printed }: CommandContext, id: string): void {
-  const text = `No model configured; using ${id}. To choose one: jp config set assistant.model.id ${id}`;
+function noticeOnce({ output, printed }: CommandContext, text: string): void {
   if (printed.has(text)) return;
   printed.add(text);
   for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);

@@ -110,6 +110,7 @@ export function machineOf(context: CommandContext): Machine {
     version,
     clock,
     onWarning: (message) => warn(message, output),
+    ...(workspace !== undefined && { ensureUserFolder: () => workspace.ensureUserFolder() }),
   };
 }
 

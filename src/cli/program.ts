@@ -42,6 +42,16 @@ const COMMANDS: readonly ListedCommand[] = [
       (await import("./command/conversation/definition.ts")).defineConversation,
   },
   {
+    name: "undo",
+    description: "Undo the file changes of the last turn",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineUndo,
+  },
+  {
+    name: "diff",
+    description: "Show what a conversation has changed in files",
+    loadDefinition: async () => (await import("./command/definitions.ts")).defineDiff,
+  },
+  {
     name: "inquiry",
     description: "List, inspect and answer questions",
     loadDefinition: async () => (await import("./command/definitions.ts")).defineInquiry,

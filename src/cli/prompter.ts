@@ -11,6 +11,7 @@ export interface InteractionFlags {
   readonly nonInteractive?: boolean | undefined;
   /** See `TerminalPrompterOptions`. */
   readonly onUnsent?: (text: string) => void;
+  readonly onSaid?: ((text: string) => void) | undefined;
   /** See `DialogueOptions`. */
   readonly sendsWords?: boolean;
 }
@@ -19,7 +20,7 @@ export interface InteractionFlags {
 export function findPrompter(
   context: CommandContext,
   config: PartialConfig,
-  { nonInteractive = false, onUnsent, sendsWords = true }: InteractionFlags,
+  { nonInteractive = false, onUnsent, onSaid, sendsWords = true }: InteractionFlags,
 ): TerminalPrompter | undefined {
   const isDisabled = context.environment.variables["JP_NONINTERACTIVE"] === "1";
   if (nonInteractive || isDisabled) return undefined;
@@ -33,6 +34,7 @@ export function findPrompter(
     isPlain: wantsPlainText(context, config),
     sendsWords,
     ...(onUnsent !== undefined && { onUnsent }),
+    ...(onSaid !== undefined && { onSaid }),
   });
 }
 

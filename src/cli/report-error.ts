@@ -2,7 +2,7 @@
 import type { CommanderError } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
 import { columnsOf } from "../terminal/index.ts";
-import { adviceOf, isJpError } from "../util/index.ts";
+import { adviceOf, isJpError, type JpError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 
@@ -24,11 +24,15 @@ export function reportError(error: unknown, host: Host): number {
     print(wantsStack ? stack : "Set JP_DEBUG=1 for a stack trace.");
     return 1;
   }
-  const { code, message } = error;
-  const advice = adviceOf(error);
-  print(advice === undefined ? `jp: ${message}` : `jp: ${message}\n${advice}`);
+  print(describeError(error));
   if (wantsStack) print(stack);
-  return code === "usage" ? 2 : 1;
+  return error.code === "usage" ? 2 : 1;
+}
+
+/** What failed, and what to do about it. */
+export function describeError(error: JpError): string {
+  const advice = adviceOf(error);
+  return advice === undefined ? `jp: ${error.message}` : `jp: ${error.message}\n${advice}`;
 }
 
 /** By its code, so that commander need not be loaded. The bundle shortens the names of classes. */

@@ -25,6 +25,7 @@ export function anyConfig(): fc.Arbitrary<JsonObject> {
       tools: tools(),
       attachments: list(fc.oneof(word(), fc.record({ type: word(), path: word() }))),
       start_local: fc.boolean(),
+      mode: fc.constantFrom("ask", "plan", "edits", "sandbox"),
       inquiry: some({ assistant: assistant(), schema: fc.constantFrom("stable", "bound") }),
     }),
     user: some({ name: word() }),
@@ -46,7 +47,8 @@ function tools(): fc.Arbitrary<unknown> {
       fc.constantFrom("on", "off", "always", "explicit"),
       some({ state: fc.boolean(), allow_toggle: fc.constantFrom("any", "if_named", "never") }),
     ),
-    run: fc.constantFrom("ask", "unattended", "edit", "skip"),
+    run: runMode(),
+    policy: some({ run: policy(), result: policy() }),
     detached: fc.oneof(mode, some({ run: mode, deliver: mode, tool: mode })),
     timeout_secs: fc.integer({ min: 1 }),
     style: some({
@@ -73,12 +75,44 @@ function tools(): fc.Arbitrary<unknown> {
     ),
     questions: fc.dictionary(word(), question(), { maxKeys: 2 }),
     options: fc.dictionary(word(), json(), { maxKeys: 2 }),
+    effect: fc.constantFrom("reads", "edits", "destroys"),
     subject_ignore: fc.array(word(), { maxLength: 2 }),
   });
   return fc.record(
     { "*": some(shared), x: tool, fs_read_file: tool, "my.tool": tool },
     { requiredKeys: [] },
   );
+}
+
+function runMode(): fc.Arbitrary<string> {
+  return fc.constantFrom("ask", "unattended", "edit", "skip");
+}
+
+function policy(): fc.Arbitrary<unknown> {
+  const matcher = fc.oneof(
+    fc.record({ const: json() }),
+    fc.record({ enum: fc.array(json(), { minLength: 1, maxLength: 2 }) }),
+    fc.record({ pattern: word() }),
+    fc.record({ prefix: word() }),
+    fc.record({ glob: word() }),
+    fc.record({ minimum: fc.integer() }),
+    fc.record({ exclusive_maximum: fc.integer() }),
+  );
+  const condition = fc.tuple(matcher, fc.constantFrom("", "/path", "/a~1b/c"));
+  const scope = some({
+    tool: word(),
+    server: word(),
+    questions: fc.array(word(), { maxLength: 1 }),
+  });
+  const rule = fc
+    .tuple(fc.record({ mode: runMode() }), scope, fc.option(condition, { nil: undefined }))
+    .map(([mode, names, found]) => ({
+      ...mode,
+      ...names,
+      ...found?.[0],
+      ...(found && { arg: found[1] }),
+    }));
+  return fc.oneof(runMode(), fc.array(rule, { maxLength: 2 }));
 }
 
 function question(): fc.Arbitrary<unknown> {

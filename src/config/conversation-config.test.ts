@@ -54,6 +54,19 @@ test("a conversation cannot set addresses, but everything beside them", () => {
   });
 });
 
+test("a conversation cannot say what needs no permission: neither rules nor a mode nor what a tool does", () => {
+  counters("T-WORK-14");
+  const policy = { run: [{ mode: "unattended" }], result: "unattended" };
+  const loosened = {
+    conversation: {
+      mode: "edits",
+      tools: { "*": { policy }, x: { policy, effect: "reads", run: "ask" } },
+    },
+  };
+  for (const config of [conversationConfig(loosened, []), conversationConfig({}, [loosened])])
+    expect(config).toStrictEqual({ conversation: { tools: { x: { run: "ask" } } } });
+});
+
 describe("what cannot be read is ignored, and the rest applies", () => {
   test("unknown keys", () => {
     const base = {

@@ -55,6 +55,13 @@ export const NOTIFY_DEFAULTS = {
   email: { port: 587, password_env: "JP_SMTP_PASSWORD" },
 } as const satisfies PartialConfig["notify"];
 
+export const SHELL_DEFAULTS = {
+  unsandboxed: "ask",
+  hide_env: [],
+  readable: [],
+  keep_output_bytes: 10_000_000,
+} as const;
+
 export const DEFAULT_CURRENCY = "USD";
 
 export const DEFAULTS: PartialConfig = {
@@ -101,4 +108,6 @@ export const DEFAULTS: PartialConfig = {
   },
   notify: NOTIFY_DEFAULTS,
   usage: { currency: DEFAULT_CURRENCY },
+  shell: { ...SHELL_DEFAULTS, hide_env: [], readable: [] },
+  undo: { keep: true },
 };

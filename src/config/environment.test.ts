@@ -27,6 +27,22 @@ describe("a variable", () => {
     ],
     ["JP_CFG_CONVERSATION_TOOLS_FS_READ_FILE_RUN", "skip", ofTool({ run: "skip" }, "fs_read_file")],
     ["JP_CFG_CONVERSATION_TOOLS_RUN_RUN", "skip", ofTool({ run: "skip" }, "run")],
+    ["JP_CFG_CONVERSATION_TOOLS_X_POLICY_RUN", "skip", ofTool({ policy: { run: "skip" } })],
+    [
+      "JP_CFG_CONVERSATION_TOOLS_*_POLICY_RESULT",
+      "ask",
+      ofTool({ policy: { result: "ask" } }, "*"),
+    ],
+    [
+      "JP_CFG_CONVERSATION_TOOLS_FS_MODIFY_FILE_POLICY_RUN",
+      ':[{"mode":"ask"}]',
+      ofTool({ policy: { run: [{ mode: "ask" }] } }, "fs_modify_file"),
+    ],
+    [
+      "JP_CFG_CONVERSATION_TOOLS_X_Y_DETACHED_RUN",
+      "deny",
+      ofTool({ detached: { run: "deny" } }, "x_y"),
+    ],
     [
       "JP_CFG_CONVERSATION_TOOLS_X_Y_STYLE_ERROR_INLINE_RESULTS",
       "off",

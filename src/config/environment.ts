@@ -69,11 +69,13 @@ function findPath(
   if (words.length === 0) return [];
   if (deadEnds.get(schema)?.has(words.length) === true) return undefined;
   const tables = writtenTables(schema);
-  // The longest key first, `max_tokens` before `max`. But a name that takes all words comes last, because users
-  // usually set a key of a tool or a server.
-  const lengths = words.map((_word, index) => index + 1).toReversed();
-  const isNamed = tables.some(({ entries }) => Object.hasOwn(entries, words.join("_")));
-  for (const length of isNamed ? lengths : [...lengths.slice(1), words.length]) {
+  // The longest key first, `max_tokens` before `max`. But of names that a user chooses the shortest, because `policy_run` is
+  // more likely to be a key of the tool `x` than `run` one of `x_policy`.
+  const lengths = words.map((_word, index) => index + 1);
+  const isKey = (length: number) =>
+    tables.some(({ entries }) => Object.hasOwn(entries, words.slice(0, length).join("_")));
+  const keys = lengths.filter(isKey).toReversed();
+  for (const length of [...keys, ...lengths.filter((each) => !isKey(each))]) {
     const key = words.slice(0, length).join("_");
     const isLast = length === words.length;
     const child = tables.map((table) => findKey(table, key, isLast)).find((found) => found);

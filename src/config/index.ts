@@ -123,3 +123,4 @@ export {
 } from "./tool-settings.ts";
 export type { PricedRequest, TokenPrice } from "./token-price.ts";
 export { type KnownPrices, loadPrices, type Prices, type PriceSource } from "./usage-settings.ts";
+export { resolveShell, type ShellSettings } from "./shell-settings.ts";

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
+import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import type { ConfigError } from "./config-error.ts";
 import { explainLayers, foldLayers } from "./layers.ts";
@@ -11,7 +12,7 @@ import {
   loadLayers,
   type LoadOptions,
 } from "./load-config.ts";
-import { resolveTools } from "./tool-settings.ts";
+import { resolveTools, type ToolSettings } from "./tool-settings.ts";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -322,6 +323,124 @@ describe("--cfg", () => {
   });
 });
 
+const TOOL = "conversation.tools.x";
+const ruleOn = (prefix: string) => `{ arg = "/path", prefix = "${prefix}", mode = "ask" }`;
+const rules = (...prefixes: readonly string[]) =>
+  `policy.run = [${prefixes.map(ruleOn).join(", ")}]\n`;
+
+async function rulesOf(files: Files, options: TestOptions = {}) {
+  const builtins = readConfig({
+    conversation: {
+      tools: { x: { source: "builtin" }, y: { source: "builtin", group: "g" } },
+    },
+  });
+  const { layers, root } = await load(files, { builtins, ...options });
+  const shown = ({ place, prefix }: ToolSettings["policy"]["run"][number]) => {
+    const { from, key, layer, isShared } = place;
+    const shared = isShared === true ? " (shared)" : "";
+    return `${prefix} ${from} ${layer.replace(`${root}/`, "")} ${key}${shared}`;
+  };
+  const tools = resolveTools(foldLayers(layers));
+  const of = (name: string) => tools.get(name)?.policy.run.map(shown);
+  return { layers, of, tool: tools.get("x") };
+}
+
+describe("rules", () => {
+  test("of every layer count: the user's own before the workspace's, those of a tool before those for all, higher ones first", async () => {
+    const { of } = await rulesOf(
+      {
+        "user/config.toml": `[${TOOL}]\n${rules("a", "b")}[conversation.tools."*"]\n${rules("c")}`,
+        "work/.jp/config.toml": `[${TOOL}]\n${rules("d")}[conversation.tools."*"]\n${rules("e")}`,
+        "work/.jp.toml": `[${TOOL}]\n${rules("f")}`,
+        "own/config.toml": `[${TOOL}]\n${rules("g")}`,
+      },
+      {
+        variables: {
+          JP_CFG_CONVERSATION_TOOLS_X_POLICY_RUN: ':[{"arg":"/path","prefix":"h","mode":"skip"}]',
+        },
+        settings: [`${TOOL}.policy.run:=[{"arg":"/path","prefix":"i","mode":"edit"}]`],
+      },
+    );
+    expect(of("x")).toEqual([
+      "i command_line --cfg conversation.tools.x.policy.run conversation.tools.x.policy.run[0]",
+      "h environment JP_CFG_CONVERSATION_TOOLS_X_POLICY_RUN conversation.tools.x.policy.run[0]",
+      "g user own/config.toml conversation.tools.x.policy.run[0]",
+      "a user user/config.toml conversation.tools.x.policy.run[0]",
+      "b user user/config.toml conversation.tools.x.policy.run[1]",
+      'c user user/config.toml conversation.tools."*".policy.run[0] (shared)',
+      "f workspace work/.jp.toml conversation.tools.x.policy.run[0]",
+      "d workspace work/.jp/config.toml conversation.tools.x.policy.run[0]",
+      'e workspace work/.jp/config.toml conversation.tools."*".policy.run[0] (shared)',
+    ]);
+    expect(of("y")).toHaveLength(2);
+  });
+
+  test("of a file in the workspace are the workspace's, also if the user names it", async () => {
+    const { of } = await rulesOf(
+      { "work/given.toml": `[${TOOL}]\n${rules("a")}` },
+      { settings: ["@given.toml"] },
+    );
+    expect(of("x")).toEqual(["a workspace work/given.toml conversation.tools.x.policy.run[0]"]);
+  });
+
+  test("of a group are those of its tools, after their own", async () => {
+    const { of } = await rulesOf({
+      "user/config.toml": `[conversation.tools.g]\n${rules("a")}[conversation.tools.y]\n${rules("b")}`,
+    });
+    expect([of("x"), of("y")]).toEqual([
+      [],
+      [
+        "b user user/config.toml conversation.tools.y.policy.run[0]",
+        "a user user/config.toml conversation.tools.g.policy.run[0] (shared)",
+      ],
+    ]);
+  });
+
+  test("can be one word, which takes precedence over the older key and applies where no rule does", async () => {
+    const words = async (toml: string) => {
+      const { tool } = await rulesOf({ "user/config.toml": toml });
+      return [tool?.run, tool?.result, tool?.policy.run.length];
+    };
+    expect(await words(`[${TOOL}.policy]\nrun = "skip"\nresult = "edit"\n`)).toEqual([
+      "skip",
+      "edit",
+      0,
+    ]);
+    expect(await words(`[${TOOL}]\nrun = "ask"\npolicy.run = "unattended"\n`)).toEqual([
+      "unattended",
+      "unattended",
+      0,
+    ]);
+    expect(await words(`[${TOOL}]\nrun = "edit"\n${rules("a")}`)).toEqual([
+      "edit",
+      "unattended",
+      1,
+    ]);
+    expect(await words(`[conversation.tools."*"]\npolicy.run = "skip"\n`)).toEqual([
+      "skip",
+      "unattended",
+      0,
+    ]);
+    const { tool } = await rulesOf(
+      { "user/config.toml": `[${TOOL}]\n${rules("a")}` },
+      { settings: [`${TOOL}.policy.run=skip`] },
+    );
+    expect([tool?.run, tool?.policy.run.length]).toEqual(["skip", 1]);
+  });
+
+  test("are shown as they were written", async () => {
+    const { layers } = await rulesOf({
+      "user/config.toml": `[${TOOL}]\n${rules("a")}policy.result = "ask"\n`,
+      "work/.jp.toml": `[${TOOL}]\n${rules("b")}`,
+    });
+    const values = explainLayers(layers).filter(({ path: keys }) => keys.includes("policy"));
+    expect(values.map(({ path: keys, value }) => [keys.join("."), value])).toEqual([
+      [`${TOOL}.policy.run`, ["a", "b"].map((prefix) => ({ mode: "ask", arg: "/path", prefix }))],
+      [`${TOOL}.policy.result`, "ask"],
+    ]);
+  });
+});
+
 test("all wrong values are reported at once, with file, line, key and the expected type", async () => {
   const toml = `[assistant]
 name = 3
@@ -435,6 +554,26 @@ interface TestOptions extends Omit<LoadOptions, "places"> {
   readonly variables?: ConfigPlaces["variables"];
   readonly isOutside?: boolean;
 }
+
+test("only the user's own config says how commands are confined", async () => {
+  counters("T-SHELL-8");
+  const shell = '[shell]\nunsandboxed = "unattended"\n';
+  const own = await load({ "user/config.toml": shell });
+  expect([foldLayers(own.layers).shell?.unsandboxed, own.warnings]).toEqual(["unattended", []]);
+  const { layers, warnings } = await load({
+    "work/.jp/config.toml": `extends = ["more.toml"]\n${named("me")}`,
+    "work/.jp/more.toml": shell,
+    "work/.jp.toml": shell,
+  });
+  expect([foldLayers(layers).shell?.unsandboxed, foldLayers(layers).user?.name]).toEqual([
+    "ask",
+    "me",
+  ]);
+  expect(warnings).toEqual([
+    expect.stringContaining("only your own config can set shell"),
+    expect.stringContaining("only your own config can set shell"),
+  ]);
+});
 
 async function load(files: Files, options: TestOptions = {}) {
   const { places, root } = placed(files, options);

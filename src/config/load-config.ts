@@ -288,8 +288,17 @@ class Loader {
     const lowest = this.layers.length;
     await add(false);
     const extendedBelow = this.layers.length - lowest;
-    this.layers.push({ name: file, config, extendedBelow, isFromWorkspace });
+    const own = isFromWorkspace ? this.#withoutShell(file, config) : config;
+    this.layers.push({ name: file, config: own, extendedBelow, isFromWorkspace });
     await add(true);
+  }
+
+  /** Trust is not enough for how commands are confined: only the user's own config says so. */
+  #withoutShell(file: string, { shell, ...rest }: PartialConfig): PartialConfig {
+    if (shell !== undefined) {
+      this.warnings.push(`${file}: only your own config can set shell, so jp ignores it here`);
+    }
+    return rest;
   }
 
   #warnOf(pattern: string, read: ConfigFile): void {

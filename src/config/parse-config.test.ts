@@ -128,6 +128,13 @@ describe("an unknown key", () => {
     ["the end of a key", { model: { id: "a/b" } }, "assistant.model.id"],
     ["a misspelt table of one key", { asistant: { model: { id: "a/b" } } }, "assistant.model.id"],
     ["the end of a key with a name", { tools: { x: { run: "ask" } } }, "conversation.tools.x.run"],
+    ["the name of a tool or group", { fs: { enable: true } }, "conversation.tools.fs.enable"],
+    [
+      "the name of a tool below its table",
+      { conversation: { fs: { enable: { state: true } } } },
+      "conversation.tools.fs.enable.state",
+    ],
+    ["the name of a server", { github: { url: "x" } }, "providers.mcp.github.url"],
   ])("is reported with the whole key that was meant: %s", (_name, value, meant) => {
     const messages = parseConfig(value).warnings.map(({ message }) => message);
     expect(messages).toEqual([`unknown key; did you mean ${meant}?`]);

@@ -138,7 +138,10 @@ function findStructureIssues(
   });
 }
 
-/** The whole key that was probably meant: another one of these tables, or one of the same name further below. */
+/**
+ * The whole key that was probably meant: another one of these tables, one of the same name further below, or one with a name
+ * of the user's, such as `conversation.tools.fs.enable` for `fs.enable`.
+ */
 function findMeant(
   tables: readonly WrittenTable[],
   path: readonly string[],
@@ -151,9 +154,14 @@ function findMeant(
   const names = entries.map(([name]) => name);
   const closest = synonym ?? findClosest(key, names);
   const isBelow = (known: readonly string[]) => parent.every((name, at) => known[at] === name);
+  const typed = onlyKeys(member);
   const meant =
     closest === undefined ? keysNamed(key).find(isBelow) : ([...parent, closest] as const);
-  const whole = meant && [...meant, ...onlyKeys(member)];
+  if (meant === undefined && typed.length > 0) {
+    const named = knownKeys().map((known) => [...known, key, ...typed]);
+    return named.filter(isBelow).find(isDeclared);
+  }
+  const whole = meant && [...meant, ...typed];
   return whole !== undefined && isKnown(whole) ? whole : meant;
 }
 
@@ -164,29 +172,42 @@ function onlyKeys(value: unknown): readonly string[] {
 }
 
 function isKnown(path: readonly string[]): boolean {
+  return findSchema(path) !== undefined;
+}
+
+/** Unlike a key of a table that takes any. */
+function isDeclared(path: readonly string[]): boolean {
+  const above = findSchema(path.slice(0, -1));
+  const tables = above === undefined ? [] : writtenTables(above);
+  return tables.some(({ entries }) => Object.hasOwn(entries, path.at(-1) ?? ""));
+}
+
+function findSchema(path: readonly string[]): v.GenericSchema | undefined {
   let schema: v.GenericSchema | undefined = configSchema;
   for (const key of path) schema = schema && findWrittenChild(schema, key);
-  return schema !== undefined;
+  return schema;
 }
 
 /** How deep a key may lie that is looked for by its name: `assistant.model.parameters.top_p`. */
 const MAX_DEPTH = 4;
 
-let knownKeys: Map<string, readonly (readonly string[])[]> | undefined;
+let keysByName: Map<string, readonly (readonly string[])[]> | undefined;
 
 /** Every key of this name that has no name of the user's above it, the shortest first. */
 function keysNamed(name: string): readonly (readonly string[])[] {
-  if (knownKeys === undefined) {
-    const all = childrenOf(configSchema, []);
-    // Grows while it is read, level by level.
-    for (const { schema, path } of all)
-      if (path.length < MAX_DEPTH) all.push(...childrenOf(schema, path));
-    knownKeys = Map.groupBy(
-      all.map(({ path }) => path),
-      (path) => path.at(-1) ?? "",
-    );
-  }
-  return knownKeys.get(name) ?? [];
+  keysByName ??= Map.groupBy(knownKeys(), (path) => path.at(-1) ?? "");
+  return keysByName.get(name) ?? [];
+}
+
+let allKeys: readonly (readonly string[])[] | undefined;
+
+function knownKeys(): readonly (readonly string[])[] {
+  if (allKeys !== undefined) return allKeys;
+  const all = childrenOf(configSchema, []);
+  // Grows while it is read, level by level.
+  for (const { schema, path } of all)
+    if (path.length < MAX_DEPTH) all.push(...childrenOf(schema, path));
+  return (allKeys = all.map(({ path }) => path));
 }
 
 function childrenOf(schema: v.GenericSchema, path: readonly string[]) {

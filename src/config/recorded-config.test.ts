@@ -163,6 +163,12 @@ describe("settings that belong to a machine", () => {
     { notify: { email: { from: "a@b.example", to: ["c@d.example"], server: "mx.example" } } },
     { usage: { currency: "EUR", prices: { "openai/gpt": { input: 1 } } } },
     { web: { private_hosts: ["localhost:3000"] } },
+    { conversation: { mode: "edits" } },
+    ofTool({ effect: "reads" }),
+    ofTool({ policy: { run: "unattended", result: "ask" } }),
+    ofTool({ policy: { run: [{ arg: "/path", prefix: "src", mode: "unattended" }] } }),
+    ofTool({ policy: { run: "skip", result: [{ mode: "ask" }] } }, "*"),
+    { shell: { unsandboxed: "unattended", hide_env: ["X"], readable: ["~/x"] } },
   ];
 
   test.each(settings)("are not recorded, neither with a new conversation nor later: %j", (own) => {
@@ -310,7 +316,7 @@ describe("a stored config", () => {
   test("reads back as the same config, as text, over any layer", () => {
     fc.assert(
       fc.property(anyConfig(), anyConfig(), (raw, below) => {
-        const config = readConfig(raw);
+        const config = withoutMachineSettings(readConfig(raw));
         const stored = throughText(configToJson(config));
         const read = parseConfig(stored);
         expect(read).toMatchObject({ errors: [], warnings: [] });

@@ -1,7 +1,7 @@
 /**
  * The part of its config that a conversation records, in two halves: `shared` is what the Rust original reads, `own` is an
  * event of ours that it keeps and ignores. Defaults are not recorded, nor are `providers`, `notify`,
- * `usage` and `web`: addresses and prices belong to a machine.
+ * `usage`, `web`, `shell` and `undo`: addresses, prices and what is kept belong to a machine.
  */
 import * as v from "valibot";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
@@ -75,6 +75,8 @@ const UNRECORDED = [
   ["notify"],
   ["usage"],
   ["web"],
+  ["shell"],
+  ["undo"],
 ];
 
 function recorded(config: PartialConfig): PartialConfig {

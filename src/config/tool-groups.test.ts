@@ -10,7 +10,7 @@ import type { JsonObject } from "../util/index.ts";
 const { builtins, readOnlyTools } = shippedConfig();
 const BASE: Layer = { name: "builtin tools", config: builtins, isBase: true, readOnlyTools };
 const READING = ["fs_read_file", "fs_list_files", "fs_grep_files"];
-const ALL = [...READING, "fs_create_file", "fs_modify_file", "fs_delete_file"];
+const ALL = [...READING, "fs_create_file", "fs_modify_file", "fs_edit", "fs_delete_file"];
 
 const layer = (tools: JsonObject, more: Partial<Layer> = {}): Layer => ({
   name: "a file",
@@ -30,8 +30,8 @@ describe("a setting of a group", () => {
     [{ fs: { enable: true } }, ALL],
     [{ fs: { enable: "read" } }, READING],
     [{ fs: { enable: false } }, []],
-    [{ fs: { enable: true }, fs_delete_file: { enable: false } }, ALL.slice(0, 5)],
-    [{ fs_delete_file: { enable: false }, fs: { enable: true } }, ALL.slice(0, 5)],
+    [{ fs: { enable: true }, fs_delete_file: { enable: false } }, ALL.slice(0, -1)],
+    [{ fs_delete_file: { enable: false }, fs: { enable: true } }, ALL.slice(0, -1)],
     [{ fs_read_file: { enable: "read" }, fs_create_file: { enable: "read" } }, ["fs_read_file"]],
   ])("applies to its tools: %j", (tools, on) => {
     expect(enabled(layer(tools))).toEqual(on);
@@ -54,6 +54,7 @@ describe("a setting of a group", () => {
       fs_delete_file: { enable: "explicit" },
       fs_modify_file: { enable: { state: false, allow_toggle: "if_named_or_group" } },
       fs_create_file: { enable: { state: false, allow_toggle: "never" } },
+      fs_edit: { enable: "explicit" },
     });
     expect(enabled(own, layer({ fs: { enable: true } }))).toEqual([...READING, "fs_modify_file"]);
   });

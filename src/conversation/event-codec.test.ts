@@ -22,6 +22,7 @@ import {
   turnEnd,
   turnStart,
 } from "./events.fixture.ts";
+import type { ToolOrigin } from "../tool/index.ts";
 import { type Json, type JsonObject, ShapeError } from "../util/index.ts";
 import {
   decodeStrings,
@@ -466,6 +467,18 @@ describe("reading is lenient where records differ", () => {
       decidedBy,
       cause: "skipped",
     });
+  });
+
+  test.each<[ToolOrigin, Json]>([
+    [{ type: "builtin", confinement: "sandbox", network: true }, { network: true }],
+    [{ type: "builtin", confinement: "sandbox" }, { network: "yes" }],
+    [{ type: "builtin", confinement: "none" }, { confinement: "later" }],
+    [{ type: "builtin" }, { confinement: 1 }],
+  ])("an origin says how a command was confined, in doubt not at all: %j", (origin, changed) => {
+    const event = { ...permissionRequest("call_1"), origin };
+    expect(parseEvent(eventToJson(event))).toStrictEqual(event);
+    const json = { ...eventToJson(event), origin: { ...origin, ...(changed as JsonObject) } };
+    expect(parseEvent(json)).toStrictEqual(event);
   });
 
   test.each<[string, Json]>([

@@ -57,6 +57,7 @@ import {
 } from "./inquiry-codec.ts";
 import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
+import { filesToJson, parseTurnUndo, parseUndoneFiles, turnUndoToJson } from "./undone.ts";
 import { parseTokenUsage, tokenUsageToJson, USAGE_KEYS } from "./usage-codec.ts";
 
 /** Throws `ShapeError` if the type is unknown or a field is missing or invalid. */
@@ -187,7 +188,16 @@ const SUBJECT_KEYS = [
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   turn_start: { keys: knownKeys(), parse: () => ({ type: "turn_start" }), toJson: () => ({}) },
   chat_request: {
-    keys: knownKeys("content", "schema", "author", "files", "checked", "correction", "replaces"),
+    keys: knownKeys(
+      "content",
+      "schema",
+      "author",
+      "files",
+      "checked",
+      "correction",
+      "replaces",
+      "undone",
+    ),
     parse: parseChatRequest,
     toJson: (event, notation) => ({
       content: event.content,
@@ -329,6 +339,11 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     }),
   },
   token_usage: { keys: knownKeys(...USAGE_KEYS), parse: parseTokenUsage, toJson: tokenUsageToJson },
+  turn_undo: {
+    keys: knownKeys("turn", "files", "hides_turn", "forced"),
+    parse: parseTurnUndo,
+    toJson: turnUndoToJson,
+  },
   permission_decision: {
     keys: knownKeys(
       "id",
@@ -378,14 +393,16 @@ function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
     ...(optionalBoolean(shape, "checked") === true && { isChecked: true }),
     ...(correction !== undefined && { correction }),
     ...(optionalBoolean(shape, "replaces") === true && { replacesTurn: true }),
+    ...(shape.value["undone"] != null && { undone: parseUndoneFiles(shape, "undone") }),
   };
 }
 
-function marksToJson({ isChecked, correction, replacesTurn }: ChatRequest): JsonObject {
+function marksToJson({ isChecked, correction, replacesTurn, undone }: ChatRequest): JsonObject {
   return {
     ...(isChecked === true && { checked: true }),
     ...(correction !== undefined && { correction }),
     ...(replacesTurn === true && { replaces: true }),
+    ...(undone !== undefined && { undone: filesToJson(undone) }),
   };
 }
 

@@ -26,7 +26,8 @@ export type ConversationEvent =
   | ReplyFailure
   | TurnResume
   | TurnEndEvent
-  | TokenUsage;
+  | TokenUsage
+  | TurnUndo;
 
 /** The `type` of an event, in memory and on disk. */
 export type EventType = ConversationEvent["type"];
@@ -59,6 +60,8 @@ export interface ChatRequest extends EventBase {
   readonly correction?: string;
   /** This turn takes the place of the one before, which models no longer see. It stays on record. */
   readonly replacesTurn?: boolean;
+  /** The files that the user has undone since the message before, which models are told. Not empty. */
+  readonly undone?: readonly UndoneFile[];
 }
 
 /** A message, reasoning or structured output of the assistant. */
@@ -284,6 +287,26 @@ export interface TokenUsage extends EventBase {
   readonly usage: Usage;
 }
 
+/** The user undoes what a turn has changed. Written before the files are put back. */
+export interface TurnUndo extends EventBase {
+  readonly type: "turn_undo";
+  /** When the turn started. */
+  readonly turn: Timestamp;
+  readonly files: readonly UndoneFile[];
+  /** Models no longer see the turn. It stays on record. */
+  readonly hidesTurn?: boolean;
+  /** Also what someone else had changed since. */
+  readonly isForced?: boolean;
+}
+
+/** A file that is as it was before a turn. */
+export interface UndoneFile {
+  /** Relative to the workspace. */
+  readonly path: string;
+  /** `removed`: it did not exist before. */
+  readonly change: "restored" | "removed";
+}
+
 /** A decision about a call, and who made it. */
 export interface PermissionDecision extends EventBase {
   readonly type: "permission_decision";
@@ -417,6 +440,7 @@ const PROVIDER_VISIBLE = {
   turn_resume: false,
   turn_end: false,
   token_usage: false,
+  turn_undo: false,
 } as const satisfies Record<EventType, boolean>;
 
 /** All event types. */

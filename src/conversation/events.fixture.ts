@@ -33,6 +33,7 @@ import {
   type ToolStep,
   type TurnEndEvent,
   type TurnStart,
+  type TurnUndo,
   type Usage,
 } from "./index.ts";
 
@@ -137,6 +138,11 @@ export function replyFailure(code = "provider_overloaded"): ReplyFailure {
 
 export function turnEnd(reason: TurnEndEvent["reason"] = "done"): TurnEndEvent {
   return { type: "turn_end", timestamp: at(0), reason };
+}
+
+/** Of the turn that starts at this moment, with its message. */
+export function turnUndo(moment: number): TurnUndo {
+  return { type: "turn_undo", timestamp: at(0), turn: at(moment), files: [], hidesTurn: true };
 }
 
 export function tokenUsage(usage: Usage, purpose = "reply", model = "test/model"): TokenUsage {
@@ -341,6 +347,11 @@ const anyDecided = fc
     return isCaused || isByPolicy ? { ...decided, ...caused } : decided;
   });
 
+const anyUndone = fc.array(
+  objects({ path: anyText, change: fc.constantFrom("restored", "removed") }),
+  { maxLength: 2 },
+);
+
 const anyFiles = fc.array(
   objects(
     {
@@ -366,6 +377,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         isChecked: fc.constant(true),
         correction: anyText,
         replacesTurn: fc.constant(true),
+        undone: anyUndone,
       },
     ),
   ),
@@ -455,6 +467,13 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       { requests: fc.integer({ min: 2, max: 9 }) },
     ),
   ),
+  eventOf(
+    "turn_undo",
+    objects(
+      { turn: fc.constant(at(0)), files: anyUndone },
+      { hidesTurn: fc.constant(true), isForced: fc.constant(true) },
+    ),
+  ),
 );
 
 /**
@@ -531,13 +550,16 @@ export const anyLongRecord: fc.Arbitrary<readonly StreamEntry[]> = fc
     fc.tuple(fc.constant(turns), fc.array(anyTurnChange, { maxLength: 6 })).map(joinTurns),
   );
 
-/** What a turn starts with, and a compaction at its end. */
+/** What a turn starts with, and a compaction or an undone turn at its end. */
 interface TurnChange {
+  /** The position of the turn that is undone with its message. */
+  readonly undone: number | undefined;
   readonly start: "request" | "replacement" | "none";
   readonly compacted: Omit<Compaction, "timestamp"> | undefined;
 }
 
 const anyTurnChange: fc.Arbitrary<TurnChange> = fc.record({
+  undone: fc.option(fc.nat(5), { nil: undefined, freq: 1 }),
   start: fc.constantFrom("request", "request", "request", "replacement", "none"),
   compacted: fc.option(
     fc.oneof(
@@ -553,11 +575,11 @@ function joinTurns([turns, changes]: readonly [
   readonly TurnChange[],
 ]): readonly StreamEntry[] {
   const entries = turns.flatMap((items, index) => {
-    const { start = "request", compacted } = changes[index] ?? {};
+    const { start = "request", compacted, undone } = changes[index] ?? {};
     const request = chatRequest(`request ${index}`);
     const opening = { ...request, ...(start === "replacement" && { replacesTurn: true }) };
     return entriesOf(
-      turnStart(),
+      { ...turnStart(), timestamp: at(index) },
       ...(start === "none" ? [] : [opening]),
       ...items.map(([item, id]) =>
         typeof item === "function" ? item(id) : StreamEntry.fromJson(item),
@@ -565,6 +587,7 @@ function joinTurns([turns, changes]: readonly [
       ...(compacted === undefined
         ? []
         : [StreamEntry.fromCompaction({ timestamp: at(index), ...compacted })]),
+      ...(undone === undefined ? [] : [turnUndo(undone)]),
     );
   });
   return entries;

@@ -53,6 +53,8 @@ export {
   type ReplyFailure,
   type TurnResume,
   type TurnStart,
+  type TurnUndo,
+  type UndoneFile,
 } from "./event.ts";
 export {
   fileSize,
@@ -94,6 +96,7 @@ export {
   toolIdentity,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";
+export { undoneSince } from "./undone.ts";
 export {
   cancellationTag,
   deciderToJson,
@@ -141,6 +144,7 @@ export {
   findRequest,
   type InquiryPair,
   isReplaced,
+  undoneTurns,
   lastTurnIndex,
   lastTurnOf,
   type Pair,

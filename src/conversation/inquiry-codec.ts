@@ -5,6 +5,7 @@
  */
 import {
   type AnswerType,
+  type Confinement,
   type InquiryQuestion,
   type InquirySource,
   optionToJson,
@@ -129,12 +130,20 @@ function toTexts(object: JsonObject): Readonly<Record<string, string>> {
 /** A kind of a newer version is left out: it could not be shown. */
 function parseOrigin(raw: JsonObject): Pick<DecisionSubject, "origin"> {
   const { type, command, server, tool } = raw;
-  if (type === "builtin" || type === "program") return { origin: { type } };
+  if (type === "builtin") return { origin: { type, ...parseConfinement(raw) } };
+  if (type === "program") return { origin: { type } };
   if (typeof command !== "string") return {};
   if (type === "local") return { origin: { type, command } };
   return type === "mcp" && typeof server === "string" && typeof tool === "string"
     ? { origin: { type, server, tool, command } }
     : {};
+}
+
+/** An unknown kind counts as none. */
+function parseConfinement({ confinement, network }: JsonObject): Confinement {
+  if (typeof confinement !== "string") return {};
+  if (confinement !== "sandbox") return { confinement: "none" };
+  return { confinement, ...(network === true && { network }) };
 }
 
 export function subjectToJson(event: DecisionSubject): JsonObject {

@@ -9,6 +9,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
+  turnUndo,
 } from "./events.fixture.ts";
 import type { JsonObject } from "../util/index.ts";
 import { StreamEntry } from "./entry.ts";
@@ -232,6 +233,31 @@ const again = (index: number): ConversationEvent[] =>
   turn(index).map((event) =>
     event.type === "chat_request" ? { ...event, replacesTurn: true } : event,
   );
+
+describe("a turn that the user has undone with its message", () => {
+  test("is not seen, wherever it is", () => {
+    const stream = streamOf(
+      ...turn(0),
+      ...turn(1),
+      ...turn(2),
+      turnUndo(2),
+      turnUndo(1),
+      ...turn(3),
+    );
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...turn(3)]);
+  });
+
+  test("replaces nothing any more", () => {
+    const stream = streamOf(...turn(0), ...turn(1), ...again(2), turnUndo(2), ...turn(3));
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...turn(1), ...turn(3)]);
+  });
+
+  test("is seen if only its files were undone", () => {
+    const { hidesTurn: _, ...event } = turnUndo(1);
+    const stream = streamOf(...turn(0), ...turn(1), event, ...turn(2));
+    expect(projectEvents(stream)).toStrictEqual([...turn(0), ...turn(1), event, ...turn(2)]);
+  });
+});
 
 describe("a turn that replaces the one before", () => {
   test("is seen in its place", () => {

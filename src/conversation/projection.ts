@@ -18,10 +18,13 @@ export function project(stream: ConversationStream): ConversationStream {
   return { ...stream, entries: events.map((event) => StreamEntry.fromEvent(event)) };
 }
 
-/** Decodes only requests. */
-function isReplacing(entry: StreamEntry): boolean {
-  if (entry.eventType !== "chat_request") return false;
-  return entry.event?.type === "chat_request" && entry.event.replacesTurn === true;
+/** Decodes only requests, and what the user has undone. */
+export function isReplacing(entry: StreamEntry): boolean {
+  const { eventType } = entry;
+  if (eventType !== "chat_request" && eventType !== "turn_undo") return false;
+  const { event } = entry;
+  if (event?.type === "turn_undo") return event.hidesTurn === true;
+  return event?.type === "chat_request" && event.replacesTurn === true;
 }
 
 /** The events of these turns with the compactions applied. */

@@ -67,6 +67,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "turn_resume":
       case "turn_end":
       case "token_usage":
+      case "turn_undo":
         break;
       default:
         event satisfies never;

@@ -70,6 +70,7 @@ function searchableText(event: ConversationEvent): SearchableText | undefined {
     case "turn_resume":
     case "turn_end":
     case "token_usage":
+    case "turn_undo":
     case "turn_start":
       return undefined;
     default:

@@ -5,7 +5,7 @@
  */
 import type { StreamEntry } from "./entry.ts";
 import { isProviderVisibleType, type ProviderEvent } from "./event.ts";
-import { compactionsOf } from "./projection.ts";
+import { compactionsOf, isReplacing } from "./projection.ts";
 import type { ConversationStream } from "./stream.ts";
 import { lastTurnIndex } from "./turns.ts";
 
@@ -83,10 +83,8 @@ function isAddition(turn: readonly StreamEntry[]): boolean {
 }
 
 function changesEarlier(entry: StreamEntry): boolean {
-  const { eventType } = entry;
-  if (eventType === undefined) return entry.content.kind === "compaction";
-  const event = eventType === "chat_request" ? entry.event : undefined;
-  return event?.type === "chat_request" && event.replacesTurn === true;
+  if (entry.eventType === undefined) return entry.content.kind === "compaction";
+  return isReplacing(entry);
 }
 
 /** The last one before a position; -1 if there is none. */

@@ -68,6 +68,7 @@ const everyKind: readonly ConversationEvent[] = [
   { type: "turn_resume", timestamp: at(0) },
   turnEnd(),
   tokenUsage({ input: 3, output: 4 }),
+  { type: "turn_undo", timestamp: at(0), turn: at(0), files: [] },
 ];
 
 describe("the events of a thread", () => {

@@ -17,6 +17,7 @@ import { sanitize } from "./sanitize.ts";
 import { findSettledTurns, type SettledTurns } from "./settled-turns.ts";
 import { type ConversationStream, findSchema } from "./stream.ts";
 import { pairToolCalls } from "./turns.ts";
+import { describeUndone } from "./undone.ts";
 
 /** Everything that goes to a model: the conversation, and the system prompt before it. */
 export interface Thread {
@@ -106,9 +107,15 @@ function visibleEvents(entries: readonly StreamEntry[]): readonly ProviderEvent[
   const visible: ProviderEvent[] = [];
   for (const entry of entries) {
     const event = isProviderVisibleType(entry.eventType) ? entry.event : undefined;
-    if (event !== undefined && isProviderVisible(event)) visible.push(event);
+    if (event !== undefined && isProviderVisible(event)) visible.push(withUndone(event));
   }
   return visible;
+}
+
+/** The message, after what the user has undone before it. */
+function withUndone(event: ProviderEvent): ProviderEvent {
+  if (event.type !== "chat_request" || event.undone === undefined) return event;
+  return { ...event, content: `${describeUndone(event.undone)}\n\n${event.content}` };
 }
 
 /** For providers that want one list: system messages first, then the conversation. */

@@ -350,6 +350,7 @@ class ProgressReader {
       case "turn_resume":
       case "reply_failure":
       case "token_usage":
+      case "turn_undo":
         break;
       default:
         event satisfies never;

@@ -49,10 +49,40 @@ export function findRequest(events: readonly ConversationEvent[]): ChatRequest |
   return { ...first, content: [first, ...others].map(({ content }) => content).join("\n\n") };
 }
 
-/** Whether the next turn has taken the place of the turn at this position, so that models no longer see it. */
+/**
+ * Whether models no longer see the turn at this position: the user has undone it, or the next turn has taken its place and
+ * was not undone itself.
+ */
 export function isReplaced(turns: readonly RecordedTurn[], position: number): boolean {
+  const undone = undoneTurns(turns);
+  if (undone.has(position)) return true;
   const next = turns[position + 1]?.events ?? [];
-  return next.some((event) => event.type === "chat_request" && event.replacesTurn === true);
+  return (
+    next.some((event) => event.type === "chat_request" && event.replacesTurn === true) &&
+    !undone.has(position + 1)
+  );
+}
+
+/** The same list is asked about once for each of its turns. */
+const knownUndone = new WeakMap<readonly RecordedTurn[], ReadonlySet<number>>();
+
+/** The positions of the turns that were undone with their messages. */
+export function undoneTurns(turns: readonly RecordedTurn[]): ReadonlySet<number> {
+  const known = knownUndone.get(turns);
+  if (known !== undefined) return known;
+  const starts = new Set(
+    turns.flatMap(({ events }) =>
+      events.flatMap((event) =>
+        event.type === "turn_undo" && event.hidesTurn === true ? [event.turn] : [],
+      ),
+    ),
+  );
+  const found = turns.flatMap(({ events: [first] }, position) =>
+    first?.type === "turn_start" && starts.has(first.timestamp) ? [position] : [],
+  );
+  const undone = new Set(starts.size === 0 ? [] : found);
+  knownUndone.set(turns, undone);
+  return undone;
 }
 
 /** Splits entries that are read in batches, of which the first may not be the record's first. */

@@ -33,7 +33,18 @@ const object = v.record(v.string(), v.any()) satisfies v.GenericSchema<unknown, 
 export const kind = v.picklist(DECISION_KINDS);
 
 const origin = v.variant("type", [
-  v.looseObject({ type: v.picklist(["builtin", "program"]) }),
+  v.looseObject({
+    type: v.literal("builtin"),
+    confinement: v.pipe(
+      v.exactOptional(v.picklist(["sandbox", "none"])),
+      v.description("Of a tool that runs commands: how this one is confined."),
+    ),
+    network: v.pipe(
+      v.exactOptional(v.boolean()),
+      v.description("In the sandbox: whether it reaches other machines."),
+    ),
+  }),
+  v.looseObject({ type: v.literal("program") }),
   v.looseObject({ type: v.literal("local"), command: v.string() }),
   v.looseObject({
     type: v.literal("mcp"),

@@ -49,15 +49,23 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name),
-        describeSource: async (args) => ({
-          ...(await describeCall?.(args)),
-          origin: { type: isOwn ? "program" : "builtin" },
-          ...(wanted !== settings.name && { identity: wanted }),
-        }),
+        describeSource: async (args) => {
+          const { confinement, network, identity, ...call } = (await describeCall?.(args)) ?? {};
+          const confined = confinement !== undefined && {
+            confinement,
+            ...(network && { network }),
+          };
+          const isRenamed = wanted !== settings.name;
+          return {
+            ...call,
+            origin: isOwn ? { type: "program" } : { type: "builtin", ...confined },
+            ...(isRenamed && { identity: identity === undefined ? wanted : [wanted, identity] }),
+            ...(!isRenamed && identity !== undefined && { identity }),
+          };
+        },
         isIdempotent: isReadOnly || tool.isIdempotent === true,
         ...(effect !== undefined && { effect }),
         ...(shipped.argumentKinds !== undefined && { argumentKinds: shipped.argumentKinds }),
-        ...(shipped.confinement !== undefined && { confinement: shipped.confinement }),
       };
     }
     case "mcp": {

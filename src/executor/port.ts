@@ -140,8 +140,6 @@ export interface RunnableTool {
   readonly isIdempotent?: boolean;
   /** What it does, as far as jp or the user knows. The word of an MCP server does not count. */
   readonly effect?: ToolEffect;
-  /** Whether a call runs where it can do no harm. Absent for tools that run no programs of the model's choice. */
-  readonly confinement?: (args: JsonObject) => Promise<"sandbox" | "none">;
   /** By JSON Pointer, without the indexes of lists: arguments that are more than text to whoever writes rules about them. */
   readonly argumentKinds?: ArgumentKinds;
 }

@@ -3,11 +3,11 @@
  * something else takes its place. Node has no `openat`: on Linux, paths below `/proc/self/fd` do the
  * same. Elsewhere the path is checked again on opening, which leaves a short race.
  */
-import { constants } from "node:fs";
-import { type FileHandle, mkdir, readlink, realpath } from "node:fs/promises";
+import { closeSync, constants, fsync, openSync, readlinkSync } from "node:fs";
+import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import { FileError } from "./file-error.ts";
-import { openHandle, systemErrorCode } from "../util/index.ts";
+import { settled, systemErrorCode } from "../util/index.ts";
 
 export interface Folder extends AsyncDisposable {
   readonly realPath: string;
@@ -19,21 +19,31 @@ export interface Folder extends AsyncDisposable {
   sync(): Promise<void>;
 }
 
-/** `realPath` must be free of symbolic links; throws if it no longer is. */
+/**
+ * `realPath` must be free of symbolic links; throws if it no longer is. Synchronous inside: a walk opens thousands of folders,
+ * and each step through the event loop takes many times as long as the step itself.
+ */
 export async function openFolder(realPath: string): Promise<Folder> {
   if (process.platform === "win32") return folderByPath(realPath); // Windows cannot open folders.
-  const handle = await openHandle(
-    realPath,
-    constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
-  );
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+  const fd = openSync(realPath, flags);
   try {
-    const descriptor = `/proc/self/fd/${handle.fd}`;
-    const opened = await readlink(descriptor).catch(() => undefined);
+    const descriptor = `/proc/self/fd/${fd}`;
+    const opened = findLinkTarget(descriptor);
     if ((opened ?? (await realpath(realPath))) !== realPath) throw folderMovedError();
-    return folderByHandle(handle, realPath, opened === undefined ? realPath : descriptor);
+    return folderByDescriptor(fd, realPath, opened === undefined ? realPath : descriptor);
   } catch (error) {
-    await handle.close();
+    closeSync(fd);
     throw error;
+  }
+}
+
+/** Undefined where there is no `/proc`. */
+function findLinkTarget(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined;
   }
 }
 
@@ -50,14 +60,14 @@ export async function openOrCreateFolder(parent: Folder, name: string): Promise<
   return await openFolder(path.join(outer.realPath, name));
 }
 
-function folderByHandle(handle: FileHandle, realPath: string, openPath: string): Folder {
+function folderByDescriptor(fd: number, realPath: string, openPath: string): Folder {
   return {
     realPath,
     path: openPath,
     entry: (name) => path.join(openPath, name),
     // Some file systems cannot sync folders. The change itself has been made by then.
-    sync: () => handle.sync().catch(() => undefined),
-    [Symbol.asyncDispose]: () => handle.close(),
+    sync: () => settled((done) => fsync(fd, done)).catch(() => undefined),
+    [Symbol.asyncDispose]: async () => closeSync(fd),
   };
 }
 

@@ -1,7 +1,7 @@
 export { FileError, fileChangedError, notFoundError, toFileError } from "./file-error.ts";
 export { type Folder, openFolder, openOrCreateFolder } from "./folder.ts";
 export { compileGlob } from "./ignore-rules.ts";
-export { openFile } from "./open-file.ts";
+export { MAX_KEPT_FILE_BYTES, openFile, readFileNow } from "./open-file.ts";
 export {
   type FileTarget,
   formatPath,

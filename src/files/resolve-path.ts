@@ -26,6 +26,8 @@ export interface FileTarget {
   readonly displayPath: string;
   /** For questions: also names the file that a symbolic link leads to. No two files have the same. */
   readonly questionPath: string;
+  /** The same as `displayPath`, but of the file itself if that one leads through a symbolic link. */
+  readonly realDisplayPath: string;
   /** Exists, and is free of symbolic links. */
   readonly folder: string;
   readonly newFolders: readonly string[];
@@ -80,7 +82,7 @@ export function toTarget(resolved: ResolvedPath): FileTarget {
   // You approve a change to a file, not to the name of a link to it.
   const questionPath =
     file === displayPath ? file : `${quotePath(displayPath)} (a link to ${quotePath(file)})`;
-  const common = { displayPath, questionPath, isLink };
+  const common = { displayPath, questionPath, realDisplayPath: file, isLink };
   const name = missing.at(-1);
   if (name !== undefined) {
     return { ...common, folder: realPath, newFolders: missing.slice(0, -1), name };
@@ -105,7 +107,8 @@ function quotePath(formatted: string): string {
 
 /** With forward slashes. */
 export function toPosix(relative: string): string {
-  return relative === "" ? "." : relative.split(path.sep).join("/");
+  if (relative === "") return ".";
+  return path.sep === "/" ? relative : relative.split(path.sep).join("/");
 }
 
 /** Resolves `..` before symbolic links, so that the path that is checked is the one that is used. */

@@ -1,6 +1,6 @@
 /** Walks the files below a folder in a fixed order, leaving out ignored and protected ones. */
-import type { Dirent } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { type Dirent, readdirSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import path from "node:path";
 import { shouldYield, yieldToEventLoop } from "../util/index.ts";
 import { FileError, notFoundError, toFileError } from "./file-error.ts";
@@ -77,9 +77,11 @@ export async function* walkFiles(
       continue;
     }
     await using folder = listed.folder;
+    const prefix = prefixOf(next);
     for (const entry of listed.files) {
       const { name } = entry;
-      const paths = pathsOf(path.join(next, name));
+      const file = prefix + name;
+      const paths = { path: file, displayPath: formatPath(file) };
       yield { ...paths, folder, name, isLink: entry.isSymbolicLink(), isStart: false };
     }
     for (const { name } of listed.folders.toReversed())
@@ -89,6 +91,11 @@ export async function* walkFiles(
 
 function pathsOf(relative: string): Pick<FoundFile, "path" | "displayPath"> {
   return { path: toPosix(relative), displayPath: formatPath(relative) };
+}
+
+/** The beginning of all paths in a folder, relative to the root and with forward slashes. */
+function prefixOf(relative: string): string {
+  return relative === "" ? "" : `${toPosix(relative)}/`;
 }
 
 interface ListedFolder {
@@ -122,10 +129,12 @@ async function listFolder(
   let folder: Folder | undefined;
   try {
     folder = await openFolder(path.join(root, relative));
-    const all = await readdir(folder.path, { withFileTypes: true });
+    // Synchronous, as in `openFolder`: of very many folders, most of the time would be spent waiting.
+    const all = readdirSync(folder.path, { withFileTypes: true });
     const isHidden = hidden.has(folder.realPath) || hasGitNames(all.map(({ name }) => name));
     const hasRules = all.some((entry) => entry.name === IGNORE_FILE && entry.isFile());
     const ignoreFiles = hasRules ? await withIgnoreFile(above, folder, relative) : above;
+    const prefix = prefixOf(relative);
     const wanted: Dirent[] = [];
     for (const entry of isHidden ? [] : all) {
       // A clone may bring very many files and rules. Ctrl-C has to work meanwhile.
@@ -133,8 +142,7 @@ async function listFolder(
       if (signal.aborted) break;
       const { name } = entry;
       if (name === SKIPPED_FOLDER || isProtectedName(name)) continue;
-      const file = toPosix(path.join(relative, name));
-      if (!isIgnored(file, entry.isDirectory(), ignoreFiles)) wanted.push(entry);
+      if (!isIgnored(prefix + name, entry.isDirectory(), ignoreFiles)) wanted.push(entry);
     }
     wanted.sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
@@ -188,7 +196,7 @@ async function withIgnoreFile(
     const total = above.reduce((sum, file) => sum + file.size, size);
     if (total > MAX_IGNORE_BYTES) return above;
     const rules = parseIgnoreRules(await handle.readFile("utf8"));
-    const prefix = relative === "" ? "" : `${relative.split(path.sep).join("/")}/`;
+    const prefix = prefixOf(relative);
     return [...above, { prefix, rules, size }];
   } catch {
     return above;

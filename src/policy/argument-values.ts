@@ -12,7 +12,7 @@ export interface ArgumentValue {
   readonly possible: readonly Json[];
 }
 
-/** `isMissing`: an element of a list on the way does not have it. */
+/** `isMissing`: an element of a list on the way does not have it, or a list is empty, which may stand for anything. */
 export interface FoundValues {
   readonly values: readonly ArgumentValue[];
   readonly isMissing: boolean;
@@ -59,6 +59,12 @@ function walk(
   kinds: ArgumentKinds,
 ): { readonly values: readonly Place[]; readonly isMissing: boolean } {
   let isMissing = false;
+  const elementsOf = (place: Place): readonly Place[] => {
+    const { value } = place;
+    if (!isJsonArray(value)) return [place];
+    if (value.length === 0) isMissing = true;
+    return value.flatMap((element) => elementsOf({ ...place, value: element }));
+  };
   const step = (list: readonly Place[], rest: readonly string[]): readonly Place[] => {
     const each = list.flatMap(elementsOf);
     const [segment, ...further] = rest;
@@ -81,13 +87,6 @@ function walk(
     );
   };
   return { values: step(places, segments), isMissing };
-}
-
-function elementsOf(place: Place): readonly Place[] {
-  const { value } = place;
-  return isJsonArray(value)
-    ? value.flatMap((element) => elementsOf({ ...place, value: element }))
-    : [place];
 }
 
 function escapeSegment(segment: string): string {

@@ -5,9 +5,7 @@ import type { ToolSource } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { CallOfTool } from "./verdict.ts";
 
-export interface ToolOptions extends Partial<
-  Pick<RunnableTool, "effect" | "argumentKinds" | "confinement">
-> {
+export interface ToolOptions extends Partial<Pick<RunnableTool, "effect" | "argumentKinds">> {
   readonly name?: string;
   readonly source?: ToolSource;
   readonly config?: JsonObject;

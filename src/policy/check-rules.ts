@@ -3,7 +3,7 @@ import { MATCHERS, type Rule } from "../config/index.ts";
 import type { ArgumentKinds } from "../executor/index.ts";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { parsePointer, URL_PARTS } from "./argument-values.ts";
-import { compilePattern } from "./matcher.ts";
+import { compileMatcher, compilePattern } from "./matcher.ts";
 import { isPathWithin, normalizePath } from "./path-forms.ts";
 
 export interface RuleProblem {
@@ -40,10 +40,8 @@ function explainArgument(rule: Rule, tool: ToolParameters): string | undefined {
   const { arg, place } = rule;
   if (arg === undefined) return undefined;
   const found = findParameter(arg, tool);
-  if (found === "missing") {
-    return place.isShared === true ? undefined : `${tool.name} has no argument ${arg}`;
-  }
-  return found === undefined ? undefined : explainMatcher(rule, found);
+  if (found === undefined || place.isShared === true) return undefined; // Of other tools, it may be another.
+  return found === "missing" ? `${tool.name} has no argument ${arg}` : explainMatcher(rule, found);
 }
 
 /** Undefined if the schema leaves open what is there. */
@@ -54,6 +52,7 @@ function findParameter(
   let schema: JsonObject = parameters;
   let at = "";
   let isInList = false;
+  let types = typesIn(schema);
   for (const segment of parsePointer(arg)) {
     if (kinds[at] === "url") {
       return URL_PARTS[segment] === undefined
@@ -63,19 +62,31 @@ function findParameter(
     const { properties, additionalProperties: rest } = schema;
     const child = isJsonObject(properties) ? ownOf(properties, segment) : undefined;
     if (!isJsonObject(child)) {
+      if (OPENING.some((keyword) => keyword in schema)) return undefined;
       if (isJsonObject(properties) && (rest === false || rest === undefined)) return "missing";
       return isScalar(schema) ? "missing" : undefined;
     }
     at += `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`;
     schema = child;
+    types = typesIn(schema);
     while (isJsonObject(schema["items"])) {
       schema = schema["items"];
+      const below = typesIn(schema);
+      // It may be one element, without a list.
+      types = below.length === 0 ? [] : [...types.filter((type) => type !== "array"), ...below];
       isInList = true;
     }
   }
-  const { type, enum: values } = schema;
-  const types = typeof type === "string" ? [type] : Array.isArray(type) ? type.map(String) : [];
-  return { types, kind: kinds[at], isInList, ...(Array.isArray(values) && { values }) };
+  // What is in a list without items can be anything.
+  if (types.includes("array")) types = [];
+  return { types, kind: kinds[at], isInList };
+}
+
+/** With one of these, there may be more than its `properties`. */
+const OPENING = ["$ref", "allOf", "anyOf", "if", "oneOf", "patternProperties"];
+
+function typesIn({ type }: JsonObject): readonly string[] {
+  return typeof type === "string" ? [type] : Array.isArray(type) ? type.map(String) : [];
 }
 
 interface Parameter {
@@ -83,7 +94,6 @@ interface Parameter {
   readonly types: readonly string[];
   readonly kind: ArgumentKinds[string] | undefined;
   readonly isInList: boolean;
-  readonly values?: readonly Json[];
 }
 
 function isScalar({ type }: JsonObject): boolean {
@@ -123,12 +133,14 @@ function fits(type: string, value: Json): boolean {
   return typeof value === type;
 }
 
-async function explainPattern({ pattern }: Rule): Promise<string | undefined> {
-  if (pattern === undefined) return undefined;
+async function explainPattern(rule: Rule): Promise<string | undefined> {
+  const { pattern, glob } = rule;
   try {
-    await compilePattern(pattern);
+    if (pattern !== undefined) await compilePattern(pattern);
+    if (glob !== undefined) await compileMatcher(rule, { root: "/", isPath: true });
     return undefined;
   } catch (error) {
+    if (glob !== undefined) return `glob cannot be used (${messageOf(error)})`;
     return `pattern cannot be used (${messageOf(error)}); lookaround and backreferences are not supported`;
   }
 }
@@ -146,11 +158,15 @@ function explainUnreachable(
   return `no call can reach this rule: ${covering.place.key} comes first and matches all of them`;
 }
 
-/** A list of one layer is written by one person; what joins several may well overlap. */
+/** One list is written by one person; what joins several may well overlap, and other tools reach the rules for all of them. */
 function hasSameScope(earlier: Rule, later: Rule): boolean {
   const isForAll = earlier.tool === undefined && earlier.server === undefined;
   const isForSame = earlier.tool === later.tool && earlier.server === later.server;
-  return earlier.place.layer === later.place.layer && (isForAll || isForSame);
+  const [one, other] = [earlier, later].map(({ place: { layer, key } }) => ({
+    layer,
+    list: key.replace(/\[\d+\]$/, ""),
+  }));
+  return isDeepEqual(one, other) && (isForAll || isForSame);
 }
 
 function covers(

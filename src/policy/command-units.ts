@@ -3,6 +3,13 @@
  * parts would start.
  */
 import type { RuleConfig } from "../config/index.ts";
+import {
+  type CommandPart,
+  isFoundIn,
+  isPrefixOf,
+  parseCommandLine,
+  partsForRefusal,
+} from "../shell/index.ts";
 
 /** Reads a command line. */
 export type ReadCommand = (line: string) => readonly CommandUnit[];
@@ -18,12 +25,37 @@ export interface CommandUnit {
   ) => boolean;
 }
 
-/** Nothing about a command line is allowed by a rule until it is read in parts. */
-export async function readCommandLine(): Promise<ReadCommand> {
-  return (line) => [
-    {
-      isPart: true,
-      matches: (rule, isAllowing, test) => (isAllowing ? rule.const === line : test(line)),
-    },
+/** What a line is if it has no parts: nothing lets it run but a rule about the whole line. */
+const UNREADABLE: CommandPart = { words: [], hazards: ["unknown_syntax"] };
+
+export const readCommandLine: ReadCommand = (line) => {
+  const { parts } = parseCommandLine(line);
+  const own = parts.length === 0 ? [UNREADABLE] : parts;
+  return [
+    ...own.map((part) => unitOf(line, part, true)),
+    ...partsForRefusal(line).map((part) => unitOf(line, part, false)),
   ];
+};
+
+function unitOf(line: string, part: CommandPart, isPart: boolean): CommandUnit {
+  return {
+    isPart,
+    matches: (rule, isAllowing, test) => {
+      const { prefix, pattern, glob } = rule;
+      if (prefix !== undefined) {
+        const words = wordsOf(prefix);
+        return isAllowing ? isPrefixOf(words, part) : isFoundIn(words, part);
+      }
+      if (pattern === undefined && glob === undefined) return test(line); // The whole line, as it is.
+      const text = part.words.join(" ");
+      if (isAllowing) return part.hazards.length === 0 && test(text);
+      return test(line) || test(text);
+    },
+  };
+}
+
+/** The only part of a plain command, or no words at all. */
+export function wordsOf(command: string): readonly string[] {
+  const [part, ...others] = parseCommandLine(command).parts;
+  return part === undefined || others.length > 0 || part.hazards.length > 0 ? [] : part.words;
 }

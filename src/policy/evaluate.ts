@@ -28,18 +28,22 @@ export interface CompiledRule {
   readonly matcher: CompiledMatcher | undefined;
 }
 
-/** Throws the reason why a pattern cannot be used. */
+/** A rule whose pattern cannot be used lets nothing through, and stops everything that it could be about. */
 export function compileRules(
   rules: readonly Rule[],
-  root: string,
+  { root, kinds }: Pick<CallToJudge, "root" | "kinds">,
 ): Promise<readonly CompiledRule[]> {
   return Promise.all(
-    rules.map(async (rule) => ({
-      rule,
-      matcher: rule.arg === undefined ? undefined : await compileMatcher(rule, root),
-    })),
+    rules.map(async (rule) => {
+      const { arg } = rule;
+      if (arg === undefined) return { rule, matcher: undefined };
+      const argument = { root, isPath: kinds[arg] === "path" };
+      return { rule, matcher: await compileMatcher(rule, argument).catch(() => UNUSABLE) };
+    }),
   );
 }
+
+const UNUSABLE: CompiledMatcher = { allows: () => false, catches: () => true };
 
 /** Undefined if no rule matches. `readCommand` is needed for a tool that runs command lines. */
 export async function evaluateRules(
@@ -75,9 +79,11 @@ function commandOf({ kinds, arguments: args }: CallToJudge): string {
   return typeof value === "string" ? value : "";
 }
 
-function isForTool({ tool, server }: Rule, { name, source }: CallToJudge["tool"]): boolean {
-  const ownName = source.type === "mcp" ? (source.tool ?? name) : name;
-  const isTool = tool === undefined || [name, ownName].some((each) => isNamed(tool, each));
+/** Any server can have a tool of any name: by that, only a rule which names the server lets calls run. */
+function isForTool({ tool, server, mode }: Rule, { name, source }: CallToJudge["tool"]): boolean {
+  const isByOwnName = source.type === "mcp" && (mode !== "unattended" || server !== undefined);
+  const names = isByOwnName ? [name, source.tool ?? name] : [name];
+  const isTool = tool === undefined || names.some((each) => isNamed(tool, each));
   if (server === undefined) return isTool;
   return isTool && source.type === "mcp" && isNamed(server, source.server);
 }

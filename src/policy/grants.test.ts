@@ -147,7 +147,10 @@ test("no rule is proposed for calls that destroy, for questions about that, and 
   const options = { root: workspace() };
   const destroys = callOf(args, { ...EDITS, effect: "destroys" });
   const declared = callOf(args, { ...EDITS, config: { effect: "destroys" } });
-  const outside = callOf({ command: "ls" }, { ...RUNS, confinement: async () => "none" });
+  const outside = callOf(
+    { command: "ls" },
+    { ...RUNS, source: { origin: { type: "builtin", confinement: "none" } } },
+  );
   expect(await proposeGrants(destroys, options)).toEqual([]);
   expect(await proposeGrants(declared, options)).toEqual([]);
   expect(await proposeGrants(outside, options)).toEqual([]);

@@ -9,9 +9,15 @@ import type { ArgumentKind, ArgumentKinds } from "../executor/index.ts";
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 import { findValues } from "./argument-values.ts";
 import { findRuleProblems } from "./check-rules.ts";
-import { evaluate, OWN_QUESTIONS } from "./judge.ts";
+import { evaluate, findConfinement, OWN_QUESTIONS } from "./judge.ts";
 import { scopeOf } from "./rule-scope.ts";
-import type { CallOfTool, CheckedGrant, PolicyOptions, ProposedGrant } from "./verdict.ts";
+import {
+  type CallOfTool,
+  type CheckedGrant,
+  type PolicyOptions,
+  type ProposedGrant,
+  runsCommands,
+} from "./verdict.ts";
 
 interface ProposeOptions extends PolicyOptions {
   /** Of the tool's own question. */
@@ -58,11 +64,11 @@ export async function checkGrant(
 
 /** Even if a rule allows it. */
 async function isAskedAnyway(
-  { tool, arguments: args }: CallOfTool,
+  call: CallOfTool,
   { allowsUnsandboxed = false }: PolicyOptions,
 ): Promise<boolean> {
-  if (tool.confinement === undefined || allowsUnsandboxed) return false;
-  return (await tool.confinement(args)) !== "sandbox";
+  if (!runsCommands(call.tool) || allowsUnsandboxed) return false;
+  return (await findConfinement(call)).confinement === "none";
 }
 
 async function doesAllow(

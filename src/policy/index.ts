@@ -7,6 +7,7 @@ export {
   type OpenSavedRules,
   openSavedRules,
   type SavedRulesPlace,
+  preloadPolicy,
 } from "./policy.ts";
 export type { ListedRule, RulesOfWorkspace, SavedRules } from "./saved-rules.ts";
 export {

@@ -1,7 +1,7 @@
 /** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
 import { findRule, type Mode, type Rule } from "../config/index.ts";
-import type { JsonObject } from "../util/index.ts";
-import { readCommandLine } from "./command-units.ts";
+import type { Confinement } from "../tool/index.ts";
+import { type JsonObject, loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import {
   type CallOfTool,
@@ -9,6 +9,7 @@ import {
   plainVerdict,
   type PolicyOptions,
   type RuleOnRecord,
+  runsCommands,
   type Verdict,
 } from "./verdict.ts";
 
@@ -17,12 +18,21 @@ export const OWN_QUESTIONS = ["create_file", "apply_changes"];
 
 export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const verdict = await judgeAsked(call, options);
-  const { confinement } = call.tool;
-  if (verdict.mode !== "unattended" || confinement === undefined) return verdict;
-  if (options.allowsUnsandboxed === true || (await confinement(call.arguments)) === "sandbox") {
-    return verdict;
+  if (verdict.mode !== "unattended" || !runsCommands(call.tool)) return verdict;
+  const { confinement, network = false } = await findConfinement(call);
+  if (confinement === "none" && options.allowsUnsandboxed !== true) {
+    return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
   }
-  return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
+  // A rule about the command says nothing of where it may send what it finds. One about the exact call does.
+  const isExact = verdict.rules?.every(({ rule }) => rule["arg"] === "") ?? false;
+  return network && !isExact
+    ? { mode: "ask", key: "shell.network", needsPerson: true, isAskedEachTime: true }
+    : verdict;
+}
+
+export async function findConfinement({ tool, arguments: args }: CallOfTool): Promise<Confinement> {
+  const { origin } = await tool.describeSource(args);
+  return origin.type === "builtin" ? origin : {};
 }
 
 async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
@@ -31,7 +41,7 @@ async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Ver
   const { mode = "ask" } = options;
   const byConfig = await evaluate(settings.policy.run, call, options);
   if (byConfig?.mode === "skip") return fromRules(byConfig);
-  if (settings.run === "skip" && byConfig === undefined) return plainVerdict(settings);
+  if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);
   if (mode === "plan" && effect !== "reads") {
     return { mode: "skip", key: "mode.plan", cause: "planning" };
   }
@@ -60,24 +70,33 @@ async function findGranted(
 export async function judgeResult(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const { settings } = call.tool;
   const byConfig = await evaluate(settings.policy.result, call, options);
-  return byConfig === undefined ? plainResultVerdict(settings) : fromRules(byConfig);
+  const isSkipped = settings.result === "skip" && !isByUser(byConfig);
+  return byConfig === undefined || isSkipped ? plainResultVerdict(settings) : fromRules(byConfig);
+}
+
+/** A rule of the workspace cannot bring back what the user skips: that it asks needs no trust. */
+function isByUser(verdict: RuleVerdict | undefined): boolean {
+  return verdict !== undefined && verdict.rules.every(isOwn);
+}
+
+function isOwn({ place }: Rule): boolean {
+  return place.from !== "workspace";
 }
 
 async function byMode(
   mode: Mode,
-  { tool, arguments: args }: CallOfTool,
+  call: CallOfTool,
   effect: CallOfTool["tool"]["effect"],
 ): Promise<Verdict | undefined> {
   if (mode === "edits" && effect === "edits") {
     return { mode: "unattended", key: "mode.edits", answers: OWN_QUESTIONS };
   }
-  if (mode === "sandbox" && (await tool.confinement?.(args)) === "sandbox") {
-    return { mode: "unattended", key: "mode.sandbox" };
-  }
-  return undefined;
+  if (mode !== "sandbox" || !runsCommands(call.tool)) return undefined;
+  const { confinement, network = false } = await findConfinement(call);
+  const isHarmless = confinement === "sandbox" && !network;
+  return isHarmless ? { mode: "unattended", key: "mode.sandbox" } : undefined;
 }
 
-/** A rule whose pattern cannot be used was reported when config was checked. Here it must not let anything through. */
 export async function evaluate(
   rules: readonly Rule[],
   { tool, arguments: args }: CallOfTool,
@@ -86,21 +105,23 @@ export async function evaluate(
   if (rules.length === 0) return undefined;
   const kinds = tool.argumentKinds ?? {};
   const call: CallToJudge = { tool: tool.settings, arguments: args, kinds, root };
-  const hasCommand = Object.values(kinds).includes("command");
-  const readCommand = hasCommand ? await readCommandLine() : undefined;
-  return evaluateRules(await compileRules(rules, root), call, readCommand);
+  const units = runsCommands(tool) ? await loadCommandUnits() : undefined;
+  return evaluateRules(await compileRules(rules, call), call, units?.readCommandLine);
+}
+
+function loadCommandUnits() {
+  return loadModule(() => import("./command-units.ts"));
 }
 
 function fromRules({ mode, rules }: RuleVerdict): Verdict {
   const [first] = rules;
-  const isOwn = rules.every(({ place }) => place.from !== "workspace");
   const answers = OWN_QUESTIONS.concat(namedByAll(rules));
   return {
     mode,
     key: first?.place.key ?? "",
     rules: rules.map(onRecord),
     // A workspace can let a tool run, but it cannot answer for the user.
-    ...(mode === "unattended" && isOwn && { answers }),
+    ...(mode === "unattended" && rules.every(isOwn) && { answers }),
     ...(mode === "ask" && rules.some(({ arg }) => arg !== undefined) && { isAskedEachTime: true }),
   };
 }

@@ -11,15 +11,16 @@ import {
   plainVerdict,
   type Policy,
   type PolicyOptions,
+  runsCommands,
 } from "./verdict.ts";
 
 export function createPolicy(options: PolicyOptions): Policy {
   const { mode = "ask", saved, hasSaved = () => true, store } = options;
   return {
     judge: async (call) => {
-      const { settings, confinement } = call.tool;
+      const { settings } = call.tool;
       const hasRules = settings.policy.run.length > 0 || call.granted !== undefined;
-      const isPlain = mode === "ask" && !hasRules && confinement === undefined;
+      const isPlain = mode === "ask" && !hasRules && !runsCommands(call.tool);
       if (isPlain && (saved === undefined || !hasSaved())) return plainVerdict(settings);
       const { judgeRun } = await loadJudge();
       return judgeRun(call, options);
@@ -138,4 +139,25 @@ export async function matchRules(
   const { evaluate } = await loadJudge();
   const verdicts = await Promise.all(rules.map((rule) => evaluate([rule], call, { root })));
   return verdicts.map((verdict) => verdict !== undefined);
+}
+
+/** For calls that are judged after a wait. Throws `module_not_loaded`. */
+export async function preloadPolicy({
+  runsCommands: areRead,
+  hasPatterns,
+}: PreloadOptions): Promise<void> {
+  await Promise.all([
+    loadJudge(),
+    loadGrants(),
+    loadSavedRules(),
+    ...(areRead ? [loadModule(() => import("./command-units.ts"))] : []),
+    ...(hasPatterns ? [loadModule(() => import("re2js"))] : []),
+  ]);
+}
+
+interface PreloadOptions {
+  /** A tool that runs command lines is on. */
+  readonly runsCommands: boolean;
+  /** A rule has a pattern or a glob. */
+  readonly hasPatterns: boolean;
 }

@@ -98,6 +98,11 @@ export interface RuleOnRecord {
   readonly rule: JsonObject;
 }
 
+/** Such a tool may be confined, and rules about it are about the parts of a command line. */
+export function runsCommands({ argumentKinds = {} }: CallOfTool["tool"]): boolean {
+  return Object.values(argumentKinds).includes("command");
+}
+
 /** What applies where there are no rules and no mode. */
 export function plainVerdict({ name, run }: Pick<ToolSettings, "name" | "run">): Verdict {
   return { mode: run, key: `conversation.tools.${name}.run` };

@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test, vi } from "vitest";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { isAlive } from "../util/is-alive.fixture.ts";
 
 const guardModule = new URL("exit-guard.ts", import.meta.url);
@@ -55,5 +58,27 @@ test.each(["", "process.kill(process.pid, 'SIGKILL');"])(
     const wasAlive = isAlive(released);
     process.kill(-released, "SIGKILL");
     expect(wasAlive).toBe(true);
+  },
+);
+
+test.each(["process.exit(1);", "process.kill(process.pid, 'SIGKILL');"])(
+  "an empty folder does not outlive a process that runs `%s`, and others do",
+  async (end) => {
+    const folder = temporaryFolder();
+    const [empty = "", full = "", released = ""] = ["an empty one", "full", "released"].map(
+      (name) => path.join(folder, name),
+    );
+    for (const name of [empty, full, released]) mkdirSync(name);
+    writeFileSync(path.join(full, "x"), "");
+    const program = `
+      import { mkdirSync } from "node:fs";
+      import { guardFolder } from ${JSON.stringify(guardModule)};
+      for (const name of ${JSON.stringify([full, empty])}) guardFolder(name);
+      guardFolder(${JSON.stringify(released)})[Symbol.dispose]();
+      mkdirSync(${JSON.stringify(released)});
+      ${end}`;
+    await once(spawn(process.execPath, ["--input-type=module", "--eval", program]), "close");
+    await vi.waitFor(() => expect(existsSync(empty)).toBe(false), { timeout: 20_000 });
+    expect([existsSync(full), existsSync(released)]).toEqual([true, true]);
   },
 );

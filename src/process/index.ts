@@ -1,4 +1,6 @@
+export { guardFolder } from "./exit-guard.ts";
 export { findProgram, resolveProgram, withoutRelativeFolders } from "./find-program.ts";
+export { findGit, findGitFolder, type Git, readGitFile, runGit } from "./git.ts";
 export { CappedOutput, lineEnds, LineReader, LineTail } from "./output.ts";
 export { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
 export {

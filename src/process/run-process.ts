@@ -11,6 +11,10 @@ export interface ProcessRequest extends Program {
   readonly timeoutMs?: number;
   /** For each line on standard error, while it runs. */
   readonly onLine?: (line: string) => void;
+  /** For everything it writes to either output, in the order in which it arrives. */
+  readonly onOutput?: (chunk: Buffer) => void;
+  /** When the program has exited, end what it left running in its group. */
+  readonly endsGroup?: boolean;
   readonly limits: ProcessLimits;
 }
 
@@ -46,8 +50,9 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     const output = readOutput(group, request);
     group.endInput(input);
     const end = await Promise.race([group.finished(limits.pipeGraceMs), interruption.happened]);
+    if (typeof end === "string" || request.endsGroup === true)
+      await group.terminate(limits.killGraceMs);
     if (typeof end !== "string") return { type: "exited", exit: end, ...output };
-    await group.terminate(limits.killGraceMs);
     group.closePipes();
     return end === "cancelled" ? { type: "cancelled" } : { type: "timed_out", ...output };
   } catch (error) {
@@ -57,11 +62,16 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   }
 }
 
-function readOutput(group: ProcessGroup, { limits, onLine }: ProcessRequest): ProcessOutput {
+function readOutput(group: ProcessGroup, request: ProcessRequest): ProcessOutput {
+  const { limits, onLine, onOutput } = request;
   const stdout = new CappedOutput(limits.stdoutBytes);
   const stderr = new CappedOutput(limits.stderrBytes);
   group.onStdout((chunk) => stdout.add(chunk));
   group.onStderr((chunk) => stderr.add(chunk));
+  if (onOutput !== undefined) {
+    group.onStdout(onOutput);
+    group.onStderr(onOutput);
+  }
   if (onLine !== undefined) {
     const lines = readTextLines(onLine, MAX_LINE_LENGTH);
     group.onStderr(

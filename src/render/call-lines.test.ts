@@ -7,15 +7,8 @@ import { callEnd, type CallEvents, callText } from "./call-lines.ts";
 const RESULT = toolResult("call_1");
 const DENIED: PermissionDecision = { ...permission("call_1"), decision: "denied" };
 
-const CHANGE = {
-  verb: "Edit",
-  added: 1,
-  removed: 1,
-  heading: "Edit a +1 −1",
-  about: "",
-  diff: [],
-  others: [],
-};
+const FILE = { verb: "Edit", added: 0, removed: 0, heading: "Edit a", about: "", diff: [] };
+const CHANGE = { heading: "Edit a", added: 0, removed: 0, files: [FILE], others: [] } as const;
 
 function events(given: Partial<CallEvents> = {}): CallEvents {
   return { decisions: [], answers: [], ...given };

@@ -9,11 +9,11 @@ import {
 } from "../conversation/index.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { answerParts, describeSource } from "./inquiry.ts";
-import type { FileChange } from "./file-change.ts";
+import type { ChangedFile, FileChange } from "./file-change.ts";
 import { firstLine, jsonLine, oneLine, valueLine } from "./neutralize.ts";
 import { findOtherHost } from "./url-host.ts";
 import { verbatim, verbatimLines } from "./verbatim.ts";
-import { diffRows, renderContext } from "./context.ts";
+import { changedLines, diffRows, renderContext } from "./context.ts";
 import type { Paint } from "./style.ts";
 import { fits, moreLines, textWidth, truncate, wrapCode, wrapWords } from "./wrap.ts";
 
@@ -60,17 +60,38 @@ function callIn(
   return Number.isFinite(room) ? truncate(text, Math.max(room, MIN_VALUE_WIDTH)) : text;
 }
 
-/** The change that a call asked about: the first lines of its diff, and arguments that this does not show. */
+/** The change that a call asked about: the first lines of its diffs, and arguments that these do not show. */
 export function renderChangeLines(
-  { about, diff, others }: FileChange,
+  { files, others }: FileChange,
   { paint, width, maxLines }: LineOptions & { readonly maxLines: number },
 ): readonly string[] {
-  const lines = [...(about === "" ? [] : [about]), ...diff];
+  const [first, ...more] = files;
+  const share = Math.max(MIN_CHANGE_LINES, Math.floor(maxLines / files.length));
+  return [
+    ...(more.length === 0
+      ? renderFirstLines(first, { paint, width, maxLines })
+      : files.flatMap((file) => [
+          ...wrapIn(`• ${file.heading}`, width - 2).map((row) => `  ${paint("bold", row)}`),
+          ...renderFirstLines(file, { paint, width: width - 2, maxLines: share }).map(
+            (row) => `  ${row}`,
+          ),
+        ])),
+    ...argumentLines(others).flatMap((line) => wrapCode(line, width)),
+  ];
+}
+
+/** What each of many files gets. */
+const MIN_CHANGE_LINES = 3;
+
+function renderFirstLines(
+  file: ChangedFile,
+  { paint, width, maxLines }: LineOptions & { readonly maxLines: number },
+): readonly string[] {
+  const lines = changedLines(file);
   const hidden = lines.length - maxLines;
   return [
     ...diffRows(hidden > 1 ? lines.slice(0, maxLines) : lines, { paint, width }),
     ...(hidden > 1 ? [paint("dim", `  ${moreLines(hidden)}`)] : []),
-    ...argumentLines(others).flatMap((line) => wrapCode(line, width)),
   ];
 }
 

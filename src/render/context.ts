@@ -1,5 +1,5 @@
 /** The context of a question, in rows: prose in the words of its author, everything else verbatim. */
-import type { FileChange } from "./file-change.ts";
+import type { ChangedFile, FileChange } from "./file-change.ts";
 import { isDiff, type Paint, paintLine, type StyleName } from "./style.ts";
 import { SHOWN_TAB, verbatimLines, verbatimProseLines } from "./verbatim.ts";
 import { wrapProse, wrapVerbatimLine } from "./wrap.ts";
@@ -46,19 +46,32 @@ function diffLine(line: string): string {
   return sign + verbatimLines(line.slice(sign.length)).join("");
 }
 
-/** The text of a change: its heading, and below it the diff. */
-export function changeText({ heading, about, diff }: FileChange): string {
-  return [heading, ...(about === "" ? [] : [about]), ...diff].join("\n");
+/** The text of a change: the heading of each file, and below it, indented, its diff. */
+export function changeText({ heading, files }: FileChange): string {
+  const blocks = files.flatMap((file) => [
+    `${HEADING}${file.heading}`,
+    ...changedLines(file).map((line) => DIFF_INDENT + line),
+  ]);
+  return [...(files.length === 1 ? [] : [`${HEADING}${heading}`]), ...blocks].join("\n");
 }
 
+/** What is shown below the heading of a file. */
+export function changedLines({ about, diff }: ChangedFile): readonly string[] {
+  return [...(about === "" ? [] : about.split("\n")), ...diff];
+}
+
+/** No line of a diff begins like this, because they are indented. */
+const HEADING = "• ";
+
 function changeRows(
-  [heading = "", ...below]: readonly string[],
+  lines: readonly string[],
   { paint, width }: Pick<ContextOptions, "paint" | "width">,
 ): readonly string[] {
-  return [
-    ...wrapVerbatimLine(`• ${heading}`, width).map((row) => paint("bold", row)),
-    ...diffRows(below, { paint, width }),
-  ];
+  return lines.flatMap((line) =>
+    line.startsWith(HEADING)
+      ? wrapVerbatimLine(line, width).map((row) => paint("bold", row))
+      : diffRows([line.slice(DIFF_INDENT.length)], { paint, width }),
+  );
 }
 
 const DIFF_INDENT = "  ";

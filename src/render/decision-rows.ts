@@ -267,7 +267,7 @@ interface DescribedSubject extends Subject {
 
 /**
  * Describes the subject of a decision, in lines below `describePending`: the call with all its arguments, the source of its
- * tool, the folder that it runs in, and the changes. Nothing is shortened. Of a change to a file, this is its heading: the
+ * tool, the folder that it runs in, and the changes. Nothing is shortened. Of changes to files, these are their headings: the
  * diff is the context of the question.
  */
 export function describeSubject(described: DescribedSubject): readonly string[] {
@@ -277,7 +277,8 @@ export function describeSubject(described: DescribedSubject): readonly string[] 
   const change = asked && findFileChange(call, asked);
   const hasArguments = tool !== undefined && Object.keys(args).length > 0;
   return [
-    ...(change === undefined ? [] : [`• ${change.heading}`, ...argumentLines(change.others)]),
+    ...(change?.files ?? []).map(({ heading }) => `• ${heading}`),
+    ...argumentLines(change?.others ?? []),
     ...(change === undefined && hasArguments ? callText(call).split("\n") : []),
     ...sourceLines(origin, folder),
     ...(changed === undefined ? [] : [`Changed since it was decided: ${describeChanged(changed)}`]),

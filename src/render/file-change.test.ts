@@ -35,38 +35,30 @@ function create(content: string, context: string, path = "a b.txt") {
 
 describe("a change to a file", () => {
   test("has the file, the number of lines that come and go, and the diff", () => {
+    const heading = "Edit src/a.py +1 −1";
+    const diff = ["@@ -1,3 +1,3 @@", " import os", "--- old", "+++ new", " x = 1"];
     expect(edit([{ old: "-- old", new: "++ new" }])).toEqual({
-      verb: "Edit",
+      heading,
       added: 1,
       removed: 1,
-      heading: "Edit src/a.py +1 −1",
-      about: "",
-      diff: ["@@ -1,3 +1,3 @@", " import os", "--- old", "+++ new", " x = 1"],
+      files: [{ verb: "Edit", added: 1, removed: 1, heading, about: "", diff }],
       others: [],
     });
   });
 
   test("of a new file has its content, and a path of several words in quotes", () => {
     const context = "--- /dev/null\n+++ b/a b.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n";
-    expect(create("one\ntwo\n", context)).toEqual({
-      verb: "Create",
-      added: 2,
-      removed: 0,
+    expect(create("one\ntwo\n", context)).toMatchObject({
       heading: 'Create "a b.txt" +2',
-      about: "",
-      diff: ["+one", "+two"],
+      files: [{ verb: "Create", added: 2, removed: 0, about: "", diff: ["+one", "+two"] }],
       others: [],
     });
   });
 
   test("of an empty file has no diff, and says so", () => {
-    expect(create("", "An empty file.")).toEqual({
-      verb: "Create",
-      added: 0,
-      removed: 0,
+    expect(create("", "An empty file.")).toMatchObject({
       heading: 'Create "a b.txt"',
-      about: "An empty file.",
-      diff: [],
+      files: [{ verb: "Create", added: 0, removed: 0, about: "An empty file.", diff: [] }],
       others: [],
     });
   });
@@ -77,7 +69,7 @@ describe("a change to a file", () => {
     const asked = { origin: BUILTIN, questionId: "delete_file", question };
     expect(findFileChange(call, asked)).toMatchObject({
       heading: "Delete x",
-      about: "1 line, 4 bytes.",
+      files: [{ about: "1 line, 4 bytes.", diff: [] }],
     });
   });
 
@@ -152,7 +144,7 @@ describe("a change to a file", () => {
       const context = ["--- /dev/null", "+++ b/a b.txt", "@@ -0,0 +1,2 @@", ...shown, ""].join(
         "\n",
       );
-      expect(create(content, context)).toMatchObject({ diff: shown, others: [] });
+      expect(create(content, context)).toMatchObject({ files: [{ diff: shown }], others: [] });
     },
   );
 
@@ -162,6 +154,85 @@ describe("a change to a file", () => {
     expect(edit([{ old: "a", new: "b" }], context, "x +1 −1")?.heading).toMatch(
       /^Edit "x \+1 .+1" \+1 −1$/,
     );
+  });
+});
+
+function editSeveral(files: readonly JsonObject[], context: string, more: JsonObject = {}) {
+  const call = { name: "fs_edit", arguments: { files: [...files], ...more } };
+  return findFileChange(call, {
+    origin: BUILTIN,
+    questionId: "apply_changes",
+    question: { context },
+  });
+}
+
+describe("a change to several files", () => {
+  const EDIT_A = { path: "src/a.py", patterns: [{ old: "-- old", new: "++ new" }] };
+  const NEW_B = { path: "b c", content: "one\ntwo\n" };
+  const DIFF_B = "--- /dev/null\n+++ b/b c\n@@ -0,0 +1,2 @@\n+one\n+two\n";
+  const EMPTY = "--- /dev/null\n+++ b/empty\n";
+
+  test("has a heading and a diff for each", () => {
+    const files = [EDIT_A, { path: "empty", content: "" }, NEW_B];
+    expect(editSeveral(files, DIFF + EMPTY + DIFF_B)).toMatchObject({
+      heading: "Edit 3 files +3 −1",
+      added: 3,
+      removed: 1,
+      files: [
+        { verb: "Edit", heading: "Edit src/a.py +1 −1", diff: { length: 5 } },
+        { verb: "Create", heading: "Create empty", about: "An empty file.", diff: [] },
+        { verb: "Create", heading: 'Create "b c" +2', about: "", diff: ["+one", "+two"] },
+      ],
+      others: [],
+    });
+  });
+
+  test("of one file looks like any change to one file", () => {
+    expect([editSeveral([EDIT_A], DIFF)?.heading, editSeveral([NEW_B], DIFF_B)?.heading]).toEqual([
+      "Edit src/a.py +1 −1",
+      'Create "b c" +2',
+    ]);
+  });
+
+  test("cannot have lines that look like another file", () => {
+    counters("T-TERM-11");
+    const lines = [" x", "--- a/evil", "+++ b/evil", "@@ -9 +9 @@", "-1", "+2"];
+    const context = ["--- a/y", "+++ b/y", "@@ -1,2 +1,2 @@", ...lines, ""].join("\n");
+    const found = editSeveral([{ path: "y", patterns: [] }], context + DIFF_B);
+    expect(found?.files.map(({ heading, diff }) => [heading, diff.length])).toEqual([
+      ["Edit y +2 −2", 7],
+      ['Create "b c" +2', 2],
+    ]);
+  });
+
+  test("keeps the note about a missing line break with its file", () => {
+    const note = "\\ No newline at end of file";
+    const diff = `--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n${note}\n+b\n${note}\n`;
+    const file = { path: "y", patterns: [{ old: "a", new: "b" }] };
+    const found = editSeveral([file, NEW_B], diff + DIFF_B);
+    expect(found?.files.map((each) => each.diff.length)).toEqual([5, 2]);
+  });
+
+  test("shows arguments that are not in the diffs", () => {
+    counters("T-TERM-11");
+    const files = [
+      { ...EDIT_A, path: "./src/a.py", content: "" },
+      { ...NEW_B, content: "rm -rf /\n", patterns: [] },
+      { path: "more", content: "hidden" },
+    ];
+    expect(editSeveral(files, DIFF + DIFF_B, { mode: 7 })?.others).toEqual([
+      ["files[0].path", "./src/a.py"],
+      ["files[1].content", "rm -rf /\n"],
+      ["files[2]", { path: "more", content: "hidden" }],
+      ["mode", 7],
+    ]);
+  });
+
+  test("is not shown as one before it has asked with a diff", () => {
+    expect([editSeveral([EDIT_A], ""), editSeveral([EDIT_A], "Trust me.")]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });
 
@@ -186,6 +257,19 @@ test.each([
   ["Edit a", "fs_modify_file", { path: "a", patterns: [] }],
   ["Create a", "fs_create_file", { path: "a", content: "" }],
   ["Delete a", "fs_delete_file", { path: "a" }],
+  ["Edit a", "fs_edit", { files: [{ path: "a", patterns: [] }] }],
+  [
+    "Edit a, Create b, Create c, 2 more",
+    "fs_edit",
+    {
+      files: [
+        { path: "a", patterns: [] },
+        ...["b", "c", "d", "e"].map((path) => ({ path, content: "" })),
+      ],
+    },
+  ],
+  [undefined, "fs_edit", { files: [{ path: "a", patterns: [], mode: 7 }] }],
+  [undefined, "fs_edit", { files: [] }],
   [undefined, "fs_modify_file", { path: "a", line: 3 }],
   [undefined, "fs_read_file", { path: "a" }],
   [undefined, "fs_delete_file", { path: 7 }],

@@ -1,14 +1,26 @@
 /**
- * A call that changes a file, as one block: what happens to which file, how many lines come and go, and the diff. Only
+ * A call that changes files, as one block: what happens to which file, how many lines come and go, and the diff. Only
  * jp's own file tools are shown like this, because the diff that they ask about is all that their arguments do.
  */
 import type { InquiryRequest, ToolCallRequest } from "../conversation/index.ts";
-import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
 export interface FileChange {
+  /** `Edit src/a.ts +1 −1` or `Edit 3 files +4 −2`: one line, verbatim. */
+  readonly heading: string;
+  /** Lines of all diffs. */
+  readonly added: number;
+  readonly removed: number;
+  /** At least one, in the order of the diff. */
+  readonly files: readonly [ChangedFile, ...ChangedFile[]];
+  /** The arguments, or parts of them, that the headings and the diffs do not show. */
+  readonly others: readonly (readonly [name: string, value: Json])[];
+}
+
+/** One of the files that a call changes. */
+export interface ChangedFile {
   readonly verb: string;
-  /** Lines of the diff. */
   readonly added: number;
   readonly removed: number;
   /** `Edit src/a.ts +1 −1`: one line, verbatim. */
@@ -17,8 +29,6 @@ export interface FileChange {
   readonly about: string;
   /** The lines of the diff as they are, without those that name the file. Empty if the call has not asked yet. */
   readonly diff: readonly string[];
-  /** The arguments, or parts of them, that the heading and the diff do not show. */
-  readonly others: readonly (readonly [name: string, value: Json])[];
 }
 
 type ChangingCall = Pick<ToolCallRequest, "name" | "arguments">;
@@ -29,12 +39,15 @@ export interface AskedChange extends Pick<InquiryRequest, "origin" | "questionId
 }
 
 /** By the id of the question that asks about it. */
-const VERBS: Readonly<Record<string, { readonly tool: string; readonly verb: string }>> = {
-  apply_changes: { tool: "fs_modify_file", verb: "Edit" },
-  create_file: { tool: "fs_create_file", verb: "Create" },
-  overwrite_file: { tool: "fs_create_file", verb: "Overwrite" },
-  delete_file: { tool: "fs_delete_file", verb: "Delete" },
+const VERBS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  apply_changes: { fs_modify_file: "Edit", fs_edit: "Edit" },
+  create_file: { fs_create_file: "Create" },
+  overwrite_file: { fs_create_file: "Overwrite" },
+  delete_file: { fs_delete_file: "Delete" },
 };
+
+/** The tool whose one argument is a list of files. */
+const SEVERAL = "fs_edit";
 
 /** The change that a call asks about. Undefined for the questions of any other tool, whatever its name is. */
 export function findFileChange(
@@ -42,12 +55,69 @@ export function findFileChange(
   { origin, questionId = "", question }: AskedChange,
 ): FileChange | undefined {
   const known = Object.hasOwn(VERBS, questionId) ? VERBS[questionId] : undefined;
+  const verb = known !== undefined && Object.hasOwn(known, name) ? known[name] : undefined;
+  if (origin?.type !== "builtin" || verb === undefined) return undefined;
+  const context = question?.context ?? "";
+  if (name === SEVERAL) return findSeveral(given, context);
   const { path } = given;
-  if (origin?.type !== "builtin" || known?.tool !== name || typeof path !== "string") {
-    return undefined;
-  }
-  const { about, file = path, hunks } = readContext(question?.context ?? "");
-  const { verb } = known;
+  if (typeof path !== "string") return undefined;
+  const { about, sections } = readContext(context);
+  // What is not a diff of this one file is shown as it is.
+  const [section = { file: path, isNew: false, hunks: [] }] = sections;
+  const file = changedFile(verb, section, about);
+  const others = Object.entries(given).flatMap(([key, value]) => missingIn(section, key, value));
+  const { heading, added, removed } = file;
+  return { heading, added, removed, files: [file], others };
+}
+
+/** `fs_edit`: the diff has a section for each of the `files`, in their order. */
+function findSeveral(given: JsonObject, context: string): FileChange | undefined {
+  const { files: listed, ...rest } = given;
+  if (!isJsonArray(listed ?? null)) return undefined;
+  const entries = listed as readonly Json[]; // As was just checked.
+  const { about, sections } = readContext(context);
+  const [first, ...more] = sections.map((section) =>
+    changedFile(
+      section.isNew ? "Create" : "Edit",
+      section,
+      section.hunks.length === 0 ? EMPTY : "",
+    ),
+  );
+  if (first === undefined || about !== "") return undefined;
+  const files = [first, ...more] as const;
+  const others = entries.flatMap((entry, index): (readonly [string, Json])[] => {
+    const [name, section] = [`files[${index}]`, sections[index]];
+    if (section === undefined || !isJsonObject(entry)) return [[name, entry]];
+    return Object.entries(entry).flatMap(([key, value]) =>
+      isBlank(key, value, entry)
+        ? []
+        : missingIn(section, key, value).map(([at, part]) => [`${name}.${at}`, part] as const),
+    );
+  });
+  const [added, removed] = [sumOf(files, "added"), sumOf(files, "removed")];
+  return {
+    heading: more.length === 0 ? first.heading : `Edit ${files.length} files +${added} −${removed}`,
+    added,
+    removed,
+    files: [first, ...more],
+    others: [...others, ...Object.entries(rest)],
+  };
+}
+
+const EMPTY = "An empty file.";
+
+/** A field that a model fills in with nothing, beside the one that it means. */
+function isBlank(key: string, value: Json, { patterns = [], content = "" }: JsonObject): boolean {
+  const hasPatterns = isJsonArray(patterns) && patterns.length > 0;
+  if (key === "content") return value === "" && hasPatterns;
+  return key === "patterns" && !hasPatterns && isJsonArray(value) && content !== "";
+}
+
+function sumOf(files: readonly ChangedFile[], key: "added" | "removed"): number {
+  return files.reduce((sum, file) => sum + file[key], 0);
+}
+
+function changedFile(verb: string, { file, hunks }: DiffSection, about: string): ChangedFile {
   const [added, removed] = [count(hunks, "+"), count(hunks, "-")];
   const counts = [
     ...(hunks.length === 0 ? [] : [`+${added}`]),
@@ -61,25 +131,53 @@ export function findFileChange(
     about,
     // A new file has one hunk, from its first line to its last.
     diff: verb === "Create" ? hunks.slice(1) : hunks,
-    others: Object.entries(given).flatMap(([key, value]) =>
-      missingIn({ verb, file, hunks }, key, value),
-    ),
   };
 }
 
 /** `Edit src/a.ts`, of a call that has not asked. Undefined if its arguments are not those of jp's file tools. */
 export function changeTitle({ name, arguments: given }: ChangingCall): string | undefined {
-  const { path, ...others } = given;
-  const known = Object.values(VERBS).find(({ tool }) => tool === name);
-  if (known === undefined || typeof path !== "string") return undefined;
-  const keys = Object.keys(others);
-  const isOwn =
-    name === "fs_modify_file"
-      ? keys.length === 1 && isJsonArray(others["patterns"])
-      : name === "fs_create_file"
-        ? keys.length === 1 && typeof others["content"] === "string"
-        : keys.length === 0;
-  return isOwn ? `${known.verb} ${pathText(path)}` : undefined;
+  const tool = Object.hasOwn(TITLES, name) ? TITLES[name] : undefined;
+  return tool?.(given);
+}
+
+const TITLES: Readonly<Record<string, (given: JsonObject) => string | undefined>> = {
+  fs_modify_file: (given) => titleOf("Edit", given, { patterns: isJsonArray }),
+  fs_create_file: (given) => titleOf("Create", given, { content: isText }),
+  fs_delete_file: (given) => titleOf("Delete", given, {}),
+  fs_edit: ({ files = null, ...rest }) => {
+    if (!isJsonArray(files) || Object.keys(rest).length > 0) return undefined;
+    const titles = files.map((file) => {
+      if (!isJsonObject(file)) return undefined;
+      const edit = titleOf("Edit", file, { patterns: isJsonArray });
+      return edit ?? titleOf("Create", file, { content: isText });
+    });
+    if (titles.length === 0 || titles.includes(undefined)) return undefined;
+    const hidden = titles.length - MAX_TITLES;
+    const more = hidden > 0 ? [`${hidden} more`] : [];
+    return [...titles.slice(0, MAX_TITLES), ...more].join(", ");
+  },
+};
+
+/** The most files that a title names. */
+const MAX_TITLES = 3;
+
+/** Undefined if there are other arguments than these. */
+function titleOf(
+  verb: string,
+  { path, ...others }: JsonObject,
+  expected: Readonly<Record<string, (value: Json) => boolean>>,
+): string | undefined {
+  if (typeof path !== "string") return undefined;
+  const entries = Object.entries(others);
+  if (entries.length !== Object.keys(expected).length) return undefined;
+  const isOwn = entries.every(
+    ([key, value]) => Object.hasOwn(expected, key) && expected[key]?.(value),
+  );
+  return isOwn ? `${verb} ${pathText(path)}` : undefined;
+}
+
+function isText(value: Json): boolean {
+  return typeof value === "string";
 }
 
 /** In quotes unless it is one word, so that it cannot pass for a path and its counts. */
@@ -89,47 +187,75 @@ function pathText(file: string): string {
 }
 
 interface ReadContext {
+  /** The lines before the first diff. */
   readonly about: string;
+  readonly sections: readonly DiffSection[];
+}
+
+/** The part of a diff about one file. */
+interface DiffSection {
   /** The path in the diff. */
-  readonly file?: string;
+  readonly file: string;
+  /** There is no old file. */
+  readonly isNew: boolean;
   /** From the first `@@` on. */
   readonly hunks: readonly string[];
 }
 
+/**
+ * Follows the number of lines that each hunk has: a removed line that begins with `-- ` and an added one that begins with
+ * `++ ` look like the names of another file.
+ */
 function readContext(context: string): ReadContext {
   const lines = context.replace(/\n$/, "").split("\n");
-  const start = lines.findIndex(
-    (line, index) =>
-      line.startsWith("--- ") &&
-      lines[index + 1]?.startsWith("+++ ") === true &&
-      lines[index + 2]?.startsWith("@@ ") === true,
-  );
-  if (start === -1) return { about: lines.join("\n"), hunks: [] };
-  return {
-    about: lines.slice(0, start).join("\n"),
-    file: lines[start + 1]?.slice("+++ b/".length) ?? "",
-    hunks: lines.slice(start + 2),
-  };
+  const names = (at: number) =>
+    lines[at]?.startsWith("--- ") === true && lines[at + 1]?.startsWith("+++ b/") === true;
+  const start = lines.findIndex((_line, at) => names(at));
+  if (start === -1) return { about: lines.join("\n"), sections: [] };
+  const sections: DiffSection[] = [];
+  for (let at = start; at < lines.length;) {
+    const [isNew, file] = [
+      lines[at] === "--- /dev/null",
+      lines[at + 1]?.slice("+++ b/".length) ?? "",
+    ];
+    const first = at + 2;
+    at = first;
+    while (at < lines.length && !names(at)) at = afterHunk(lines, at);
+    sections.push({ file, isNew, hunks: lines.slice(first, at) });
+  }
+  return { about: lines.slice(0, start).join("\n"), sections };
+}
+
+const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+
+/** The line after the hunk that begins here, or after a line that begins none. */
+function afterHunk(lines: readonly string[], start: number): number {
+  const [isHunk, old = "1", fresh = "1"] = HUNK.exec(lines[start] ?? "") ?? [];
+  if (isHunk === undefined) return start + 1;
+  let [removed, added] = [Number(old), Number(fresh)];
+  let at = start + 1;
+  for (; at < lines.length && (removed > 0 || added > 0); at += 1) {
+    const sign = lines[at]?.charAt(0) ?? "";
+    if (!" -+\\".includes(sign) || sign === "") return at;
+    if (sign === " " || sign === "-") removed -= 1;
+    if (sign === " " || sign === "+") added -= 1;
+  }
+  return lines[at]?.startsWith("\\") === true ? at + 1 : at;
 }
 
 function count(hunks: readonly string[], sign: "+" | "-"): number {
   return hunks.filter((line) => line.startsWith(sign)).length;
 }
 
-interface ShownChange extends Required<Pick<ReadContext, "file" | "hunks">> {
-  readonly verb: string;
-}
-
 /** The argument under its key, or the parts of it that are not in the diff. Empty if all of it is. */
 function missingIn(
-  { verb, file, hunks }: ShownChange,
+  { isNew, file, hunks }: DiffSection,
   key: string,
   value: Json,
 ): readonly [string, Json][] {
   if (key === "path" && value === file) return [];
   if (key === "content" && typeof value === "string") {
-    const isShown =
-      verb === "Create" ? isNewFile(hunks, value) : hasPieces(value, sidesOf(hunks, "+"));
+    const isShown = isNew ? isNewFile(hunks, value) : hasPieces(value, sidesOf(hunks, "+"));
     return isShown ? [] : [[key, value]];
   }
   if (key !== "patterns" || !isJsonArray(value)) return [[key, value]];

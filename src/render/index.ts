@@ -14,7 +14,13 @@ export {
   renderPermissionLines,
 } from "./call-lines.ts";
 export { changeText, type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
-export { type AskedChange, changeTitle, type FileChange, findFileChange } from "./file-change.ts";
+export {
+  type AskedChange,
+  type ChangedFile,
+  changeTitle,
+  type FileChange,
+  findFileChange,
+} from "./file-change.ts";
 export { describeGrant, describeScope, describeUntil } from "./grant.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
@@ -51,7 +57,7 @@ export {
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines, sourceLines } from "./origin.ts";
 export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
-export { describeState, type ListedConversation, summaryToJson } from "./summary.ts";
+export { describeState, type ListedConversation, nameState, summaryToJson } from "./summary.ts";
 export { relativeTime } from "./relative-time.ts";
 export { renderTurn, type TranscriptOptions } from "./transcript.ts";
 export {

@@ -14,6 +14,7 @@ import { assertNever } from "../util/index.ts";
 import { describeFiles } from "./files.ts";
 import { describeOutcome, describeSource, describeVoid } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
+import { describeUndo } from "./undo.ts";
 
 /** A conversation to be written as Markdown. */
 export interface MarkdownDocument {
@@ -76,6 +77,8 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [`## Inquiry Response on ${time}`, oneLine(describeOutcome(event))];
     case "decision_void":
       return [`## Decision Void on ${time}`, oneLine(describeVoid(event))];
+    case "turn_undo":
+      return [`## Undo on ${time}`, oneLine(describeUndo(event))];
     case "tool_step":
       return [`## Tool Step on ${time}`, fence(stepText(event), "json")];
     case "permission_request":

@@ -1,9 +1,15 @@
 import { expect, test } from "vitest";
 import type { ToolOrigin } from "../tool/index.ts";
-import { describeOrigin } from "./origin.ts";
+import { describeOrigin, originLines } from "./origin.ts";
 
 const ORIGINS: readonly (readonly [ToolOrigin, string])[] = [
   [{ type: "builtin" }, "built into jp"],
+  [{ type: "builtin", confinement: "none" }, "built into jp, not sandboxed"],
+  [{ type: "builtin", confinement: "sandbox" }, "built into jp, in the sandbox"],
+  [
+    { type: "builtin", confinement: "sandbox", network: true },
+    "built into jp, in the sandbox with a network",
+  ],
   [{ type: "program" }, "defined by the program that runs jp"],
   [{ type: "local", command: "sh\u00a0x.sh" }, 'local command "sh<U+00A0>x.sh"'],
   [
@@ -18,3 +24,10 @@ test.each(ORIGINS)(
     expect(describeOrigin(origin)).toBe(said);
   },
 );
+
+test("a prompt says how a command is confined, and not that jp's other tools are built in", () => {
+  expect([
+    originLines({ type: "builtin", confinement: "none" }, "docs"),
+    originLines({ type: "builtin" }),
+  ]).toEqual([["Source: built into jp, not sandboxed", 'Folder: "docs"'], []]);
+});

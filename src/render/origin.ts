@@ -1,5 +1,5 @@
 /** Where a tool comes from, in words, for whoever decides about a call of it. */
-import type { ToolOrigin } from "../tool/index.ts";
+import type { Confinement, ToolOrigin } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
@@ -7,7 +7,7 @@ import { verbatim } from "./verbatim.ts";
 export function describeOrigin(origin: ToolOrigin): string {
   switch (origin.type) {
     case "builtin":
-      return "built into jp";
+      return `built into jp${describeConfinement(origin)}`;
     case "program":
       return "defined by the program that runs jp";
     case "local":
@@ -21,10 +21,26 @@ export function describeOrigin(origin: ToolOrigin): string {
   }
 }
 
-/** Lines below a call: what would start it, unless that is jp itself, and the folder that it would run in. */
+function describeConfinement({ confinement, network }: Confinement): string {
+  switch (confinement) {
+    case undefined:
+      return "";
+    case "none":
+      return ", not sandboxed";
+    case "sandbox":
+      return network === true ? ", in the sandbox with a network" : ", in the sandbox";
+    default:
+      return assertNever(confinement);
+  }
+}
+
+/** Lines below a call: what would start it, unless that is jp itself, how it is confined, and the folder that it would run in. */
 export function originLines(origin: ToolOrigin, folder?: string): readonly string[] {
-  const isElsewhere = origin.type === "local" || origin.type === "mcp";
-  return sourceLines(isElsewhere ? origin : undefined, folder);
+  const isShown =
+    origin.type === "local" ||
+    origin.type === "mcp" ||
+    (origin.type === "builtin" && origin.confinement !== undefined);
+  return sourceLines(isShown ? origin : undefined, folder);
 }
 
 /** `Source: …` and `Folder: …`, each if known. */

@@ -18,18 +18,36 @@ export interface ListedConversation extends ConversationCreation {
   readonly problem?: string;
 }
 
-const STATES = {
+type StateNames = Readonly<Record<Exclude<OpenTurnState["type"], "waiting_for_input">, string>>;
+
+/** Those of other versions, which programs may read. */
+const STATES: StateNames = {
   running: "running",
   pending_calls: "interrupted (pending tool execution)",
   pending_follow_up: "interrupted (pending follow-up)",
   pending_reply: "interrupted (pending LLM response)",
   pending_check: "interrupted (pending check of the answer)",
-} as const satisfies Partial<Record<OpenTurnState["type"], string>>;
+};
 
-/** Describes the state of an incomplete turn. */
-export function describeState(state: OpenTurnState): string {
+/** The name of the state of an incomplete turn. */
+export function nameState(state: OpenTurnState): string {
   if (state.type === "waiting_for_input") return `waiting-for-input (${state.tool})`;
   return STATES[state.type];
+}
+
+const IN_WORDS: StateNames = {
+  running: "running",
+  pending_calls: "interrupted during tool calls",
+  pending_follow_up: "interrupted after tool calls",
+  pending_reply: "interrupted before the reply",
+  pending_check: "interrupted before the answer was checked",
+};
+
+/** The same for people. */
+export function describeState(state: OpenTurnState): string {
+  return state.type === "waiting_for_input"
+    ? `waits for you (${state.tool})`
+    : IN_WORDS[state.type];
 }
 
 /** One object for each conversation: one line of `jp conversation ls`. */
@@ -45,7 +63,7 @@ export function summaryToJson(summary: ListedConversation): JsonObject {
     archived: isArchived,
     ...(place !== undefined && { place }),
     ...(metadata?.labels !== undefined && { labels: metadata.labels }),
-    ...(openTurn !== undefined && { state: describeState(openTurn) }),
+    ...(openTurn !== undefined && { state: nameState(openTurn) }),
     ...(problem !== undefined && { problem }),
   };
 }

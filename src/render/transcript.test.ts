@@ -405,6 +405,26 @@ describe("a change to a file", () => {
     ]);
   });
 
+  test("has a heading for each of several files, with a share of the lines", () => {
+    const files = [args, { path: "b.py", content: "one\ntwo\n" }].map((file) => ({ ...file }));
+    const second = "--- /dev/null\n+++ b/b.py\n@@ -0,0 +1,2 @@\n+one\n+two\n";
+    const both = { ...question, question: { ...question.question, context: context + second } };
+    const several = [toolCall("call_1", "fs_edit", { files }), policy, both, ...events.slice(3)];
+    expect(body(several, { resultLines: 6 })).toEqual([
+      "✗ Edit 2 files +3 −1 not applied",
+      "  • Edit a.py +1 −1",
+      "    @@ -1,21 +1,21 @@",
+      "    -x = 1",
+      "    +x = 2",
+      "    … 20 more lines",
+      "  • Create b.py +2",
+      "    +one",
+      "    +two",
+      '  → no, note: "later" (you, via terminal)',
+      "",
+    ]);
+  });
+
   test("has a tick if it was applied, and only its title if the call never asked", () => {
     const yes = closed("call_1.apply_changes.1", { ...answer, answer: true });
     const result = toolResult("call_1", "`patterns[0].old` was not found.", true);

@@ -34,6 +34,7 @@ import { relativeTime } from "./relative-time.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
+import { describeUndo } from "./undo.ts";
 
 /** How a transcript is rendered. */
 export interface TranscriptOptions {
@@ -104,6 +105,8 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Bloc
       return action(context.callOf.has(event) ? [] : renderPermissionLines(event, context));
     case "decision_void":
       return action(context.callOf.has(event) ? [] : renderVoid(event, context));
+    case "turn_undo":
+      return action([paint("dim", oneLine(describeUndo(event)))]);
     case "turn_start":
     case "permission_request":
     case "attempt_start":

@@ -45,6 +45,7 @@ export class RecordedCalls {
       case "decision_void":
       case "token_usage":
       case "reply_failure":
+      case "turn_undo":
       case "tool_step": // A tool that does not run has no steps.
       case "tool_call_request":
       case "turn_end":

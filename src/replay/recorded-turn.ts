@@ -10,7 +10,8 @@ export function readTurn(
   turn: readonly ConversationEvent[],
   options: { readonly runsTools: boolean },
 ): readonly ConversationEvent[] {
-  const open = withDerivedFields(withoutClosing(turn));
+  // The user undoes something after a turn: no process does it within one.
+  const open = withDerivedFields(withoutClosing(turn.filter(({ type }) => type !== "turn_undo")));
   return withCurrentIds(withoutVoid(open, options));
 }
 

@@ -15,7 +15,7 @@ export type DataSchema = JsonObject | StandardSchema;
 /** The user's message. */
 export interface Message<
   Schema extends DataSchema | undefined = DataSchema | undefined,
-> extends Omit<TurnMessage, "schema" | "isChecked"> {
+> extends Omit<TurnMessage, "schema" | "isChecked" | "undone"> {
   /**
    * Asks for data that fits this schema, in place of text. jp checks the answer. If it does not fit, jp tells
    * the model what is wrong and asks again, once.

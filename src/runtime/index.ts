@@ -1,4 +1,5 @@
 export { AnswersFile } from "./answers-file.ts";
+export { configuredChanges } from "./changes.ts";
 export {
   type ChooseSummarizer,
   type CompactionOptions,

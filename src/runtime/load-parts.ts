@@ -12,13 +12,17 @@ import {
 } from "../config/index.ts";
 import {
   hasTemplate,
+  loadShellRun,
   preloadDiff,
   preloadTemplates,
   preloadValidator,
   preloadWeb,
 } from "../executor/index.ts";
+import { preloadPolicy } from "../policy/index.ts";
 import type { Providers } from "../provider/index.ts";
 import { assertCanLock, preloadSecrets } from "../storage/index.ts";
+import { loadUndo } from "./changes.ts";
+import { createShippedTools } from "./shipped-tools.ts";
 import { loadImports } from "../util/index.ts";
 
 /**
@@ -26,7 +30,9 @@ import { loadImports } from "../util/index.ts";
  * while a turn waits; what is loaded by then still works. Never throws: whatever needs a part that is missing says so.
  */
 export async function loadTurnParts(config: PartialConfig, providers: Providers): Promise<void> {
-  const isTemplated = hasTemplate(JSON.stringify(config.conversation?.tools ?? {}));
+  const written = JSON.stringify(config.conversation?.tools ?? {});
+  const isTemplated = hasTemplate(written);
+  const runsCommands = hasTool(config, "shell_run");
   await Promise.allSettled([
     ...modelsOf(config).map(({ provider, name }) => providers.warmUp(provider, name)),
     loadCalls(),
@@ -34,17 +40,29 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
     preloadInquiries(),
     preloadValidator(),
     preloadDiff(),
+    ...(hasFileTools(config) ? [loadUndo()] : []),
     loadRecordingParts(),
     ...(isTemplated ? [preloadTemplates()] : []),
-    ...(mayFetch(config) ? [preloadWeb()] : []),
+    ...(hasTool(config, "web_fetch") ? [preloadWeb()] : []),
+    ...(runsCommands ? [loadShellRun()] : []),
+    preloadPolicy({ runsCommands, hasPatterns: /"(?:pattern|glob)":/.test(written) }),
   ]);
 }
 
-function mayFetch(config: PartialConfig): boolean {
+function hasTool(config: PartialConfig, wanted: string): boolean {
   return [...resolveTools(config).values()].some(
     ({ name, source, isEnabled }) =>
-      isEnabled && source.type === "builtin" && (source.tool ?? name) === "web_fetch",
+      isEnabled && source.type === "builtin" && (source.tool ?? name) === wanted,
   );
+}
+
+/** Those that change files, whose contents are kept first. */
+function hasFileTools(config: PartialConfig): boolean {
+  const changing = createShippedTools({ root: "", describe: async () => undefined })
+    .filter(({ effect }) => effect !== undefined)
+    .map(({ tool }) => tool.name);
+  const tools = resolveTools(config);
+  return changing.some((name) => tools.get(name)?.isEnabled === true);
 }
 
 /** For whoever records an answer after a wait. Never throws. */

@@ -12,6 +12,8 @@ export interface Machine {
   /** The version of jp, which MCP servers are told. */
   readonly version: string;
   readonly clock: Clock;
+  /** The user's own folder for the workspace. Absent if nothing is kept there. Throws `write_failed`. */
+  readonly ensureUserFolder?: () => Promise<string>;
   /** Something is left out or was refused. One line; must not throw. */
   readonly onWarning: (message: string) => void;
 }

@@ -4,30 +4,43 @@ import {
   createAskUser,
   createDescribeTools,
   createFileTools,
+  createShellRunTool,
   createTellUser,
   createWebFetchTool,
   type FindDescription,
+  type ShellPlace,
   type ShippedTool,
 } from "../executor/index.ts";
+import type { ChangeKeeper } from "../undo/index.ts";
 
 export interface ShippedToolsOptions {
   readonly root: string;
+  /** The `PATH`. */
+  readonly searchPath?: string | undefined;
   readonly describe: FindDescription;
   /** Those that `web_fetch` may reach at private addresses. */
   readonly privateHosts?: readonly string[] | undefined;
+  /** Absent where no tool is called. */
+  readonly shell?: ShellPlace;
+  /** Keeps what the tools change. */
+  readonly changes?: ChangeKeeper | undefined;
 }
 
 export function createShippedTools({
   root,
+  searchPath,
   describe,
   privateHosts = [],
+  shell,
+  changes,
 }: ShippedToolsOptions): readonly ShippedTool[] {
   return [
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
-    ...createFileTools({ root }),
+    ...createFileTools({ root, searchPath, changes }),
     createWebFetchTool({ privateHosts }),
+    createShellRunTool(shell),
   ];
 }
 

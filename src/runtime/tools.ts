@@ -5,6 +5,7 @@ import {
   offeringServers,
   type PartialConfig,
   resolveMcpServers,
+  resolveShell,
   resolveTools,
   type ToolSettings,
 } from "../config/index.ts";
@@ -15,6 +16,7 @@ import {
   type FindDescription,
   type RefusedQuestions,
   type RunnableTool,
+  type ShellPlace,
   type ToolParts,
   toRefusedQuestions,
 } from "../executor/index.ts";
@@ -28,7 +30,9 @@ import {
   type PolicyOptions,
 } from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
+import { userDataFolder } from "../storage/index.ts";
 import type { ToolSource } from "../tool/index.ts";
+import type { ChangeKeeper } from "../undo/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 import { listServers, withServerTools } from "./server-tools.ts";
@@ -65,10 +69,19 @@ export async function serversForTurn(
   return { servers: shared, [Symbol.asyncDispose]: async () => undefined };
 }
 
+/** Where commands run, and what is hidden from them. */
+function shellPlace({ root, variables }: Machine, config: PartialConfig): ShellPlace {
+  const home = variables["HOME"] ?? process.getBuiltinModule("node:os").homedir();
+  const dataFolder = userDataFolder({ variables, home, platform: process.platform });
+  return { root, home, dataFolder, variables, settings: resolveShell(config) };
+}
+
 /** The context that tools get, and the connections that they share. */
 export interface OpenToolsOptions {
   /** Which conversation local tools run for. */
   readonly conversation?: ConversationId;
+  /** Keeps what shipped tools change. */
+  readonly changes?: ChangeKeeper | undefined;
   /** Servers that are open already, and stay so. Others are closed with the tools. */
   readonly servers?: McpServers;
 }
@@ -95,7 +108,7 @@ export interface Tools extends AsyncDisposable {
 export function openTools(
   machine: Machine,
   config: PartialConfig,
-  { conversation, servers: given }: OpenToolsOptions = {},
+  { conversation, changes, servers: given }: OpenToolsOptions = {},
 ): Tools {
   const servers = given ?? openConfiguredServers(machine, config);
   const { root, workspaceId, variables, onWarning } = machine;
@@ -106,7 +119,14 @@ export function openTools(
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
-  const shipped = createShippedTools({ root, describe, privateHosts: config.web?.private_hosts });
+  const shipped = createShippedTools({
+    root,
+    searchPath: variables["PATH"],
+    describe,
+    privateHosts: config.web?.private_hosts,
+    shell: { ...shellPlace(machine, config), changes },
+    changes,
+  });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables };
   const sources = { shipped, local, servers };
@@ -141,7 +161,12 @@ export function openTools(
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
     toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
-    policy: createPolicy({ root, ...modeIn(config), ...saved?.options }),
+    policy: createPolicy({
+      root,
+      ...modeIn(config),
+      allowsUnsandboxed: resolveShell(config).unsandboxed === "unattended",
+      ...saved?.options,
+    }),
     ...(saved !== undefined && { saved }),
     [Symbol.asyncDispose]: async () => {
       await saved?.[Symbol.asyncDispose]();

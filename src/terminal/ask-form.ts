@@ -84,7 +84,7 @@ type Place =
   | { readonly type: "question"; readonly index: number; readonly isChange?: boolean }
   | { readonly type: "review" };
 
-/** Escape goes one step back. At the first question, it cancels all of them. */
+/** Escape goes one step back. At the first question, it cancels all of them, or leaves them for later. */
 async function answerFields(
   fields: readonly OpenField[],
   { acts, allowsLater, dialogue }: Asking,
@@ -95,7 +95,7 @@ async function answerFields(
     const result: DialogueAnswer | ReviewChoice =
       place.type === "review"
         ? await reviewAnswers(answers.flatMap(closedOf), { acts, dialogue })
-        : await answerField(fields, answers, { place, dialogue });
+        : await answerField(fields, answers, { place, allowsLater, dialogue });
     const given = answers.filter((answer) => answer !== undefined);
     if (result.type === "send") return { type: "all_answered", answers: given };
     if (result.type === "change") place = { type: "question", index: result.index, isChange: true };
@@ -127,19 +127,19 @@ function stepBack(place: Place, count: number): Place | undefined {
 }
 
 /** What Escape does there. */
-function describeEscape(place: Extract<Place, { readonly type: "question" }>): string {
-  return stepBack(place, 0) === undefined ? "cancel all questions" : "go back";
+function describeEscape({ place, allowsLater }: Omit<AskedField, "dialogue">): string {
+  if (stepBack(place, 0) !== undefined) return "go back";
+  return allowsLater ? "leave or cancel all questions" : "cancel all questions";
 }
 
-interface AskedField {
+interface AskedField extends Omit<Asking, "acts"> {
   readonly place: Extract<Place, { readonly type: "question" }>;
-  readonly dialogue: Dialogue;
 }
 
 async function answerField(
   fields: readonly OpenField[],
   answers: readonly (AnsweredField | undefined)[],
-  { place, dialogue }: AskedField,
+  { place, allowsLater, dialogue }: AskedField,
 ): Promise<DialogueAnswer | NoAnswer> {
   const field = fields[place.index];
   if (field === undefined) throw new RangeError("a form has no such question");
@@ -148,7 +148,8 @@ async function answerField(
   const style = open.acts ? "verbatim" : "prose";
   dialogue.header = { answered, context: open.question.context, style };
   const previous = answers[place.index]?.answered;
-  return await answerQuestion({ ...open, previous, escape: describeEscape(place) }, dialogue);
+  const escape = describeEscape({ place, allowsLater });
+  return await answerQuestion({ ...open, previous, escape }, dialogue);
 }
 
 function closedOf(answer: AnsweredField | undefined): readonly ClosedQuestion[] {

@@ -22,6 +22,7 @@ import {
   chooseClosing,
   type Dialogue,
   type KeyChoice,
+  LATER_OR_CANCEL,
   type NoAnswer,
   type SaidNo,
   type YesNoMenu,
@@ -119,7 +120,7 @@ async function decide<Choice extends string>(
   request: Pick<RequestBase, "allowsLater">,
   dialogue: Dialogue,
 ): Promise<Verdict> {
-  const escape = request.allowsLater ? "leave it for later, or cancel it" : "cancel";
+  const escape = request.allowsLater ? LATER_OR_CANCEL : "cancel";
   const chosen = await dialogue.decide({ ...menu, noKey: "n", escape });
   if (chosen.type === "aborted") return INTERRUPTED;
   if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);

@@ -35,6 +35,7 @@ import {
   chooseClosing,
   type Dialogue,
   type KeyChoice,
+  LATER_OR_CANCEL,
   type NoAnswer,
   type SaidNo,
   type SelectState,
@@ -131,11 +132,11 @@ export function printLabel(
 
 /** The text is on one line: verbatim if the answer acts, since it may name what it acts on. */
 export function openQuestion(shown: ShownQuestion): OpenQuestion {
-  const { question, acts = question.acts === true } = shown;
+  const { question, acts = question.acts === true, allowsLater = false } = shown;
   const { canRemember = question.persistence === "turn" } = shown;
   const message = acts ? verbatim(question.text) : verbatimProse(question.text.trim());
   const takesWords = shown.isOwn !== true;
-  return { question, message, acts, canRemember, takesWords, grants: shown };
+  return { question, message, acts, canRemember, allowsLater, takesWords, grants: shown };
 }
 
 export function toResult(
@@ -153,13 +154,14 @@ export interface OpenQuestion {
   /** Enter alone does not answer it. */
   readonly acts: boolean;
   readonly canRemember: boolean;
+  readonly allowsLater: boolean;
   /** Words are a no, and the next message. */
   readonly takesWords: boolean;
   /** What may be added to a yes. */
   readonly grants?: GrantChoices;
   /** An answer given before, which the user may now change. */
   readonly previous?: DialogueAnswer | undefined;
-  /** What Escape does; by default it cancels this question alone. */
+  /** What Escape does; by default it cancels this question alone, or leaves it for later. */
   readonly escape?: string;
 }
 
@@ -213,8 +215,8 @@ async function answerBoolean(
   open: OpenQuestion,
   dialogue: Dialogue,
 ): Promise<DialogueAnswer | NoAnswer> {
-  const { question, message, acts, canRemember, previous } = open;
-  const { escape = "cancel the question" } = open;
+  const { question, message, acts, canRemember, previous, allowsLater } = open;
+  const { escape = allowsLater ? LATER_OR_CANCEL : "cancel the question" } = open;
   const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
   const key = suggested === true ? "y" : "n";
   const rememberKey = suggested === true ? "a" : "N";

@@ -293,6 +293,9 @@ export interface ClosingOptions {
   readonly hasAnswers?: boolean;
 }
 
+/** What Escape does then, in the help. */
+export const LATER_OR_CANCEL = "leave it for later, or cancel it";
+
 /**
  * Escape and Ctrl-C offer to leave it for later, where that is possible, or to go back to answers that would be lost.
  * Ctrl-C, pressed again, cancels.

@@ -97,7 +97,7 @@ describe("a message", () => {
     const rows = open.screen.map((row) => row.replace("▮", ""));
     const { ending } = open.type(`${LEFT}${LEFT}\u007f\u007f\r`);
     expect([rows, ending]).toEqual([
-      ["> 日本語", "   e\u0301a"],
+      ["> 日本語", "  e\u0301a"],
       { type: "sent", text: "日本e\u0301a" },
     ]);
   });

@@ -9,6 +9,8 @@ export interface MenuRequest extends InterruptRequest {
   readonly reply?: "chosen" | "elsewhere";
   /** Gets a reply that was typed and is not sent. */
   readonly keepDraft?: (text: string) => void;
+  /** Resolves when the output so far is on the screen. */
+  readonly stopNow?: () => Promise<void> | void;
 }
 
 type Listed = Exclude<InterruptChoice["type"], "leave">;
@@ -64,7 +66,7 @@ export async function chooseInterrupt(
   const key = chosen.type === "chosen" ? chosen.choice : ENTRIES.continue.key;
   const type = LISTED.find((one) => ENTRIES[one].key === key) ?? "continue";
   if (type !== "reply") return close({ type }, ENTRIES[type].short, dialogue);
-  stopNow?.();
+  await stopNow?.();
   close({ type, message: "" }, type, dialogue);
   return reply === "elsewhere" ? { type, message: "" } : writeReply(request, dialogue);
 }

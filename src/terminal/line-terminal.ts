@@ -21,6 +21,8 @@ export interface LineTerminal extends Disposable {
   write(text: string): void;
   /** Drops what was typed before the call, unless `isContinuation`. Secrets are not echoed. */
   readLine(signal: AbortSignal, wanted?: ReadLineOptions): Promise<Line>;
+  /** Until the next line is read, Ctrl-C sends its signal again. */
+  restore(): void;
 }
 
 export interface ReadLineOptions {
@@ -46,9 +48,13 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
   input.destroy(); // Each line gets its own stream, since a stream that has ended reads no more.
   const before = runStty(device, "-g");
   runStty(device, ...CTRL_C_AS_INPUT);
-  const restore = () => void runStty(device, before);
+  let isRestored = false;
+  const restore = () => {
+    if (!isRestored) runStty(device, before);
+    isRestored = true;
+  };
   const continuing = device.onContinue(() => {
-    runStty(device, ...CTRL_C_AS_INPUT); // The shell may have its own settings back.
+    if (!isRestored) runStty(device, ...CTRL_C_AS_INPUT); // The shell may have its own settings back.
     write(lastPrompt);
   });
   process.once("exit", restore); // In case the process ends in the meantime.
@@ -67,6 +73,8 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
       if (signal.aborted) return { type: "aborted" };
       const stream = openInput(device);
       if (stream === undefined) return { type: "aborted" };
+      if (isRestored) runStty(device, ...CTRL_C_AS_INPUT);
+      isRestored = false;
       if (!isContinuation) discardTypedInput(device, stream);
       const line = await (isSecret
         ? readSecret(device, stream, signal)
@@ -76,6 +84,7 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
       else if (isSecret) write(line.text === "" ? "(nothing entered)\n" : "(entered)\n");
       return line;
     },
+    restore,
     [Symbol.dispose]: () => {
       process.off("exit", restore);
       continuing[Symbol.dispose]();

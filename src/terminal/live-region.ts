@@ -100,7 +100,7 @@ function rowsAddedByXtermJs({ frame, columns: old }: Drawn, columns: number): nu
 
 /** A terminal wraps a row anywhere except within a wide character. */
 function heightOf(row: string, columns: number): number {
-  const place = { columns, start: 0, indent: 0 };
+  const place = { columns, start: 0, indent: 0, breaksWords: true };
   return layOutText(bufferOf(stripVTControlCharacters(row)), place).rows.length;
 }
 

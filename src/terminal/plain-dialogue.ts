@@ -58,6 +58,7 @@ const MESSAGE_HELP =
   "Type your message and press Enter. End a line with a backslash to continue on the next one, or type /lines to write several.";
 const COMMAND_HELP = "/help lists the commands, /quit leaves.";
 const ADD_OR_SEND = "Press Enter to send this, or type more.";
+const CLEARS = "Ctrl-C clears it.";
 
 export class PlainDialogue implements Dialogue {
   note: string | undefined;
@@ -106,6 +107,7 @@ export class PlainDialogue implements Dialogue {
   }
 
   printClosed({ message, summary, isCancelled = false }: ClosedQuestion): void {
+    this.#opened?.restore(); // Whoever reads that it is answered may press Ctrl-C to stop what follows.
     const shown = oneLine(summary);
     const end = shown.charAt(0).toUpperCase() + shown.slice(1);
     this.#sayWords(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
@@ -171,7 +173,11 @@ export class PlainDialogue implements Dialogue {
       },
     });
     let text = typeof state === "string" ? state : (state?.buffer.text ?? "");
-    if (text !== "") this.#say("Your draft:", ...neutralize(text).split("\n"), ADD_OR_SEND);
+    const addOrSend = hasWayBack ? ADD_OR_SEND : `${ADD_OR_SEND} ${CLEARS}`;
+    if (text !== "") {
+      this.#say("Your draft:", ...neutralize(text).split("\n"));
+      this.#sayWords(addOrSend);
+    }
     const endWith = (ending: EnteredMessage["ending"]) => {
       isClosed = true;
       return { state: emptyInput(text), ending };
@@ -201,7 +207,7 @@ export class PlainDialogue implements Dialogue {
       const isOpen = added.type === "line" && added.text.includes("\n");
       const isBroken = endsInBreak(added.text);
       text = [text, isBroken ? added.text.slice(0, -1) : added.text].filter(Boolean).join("\n");
-      if (isOpen) this.#sayWords(ADD_OR_SEND);
+      if (isOpen) this.#sayWords(addOrSend);
       else if (!isBroken && text.trim() !== "") return endWith({ type: "sent", text });
     }
   }

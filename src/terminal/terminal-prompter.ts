@@ -26,6 +26,8 @@ export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
   readonly isPlain?: boolean;
   /** Called with words that were typed at a question which then ended in another way. By default they are printed. */
   readonly onUnsent?: (text: string) => void;
+  /** Called with words to the assistant: what to do instead, or a reply in the menu. */
+  readonly onSaid?: (text: string) => void;
 }
 
 /** A question of jp itself, outside of a turn: about no call, and not on record. */
@@ -89,7 +91,9 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   async ask(request: Shown<PromptRequest> | OwnQuestion): Promise<PromptResult> {
     using dialogue = await this.#open(request.signal);
     try {
-      return await this.#askOn(dialogue, request);
+      const result = await this.#askOn(dialogue, request);
+      for (const text of messagesIn(result)) this.#options.onSaid?.(text);
+      return result;
     } finally {
       this.#noteWithdrawn(request);
       this.#keepDraft(dialogue);
@@ -155,7 +159,9 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     const { chooseInterrupt } = await loadModule(() => import("./interrupt-menu.ts"));
     using dialogue = await this.#open(request.signal);
     try {
-      return await chooseInterrupt(request, dialogue);
+      const choice = await chooseInterrupt(request, dialogue);
+      if (choice.type === "reply" && choice.message !== "") this.#options.onSaid?.(choice.message);
+      return choice;
     } finally {
       this.#noteWithdrawn(request);
     }
@@ -189,4 +195,10 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     }
     return (await loadModule(() => import("./drawn-dialogue.ts"))).DrawnDialogue;
   }
+}
+
+function messagesIn(result: PromptResult): readonly string[] {
+  if (result.type === "form") return result.results.flatMap(messagesIn);
+  const isMessage = result.type === "answered" && result.redirects === true;
+  return isMessage && result.note !== undefined ? [result.note] : [];
 }

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { wrapCode, wrapWords } from "../render/index.ts";
+import { textWidth, wrapCode, wrapWords } from "../render/index.ts";
+import { graphemesOf } from "../util/index.ts";
 import { decodeInput, isKey } from "./key.ts";
 import { bufferOf, editBuffer, layOutText, pasteInto, type TextBuffer } from "./text-buffer.ts";
 
@@ -66,8 +67,15 @@ const PLACE = { columns: 6, start: 4, indent: 2 };
 test.each([
   { text: "", rows: [""], cursor: { row: 0, column: 4 } },
   { text: "ab", rows: ["ab"], cursor: { row: 0, column: 6 } },
-  { text: "abc", rows: ["ab", "  c"], cursor: { row: 1, column: 3 } },
+  { text: "abc", rows: ["", "  abc"], cursor: { row: 1, column: 5 } },
+  { text: "abcde", rows: ["ab", "  cde"], cursor: { row: 1, column: 5 } },
   { text: "a日", rows: ["a", "  日"], cursor: { row: 1, column: 4 } },
+  { text: "日本語日", rows: ["日", "  本語", "  日"], cursor: { row: 2, column: 4 } },
+  { text: "a bc d", rows: ["a ", "  bc d"], cursor: { row: 1, column: 6 } },
+  { text: "ab ", rows: ["ab", "  "], cursor: { row: 1, column: 2 } },
+  { text: "ab cd", rows: ["ab", "  cd"], cursor: { row: 1, column: 4 } },
+  { text: "ab  cd", rows: ["ab", "   cd"], cursor: { row: 1, column: 5 } },
+  { text: "ab\nc", rows: ["ab", "  c"], cursor: { row: 1, column: 3 } },
   { text: "a\n\nb", rows: ["a", "  ", "  b"], cursor: { row: 2, column: 3 } },
   { text: "a\r\nb", rows: ["a", "  b"], cursor: { row: 1, column: 3 } },
   { text: "\u001b[", rows: ["␛["], cursor: { row: 0, column: 6 } },
@@ -78,6 +86,49 @@ test.each([
 test("the cursor can be in the middle of the text", () => {
   const { cursor } = layOutText({ text: "ab日cd", cursor: 3 }, PLACE);
   expect(cursor).toEqual({ row: 1, column: 4 });
+});
+
+test("the cursor is before a space that ends a row, and then at the start of the next one", () => {
+  const cursors = [2, 3].map((cursor) => layOutText({ text: "ab cd", cursor }, PLACE).cursor);
+  expect(cursors).toEqual([
+    { row: 0, column: 6 },
+    { row: 1, column: 2 },
+  ]);
+});
+
+test("a row can end anywhere, as on a terminal that became narrower", () => {
+  const place = { columns: 4, start: 0, indent: 0, breaksWords: true };
+  expect(layOutText(bufferOf("ab cde f"), place).rows).toEqual(["ab c", "de f"]);
+});
+
+test("whatever the text and the width, no row is too wide, no word that fits is broken, and the cursor never goes back", () => {
+  const text = fc.string({
+    unit: fc.constantFrom("a", "b", "é", "日", "👍🏽", " ", "\n"),
+    maxLength: 40,
+  });
+  const place = fc.record({
+    columns: fc.integer({ min: 6, max: 20 }),
+    start: fc.integer({ min: 2, max: 5 }),
+    indent: fc.constant(2),
+  });
+  fc.assert(
+    fc.property(text, place, (typed, where) => {
+      const { rows } = layOutText(bufferOf(typed), where);
+      const [first = "", ...others] = rows;
+      const widths = [where.start + textWidth(first), ...others.map(textWidth)];
+      expect(Math.max(...widths)).toBeLessThanOrEqual(where.columns);
+      const isShown = (word: string) => rows.some((row) => row.includes(word));
+      const short = typed.match(/[abé]+/g)?.filter(({ length }) => length <= where.columns - 2);
+      expect(short?.filter((word) => !isShown(word)) ?? []).toEqual([]);
+      const cursors = graphemesOf(typed).map((_, count, all) => {
+        const cursor = all.slice(0, count).join("").length;
+        return layOutText({ text: typed, cursor }, where).cursor;
+      });
+      const places = cursors.map(({ row, column }) => row * 100 + column);
+      expect(places).toEqual(places.toSorted((one, other) => one - other));
+      expect(new Set(places).size).toBe(places.length);
+    }),
+  );
 });
 
 test("words stay together, and wide characters count twice", () => {

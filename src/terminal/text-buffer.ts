@@ -223,6 +223,8 @@ export interface TextPlace {
   readonly start: number;
   /** Column where all other rows start. */
   readonly indent: number;
+  /** Rows end anywhere, as a terminal wraps them. */
+  readonly breaksWords?: boolean;
 }
 
 export interface LaidOutText {
@@ -234,9 +236,14 @@ const PLAIN = /^[ -~]$/;
 /** The longest emoji have about ten code points. Marks and joiners without end would fill no further cell of the screen. */
 const MAX_CODE_POINTS = 32;
 
-/** Widths are screen columns. Control characters are made visible, and folds are labels. */
-export function layOutText(buffer: TextBuffer, { columns, start, indent }: TextPlace): LaidOutText {
+/**
+ * Widths are screen columns. Control characters are made visible, and folds are labels. Rows end between words; a word that
+ * is wider than a row is broken. A space that does not fit on a row is its end.
+ */
+export function layOutText(buffer: TextBuffer, place: TextPlace): LaidOutText {
+  const { columns, start, indent, breaksWords = false } = place;
   const { text, cursor } = withLabels(buffer);
+  const cells = graphemesOf(text).map((segment) => toCell(segment, columns - indent));
   const rows = [""];
   let column = start;
   let position: Position | undefined;
@@ -245,23 +252,49 @@ export function layOutText(buffer: TextBuffer, { columns, start, indent }: TextP
     column = indent;
   };
   let index = 0;
-  for (const segment of graphemesOf(text)) {
-    const isBreak = segment.endsWith("\n"); // "\n" or "\r\n".
-    const isPlain = PLAIN.test(segment);
-    const shown = isPlain
-      ? segment
-      : segment === "\t"
-        ? "    "
-        : truncate(neutralize(firstOf(segment)), columns - indent);
-    const width = isPlain ? 1 : isBreak ? 0 : stringWidth(shown);
-    if (column + width > columns && column > indent) newRow();
+  for (const [at, { segment, shown, width, type }] of cells.entries()) {
+    const isFull = column + width > columns && column > indent;
+    const isEnd = type === "break" || (type === "space" && isFull && !breaksWords);
+    const isWordStart = type === "word" && cells[at - 1]?.type !== "word" && !breaksWords;
+    const whole = isWordStart ? widthOfWord(cells, at, columns - indent) : width;
+    if (!isEnd && column + whole > columns && column > indent) newRow();
     if (index >= cursor) position ??= { row: rows.length - 1, column };
-    if (isBreak) newRow();
-    else rows.push(`${rows.pop() ?? ""}${shown}`);
-    column += width;
+    if (isEnd) newRow();
+    else {
+      rows.push(`${rows.pop() ?? ""}${shown}`);
+      column += width;
+    }
     index += segment.length;
   }
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
+}
+
+/** One grapheme on the screen. Rows may end before and after a wide one, as in Chinese. */
+interface Cell {
+  readonly segment: string;
+  readonly shown: string;
+  readonly width: number;
+  readonly type: "word" | "wide" | "space" | "break";
+}
+
+function toCell(segment: string, room: number): Cell {
+  if (segment === " ") return { segment, shown: segment, width: 1, type: "space" };
+  if (PLAIN.test(segment)) return { segment, shown: segment, width: 1, type: "word" };
+  // "\n" or "\r\n".
+  if (segment.endsWith("\n")) return { segment, shown: "", width: 0, type: "break" };
+  const shown = segment === "\t" ? "    " : truncate(neutralize(firstOf(segment)), room);
+  const width = stringWidth(shown);
+  return { segment, shown, width, type: width > 1 ? "wide" : "word" };
+}
+
+/** That of its first cell if it fits on no row. */
+function widthOfWord(cells: readonly Cell[], start: number, room: number): number {
+  let width = 0;
+  for (let at = start; cells[at]?.type === "word"; at += 1) {
+    width += cells[at]?.width ?? 0;
+    if (width > room) return cells[start]?.width ?? 0;
+  }
+  return width;
 }
 
 /** Folds become their labels; the cursor is never within one. */

@@ -65,7 +65,7 @@ export {
   textOfBlocks,
   type UnknownBlock,
 } from "./content.ts";
-export { type ToolOrigin, type ToolSource } from "./source.ts";
+export { type Confinement, type ToolOrigin, type ToolSource } from "./source.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   isStandardSchema,

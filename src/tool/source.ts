@@ -4,10 +4,18 @@
  */
 import type { Json } from "../util/index.ts";
 
+/** How a call that runs a command is confined. Absent of others. */
+export type Confinement = {
+  /** `sandbox`: to the workspace, without the rest of the home. `none`: it can do what the user can do. */
+  readonly confinement?: "sandbox" | "none";
+  /** In the sandbox: whether it reaches other machines. */
+  readonly network?: boolean;
+};
+
 /** Shown with every request to a person, and recorded with it. */
 export type ToolOrigin =
   /** It ships with jp. */
-  | { readonly type: "builtin" }
+  | ({ readonly type: "builtin" } & Confinement)
   /** Defined by the program that embeds jp. */
   | { readonly type: "program" }
   /** A command on this machine, as the config has it, templates included. */

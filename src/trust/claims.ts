@@ -19,7 +19,13 @@ import {
   withoutAttachments,
   withValue,
 } from "../config/index.ts";
-import { isJsonObject, isDeepEqual, type Json, type JsonObject } from "../util/index.ts";
+import {
+  isDeepEqual,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from "../util/index.ts";
 import {
   isAnsweredByModel,
   LOOSER_SETTINGS,
@@ -141,8 +147,20 @@ function isWithin(part: Json, whole: Json | undefined): boolean {
   return Object.entries(part).every(([key, value]) => {
     const other = Object.hasOwn(whole, key) ? whole[key] : undefined;
     // Less of a target lets others answer.
-    return key === "target" ? isDeepEqual(value, other) : isWithin(value, other);
+    if (key === "target") return isDeepEqual(value, other);
+    if (key === "rules" && isJsonArray(value) && isJsonArray(other)) {
+      const written = other.map(withoutPlace);
+      return value.every((rule) => written.some((each) => isDeepEqual(rule, each)));
+    }
+    return isWithin(value, other);
   });
+}
+
+/** Where a rule stands is not part of what it says. */
+function withoutPlace(rule: Json): Json {
+  if (!isJsonObject(rule)) return rule;
+  const { place: _, ...written } = rule;
+  return written;
 }
 
 /** A file of the workspace that would drop the user's own config. */
@@ -264,9 +282,17 @@ function defaultsWithEffect(value: JsonObject, views: Views): JsonObject {
   return Object.fromEntries(
     Object.entries(value).filter(
       ([key, claimed]) =>
-        set[key] !== undefined || affected.some((tool) => usesDefault(tool, key, claimed)),
+        set[key] !== undefined ||
+        hasRules(claimed) ||
+        affected.some((tool) => usesDefault(tool, key, claimed)),
     ),
   );
+}
+
+/** They count for every tool, whatever rules it has itself. */
+function hasRules(claimed: Json): boolean {
+  const lists = isJsonObject(claimed) ? [claimed["run"], claimed["result"]] : [];
+  return lists.some((list) => isJsonObject(list) && list["rules"] !== undefined);
 }
 
 /** With one tool that stands for all which servers offer: they have no settings but the defaults. */

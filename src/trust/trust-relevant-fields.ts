@@ -43,7 +43,10 @@ export function trustRelevantToolFields(table: JsonObject, own: OwnTool): JsonOb
   );
   const loosened = () => {
     const all = looserFields(fields, own);
-    return own.isReadOnly ? pick(all, own.isSetByUser) : all;
+    // Rules come before the plain words.
+    const isSet = (key: string) =>
+      (key === "policy" ? [key, "run", "result"] : [key]).some(own.isSetByUser);
+    return own.isReadOnly ? pick(all, isSet) : all;
   };
   const { parameters: formatter } = tableIn(fields, "style");
   const style = {
@@ -162,6 +165,8 @@ export const LOOSER_SETTINGS: readonly LooserSetting[] = [
   },
   // A model could read what only this machine and its networks see.
   { path: ["web", "private_hosts"], isLooser: hasMore },
+  // What tools change could not be undone.
+  { path: ["undo", "keep"], isLooser: (value, own) => value === false && own !== false },
   { path: ["assistant", "request", "max_retries"], isLooser: isHigher },
   ...["max_response_bytes", "stream_idle_timeout_secs", "prompt_timeout_secs"].map((key) => ({
     path: ["assistant", "request", key],
@@ -178,6 +183,14 @@ export function toolPolicy(defaults: JsonObject, tool: JsonObject): JsonObject {
     enable: merged("enable"),
     detached: merged("detached"),
     style: merged("style"),
+    policy: Object.fromEntries(
+      ["run", "result"].map((of) => {
+        const wordOf = (entry: JsonObject) =>
+          tableIn(tableIn(entry, "policy"), of)["mode"] ?? entry[of];
+        const mode = wordOf(tool) ?? wordOf(defaults);
+        return [of, mode === undefined ? {} : { mode }] as const;
+      }),
+    ),
   };
 }
 
@@ -244,11 +257,16 @@ function rulesIn(rules: Json | undefined): readonly JsonObject[] {
   return Array.isArray(rules) ? rules.filter(isJsonObject) : [];
 }
 
-/** Rules that let something through unasked, and a plain word that does so more than the user's. */
+/**
+ * Rules that let something through unasked, and a plain word that does so more than the user's. Without one that comes before
+ * them, they would let more through.
+ */
 function looserPolicy(fields: JsonObject, own: JsonObject): JsonObject {
   const looser = ["run", "result"].map((of) => {
     const { mode, rules } = tableIn(fields, of);
-    const letting = rulesIn(rules).filter((rule) => rule["mode"] === "unattended");
+    const written = rulesIn(rules);
+    const last = written.findLastIndex((rule) => rule["mode"] === "unattended");
+    const letting = written.slice(0, last + 1);
     const before = tableIn(tableIn(own, "policy"), of)["mode"] ?? own[of];
     const entry = {
       ...(isLooser(PROMPTS, mode, before) && { mode }),

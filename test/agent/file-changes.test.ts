@@ -78,13 +78,24 @@ const MODIFY: Called = {
   arguments: (file) => ({ path: file, patterns: [{ old: "old", new: "new" }] }),
   after: ["a.txt: new", "b.txt: new"],
 };
+const EDIT: Called = {
+  name: "fs_edit",
+  question: "apply_changes",
+  arguments: (file) => ({
+    files: [
+      { path: file, patterns: [{ old: "old", new: "new" }] },
+      { path: `new-${file}`, content: "new\n" },
+    ],
+  }),
+  after: ["a.txt: new", "b.txt: new", "new-a.txt: new", "new-b.txt: new"],
+};
 const CREATE: Called = {
   name: "fs_create_file",
   question: "create_file",
   arguments: (file) => ({ path: `new-${file}`, content: "new\n" }),
   after: [...UNCHANGED, "new-a.txt: new", "new-b.txt: new"],
 };
-const ALL = [DELETE, OVERWRITE, MODIFY, CREATE].map((tool) => [tool.question, tool] as const);
+const ALL = [DELETE, OVERWRITE, MODIFY, CREATE, EDIT].map((tool) => [tool.question, tool] as const);
 
 const YES_FOR_THE_TURN = { answer: true, isRemembered: true };
 
@@ -104,6 +115,7 @@ describe("yes for the rest of the turn", () => {
 
   test.each([
     ["an edit", MODIFY, FILES],
+    ["an edit of several files", EDIT, FILES],
     ["a new file", CREATE, FILES.map((file) => `new-${file}`)],
   ])("covers the whole turn, each change with its own record: %s", async (_, tool, paths) => {
     counters("T-FILE-3");

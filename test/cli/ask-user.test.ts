@@ -260,8 +260,8 @@ describe("a question on a terminal", () => {
       [
         "I ask.",
         "Assistant",
-        "? What is it that you would like to have written there? these w",
-        "  ords and more",
+        "? What is it that you would like to have written there? these",
+        "  words and more",
         "  Enter submit · Alt-Enter new line · Tab add note",
       ],
       "Done.",

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { EVERYTHING, isRunning, TEST_PROGRAM } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";
+import { findSandboxProblem } from "../../src/shell/index.ts";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ModelServer } from "./model-server.ts";
 import { holdConversation } from "./query-project.ts";
@@ -69,7 +70,12 @@ describe("a healthy workspace", () => {
     );
     const config = path.join(project.root, ".jp", "config.toml");
     const [closed = ""] = /(?<=ollama +no server at )\S+/.exec(stdout) ?? [];
-    expect({ status, stderr, lines: stdout.trimEnd().split("\n") }).toEqual({
+    // Whether there is a sandbox depends on the machine.
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .filter((line) => !/^\w+ +sandbox /.test(line));
+    expect({ status, stderr, lines }).toEqual({
       status: 0,
       stderr: "",
       lines: [
@@ -463,4 +469,16 @@ test("knows the editor of the config", async () => {
 test("warns if no editor is set", async () => {
   const { of } = await examine(await projectWith(), { EDITOR: "" });
   expect(of("editor")[0]?.state).toBe("warning");
+});
+
+test("doctor says whether shell_run has a sandbox", async () => {
+  const project = await projectWith();
+  const { of } = await examine(project);
+  const problem = await findSandboxProblem();
+  expect(of("sandbox")).toMatchObject([{ state: problem === undefined ? "ok" : "warning" }]);
+  symlinkSync("/", path.join(project.root, ".git"));
+  const { of: withLink } = await examine(project);
+  expect(withLink("sandbox")).toMatchObject([
+    { state: "warning", message: expect.stringContaining("link"), hint: expect.any(String) },
+  ]);
 });

@@ -16,12 +16,18 @@ interface ReplyParts {
   readonly isCut?: boolean;
   /** Sends nothing after the text, and never ends. */
   readonly hangs?: boolean;
-  /** Sends the rest of the text when this resolves. */
+  /** Sends the rest when this resolves. */
   readonly after?: Promise<unknown>;
-  readonly rest?: string;
+  /** Of the text, or in pieces that come when they come. */
+  readonly rest?: string | AsyncIterable<Piece>;
   /** The finish reason, if not the usual one. */
   readonly finish?: string;
   readonly usage?: JsonObject;
+}
+
+export interface Piece {
+  readonly text?: string;
+  readonly reasoning?: string;
 }
 
 export type Reply = string | ReplyParts;
@@ -120,7 +126,7 @@ export class ModelServer implements AsyncDisposable {
 }
 
 async function stream(reply: ReplyParts, index: number, response: ServerResponse): Promise<void> {
-  const { text = "", reasoning, calls = [], status, isCut, hangs, after, rest = "" } = reply;
+  const { calls = [], status, isCut, hangs, after, rest = "" } = reply;
   if (status !== undefined) {
     response.writeHead(status, { "content-type": "application/json" });
     const { problem = "as scripted" } = reply;
@@ -130,13 +136,13 @@ async function stream(reply: ReplyParts, index: number, response: ServerResponse
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = (delta: JsonObject, more: JsonObject = {}) =>
     response.write(`data: ${JSON.stringify(chunk(delta, more))}\n\n`);
-  const sendText = (words: string) => {
+  const sendPiece = ({ text: words = "", reasoning: thoughts }: Piece) => {
+    if (thoughts !== undefined) send({ reasoning_content: thoughts });
     for (const piece of words.match(/[\s\S]{1,7}/g) ?? []) send({ content: piece });
   };
-  if (reasoning !== undefined) send({ reasoning_content: reasoning });
-  sendText(text);
+  sendPiece(reply);
   await after;
-  sendText(rest);
+  for await (const piece of typeof rest === "string" ? [{ text: rest }] : rest) sendPiece(piece);
   if (isCut === true) {
     await new Promise((resolve) => response.write("\n", resolve)); // Wait until the text was sent.
     return void response.destroy();

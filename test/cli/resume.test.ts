@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openWorkspace } from "../../src/storage/index.ts";
 import { WAITING } from "../../src/storage/open-question.fixture.ts";
@@ -75,7 +76,7 @@ describe("jp resume", () => {
     await writer.append(...WAITING);
     await writer.release();
     const screen = new Screen(project, ["resume"]);
-    await shows(screen, /❯ Deploy \(.*, waiting-for-input \(a_tool\)\)/);
+    await shows(screen, /❯ Deploy \(.*, waits for you \(a_tool\)\)/);
     screen.type(ESC);
     expect((await screen.end()).status).toBe(0);
   });
@@ -164,6 +165,17 @@ describe("jp resume", () => {
     await screen.end();
     expect(shown).toMatch(/… \d+ earlier lines: jp conversation print\nline 4\d\n[^]*\nline 60\n/);
     expect(shown).not.toContain("Begun.");
+  });
+
+  test("says which conversation it is before the prompt opens", async () => {
+    const project = new Project();
+    const [login] = place(project);
+    const screen = new Screen(project, ["resume", login.id]);
+    await shows(screen, answered("Conversation: Login .*"));
+    screen.type(CTRL_D);
+    const { bytes } = await screen.end();
+    const parts = stripVTControlCharacters(bytes).split("Conversation: Login");
+    expect(parts.map((part) => part.includes(">"))).toEqual([false, true]);
   });
 
   test("shows as many of the last turns as fit", async () => {

@@ -316,10 +316,12 @@ test("on a terminal, Enter prints another link and Ctrl-C stops the server", asy
   await screen.untilShown(() => links().length === 2);
   screen.type("\u0003");
   const { status, lines: shown } = await screen.end();
-  expect({ status, first: shown[0], links: new Set(links()).size }).toEqual({
+  const { column } = screen.cursor; // The shell's prompt comes next.
+  expect({ status, first: shown[0], links: new Set(links()).size, column }).toEqual({
     status: 0,
     first: `Serving ${project.root}. To log in, open this link; it works once:`,
     links: 2,
+    column: 0,
   });
 });
 

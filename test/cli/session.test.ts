@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { runCommand } from "../support/command-host.ts";
@@ -216,6 +216,42 @@ test("an error is reported, and the message stays at the prompt", async () => {
   expect((await screen.end()).status).toBe(0);
 });
 
+/** The config of local servers. */
+function serversAt(urls: Readonly<Record<"ollama" | "llamacpp", string>>): string {
+  const lines = Object.entries(urls).map(
+    ([name, url]) => `providers.llm.${name}.base_url = "${url}"`,
+  );
+  return lines.join("\n");
+}
+
+describe("without a configured model, a session names /model", () => {
+  test("once, where it has found one", async () => {
+    await using server = await ModelServer.start(["Hello."]);
+    const config = serversAt({ ollama: await ModelServer.closedUrl(), llamacpp: server.url });
+    const screen = await open(queryProject({ config }));
+    screen.type("hello\r");
+    await shows(screen, /Hello\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    const { lines } = await screen.end();
+    expect(lines.filter((line) => line.startsWith("No model"))).toEqual([
+      "No model configured; using llamacpp/scripted. To choose one: /model",
+    ]);
+  });
+
+  test("as a way to get one, where there is none", async () => {
+    const closed = await ModelServer.closedUrl();
+    const config = serversAt({ ollama: closed, llamacpp: closed });
+    const screen = await open(queryProject({ config }));
+    screen.type("hello\r");
+    await shows(
+      screen,
+      /^  - choose one for this conversation: \/model provider\/name\n\n> hello$/m,
+    );
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    expect((await screen.end()).status).toBe(0);
+  });
+});
+
 test("what is wrong with the config is said once", async () => {
   await using parts = await start(["A.", "B."]);
   const { server } = parts;
@@ -235,6 +271,21 @@ test("what is wrong with the config is said once", async () => {
     expect.stringMatching(/^warning: /),
   ]);
   expect(server.requests).toHaveLength(2);
+});
+
+test("a config that cannot be read is reported before the first message", async () => {
+  await using parts = await start(["Hello."]);
+  await query(parts.project, ["one"], { variables: { JP_SESSION: "s" } });
+  const file = path.join(parts.project.root, ".jp", "config.toml");
+  writeFileSync(file, "assistant.name = 'x");
+  const screen = await open(parts.project);
+  screen.type(CTRL_D);
+  const { status, lines } = await screen.end();
+  const first = lines.findIndex((line) => line.startsWith("jp: "));
+  expect([status, lines.slice(first).join("\n")]).toEqual([
+    0,
+    expect.stringMatching(/config\.toml:[^]*invalid TOML:[^]*\nConversation: /),
+  ]);
 });
 
 test("a session asks once whether to trust the workspace, if you say no", async () => {
@@ -310,10 +361,13 @@ describe("a command", () => {
       "/edit",
       "/fork",
       "/model",
+      "/mode",
       "/tools",
       "/attach",
       "/share",
       "/compact",
+      "/undo",
+      "/diff",
       "/cost",
       "/title",
       "/quit",
@@ -329,7 +383,31 @@ describe("a command", () => {
     expect(lines.join(" ")).toContain("start with a space");
   });
 
-  test("/new starts a conversation, and /resume goes back to one", async () => {
+  test("/undo shows the difference and asks, and /diff what the conversation has changed", async () => {
+    const args = { path: "a.txt", content: "new\n" };
+    const calls = [{ name: "fs_create_file", arguments: args }];
+    const server = await ModelServer.start([{ text: "", calls }, "Done."]);
+    await using _ = server;
+    const config =
+      "[conversation.tools.fs_create_file]\nenable = true\nquestions.create_file.answer = true\n";
+    const project = queryProject({ server, config });
+    const screen = await open(project);
+    for (const [typed, shown] of [
+      ["write it\r", /Done\.\n(.*\n)*> ?$/m],
+      ["/diff\r", /\+new\n(.*\n)*> ?$/m],
+      ["/undo what\r", /Type \/undo, \/undo message or \/undo force\.\n(.*\n)*> ?$/m],
+      ["/undo\r", /-new\n(.*\n)*.*Restore 1 file\?/m],
+      ["y\r", /Restored 1 file\.\n(.*\n)*> ?$/m],
+    ] as const) {
+      screen.type(typed);
+      await shows(screen, shown);
+    }
+    expect(existsSync(path.join(project.root, "a.txt"))).toBe(false);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test("/new starts a conversation, and /resume goes back to one, with its end above the prompt", async () => {
     await using parts = await start(["A.", "B.", "C."]);
     const screen = await open(parts.project);
     for (const [typed, shown] of [
@@ -338,7 +416,7 @@ describe("a command", () => {
       ["two\r", /B\.\n(.*\n)*> ?$/m],
       ["/resume\r", "❯ two (just now)"],
       ["a. ONE", "❯ one (just now) - Assistant: A."],
-      ["\r", /Conversation: one [^]*> ?$/m],
+      ["\r", /^> \/resume\n[^]*one\n[^]*A\.\n[^]*Conversation: one .*\n[^]*> ?$/m],
       ["three\r", /C\.\n(.*\n)*> ?$/m],
     ] as const) {
       screen.type(typed);
@@ -534,6 +612,29 @@ test("/attach attaches files to the next message, lists them, and takes them off
 });
 
 describe("at the prompt", () => {
+  test("Up brings back what was said at a permission, and in the menu of Ctrl-C", async () => {
+    await using parts = await start(
+      [{ calls: [{ name: "broom" }] }, { text: "The beginning of it", hangs: true }, "Well."],
+      [{ name: "broom", settings: 'run = "ask"' }],
+    );
+    const screen = await open(parts.project);
+    for (const [typed, shown] of [
+      ["one\r", /^\? Run local broom/m],
+      ["use the mop\r", "The beginning of"],
+      [CTRL_C, "? Interrupted"],
+      ["r\r", /^Stopped\. Write your reply:/m],
+      ["and be quick\r", /Well\.\n(.*\n)*> ?$/m],
+      [UP, /^> and be quick\n  ↑↓ history/m],
+      [UP, /^> use the mop\n  ↑↓ history/m],
+      [UP, /^> one\n  ↑↓ history/m],
+    ] as const) {
+      screen.type(typed);
+      await shows(screen, shown);
+    }
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    expect((await screen.end()).status).toBe(0);
+  });
+
   test("Ctrl-X opens the editor of the config, for the first message too", async () => {
     const config = "editor.cmd = 'echo from the editor >'";
     const screen = await open(queryProject({ config }));
@@ -639,7 +740,7 @@ test("in plain mode, a session reads lines; pasted ones wait for Enter", async (
   screen.type("two\r");
   await shows(screen, /A\.\nMessage: ?$/);
   screen.type("three\rfour\r");
-  await shows(screen, /Press Enter to send this, or type more\.\nMessage: ?$/);
+  await shows(screen, /Press Enter to send this, or type more\. Ctrl-C clears it\.\nMessage: ?$/);
   const before = said(parts.project);
   screen.type("\r");
   await shows(screen, /B\.\nMessage: ?$/);

@@ -281,6 +281,18 @@ describe("a question on a terminal", () => {
     expect({ status, last: shown.at(-1) }).toEqual({ status: 130, last: "Cancelled." });
   });
 
+  test("takes words only as the reason of a no, since there is no model to send them to", async () => {
+    const screen = new Screen(asking('{"type":"boolean"}'), ["tool", "run", "asker"]);
+    await screen.answer(
+      ["? What then?", "?\r"],
+      ["  words  no, with this reason", "use sed"],
+      ["  Enter no, for this reason · Esc clear", "\r"],
+    );
+    const { bytes, lines: shown } = await screen.end();
+    expect(shown).toContain("got false");
+    expect(bytes).not.toMatch(/message|instead/);
+  });
+
   test("shows the neutralized context", async () => {
     const more = ',"context":"-old\\u001b[2J\\n+new"';
     const screen = new Screen(asking('{"type":"boolean"}', more), ["tool", "run", "asker"]);
@@ -405,6 +417,7 @@ describe("the list of tools", () => {
       "grep_files",
       "create_file",
       "modify_file",
+      "edit",
       "delete_file",
     ];
     expect({

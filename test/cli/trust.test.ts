@@ -404,7 +404,7 @@ describe("what the user writes with jp config set", () => {
     ];
     const { stdout } = await jp(project, "tool", "ls", "fs");
     expect([statuses, await untrusted(project)]).toEqual([[0, 0, 0, 0, 0], []]);
-    expect(stdout.match(/^on /gm)).toHaveLength(6);
+    expect(stdout.match(/^on /gm)).toHaveLength(7);
     expect((await jp(project, "config", "get", "conversation.tools.fs.enable")).stdout).toBe(
       '{"state":true,"allow_toggle":"any"}\n',
     );

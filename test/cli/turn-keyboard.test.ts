@@ -256,6 +256,29 @@ describe("a reply in the menu", () => {
     });
   });
 
+  test("comes after the last word that the model has said", async () => {
+    await using parts = await start([{ text: "The beginning of it", hangs: true }, "Well."]);
+    const screen = await open(parts.project);
+    screen.type("one\r");
+    await shows(screen, "The beginning of");
+    screen.type(CTRL_C);
+    await shows(screen, MENU);
+    screen.type("r\r");
+    await shows(screen, /^Stopped\. Write your reply:/m);
+    screen.type("not now\r");
+    await shows(screen, /Well\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    const { lines } = await screen.end();
+    expect(lines.slice(2, 8)).toEqual([
+      "The beginning of",
+      "it",
+      "✔ Interrupted reply",
+      "Stopped. Write your reply:",
+      "",
+      "> not now",
+    ]);
+  });
+
   test("that is not sent is back at the prompt", async () => {
     await using parts = await start([{ text: "The beginning of it", hangs: true }]);
     const screen = await open(parts.project);

@@ -44,6 +44,8 @@ describe("help", () => {
           "  query|q                 Ask the assistant",
           "  resume                  Continue an earlier conversation in a session",
           "  conversation|c          List, read, search and manage conversations",
+          "  undo                    Undo the file changes of the last turn",
+          "  diff                    Show what a conversation has changed in files",
           "  inquiry                 List, inspect and answer questions",
           "  attachment|a            Attach files, pages and command output",
           "  serve                   Answer from a browser or a phone",

@@ -2,7 +2,9 @@
  * A working day on a real terminal, in parts. Each step's keys, and the screen after it, are in the recordings beside this
  * file. To record anew: `node scripts/bootstrap.mjs --build vitest run -u --project long test/day`. Then read the difference.
  */
-import { describe, expect, test } from "vitest";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test, vi } from "vitest";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { PARTS } from "./parts.ts";
 import { drawnSteps, plainSteps, type Step } from "./steps.ts";
@@ -44,7 +46,7 @@ describe.each(PARTS)("the part of a working day where someone $does", (part) => 
 
 async function play({ columns, variables, steps, isPrepared }: Variant) {
   await using model = await ScriptedModel.start();
-  const workplace = createWorkplace(model.url, { isPrepared });
+  const workplace = createWorkplace(model, { isPrepared });
   const screen = new PseudoTerminal("bash", ["--norc", "--noprofile", "--noediting"], {
     folder: workplace.folder,
     variables: { ...workplace.variables, ...variables },
@@ -57,6 +59,9 @@ async function play({ columns, variables, steps, isPrepared }: Variant) {
     workplace.setMinute(index + 1);
     if (step.columns !== undefined) screen.resize(step.columns, ROWS);
     await take(step, screen, model);
+    const { file } = step;
+    if (file !== undefined)
+      await vi.waitUntil(() => existsSync(path.join(workplace.folder, file)), STEP_LIMIT_MS);
     const { line, column } = screen.cursor;
     const row = line - screen.top;
     recorded.push(

@@ -10,6 +10,8 @@ export interface Step {
   readonly until: string | RegExp;
   /** Nothing waits for input then. */
   readonly isBusy?: boolean;
+  /** This file is in the shop then: what runs is not on the screen in plain mode. */
+  readonly file?: string;
   /** The window is made this wide first. */
   readonly columns?: number;
 }
@@ -46,6 +48,10 @@ export const resized = (columns: number, until: Until): Variants => ({
 export const busy = ({ drawn: one, plain: other }: Variants): Variants => ({
   ...(one !== undefined && { drawn: { ...one, isBusy: true } }),
   ...(other !== undefined && { plain: { ...other, isBusy: true } }),
+});
+/** The step is over when a file is there too. */
+export const writes = (file: string, { plain: step }: Variants): Variants => ({
+  ...(step !== undefined && { plain: { ...step, file } }),
 });
 
 /** An empty screen. */

@@ -3,12 +3,14 @@
  * server that asks with a form.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { Json } from "../../src/util/index.ts";
-import { type ChatBody, ModelServer, type Reply } from "../cli/model-server.ts";
+import { type ChatBody, ModelServer, type Piece, type Reply } from "../cli/model-server.ts";
 import { JP, NODE_COMPILE_CACHE } from "../cli/support.ts";
+import { CaptureServer } from "../provider/capture-server.ts";
+import { WIRE } from "../provider/wire.ts";
 
 /** The length of its path affects line breaks, so it is always in the same folder. */
 const PARENT = "/tmp/jp-day-";
@@ -33,7 +35,7 @@ export interface WorkplaceOptions {
   readonly isPrepared: boolean;
 }
 
-export function createWorkplace(url: string, { isPrepared }: WorkplaceOptions): Workplace {
+export function createWorkplace(model: ScriptedModel, { isPrepared }: WorkplaceOptions): Workplace {
   const root = mkdtempSync(PARENT);
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const at = (...names: readonly string[]) => path.join(root, ...names);
@@ -41,7 +43,14 @@ export function createWorkplace(url: string, { isPrepared }: WorkplaceOptions): 
     mkdirSync(at(name), { recursive: true });
   writeFileSync(
     at("home", ".config", "jp", "config.toml"),
-    `assistant.request.base_backoff_ms = 10\nproviders.llm.llamacpp.base_url = "${url}"\n`,
+    [
+      "assistant.request.base_backoff_ms = 10",
+      // So that the screen says when a tool has started: time does not pass within a step.
+      "style.tool_call.progress.delay_secs = 0",
+      `providers.llm.llamacpp.base_url = "${model.url}"`,
+      `providers.llm.anthropic.base_url = "${model.paidUrl}"`,
+      "",
+    ].join("\n"),
   );
   for (const [name, content] of Object.entries(FILES)) writeFileSync(at("shop", name), content);
   writeFileSync(at("notes", "list.txt"), "milk\nbread\n");
@@ -64,9 +73,14 @@ export function createWorkplace(url: string, { isPrepared }: WorkplaceOptions): 
     PS1: "$ ",
     DAY: root,
     JP_SESSION: "day",
+    /** Files are read in the order of the calls, so that calls of one reply ask in their order. */
+    UV_THREADPOOL_SIZE: "1",
     NODE_COMPILE_CACHE,
   };
-  const setMinute = (minute: number) => writeFileSync(at("minute"), `${minute}`);
+  const setMinute = (minute: number) => {
+    writeFileSync(at("next-minute"), `${minute}`);
+    renameSync(at("next-minute"), at("minute")); // jp never reads half of it.
+  };
   setMinute(0);
   if (isPrepared)
     execFileSync("sh", ["-c", PREPARE], { cwd: at("shop"), env: variables, stdio: "ignore" });
@@ -129,6 +143,7 @@ summary = "Build the shop."
 
 /** Never ends by itself. */
 const BUILD = `
+require("node:fs").writeFileSync("building", "");
 console.error("2.4s compiled 12 of 40 files");
 setInterval(() => {}, 60_000);
 `;
@@ -271,6 +286,20 @@ const TABLE = {
     ).join(""),
   },
 };
+const TRIM = {
+  name: "fs_modify_file",
+  arguments: {
+    path: "src/slug.js",
+    patterns: [{ old: "return title.normalize", new: "return title.trim().normalize" }],
+  },
+};
+const TRIM_LINK = {
+  name: "fs_modify_file",
+  arguments: {
+    path: "src/cart.js",
+    patterns: [{ old: "slug(title)", new: "slug(title.trim())" }],
+  },
+};
 const LEARN = {
   name: "fs_modify_file",
   arguments: {
@@ -292,6 +321,7 @@ const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
   "Fix it": [{ text: "I normalize the accents first.", calls: [USE_FIX] }],
   "Fix both": [{ calls: [USE_FIX] }],
   "Add a test and rename": [{ calls: [ADD_TEST] }],
+  "Trim both": [{ calls: [TRIM, TRIM_LINK] }],
   "Write the table": [{ calls: [TABLE] }],
   "Note it in AGENTS.md": [{ calls: [LEARN] }],
   "Read it": [
@@ -335,7 +365,6 @@ const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
       ],
     },
   ],
-  "Think about it": [{ reasoning: THOUGHTS, hangs: true }],
   "Take your time": [{ text: "This takes a while, and ", hangs: true }],
   "Be cut off": [{ text: "The first half of", isCut: true }],
   "[Your reply was cut off. Continue exactly where it stopped. Do not repeat anything.]": [
@@ -345,25 +374,35 @@ const REPLIES: Readonly<Record<string, readonly Reply[]>> = {
   Crash: [{ status: 400, problem: "out of memory" }],
 };
 
-/** After the first result: calls of one reply would ask in any order. */
+/** After the first result. */
 const THEN: Readonly<Record<string, Reply>> = {
   "Fix both": { calls: [RENAME] },
   "Add a test and rename": { calls: [RENAME] },
 };
 
 const USAGE = { prompt_tokens: 1200, completion_tokens: 80, total_tokens: 1280 };
-/** Ends when the person has typed something. */
-const SLOW = "Go slowly";
+/** These go on when they are told to. */
+const SLOW: Readonly<Record<string, { readonly text: string; readonly rest: readonly Piece[] }>> = {
+  "Go slowly": { text: "Step by step", rest: [{ text: ", and done." }] },
+  "Think about it": {
+    text: "Let me think.",
+    rest: [{ reasoning: THOUGHTS }, { text: "I take it apart, then." }],
+  },
+};
 
 /** The model that answers everyone in the shop. */
 export class ScriptedModel implements AsyncDisposable {
   readonly #asked = new Map<string, number>();
   #server: ModelServer | undefined;
+  #paid: CaptureServer | undefined;
   #rest = Promise.withResolvers<void>();
 
   static async start(): Promise<ScriptedModel> {
     const model = new ScriptedModel();
     model.#server = await ModelServer.start((body) => model.#reply(body), ["scripted", "small"]);
+    const headers = { "content-type": "text/event-stream" };
+    const chunks = WIRE.anthropic({ text: "Greetings." });
+    model.#paid = (await CaptureServer.start()).answer({ headers, chunks });
     return model;
   }
 
@@ -371,7 +410,12 @@ export class ScriptedModel implements AsyncDisposable {
     return this.#server?.url ?? "";
   }
 
-  /** Ends a reply that waits. */
+  /** Where a model of Anthropic is, whose prices are known. */
+  get paidUrl(): string {
+    return this.#paid?.url ?? "";
+  }
+
+  /** Sends the next piece of a reply that waits. */
   goOn(): void {
     this.#rest.resolve();
     this.#rest = Promise.withResolvers();
@@ -379,6 +423,14 @@ export class ScriptedModel implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server?.[Symbol.asyncDispose]();
+    await this.#paid?.[Symbol.asyncDispose]();
+  }
+
+  async *#whenTold(pieces: readonly Piece[]): AsyncIterable<Piece> {
+    for (const piece of pieces) {
+      await this.#rest.promise;
+      yield piece;
+    }
   }
 
   #reply(body: ChatBody): Reply {
@@ -397,8 +449,8 @@ export class ScriptedModel implements AsyncDisposable {
       return then ?? `The tool says: ${textOf(last.content).slice(0, 120)}`;
     }
     if (line === "```") return "The tests fail because of accents.";
-    if (line === SLOW)
-      return { text: "Step by step", after: this.#rest.promise, rest: ", and done." };
+    const slow = SLOW[line];
+    if (slow !== undefined) return { text: slow.text, rest: this.#whenTold(slow.rest) };
     const count = this.#asked.get(line) ?? 0;
     this.#asked.set(line, count + 1);
     const replies = REPLIES[line];

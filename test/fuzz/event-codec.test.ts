@@ -277,6 +277,8 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
       return { ...event, model: text, purpose: text };
     case "reply_failure":
       return { ...event, code: text };
+    case "turn_undo":
+      return { ...event, files: [{ path: text, change: "removed" }] };
     case "chat_response":
     case "turn_start":
     case "turn_resume":

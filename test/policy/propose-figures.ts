@@ -2,7 +2,9 @@
  * Measures the rules that are proposed from a history: how many prompts of the last week they would have spared, and what they would
  * have let through that the person refused. Prints a table for docs/permissions.md.
  */
-import { compileRules, evaluateRules } from "../../src/policy/evaluate.ts";
+import type { Rule, RuleConfig } from "../../src/config/index.ts";
+import { readCommandLine, wordsOf } from "../../src/policy/command-units.ts";
+import { type CompiledRule, compileRules, evaluateRules } from "../../src/policy/evaluate.ts";
 import { type ProposedRule, proposeRules } from "../../src/policy/propose.ts";
 import { generateHistory, type HistoryEntry, type HistoryOptions } from "./histories.ts";
 
@@ -26,7 +28,7 @@ export async function measure(options: HistoryOptions): Promise<Figures> {
     wordsOf,
   );
   const last = history.filter(isLast);
-  const allowed = await Promise.all(last.map((entry) => isAllowed(rules, entry)));
+  const allowed = await judgeAll(rules, last);
   const through = last.filter((_entry, index) => allowed[index] === true);
   const refused = through.filter(({ isApproved }) => !isApproved);
   return {
@@ -38,30 +40,35 @@ export async function measure(options: HistoryOptions): Promise<Figures> {
   };
 }
 
-/** The command lines of the histories are plain. */
-function wordsOf(line: string): readonly string[] {
-  return line.split(" ");
+/** As the rules would decide if they were saved. */
+async function judgeAll(
+  rules: readonly ProposedRule[],
+  entries: readonly HistoryEntry[],
+): Promise<readonly boolean[]> {
+  const compiled = new Map<string, readonly CompiledRule[]>();
+  const verdicts: boolean[] = [];
+  for (const { tool, arguments: args, kinds } of entries) {
+    const call = { tool, arguments: args, kinds, root: ROOT };
+    const own =
+      compiled.get(tool.name) ??
+      (await compileRules(
+        rules
+          .filter((each) => each.tool === tool.name)
+          .map(({ rule }, index) => placed(rule, index)),
+        call,
+      ));
+    compiled.set(tool.name, own);
+    const isCommand = Object.values(kinds).includes("command");
+    const verdict = await evaluateRules(own, call, isCommand ? readCommandLine : undefined);
+    verdicts.push(verdict?.mode === "unattended");
+  }
+  return verdicts;
 }
 
-async function isAllowed(rules: readonly ProposedRule[], entry: HistoryEntry): Promise<boolean> {
-  const own = rules.filter(({ tool }) => tool === entry.tool.name);
-  const placed = own.map(({ rule }, index) => ({
-    ...rule,
-    place: { from: "saved" as const, key: String(index), layer: "" },
-  }));
-  const call = {
-    tool: entry.tool,
-    arguments: entry.arguments,
-    kinds: entry.kinds,
-    root: "/nowhere",
-  };
-  const verdict = await evaluateRules(await compileRules(placed, "/nowhere"), call, (line) => [
-    {
-      isPart: true,
-      matches: ({ prefix }) => prefix !== undefined && `${line} `.startsWith(`${prefix} `),
-    },
-  ]);
-  return verdict?.mode === "unattended";
+const ROOT = "/nowhere";
+
+function placed(rule: RuleConfig, index: number): Rule {
+  return { ...rule, place: { from: "saved", key: String(index), layer: "" } };
 }
 
 export const PEOPLE: readonly {

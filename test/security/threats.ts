@@ -727,8 +727,8 @@ const others: Area = {
         "`PATH` has an empty or relative entry, and a workspace brings its own `sh`, `stty` " +
         "or editor.",
       defence:
-        "jp looks for the programs it runs itself in absolute folders only. Commands of configured " +
-        "tools and servers are looked up as usual.",
+        "jp looks for the programs it runs itself in absolute folders only, and for ripgrep in none that is " +
+        "inside the workspace. Commands of configured tools and servers are looked up as usual.",
     },
     {
       id: "T-PROG-2",
@@ -788,6 +788,74 @@ const others: Area = {
       defence:
         "`conversation.limits` caps how many bytes a call may add. jp neither asks nor records a " +
         "question beyond the limit, and the call fails. A result is truncated and says so.",
+    },
+  ],
+};
+
+const commands: Area = {
+  title: "Command lines",
+  threats: [
+    {
+      id: "T-SHELL-1",
+      threat:
+        "A command that a model wrote reads keys in the home, or changes files outside of the workspace.",
+      defence:
+        "In the sandbox the system is read-only, the home, other homes, other disks and jp's folders are hidden, and `/tmp` is " +
+        "its own. It has no capabilities, also if jp runs as root. The rest of the system can be read. Without a sandbox, " +
+        "nothing of this holds: the prompt says so.",
+    },
+    {
+      id: "T-SHELL-2",
+      threat:
+        "It sends what it has read elsewhere, or uses a service of this machine, such as the desk.",
+      defence:
+        "The sandbox has no network, not even loopback, unless the call says so and is approved. Sockets with a path are " +
+        "hidden, except those in the workspace and those that a program opens while the command runs.",
+    },
+    {
+      id: "T-SHELL-3",
+      threat: "It signals jp, keeps running after its call, or outlives jp.",
+      defence:
+        "It sees only its own processes, which end with it, with a timeout, with Ctrl-C and with jp, also if that is killed. " +
+        "Without a sandbox, a process that leaves its group survives.",
+    },
+    {
+      id: "T-SHELL-4",
+      threat: "It writes config or hooks that git or jp run later, outside of the sandbox.",
+      defence:
+        "In the workspace, `.jp`, `.jp.*` and Git's config, hooks, submodules and worktrees are read-only. Empty folders stand in for " +
+        "`.git`, its hooks and `.jp` where they are missing; other protected names are removed when the command ends. A repository " +
+        "in a subfolder, and scripts that you run later, are not covered.",
+    },
+    {
+      id: "T-SHELL-5",
+      threat:
+        "A command hides behind one that a rule allows, by quotes, substitutions, assignments or other shell syntax.",
+      defence:
+        "A rule allows a command line only if it allows every part of it, word by word, and no part has anything that a shell " +
+        "replaces, redirects or defines. Two readers must agree on the words.",
+    },
+    {
+      id: "T-SHELL-6",
+      threat: "A command reads keys of the person from its environment.",
+      defence:
+        "Variables that look like keys, tokens, secrets and passwords, those of jp, and those that `shell.hide_env` names are not " +
+        "passed on, and neither are variables that make shells, loaders and Git run programs.",
+    },
+    {
+      id: "T-SHELL-7",
+      threat:
+        "The program or script of an approved command is changed before it runs, or the sandbox is gone.",
+      defence:
+        "The digest of the call has the programs and files that the command names, and whether it is confined and has a network. " +
+        "What those load in turn is out of reach.",
+    },
+    {
+      id: "T-SHELL-8",
+      threat: "A workspace or a conversation loosens how commands are confined.",
+      defence:
+        "`shell` counts only in the user's own config. jp warns about it in files of a workspace, even trusted ones, and never " +
+        "records it with a conversation.",
     },
   ],
 };
@@ -1104,6 +1172,7 @@ export const areas: readonly Area[] = [
   workspace,
   files,
   others,
+  commands,
   attached,
   web,
   servers,

@@ -132,6 +132,13 @@ describe("a form", () => {
     expect(await screen.result()).toEqual({ ...field(1), type: "cancelled" });
   });
 
+  test("says there that Escape leaves them for later or cancels them, where both are possible", async () => {
+    const screen = open([APPLY, NAME], { allowsLater: true });
+    await screen.answer(["(1/2)", "?\r"], ["  Esc    leave or cancel all questions", ESCAPE]);
+    await screen.answer(["Leave this for later, or cancel it?", "l\r"]);
+    expect(await screen.result()).toEqual({ ...field(1), type: "later" });
+  });
+
   test("goes back one question at a time on Escape, and keeps the answers", async () => {
     const screen = open([APPLY, WHICH, NAME]);
     await screen.answer(["(1/3)", "y\r"], ["(2/3)", "two\r"], ["Esc go back", "Grace\r"]);

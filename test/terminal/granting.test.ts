@@ -44,7 +44,7 @@ function granted({ rule }: Pick<ProposedGrant, "rule">, until: unknown) {
   return { inquiryId: TASK_ID, type: "answered", answer: true, grant: { rule, until } };
 }
 
-describe("at a prompt, s", () => {
+describe("the key s at a prompt", () => {
   test("says yes with a rule: which calls it is for, and how long it counts", async () => {
     const screen = new PromptScreen(task(), WIDE);
     await screen.answer([KEYS, "s"], [WHICH, ""]);

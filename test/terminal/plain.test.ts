@@ -167,6 +167,14 @@ describe("a plain-text question", () => {
     expect(read("after")).toBe(read("before"));
   });
 
+  test("lets Ctrl-C send its signal again once it says that it is answered", async () => {
+    const shell = 'trap "echo interrupted; exit" INT; "$@"; sleep 600';
+    const screen = open(QUESTIONS.text, { shell });
+    await screen.answerLines("x\r");
+    await screen.answer(["Answered:", "\u0003"]);
+    expect((await screen.end()).bytes).toMatch(/interrupted\s*$/);
+  });
+
   test("does not echo a secret, and lets the user correct it", async () => {
     const screen = open(QUESTIONS.secret);
     await screen.answerLines("hunter3\u007f2\r");

@@ -16,10 +16,10 @@ const inquiryId = "call_1.q.1" as InquiryId; // In the format of the agent.
 
 function open(
   question: InquiryQuestion,
-  options: VirtualTerminalOptions & { label?: string } = {},
+  options: VirtualTerminalOptions & { label?: string; allowsLater?: boolean } = {},
 ) {
-  const { label, ...rest } = options;
-  const request = { inquiryId, question, ...(label !== undefined && { label }) };
+  const { label, allowsLater = false, ...rest } = options;
+  const request = { inquiryId, question, allowsLater, ...(label !== undefined && { label }) };
   return new PromptScreen({ method: "ask", request }, rest);
 }
 
@@ -145,6 +145,12 @@ describe("a boolean question", () => {
     ]);
   });
 
+  test("says in its help that Escape leaves it for later, where that is possible", async () => {
+    const screen = open(booleanQuestion("q", "Apply it?"), { allowsLater: true });
+    await screen.answer(["Apply it?", "?\r"], ["  Esc    leave it for later, or cancel it", "y\r"]);
+    expect(await screen.result()).toMatchObject({ answer: true });
+  });
+
   test("shows help, and removes it once answered", async () => {
     const screen = open(booleanQuestion("q", "Apply it?", { persistence: "none" }));
     await screen.answer(["Apply it?", "?"], ["  Esc    cancel", ""]);
@@ -236,7 +242,7 @@ describe("a text question", () => {
     ]);
   });
 
-  test("wraps at the edge of the screen, and keeps all of the question with the start of its answer", async () => {
+  test("wraps between words, and keeps all of the question", async () => {
     const screen = open(textQuestion("q", "Tell me all about it?"), { columns: 20 });
     await screen.answer(["about it?", "0123456789日本"], ["本", ""]);
     const { lines } = screen;
@@ -245,8 +251,8 @@ describe("a text question", () => {
     expect([lines, screen.lines]).toEqual([
       [
         "? Tell me all",
-        "about it? 012345678",
-        "  9日本",
+        "about it?",
+        "  0123456789日本",
         "  Enter submit",
         "  Alt-Enter new",
         "  line",

@@ -465,6 +465,23 @@ describe("a change to a file", () => {
     ]);
   });
 
+  test("is a block for each of several files", async () => {
+    counters("T-TERM-11");
+    const files = [EDIT, { path: "b.py", content: "• Edit c.py +1 −1\n" }];
+    const second = "--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+• Edit c.py +1 −1\n";
+    const screen = new PromptScreen(change("fs_edit", { files }, DIFF + second));
+    await screen.answer(["? Apply", "n\r"]);
+    await screen.result();
+    expect(screen.lines).toEqual([
+      "• Edit 2 files +2 −1",
+      "• Edit a.py +1 −1",
+      ...ROWS,
+      "• Create b.py +1",
+      "  +• Edit c.py +1 <U+2212>1",
+      "✖ Apply these changes to a.py? no",
+    ]);
+  });
+
   test("is the same block in plain mode", async () => {
     const screen = new PromptProcess(change("fs_modify_file", EDIT, DIFF, { isPlain: true }));
     await screen.answerLines("n\r");

@@ -59,6 +59,43 @@ match and exits with status 2.`,
     .action(command(async () => (await import("./session/resume.ts")).resume));
 }
 
+export function defineUndo(definition: Command): void {
+  definition
+    .argument("[target]", "Conversation whose changes to undo")
+    .option("-y, --yes", "Do not ask for confirmation")
+    .option("--force", "Also replace what has changed since the turn")
+    .option(
+      "--with-message",
+      "Also go back in the conversation: models no longer see the last turn",
+    )
+    .addHelpText(
+      "after",
+      `
+Shows the difference, asks you, and restores the files that jp's own tools have
+changed in the last turn. Run it again to go back turn by turn. If someone has
+changed a file since, jp lists it and restores nothing, unless you use --force.
+The model is told with your next message.
+
+Commands are undone in a Git work tree, except for files that Git ignores.
+${targetHelp("active")}`,
+    )
+    .action(command(async () => (await import("./undo.ts")).undo));
+}
+
+export function defineDiff(definition: Command): void {
+  definition
+    .argument("[target]", "Conversation whose changes to show")
+    .addHelpText(
+      "after",
+      `
+Compares the files that jp's own tools have changed with what they were before
+the first change, as far as jp has kept that. Turns that you have undone do not
+count.
+${targetHelp("active")}`,
+    )
+    .action(command(async () => (await import("./undo.ts")).diff));
+}
+
 const LIST_HELP = `
 Lists questions, permissions to run a call, deliveries of results, and calls in
 doubt. Calls that the config lets run without asking are listed only with

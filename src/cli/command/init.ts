@@ -45,15 +45,26 @@ export async function init({ args, options, context }: Call<InitFlags>): Promise
     printWorkspace(root, context);
     return;
   }
+  const folder = path.join(root, ".jp");
+  if (existsSync(folder)) say(`${folder} exists already. It has no config yet.`, output);
   const situation = await inspectSituation(context);
   // Ask before creating anything, so that cancelling leaves nothing behind.
   const choices = await choose({ ...situation, root }, options, context);
-  if (await createWorkspace(root, context)) printWorkspace(root, context);
-  const file = path.join(root, ".jp", "config.toml");
+  const isNew = await createWorkspace(root, context);
+  if (isNew) printWorkspace(root, context);
+  const file = path.join(folder, "config.toml");
   const found = situation.models.map(({ id }) => id);
   await writeNew(file, configText(choices, found));
-  await writeSchema(path.join(root, ".jp", SCHEMA_FILE));
-  if (choices.commits !== true) await writeIfMissing(path.join(root, ".jp", ".gitignore"), IGNORED);
+  // The schema that the config points editors to. jp itself never reads it.
+  const schema = `${JSON.stringify(await configJsonSchema(), null, 2)}\n`;
+  const added = [
+    path.basename(file),
+    ...(await writeIfMissing(path.join(folder, SCHEMA_FILE), schema)),
+    ...(choices.commits === true
+      ? []
+      : await writeIfMissing(path.join(folder, ".gitignore"), IGNORED)),
+  ];
+  if (!isNew) say(`Added ${added.join(", ")}. Everything else in .jp is unchanged.`, output);
   await trustChoices(root, context);
   say(`Config with examples: ${file}`, output);
   printNextSteps(choices, situation, context);
@@ -132,13 +143,11 @@ async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/** The schema that the config points editors to. jp itself never reads it. Throws `write_failed`. */
-async function writeSchema(file: string): Promise<void> {
-  await writeIfMissing(file, `${JSON.stringify(await configJsonSchema(), null, 2)}\n`);
-}
-
-async function writeIfMissing(file: string, text: string): Promise<void> {
-  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) await writeNew(file, text);
+/** Returns the name of the file, unless there was one. Throws `write_failed`. */
+async function writeIfMissing(file: string, text: string): Promise<readonly string[]> {
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return [];
+  await writeNew(file, text);
+  return [path.basename(file)];
 }
 
 const IGNORED = `# Git ignores the conversations. To commit them, delete this file.

@@ -259,6 +259,44 @@ const usage = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+/** Only the user's own config may set it: what a clone or a conversation could loosen here protects from both. */
+const shell = v.pipe(
+  group({
+    unsandboxed: described(
+      "commands where there is no sandbox: ask (every time), or unattended (where a rule allows it)",
+      v.picklist(["ask", "unattended"]),
+    ),
+    hide_env: described(
+      "environment variables to hide from commands, besides those that look like keys; * stands for anything",
+      v.array(v.pipe(v.string(), v.nonEmpty())),
+    ),
+    readable: described(
+      "files and folders of your home that commands in the sandbox may read, such as ~/.nvm",
+      v.array(v.pipe(v.string(), v.check(isFullPath, "expected a path that starts with / or ~/"))),
+    ),
+    keep_output_bytes: described(
+      "how much to keep of the output of a command, if it is too long for the model",
+      wholeNumber({ min: 0, max: 1_000_000_000 }),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
+/** Never recorded with a conversation: what is kept, is kept on this machine. */
+const undo = v.pipe(
+  group({
+    keep: described(
+      "keep what jp's own tools change, in your data folder, so that jp undo can restore it",
+      v.boolean(),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
+function isFullPath(text: string): boolean {
+  return text.startsWith("/") || text.startsWith("~/");
+}
+
 function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
@@ -297,6 +335,8 @@ export const configSchema = group({
   notify,
   usage,
   web,
+  shell,
+  undo,
 });
 
 type Entries = (typeof configSchema)["entries"];

@@ -33,7 +33,7 @@ function item(fields: Partial<DecisionJson>): Item {
 
 describe("the heading of a change to a file", () => {
   test("has what happens to which file, and how many lines", () => {
-    const change = { verb: "Edit", path: "src/__init__.py", added: 3, removed: 2 };
+    const change = { verb: "Edit", path: "src/__init__.py", more: 0, added: 3, removed: 2 };
     expect(fileChangeOf(item({}))).toEqual(change);
     expect(describeItem(item({}))).toBe("Edit src/__init__.py");
   });
@@ -51,9 +51,23 @@ describe("the heading of a change to a file", () => {
     expect(fileChangeOf(item({ kind: "permission", ...asked }))).toEqual({
       verb: "Edit",
       path: "src/__init__.py",
+      more: 0,
       added: 0,
       removed: 0,
     });
+  });
+
+  test("of several files has the first, and how many more there are", () => {
+    const files = ["x", "y", "z"].map((path) => ({ path, content: "" }));
+    const several = item({
+      tool: "fs_edit",
+      arguments: { files },
+      question: { ...EDIT.question, context: `${DIFF}\n--- /dev/null\n+++ b/y` },
+    });
+    expect([fileChangeOf(several), describeItem(several)]).toEqual([
+      { verb: "Edit", path: "x", more: 2, added: 3, removed: 2 },
+      "Edit x and 2 more files",
+    ]);
   });
 
   test.each<[string, Partial<DecisionJson>]>([

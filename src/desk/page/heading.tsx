@@ -7,17 +7,23 @@ import {
   verbatimProse,
   verbatimProseLines,
 } from "../../render/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { askerOf, drawing, type Item, showValue, summaryOf, toolBehind } from "./item.ts";
 import { Drawn, Line, Summary, Value } from "./parts.tsx";
 
-/** A change to a file by a tool of jp's own, whose questions are known. */
-export interface FileChange extends Pick<RenderedChange, "verb" | "added" | "removed"> {
+/** A change to files by a tool of jp's own, whose questions are known. */
+export interface FileChange extends Pick<RenderedChange, "added" | "removed"> {
+  readonly verb: string;
+  /** Of the first file. */
   readonly path: string;
+  /** How many other files there are. */
+  readonly more: number;
 }
 
 /** By the tool that asks for permission. Whether there is a file already is asked later. */
 const TOOL_VERBS: Readonly<Record<string, string>> = {
   fs_modify_file: "Edit",
+  fs_edit: "Edit",
   fs_create_file: "Write",
   fs_delete_file: "Delete",
   fs_read_file: "Read",
@@ -25,22 +31,32 @@ const TOOL_VERBS: Readonly<Record<string, string>> = {
 
 /** Undefined for anything else. Only fields that jp itself has set decide it, never words of a tool or a model. */
 export function fileChangeOf(item: Item): FileChange | undefined {
-  const { kind, origin, source, acts, question, question_id: id, tool } = item;
+  const { kind, origin, source, acts, question_id: id, tool } = item;
   const { arguments: given = {} } = item;
-  const { path } = given;
+  const [path, ...others] = pathsOf(given);
   if (origin?.type !== "builtin" || !acts || typeof path !== "string") return undefined;
+  const more = others.length;
   if (kind === "permission") {
     const verb = Object.hasOwn(TOOL_VERBS, tool) ? TOOL_VERBS[tool] : undefined;
-    return verb === undefined ? undefined : { verb, path, added: 0, removed: 0 };
+    return verb === undefined ? undefined : { verb, path, more, added: 0, removed: 0 };
   }
   if (kind !== "question" || source?.source !== "tool" || id === undefined) return undefined;
-  const change = findFileChange(
-    { name: tool, arguments: given },
-    { origin, questionId: id, question },
-  );
+  const change = renderedChangeOf(item);
   if (change === undefined) return undefined;
-  const { verb, added, removed } = change;
-  return { verb, path, added, removed };
+  const { added, removed, files } = change;
+  return { verb: more === 0 ? files[0].verb : "Edit", path, more, added, removed };
+}
+
+/** The same with its diffs. */
+export function renderedChangeOf(item: Item): RenderedChange | undefined {
+  const { origin, question, question_id: id, tool, arguments: given = {} } = item;
+  return findFileChange({ name: tool, arguments: given }, { origin, questionId: id, question });
+}
+
+/** Those that a tool for one file gets, or a tool for several. */
+function pathsOf({ path, files }: JsonObject): readonly (Json | undefined)[] {
+  if (!Array.isArray(files)) return [path];
+  return files.map((file) => (isJsonObject(file) ? file["path"] : undefined));
 }
 
 /** What is asked, on a line of a list. */
@@ -50,10 +66,12 @@ export function Subject({ item }: { readonly item: Item }): VNode {
   return <Change change={change} />;
 }
 
-function Change({ change: { verb, path, added, removed } }: { readonly change: FileChange }) {
+function Change({ change }: { readonly change: FileChange }) {
+  const { verb, path, more, added, removed } = change;
   return (
     <>
       {verb} <Value text={path} />
+      {moreFiles(more)}
       {added + removed > 0 && (
         <span class="change-size">
           {" "}
@@ -64,10 +82,16 @@ function Change({ change: { verb, path, added, removed } }: { readonly change: F
   );
 }
 
+function moreFiles(count: number): string {
+  return count === 0 ? "" : ` and ${count} more ${count === 1 ? "file" : "files"}`;
+}
+
 /** The same in a message. */
 export function describeItem(item: Item): string {
   const change = fileChangeOf(item);
-  if (change !== undefined) return `${change.verb} ${showValue(change.path)}`;
+  if (change !== undefined) {
+    return `${change.verb} ${showValue(change.path)}${moreFiles(change.more)}`;
+  }
   return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question.text, drawing(item))}`;
 }
 

@@ -1,7 +1,13 @@
 /** All there is to read about a decision: the question, its context, the call, where its tool comes from, the result. */
 import type { VNode } from "preact";
 import { describeChanged, describeOrigin, isDiff } from "../../render/index.ts";
-import { type HeadingKind, questionId, QuestionWords } from "./heading.tsx";
+import {
+  fileChangeOf,
+  type HeadingKind,
+  questionId,
+  QuestionWords,
+  renderedChangeOf,
+} from "./heading.tsx";
 import { type Item, timeOf } from "./item.ts";
 import { Markdown } from "./markdown.tsx";
 import { Drawn, ExactTime, Label, Line, Notice, Value } from "./parts.tsx";
@@ -16,7 +22,7 @@ interface QuestionTextProps {
 
 /** Nothing of it is folded where a yes acts, except for what only tells it from others: ids, exact times, the digest. */
 export function QuestionText({ item, name, heading }: QuestionTextProps): VNode {
-  const { question, result, changed } = item;
+  const { result, changed } = item;
   const args = item.arguments;
   const level = heading === "asker" ? 3 : 2;
   return (
@@ -31,7 +37,7 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
           <QuestionWords item={item} />
         </div>
       )}
-      {question.context !== undefined && <Context text={question.context} acts={item.acts} />}
+      <Changes item={item} level={level} />
       <Source item={item} heading={heading} />
       {args !== undefined && (
         <>
@@ -46,6 +52,32 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
         </>
       )}
     </div>
+  );
+}
+
+/** The context of a question. Of changes to several files, each has its heading. */
+function Changes({ item, level }: { readonly item: Item; readonly level: 2 | 3 }): VNode | null {
+  const { context } = item.question;
+  if (context === undefined) return null;
+  const { files = [] } = renderedChangeOf(item) ?? {};
+  if (files.length < 2 || fileChangeOf(item) === undefined) {
+    return <Context text={context} acts={item.acts} />;
+  }
+  return (
+    <>
+      {files.map((file, index) => (
+        <div key={index}>
+          <Label level={level}>
+            <Drawn text={file.heading} />
+          </Label>
+          <Verbatim
+            text={[file.about, ...file.diff].filter(Boolean).join("\n")}
+            label="Change"
+            isHunks
+          />
+        </div>
+      ))}
+    </>
   );
 }
 

@@ -22,17 +22,19 @@ interface VerbatimProps {
   readonly label: string;
   /** Shows the beginning of a long text, with a button for the rest. Never where someone decides. */
   readonly folds?: boolean;
+  /** The text is a part of a diff, below the lines that name its file. */
+  readonly isHunks?: boolean;
 }
 
 /** A text, coloured if it is a diff. */
-export function Verbatim({ text, label, folds = false }: VerbatimProps): VNode {
-  const isChange = useMemo(() => isDiff(text.split("\n")), [text]);
+export function Verbatim({ text, label, folds = false, isHunks = false }: VerbatimProps): VNode {
+  const isChange = useMemo(() => isHunks || isDiff(text.split("\n")), [text, isHunks]);
   const hasLongLines = useMemo(
     () => text.split("\n").some(({ length }) => length > NARROW),
     [text],
   );
   const [isWrapped, setIsWrapped] = useWrapping();
-  const lines = (shown: string) => <Lines text={shown} label={label} isChange={isChange} />;
+  const lines = (shown: string) => <Lines {...{ text: shown, label, isChange, isHunks }} />;
   return (
     <div class="code">
       {hasLongLines && (
@@ -113,11 +115,12 @@ interface LinesProps {
   readonly text: string;
   readonly label: string;
   readonly isChange: boolean;
+  readonly isHunks: boolean;
 }
 
-function Lines({ text, label, isChange }: LinesProps): VNode {
+function Lines({ text, label, isChange, isHunks }: LinesProps): VNode {
   const [isWrapped] = useWrapping();
-  const lines = useMemo(() => toLines(text, isChange), [text, isChange]);
+  const lines = useMemo(() => toLines(text, isChange, isHunks), [text, isChange, isHunks]);
   const starts = lines.flatMap((_line, index) => (index % CHUNK_LINES === 0 ? [index] : []));
   return (
     <div
@@ -145,12 +148,12 @@ interface ShownLine {
   readonly kind: DiffKind;
 }
 
-function toLines(text: string, isChange: boolean): readonly ShownLine[] {
+function toLines(text: string, isChange: boolean, isHunks: boolean): readonly ShownLine[] {
   if (!isChange) return show(text).map((line) => ({ text: line, kind: "same" }));
   return text.split("\n").map((line) => {
     // The sign stays in its column.
     const sign = /^[-+ ]/.exec(line)?.[0] ?? "";
-    return { text: sign + show(line.slice(sign.length)).join(""), kind: diffKind(line) };
+    return { text: sign + show(line.slice(sign.length)).join(""), kind: diffKind(line, isHunks) };
   });
 }
 
@@ -206,9 +209,9 @@ const DIFF_CLASSES: Readonly<Record<DiffKind, string>> = {
   same: "",
 };
 
-/** What a line of a unified diff says. */
-export function diffKind(line: string): DiffKind {
-  if (/^(--- |\+\+\+ |diff |index )/.test(line)) return "file";
+/** What a line of a unified diff says. A hunk names no files: a line of it may only look as if. */
+export function diffKind(line: string, isHunk = false): DiffKind {
+  if (!isHunk && /^(--- |\+\+\+ |diff |index )/.test(line)) return "file";
   if (line.startsWith("@@")) return "place";
   if (line.startsWith("+")) return "added";
   return line.startsWith("-") ? "removed" : "same";

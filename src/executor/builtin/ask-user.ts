@@ -83,6 +83,7 @@ const LABEL = { prompt_label: "Assistant" };
 export function createAskUser(): ShippedTool {
   return {
     tool: askUser,
+    effect: "reads",
     config: {
       source: "builtin",
       // "No tools" does not switch it off: without it the assistant could not ask at all.

@@ -1,14 +1,8 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
 import type { PartialToolConfig, ToolEffect } from "../../config/index.ts";
-import type { Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
+import type { Confinement, Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
 import { assertNever, type JsonObject } from "../../util/index.ts";
-import type {
-  ArgumentKinds,
-  AttemptRequest,
-  AttemptResult,
-  Executor,
-  RunnableTool,
-} from "../port.ts";
+import type { ArgumentKinds, AttemptRequest, AttemptResult, Executor } from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
@@ -20,12 +14,14 @@ export interface ShippedTool {
   /** Set if it does not ship with jp, but belongs to the program that embeds jp. */
   readonly isOwn?: true;
   /** See `RunnableTool`. A tool that `isReadOnly` reads. */
-  readonly effect?: Exclude<ToolEffect, "reads">;
+  readonly effect?: ToolEffect;
   readonly argumentKinds?: ArgumentKinds;
-  readonly confinement?: RunnableTool["confinement"];
   /** What a call would run beyond the tool itself, such as the program of a command. Never throws. */
-  readonly describeCall?: (args: JsonObject) => Promise<Omit<ToolSource, "origin">>;
+  readonly describeCall?: (args: JsonObject) => Promise<CallSource>;
 }
+
+/** What a call would run, and how it is confined, if it runs a command. */
+export type CallSource = Omit<ToolSource, "origin"> & Confinement;
 
 /** `name` is the tool's name in the config, which is the one the model knows. */
 export function createBuiltinExecutor(tool: Tool, name: string): Executor {

@@ -27,6 +27,7 @@ const ACKNOWLEDGEMENT = "Message shown to user.";
 export function createTellUser(): ShippedTool {
   return {
     tool: tellUser,
+    effect: "reads",
     config: {
       source: "builtin",
       // "No tools" does not switch it off, as with `ask_user`.

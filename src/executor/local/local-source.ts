@@ -2,13 +2,11 @@
  * Describes what a local tool would run, as it is right now: its command, the program, and the files that words of the
  * command name. What those load in turn is out of reach, and so is code in an argument such as that of `sh -c`.
  */
-import { type BigIntStats, lstatSync, realpathSync } from "node:fs";
-import path from "node:path";
 import { type CommandConfig, splitWords, type ToolSettings } from "../../config/index.ts";
 import { quoteCommand, resolveProgram } from "../../process/index.ts";
 import type { ToolSource } from "../../tool/index.ts";
 import type { Json } from "../../util/index.ts";
-import { identifyContent } from "../file-identity.ts";
+import { SourceFiles } from "../source-files.ts";
 import type { LocalEnvironment } from "./local-executor.ts";
 import { findShell } from "./render-command.ts";
 import { hasTemplate, splitTemplate } from "./template.ts";
@@ -67,53 +65,4 @@ function shellWords(text: string): readonly string[] {
   const marked = splitTemplate(text).map(({ source }) => (hasTemplate(source) ? TEMPLATE : source));
   const words = marked.join("").match(SHELL_WORD) ?? [];
   return words.flatMap((word) => splitWords(word) ?? []).filter((word) => !word.includes(TEMPLATE));
-}
-
-interface DescribedFile {
-  /** Without symbolic links. */
-  readonly path: string;
-  readonly [key: string]: Json;
-}
-
-/** The regular files of one description. */
-class SourceFiles {
-  readonly #folder: string;
-  readonly #ignored: ReadonlySet<string>;
-  readonly #described = new Map<string, DescribedFile>();
-
-  constructor(folder: string, ignored: readonly string[]) {
-    this.#folder = folder;
-    this.#ignored = new Set(ignored.map((file) => path.resolve(folder, file)));
-  }
-
-  /** By its path as it is written: a link must not hide another file. */
-  isIgnored(file: string): boolean {
-    return this.#ignored.has(path.resolve(this.#folder, file));
-  }
-
-  /** Undefined if it is not a regular file, or ignored. */
-  describe(file: string): DescribedFile | undefined {
-    const found = this.isIgnored(file) ? undefined : this.#find(file);
-    if (found === undefined) return undefined;
-    const { path: real, stats } = found;
-    const described = this.#described.get(real) ?? { path: real, ...identifyContent(real, stats) };
-    this.#described.set(real, described);
-    return described;
-  }
-
-  /** Without its content. */
-  locate(file: string): DescribedFile | undefined {
-    const found = this.#find(file);
-    return found && { path: found.path };
-  }
-
-  #find(file: string): { readonly path: string; readonly stats: BigIntStats } | undefined {
-    try {
-      const real = realpathSync.native(path.resolve(this.#folder, file));
-      const stats = lstatSync(real, { bigint: true });
-      return stats.isFile() ? { path: real, stats } : undefined;
-    } catch {
-      return undefined;
-    }
-  }
 }

@@ -1,6 +1,7 @@
 /** Creates a tool that an MCP server runs, described by the server and the config. */
 import type { ToolSettings } from "../../config/index.ts";
 import { McpError, type McpServer, type McpServers, type RemoteTool } from "../../mcp/index.ts";
+import { findPaths } from "../parameters-schema.ts";
 import type { RunnableTool, ToolDescription } from "../port.ts";
 import { createMcpExecutor } from "./mcp-executor.ts";
 import { describeMcpSource } from "./mcp-source.ts";
@@ -44,6 +45,7 @@ export async function createMcpTool(options: McpToolOptions): Promise<RunnableTo
     }),
     describeSource: () => describeMcpSource(server, remote.name),
     isIdempotent,
+    argumentKinds: findPaths(settings.parameters),
   };
 }
 

@@ -88,7 +88,7 @@ async function compactOne(
     return output.notice("Dry run: nothing was changed.");
   }
   await using conversation = await context.workspace.conversations.open(id, found);
-  using stop = untilSignal(context.host);
+  using stop = untilSignal(context);
   const summarizer = configuredSummarizer(config, openProviders(machineOf(context), config));
   try {
     const before = {

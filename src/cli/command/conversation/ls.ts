@@ -5,11 +5,11 @@
 import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
 import {
   type Cell,
-  describeState,
   jsonLine,
   oneLine,
   relativeTime,
   renderTable,
+  nameState,
   summaryToJson,
 } from "../../../render/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
@@ -125,7 +125,7 @@ function placeCell({ place }: WorkspaceSummary): Cell {
 
 function stateCell({ openTurn }: WorkspaceSummary): Cell {
   if (openTurn === undefined) return { text: "" };
-  return { text: oneLine(describeState(openTurn)), style: "yellow" };
+  return { text: oneLine(nameState(openTurn)), style: "yellow" };
 }
 
 function titleCell({ metadata, problem }: WorkspaceSummary): Cell {

@@ -15,6 +15,7 @@ import {
   checkUserData,
   checkWorkspace,
 } from "./check-machine.ts";
+import { checkSandbox } from "./check-sandbox.ts";
 import { type Finding, printFinding } from "./finding.ts";
 
 export interface DoctorFlags {
@@ -50,6 +51,7 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
     yield* checkLocks(workspace);
     yield* await checkRecords(workspace);
   }
+  yield await checkSandbox(context, workspace);
   yield* findings;
   if (workspace !== undefined) yield* await checkSchema(workspace);
   // The other checks need a valid config.

@@ -50,7 +50,7 @@ export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<
     clock: context.clock,
     onProblem: (message) => warn(message, context.output),
   };
-  using stop = untilSignal(context.host);
+  using stop = untilSignal(context);
   void loadRecordingParts(); // A client may take days to ask.
   await (http
     ? listen(setup, { options, context }, stop.signal)

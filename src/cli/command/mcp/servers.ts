@@ -180,10 +180,10 @@ export async function listServerTools({
   context,
 }: Call<ListServersFlags>): Promise<void> {
   const [wanted] = args;
-  const { output, host } = context;
+  const { output } = context;
   const trusted = await trustedConfig(context, options, {});
   warnWithheld(trusted, context);
-  using stop = untilSignal(host);
+  using stop = untilSignal(context);
   await using servers = openConfiguredServers(machineOf(context), trusted.config);
   const names = wanted === undefined ? servers.names : [wanted];
   servers.start(names);

@@ -23,8 +23,8 @@ export async function compactByFlag(
   { config, providers, context, undo }: CompactParts,
 ): Promise<void> {
   if (flag.compact === undefined) return;
-  const { output, clock, host } = context;
-  using stop = untilSignal(host);
+  const { output, clock } = context;
+  using stop = untilSignal(context);
   try {
     const made = await compactConversation(conversation, {
       rules: rulesOf(flag, resolveCompaction(config).rules),

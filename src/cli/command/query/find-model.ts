@@ -15,16 +15,17 @@ type ModelName = AssistantSettings["model"];
 export async function findModel(
   providers: Providers,
   { provider, name }: ModelName,
-  { isRemembered }: { readonly isRemembered: boolean },
+  { isRemembered, isSession }: { readonly isRemembered: boolean; readonly isSession: boolean },
 ): Promise<Model> {
   try {
     return await providers.model(provider, name);
   } catch (error) {
     if (!isRemembered || !(error instanceof ProviderError)) throw error;
     const { kind, message, isRetryable } = error;
+    const [choose, start] = isSession ? ["/model", "/new"] : ["-m", "-n"];
     const hint =
       `${adviceOf(error) ?? ""} This conversation uses ${provider}/${name}. ` +
-      "Choose another model with -m, or start a new conversation with -n.";
+      `Choose another model with ${choose}, or start a new conversation with ${start}.`;
     throw new ProviderError(kind, message, { isRetryable, hint, cause: error });
   }
 }

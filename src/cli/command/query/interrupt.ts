@@ -1,10 +1,5 @@
 /** Handles Ctrl-C and other signals during a turn. For Ctrl-C, `interrupt` in the config chooses the action. */
-import type {
-  InterruptChoice,
-  InterruptMenu,
-  InterruptRequest,
-  Turn,
-} from "../../../agent/index.ts";
+import type { InterruptChoice, InterruptRequest, Turn } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
 import { endOf, lastTurnOf } from "../../../conversation/index.ts";
 import type { Conversation } from "../../../storage/index.ts";
@@ -14,18 +9,13 @@ import type { CommandContext } from "../../context.ts";
 import { editText } from "../../editor.ts";
 import { INTERRUPTED } from "../../exit-status.ts";
 import type { UnsentText } from "./unsent-text.ts";
-import type { TurnView } from "./view.ts";
+import type { PersonMenu, TurnView } from "./view.ts";
 
 export interface InterruptSettings {
   readonly config: PartialConfig["interrupt"];
   readonly clock: Clock;
   /** Opens the user's editor for a message. Undefined if it was left unchanged. Throws if it cannot. */
   readonly editMessage: () => Promise<string | undefined>;
-}
-
-/** The menu on a terminal, which can also ask for a reply alone. */
-interface PersonMenu {
-  choose(request: MenuRequest): Promise<InterruptChoice>;
 }
 
 const COOLDOWN_SECS = 2;
@@ -45,7 +35,7 @@ export function menuFor(
   menu: PersonMenu,
   { interrupt: config, editor }: PartialConfig,
   { context: { host, clock }, unsent, conversation }: MenuParts & Replied,
-): InterruptMenu {
+): PersonMenu {
   const editMessage = async () => {
     const draft = await editText({ name: "REPLY.md", text: "" }, host, editor);
     await draft.discard();
@@ -85,7 +75,7 @@ interface MenuParts {
 }
 
 /** Takes the configured action at once, and leaves the turn if Ctrl-C is pressed again soon. */
-export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): InterruptMenu {
+export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): PersonMenu {
   const { config = {}, clock } = settings;
   const cooldownMs = (config.escalation_cooldown_secs ?? COOLDOWN_SECS) * 1000;
   let last = Number.NEGATIVE_INFINITY;
@@ -105,7 +95,7 @@ export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): I
       last = now;
       if (isAgain) return { type: "leave" };
       if (chosen !== "reply") return { type: chosen };
-      request.stopNow?.();
+      await request.stopNow?.();
       const written = opensEditor ? await compose(settings) : undefined;
       if (written !== undefined) return { type: "reply", message: written };
       // An editor that cannot be opened, or is left without a message, leads back to the menu.
@@ -130,7 +120,7 @@ function settingsFor(
 /** A reply is written in the editor instead of at the prompt. */
 async function menuWithEditor(
   menu: PersonMenu,
-  request: InterruptRequest,
+  request: MenuRequest,
   settings: InterruptSettings,
 ): Promise<InterruptChoice> {
   const choice = await menu.choose({ ...request, reply: "elsewhere" });

@@ -15,6 +15,7 @@ import type { McpServers } from "../../../mcp/index.ts";
 import type { Model, Providers } from "../../../provider/index.ts";
 import {
   type AnswersFile,
+  configuredChanges,
   configuredSurroundings,
   openProviders,
   openTools,
@@ -26,6 +27,7 @@ import {
 import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
 import type { TurnKeyboard } from "../../../terminal/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
+import type { ChangeKeeper } from "../../../undo/index.ts";
 import { isJpError, type JsonObject } from "../../../util/index.ts";
 import { attachToTurn, withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
@@ -72,12 +74,16 @@ export interface TurnRequest extends InteractionFlags {
   /** The same, except for this call. */
   readonly onlyCall?: string | undefined;
   readonly view?: ViewFlags | undefined;
+  /** Hints name the commands of a session. */
+  readonly isSession?: boolean | undefined;
   /** Those of a session. Without them, the turn starts and closes its own. */
   readonly servers?: McpServers | undefined;
   /** That of a session. Without it, the turn takes the keyboard itself. */
   readonly keyboard?: TurnKeyboard | undefined;
   /** Gets what was typed during the turn and not sent. Without it, that is printed. */
   readonly unsent?: UnsentText | undefined;
+  /** Gets what was said to the assistant during the turn. */
+  readonly onSaid?: ((text: string) => void) | undefined;
   /** Ends the session. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -87,6 +93,8 @@ export interface SettingFlags {
   /** The values of `--cfg`, in their order. */
   readonly cfg?: readonly string[] | undefined;
   readonly model?: string | undefined;
+  /** What runs without asking: `conversation.mode`. */
+  readonly mode?: string | undefined;
   /** `key=value` or `key:=JSON`. */
   readonly param?: readonly string[] | undefined;
   /** From `-t` and `-T`, in their order. */
@@ -105,23 +113,24 @@ export interface LoadedTurn {
 /** Throws what is wrong with the config, `no_model`, and what `loadConversation` throws. */
 export async function loadTurn(
   context: CommandContext,
-  { conversation, opened, settings, start, nonInteractive }: TurnRequest,
+  { conversation, opened, settings, start, nonInteractive, isSession = false }: TurnRequest,
 ): Promise<LoadedTurn> {
   // A turn that is continued may run a tool first. The rest is read once a model is asked.
   const onlyEnd = start.continueTurn === true;
   const found = opened ?? (await loadConversation(context, conversation, { onlyEnd }));
-  const { cfg = [], model, param = [], directives = [] } = settings;
+  const { cfg = [], model, mode, param = [], directives = [] } = settings;
   const flags = {
     cfg: [
       ...cfg,
       ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
+      ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
       ...param.map((words) => `assistant.model.parameters.${words}`),
     ],
     directives,
     usesInstructions: true,
     ...(found !== undefined && { id: found.id, conversation: found }),
   };
-  const models = new FoundModels(context);
+  const models = new FoundModels(context, { isSession });
   // Without a model there is nothing to trust anything for, unless what is asked about leads to one.
   const beforeAsking = async ({ wanted, config: without, withheld }: UntrustedConfig) => {
     const mayLeadToModel = withheld.some(({ kind }) => kind === "llm" || kind === "inherit");
@@ -153,16 +162,18 @@ function hasModel(config: PartialConfig): boolean {
 /** Finds a model if none is configured, which the conversation then remembers. Looks for it once. */
 class FoundModels {
   readonly #context: CommandContext;
+  readonly #place: Parameters<typeof findDefaultModel>[2];
   #found: ReturnType<typeof findDefaultModel> | undefined;
 
-  constructor(context: CommandContext) {
+  constructor(context: CommandContext, place: Parameters<typeof findDefaultModel>[2]) {
     this.#context = context;
+    this.#place = place;
   }
 
   /** Throws `no_model`. */
   async complete(config: PartialConfig): Promise<PartialConfig> {
     if (hasModel(config)) return config;
-    this.#found ??= findDefaultModel(this.#context, config);
+    this.#found ??= findDefaultModel(this.#context, config, this.#place);
     return mergeConfig(config, { assistant: { model: { id: await this.#found } } });
   }
 }
@@ -197,7 +208,7 @@ export async function prepareTurn(
   const { found, trusted } = loaded;
   const { nonInteractive, signal = new AbortController().signal } = request;
   // Fail on an unavailable model before anything is written.
-  const reached = await reachModel(context, request.settings, loaded);
+  const reached = await reachModel(context, request, loaded);
   const resources = new Resources();
   const close = () => resources[Symbol.asyncDispose]();
   try {
@@ -235,13 +246,13 @@ export function prepareCopy(
 
 async function reachModel(
   context: CommandContext,
-  { model: typed }: SettingFlags,
+  { settings: { model: typed }, isSession = false }: TurnRequest,
   { found, trusted: { config }, assistant }: LoadedTurn,
 ): Promise<ReachedModel> {
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
   const providers = openProviders(machineOf(context), config, { onSent });
   const isRemembered = found !== undefined && typed === undefined;
-  const model = await findModel(providers, assistant.model, { isRemembered });
+  const model = await findModel(providers, assistant.model, { isRemembered, isSession });
   const { aliases = {} } = config.providers?.llm ?? {};
   const isSpelledOut = typed !== undefined && !Object.hasOwn(aliases, typed);
   const isInDoubt = isSpelledOut && (await isNameInDoubt(providers, assistant.model));
@@ -274,6 +285,8 @@ export interface ReadyTurn {
   /** With what the message attaches. */
   readonly trusted: TrustedConfig;
   readonly conversation: ConversationWriter;
+  /** Keeps what the tools change. */
+  readonly changes: ChangeKeeper | undefined;
   readonly tools: Tools;
   readonly servers: McpServers;
   readonly attachments: readonly Attachment[];
@@ -315,13 +328,15 @@ export async function openTurn(
     );
   if (left !== undefined) await recordChange(left, recorded, context);
   if (start.type === "replay") assertLastRequest(start.request, conversation);
+  const changes = configuredChanges(machine, config, conversation);
   const tools = resources.add(
-    openTools(machine, config, { conversation: conversation.id, servers }),
+    openTools(machine, config, { conversation: conversation.id, servers, changes }),
   );
   return {
     prepared,
     trusted,
     conversation,
+    changes,
     tools,
     servers,
     attachments,

@@ -137,7 +137,7 @@ async function toRequest(
   context: CommandContext,
 ): Promise<TurnRequest> {
   const { new: isNew, id, fork, label, title, local, persist } = options;
-  const { cfg, model, param, directives } = options;
+  const { cfg, model, mode, param, directives } = options;
   const { continueTurn: isContinued, discardTurn, replay, defer = false } = options;
   const { attach = [], attachment = [], format, hideReasoning, verbose } = options;
   const answers = await readAnswers(options.answers, context);
@@ -146,7 +146,7 @@ async function toRequest(
   assertCompatible(options);
   return {
     conversation: { new: isNew, id, fork, label, title, local, persist },
-    settings: { cfg, model, param, directives },
+    settings: { cfg, model, mode, param, directives },
     start: { continueTurn: isContinued, discardTurn, replay, hasMessage: words.length > 0 },
     attach: [...attach, ...attachment],
     schema,
@@ -290,10 +290,10 @@ async function assembleTurn(
   { view, unsent, edits, offers }: TurnParts,
 ): Promise<Turn> {
   const { request, loaded, reached } = prepared;
-  const { nonInteractive, answers, defer = false, onlyCall } = request;
+  const { nonInteractive, answers, defer = false, onlyCall, onSaid } = request;
   const { model, providers, requestSent } = reached;
   const onUnsent = (text: string) => unsent.keep(text);
-  const person = findPrompter(context, config, { nonInteractive, onUnsent });
+  const person = findPrompter(context, config, { nonInteractive, onUnsent, onSaid });
   const canAsk = person?.canAsk() === true;
   // Whatever needs a part that is missing says so.
   const load = () =>
@@ -378,10 +378,11 @@ class Offers {
     );
     if (config === undefined) return;
     this.#config = config;
-    const { servers } = this.#ready;
+    const { servers, changes } = this.#ready;
     const machine = machineOf(this.#context);
+    const parts = { conversation: conversation.id, servers, changes };
     // It opens nothing: the servers are those of the turn.
-    this.#toolbox = openTools(machine, config, { conversation: conversation.id, servers }).toolbox;
+    this.#toolbox = openTools(machine, config, parts).toolbox;
   }
 
   async #alone<Value>(action: () => Promise<Value>): Promise<Value> {

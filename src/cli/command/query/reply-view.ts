@@ -232,9 +232,10 @@ export class ReplyView {
 
   #noteFolded({ text, since, until }: Folded): void {
     const { output, isPlain } = this.#options;
+    const words = countWords(text);
+    if (words === 0) return; // It was shown before it was folded again.
     this.#unseen = [...this.#unseen, text];
     const seconds = Math.max(1, Math.round((until - since) / 1000));
-    const words = countWords(text);
     const length = `${words} ${words === 1 ? "word" : "words"}`;
     const line = `Thought for ${seconds} s${isPlain ? ", " : " · "}${length}`;
     output.notice(output.paintNotice("dim", line));

@@ -43,6 +43,21 @@ test("the status line is hidden while a prompt is open", async () => {
   expect(shown).toEqual(["status asker", "status cleared", "• asker()", "asked", "status back"]);
 });
 
+test("a reply that ends while a prompt is open is printed before the prompt goes on", async () => {
+  const { view, shown } = createView();
+  await view.load();
+  view.observe({ type: "message_delta", text: "The beginning of it" });
+  await view.aside(async (endReply) => {
+    view.observe({ type: "message_delta", text: " and more" });
+    await endReply();
+    view.observe({ type: "message_delta", text: "The next." });
+    shown.push("asked\n");
+  });
+  await view.end({ type: "done", reason: "stop" });
+  const text = shown.filter((line) => !line.startsWith("status")).join("");
+  expect(text).toBe("The beginning of\nit and more\nasked\nThe next.\n");
+});
+
 test("the status line shows how much of the prompt the model has read, since the request", () => {
   const { view, shown, clock, statusTimes } = createView();
   view.observe({ type: "cycle_start", cycle: 1 });
@@ -395,6 +410,18 @@ describe("reasoning", () => {
         if (updates === 3) view.toggleReasoning();
       });
       expect(opened).toBe("Thought for 12 s · 6 words│ First the files, then the tests.\nHello.\n");
+    });
+
+    test("again, after all of it was shown, leaves no line about its length", async () => {
+      let updates = 0;
+      const opened = await think((view) => {
+        updates += 1;
+        if (updates === 2) {
+          view.toggleReasoning();
+          view.toggleReasoning();
+        }
+      });
+      expect(opened).toBe("│ First the files, then the tests.\nHello.\n");
     });
   });
 });

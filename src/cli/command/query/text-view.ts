@@ -90,21 +90,34 @@ export class TextView implements TurnView {
     for (const call of calls) this.#calls.resume(call, this.#options.clock.now().getTime());
   }
 
-  async aside<Value>(action: () => Promise<Value>): Promise<Value> {
+  async aside<Value>(action: (endReply: () => Promise<void>) => Promise<Value>): Promise<Value> {
     // An unfinished block continues afterwards, inside its list or code block.
     if (this.#reply.isRecorded) this.#inOrder(() => this.#reply.end());
     await this.#waiting;
     this.#options.status.clear();
     this.#reply.breakLine();
-    const { promise: isOver, resolve } = Promise.withResolvers<void>();
-    this.#wait(isOver); // Updates in between are shown afterwards.
+    let release = this.#hold();
+    const endReply = async () => {
+      release();
+      this.#inOrder(() => this.#reply.end());
+      await this.#waiting;
+      this.#options.status.clear();
+      release = this.#hold();
+    };
     try {
-      return await action();
+      return await action(endReply);
     } finally {
       this.#asideUntil = this.#options.clock.now().getTime();
       this.#options.status.resume();
-      resolve();
+      release();
     }
+  }
+
+  /** Updates are shown once they are released. */
+  #hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wait(promise);
+    return resolve;
   }
 
   showCall({ tool, arguments: given, inquiryId }: ShownCall): void {
@@ -268,6 +281,7 @@ export class TextView implements TurnView {
       case "turn_resume":
       case "turn_end":
       case "token_usage":
+      case "turn_undo":
         return undefined;
       default:
         return assertNever(event);

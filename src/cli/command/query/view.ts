@@ -1,5 +1,6 @@
 /** How a running turn is shown, and how prompts share the screen with it. */
 import type {
+  InterruptChoice,
   InterruptMenu,
   Observer,
   Prompter,
@@ -12,15 +13,15 @@ import {
   type InquiryId,
 } from "../../../conversation/index.ts";
 import { jsonLine } from "../../../render/index.ts";
-import type { Output } from "../../../terminal/index.ts";
+import type { MenuRequest, Output } from "../../../terminal/index.ts";
 
 export interface TurnView extends Observer {
   /** Loads what shows replies. Otherwise the first one waits for it. Throws `module_not_loaded`. */
   load(): Promise<void>;
   /** The calls that an incomplete turn continues with. */
   resume(calls: readonly CallProgress[]): void;
-  /** Leaves the screen to a prompt while the action runs. */
-  aside<Value>(action: () => Promise<Value>): Promise<Value>;
+  /** Leaves the screen to a prompt while the action runs. `endReply`: the reply ends here, and the rest of it is printed. */
+  aside<Value>(action: (endReply: () => Promise<void>) => Promise<Value>): Promise<Value>;
   /** The user is about to be asked something by a prompt that shows the call itself. */
   showCall(request: ShownCall): void;
   /** The user is about to be asked a question of a call. */
@@ -44,7 +45,7 @@ export function createJsonView(output: Output): TurnView {
     },
     load: async () => {},
     resume: () => {},
-    aside: (action) => action(),
+    aside: (action) => action(async () => {}),
     showCall: () => {},
     showAsker: () => {},
     noteStop: () => {},
@@ -70,10 +71,22 @@ export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string
   };
 }
 
-export function menuWithScreen(menu: InterruptMenu, view: TurnView): InterruptMenu {
+/** The menu on a terminal, which can also ask for a reply alone. */
+export interface PersonMenu {
+  choose(request: MenuRequest): Promise<InterruptChoice>;
+}
+
+/** A reply to the assistant is written below all that it has said. */
+export function menuWithScreen(menu: PersonMenu, view: TurnView): InterruptMenu {
   return {
     choose: async (request) => {
-      const choice = await view.aside(() => menu.choose(request));
+      const choice = await view.aside((endReply) => {
+        const stopNow = () => {
+          request.stopNow?.();
+          return endReply();
+        };
+        return menu.choose({ ...request, stopNow });
+      });
       if (choice.type !== "continue" && choice.type !== "restart") view.noteStop();
       return choice;
     },

@@ -56,7 +56,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   const trusted = await trustedConfig(context, {});
   warnWithheld(trusted, context);
   const owner = findOwner(trusted.config, context);
-  using stop = untilSignal(host);
+  using stop = untilSignal(context);
   using outputGone = untilOutputGone(context);
   await using runner = options.run === true ? new TurnRunner(context) : undefined;
   await using desk = await createDesk(workspaces, {

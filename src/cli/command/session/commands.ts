@@ -1,5 +1,11 @@
 /** The commands of a session: `/help` and the others. */
-import { applyDirectives, foldLayers, resolveAssistant } from "../../../config/index.ts";
+import {
+  applyDirectives,
+  foldLayers,
+  type Mode,
+  MODE_NAMES,
+  resolveAssistant,
+} from "../../../config/index.ts";
 import type { InquiryId } from "../../../conversation/index.ts";
 import { oneLine, wrapProse } from "../../../render/index.ts";
 import { isLocalProvider } from "../../../provider/index.ts";
@@ -30,6 +36,13 @@ export const LEFT = Symbol("left");
 
 /** The session command that undoes a compaction. */
 export const UNDO_COMPACTION = "/compact undo";
+
+const MODES: Readonly<Record<Mode, string>> = {
+  ask: "jp asks, as your rules and the tools' settings say",
+  plan: "only tools that read run; nothing is changed",
+  edits: "files of the workspace are changed without asking; /undo restores them",
+  sandbox: "commands run without asking inside the sandbox, without a network",
+};
 
 /** To add one, add it to `COMMANDS`: help and completion follow. */
 export interface SessionCommand {
@@ -95,6 +108,13 @@ export const COMMANDS: readonly SessionCommand[] = [
     run: changeModel,
   },
   {
+    name: "mode",
+    usage: `[${MODE_NAMES.join("|")}]`,
+    help: "Choose what runs without asking",
+    values: () => MODE_NAMES.map((text) => ({ text, description: MODES[text] })),
+    run: changeMode,
+  },
+  {
     name: "tools",
     usage: "[on|off <name>]",
     help: "List tools, or turn one on or off",
@@ -122,6 +142,14 @@ export const COMMANDS: readonly SessionCommand[] = [
     values: () => [{ text: "undo" }],
     run: compactHere,
   },
+  {
+    name: "undo",
+    usage: "[message|force]",
+    help: "Undo the file changes of the last turn",
+    values: () => ["message", "force"].map((text) => ({ text })),
+    run: undoHere,
+  },
+  { name: "diff", help: "Show what this conversation has changed", run: diffHere },
   {
     name: "cost",
     help: "Show the cost of this conversation",
@@ -258,6 +286,8 @@ async function resume(argument: string, session: OpenSession): Promise<void> {
     argument === "" ? await pickConversation(session) : await resolveTarget(context, argument);
   if (found === undefined) return;
   await restore(found, context);
+  const { printConversation } = await loadModule(() => import("./conversation-end.ts"));
+  await printConversation(found, context);
   await session.use(found);
 }
 
@@ -265,6 +295,27 @@ async function resume(argument: string, session: OpenSession): Promise<void> {
 async function replay(argument: string, session: OpenSession, isEdited = false): Promise<void> {
   if (session.conversationId === undefined) throw usageError("There is no message to send again.");
   await session.replay(argument, isEdited);
+}
+
+/** `jp undo`, with `--with-message` and `--force` as words. */
+async function undoHere(argument: string, session: OpenSession): Promise<void> {
+  const { context, prompter, conversationId: id } = session;
+  const words = argument.split(/\s+/).filter((word) => word !== "");
+  if (words.some((word) => word !== "message" && word !== "force"))
+    throw usageError("Type /undo, /undo message or /undo force.");
+  if (id === undefined) return context.output.notice("Nothing to undo: the conversation is new.");
+  const { undoIn } = await loadModule(() => import("../undo.ts"));
+  const flags = { withMessage: words.includes("message"), force: words.includes("force") };
+  await undoIn(id, flags, { context, prompter });
+}
+
+async function diffHere(
+  _argument: string,
+  { context, conversationId: id }: OpenSession,
+): Promise<void> {
+  if (id === undefined) return context.output.notice("Nothing has changed yet.");
+  const { diffOf } = await loadModule(() => import("../undo.ts"));
+  await diffOf(id, context);
 }
 
 /** `jp query --fork`. */
@@ -313,6 +364,22 @@ async function confirm(text: string, { prompter, signal }: OpenSession): Promise
 }
 
 /** Takes effect with the next message. The conversation remembers it from then on. */
+async function changeMode(wanted: string, session: OpenSession): Promise<void> {
+  const { output } = session.context;
+  if (wanted !== "") {
+    const mode = MODE_NAMES.find((name) => name === wanted);
+    if (mode === undefined) throw usageError(`Type /mode with one of ${MODE_NAMES.join(", ")}.`);
+    session.mode = mode;
+    output.notice(`Mode ${mode}: ${MODES[mode]}.`);
+    return;
+  }
+  const config = await effectiveConfig(session.context, session.configFlags);
+  const current = config.conversation?.mode ?? "ask";
+  for (const name of MODE_NAMES) {
+    output.notice(`${name === current ? "*" : " "} ${name.padEnd(7)}  ${MODES[name]}`);
+  }
+}
+
 async function toggleTools(argument: string, session: OpenSession): Promise<void> {
   const { context } = session;
   const flags = session.configFlags;

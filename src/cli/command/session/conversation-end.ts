@@ -1,8 +1,10 @@
-/** The end of a conversation, as a session with it opens: its last turns, up to a screen of them. */
+/** What is above the prompt when a session goes to another conversation: its last turns, up to a screen, and its title. */
 import type { ConversationId, RecordedTurn } from "../../../conversation/index.ts";
-import { renderTurn, textWidth } from "../../../render/index.ts";
+import { renderTurn, textWidth, wrapProse } from "../../../render/index.ts";
+import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { selectTurns } from "../conversation/print.ts";
+import { describeCurrent } from "./picker.ts";
 
 /** More do not fit on a screen. */
 const MAX_TURNS = 10;
@@ -12,8 +14,19 @@ const DEFAULT_ROWS = 24;
 /** For the lines about the conversation, and the prompt. */
 const ROWS_BELOW = 6;
 
+/** For `jp resume` and `/resume`. */
+export async function printConversation(
+  summary: WorkspaceSummary,
+  context: CommandContext,
+): Promise<void> {
+  const { output } = context;
+  await printEnd(summary.id, context);
+  const title = describeCurrent(summary, context);
+  for (const row of wrapProse(title, output.noticeWidth)) output.notice(row);
+}
+
 /** Prints whole turns while they fit, and of the last one at least its end. Nothing if the record cannot be read. */
-export async function printEnd(id: ConversationId, context: CommandContext): Promise<void> {
+async function printEnd(id: ConversationId, context: CommandContext): Promise<void> {
   const { output, clock, host } = context;
   const settings = {
     paint: output.paint,

@@ -1,9 +1,14 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
-import { type PartialConfig, resolveTools, type ToolDirective } from "../../../config/index.ts";
+import {
+  type Mode,
+  type PartialConfig,
+  resolveTools,
+  type ToolDirective,
+} from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
-import { wrapProse } from "../../../render/index.ts";
+import { neutralize, wrapProse } from "../../../render/index.ts";
 import { openConfiguredServers } from "../../../runtime/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import {
@@ -25,7 +30,7 @@ import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
-import { reportError } from "../../report-error.ts";
+import { describeError, reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
 import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
 import {
@@ -79,7 +84,7 @@ export interface SessionParts {
   readonly first: FirstPrompt;
   /** The terminal, unless lines are read from it. */
   readonly kept: KeptTerminal | undefined;
-  /** By default, the active one of this terminal. */
+  /** It is on the screen already. By default, the active one of this terminal. */
   readonly conversationId?: ConversationId;
 }
 
@@ -142,6 +147,7 @@ class Session implements OpenSession, AsyncDisposable {
   readonly signal: AbortSignal;
   conversationId: ConversationId | undefined;
   model: string | undefined;
+  mode: Mode | undefined;
   directives: readonly ToolDirective[] = [];
   title: string | undefined;
   attach: readonly string[] = [];
@@ -207,10 +213,13 @@ class Session implements OpenSession, AsyncDisposable {
     const history = await InputHistory.load(context.environment);
     const id = parts.conversationId ?? (await findCurrent(context));
     const flags = id === undefined ? {} : { id };
-    // The first message reports what is wrong with the config.
+    // The session opens all the same: each message needs the config, and fails until it is put right.
     const config: PartialConfig = await trustedConfig({ ...context, output }, flags).then(
       (trusted) => trusted.config,
-      () => ({}),
+      (error: unknown) => {
+        if (isJpError(error)) notices.push(neutralize(describeError(error)));
+        return {};
+      },
     );
     const prompter = findQuietPrompter(context, config, {});
     if (prompter === undefined) throw usageError("A session needs a terminal.");
@@ -224,7 +233,8 @@ class Session implements OpenSession, AsyncDisposable {
     await session.#loadCustom();
     const summary = id && (await conversations.find(id));
     if (summary !== undefined) session.#continue(summary);
-    notices.push(summary === undefined ? NEW_CONVERSATION : describeCurrent(summary, context));
+    if (summary === undefined) notices.push(NEW_CONVERSATION);
+    else if (parts.conversationId === undefined) notices.push(describeCurrent(summary, context));
     const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
     session.#print(lines);
     session.findNames(config);
@@ -246,8 +256,11 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   get configFlags(): ConfigFlags {
-    const { conversationId: id, directives, model } = this;
-    const cfg = model === undefined ? [] : [`assistant.model.id=${model}`];
+    const { conversationId: id, directives, model, mode } = this;
+    const cfg = [
+      ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
+      ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
+    ];
     return { cfg, directives, ...(id !== undefined && { id }) };
   }
 
@@ -277,7 +290,6 @@ class Session implements OpenSession, AsyncDisposable {
     this.fork = undefined;
     this.model = undefined;
     this.directives = [];
-    this.#say(describeCurrent(summary, this.context));
     this.findNames(await effectiveConfig(this.context, this.configFlags));
   }
 
@@ -493,17 +505,19 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   async #prepare(start: StartFlags, unsent: UnsentText): Promise<PreparedTurn> {
-    const { conversationId: id, model, directives, title, attach, fork } = this;
+    const { conversationId: id, model, mode, directives, title, attach, fork } = this;
     const isNew = id === undefined;
     const request: TurnRequest = {
       conversation: { new: isNew, id, fork, title: isNew ? title : undefined },
-      settings: { model, directives },
+      settings: { model, mode, directives },
       start,
       attach,
       view: { undo: UNDO_COMPACTION },
+      isSession: true,
       servers: this.#servers,
       keyboard: this.#keyboard,
       unsent,
+      onSaid: (text) => void this.#history.add(text),
       signal: this.signal,
     };
     return prepareTurn(this.context, request, await loadTurn(this.context, request));

@@ -1,5 +1,5 @@
 /** A session, as its commands see and change it. */
-import type { ToolDirective } from "../../../config/index.ts";
+import type { Mode, ToolDirective } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
@@ -18,6 +18,8 @@ export interface OpenSession {
   readonly conversationId: ConversationId | undefined;
   /** For the next messages; a conversation remembers what they were sent with. */
   model: string | undefined;
+  /** What runs without asking, until the session ends; as configured if undefined. */
+  mode: Mode | undefined;
   directives: readonly ToolDirective[];
   title: string | undefined;
   /** The attachments of the next message. */

@@ -13,7 +13,7 @@ import { trustedConfig } from "../../trust.ts";
 import { findByWords, type FoundConversation } from "../conversation/grep.ts";
 import { listConversations } from "../conversation/ls.ts";
 import { useConversation } from "../conversation/manage.ts";
-import { printEnd } from "./conversation-end.ts";
+import { printConversation } from "./conversation-end.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
 import { session } from "./session.ts";
 
@@ -32,8 +32,7 @@ export async function resume({ args, options, context }: Call<GlobalOptions>): P
   const chosen = only ?? (await pick(context, found));
   if (chosen === undefined) return;
   await restore(chosen, context);
-  await printEnd(chosen.id, context);
-  context.output.flush();
+  await printConversation(chosen, context);
   await session(context.host, options, chosen.id);
 }
 

@@ -15,7 +15,7 @@ import { type Host, wantsPlainText } from "../../host.ts";
 import type { SessionInput } from "./loop.ts";
 
 /**
- * Continues that conversation, or the active one of this terminal. Returns when the user leaves. Throws `ExitStatus` if
+ * Continues that conversation, which the caller has shown, or the active one of this terminal. Returns when the user leaves. Throws `ExitStatus` if
  * the session was interrupted, and `no_workspace`.
  */
 export async function session(

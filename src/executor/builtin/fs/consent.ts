@@ -10,12 +10,17 @@ import type { FileTarget } from "../../../files/index.ts";
 /** Covers files that are created and files that are changed. Overwriting and deleting are always asked about. */
 export const ALL_EDITS = "all edits this turn";
 
-interface ConsentRequest {
+interface ConsentChange {
   readonly target: FileTarget;
   /** The content that the file has now, or a description of it; undefined if there is no file. */
   readonly before: Buffer | Json | undefined;
   /** The content that it would have; undefined if it would be gone. */
   readonly after: Buffer | undefined;
+}
+
+interface ConsentRequest {
+  /** One answer covers all of them, and none without the others. */
+  readonly changes: readonly ConsentChange[];
   readonly question: Omit<QuestionOptions<boolean>, "exclusive" | "allowsNote" | "binding"> & {
     readonly id: string;
     readonly text: string;
@@ -25,18 +30,24 @@ interface ConsentRequest {
 /** False if the answer is no. */
 export async function askConsent(
   context: ToolContext,
-  { target, before, after, question }: ConsentRequest,
+  { changes, question }: ConsentRequest,
 ): Promise<boolean> {
   const { id, text, ...options } = question;
-  const file = path.join(target.folder, ...target.newFolders, target.name);
-  const binding = bindingOf(file, digestOf(before), digestOf(after));
+  const binding = bindingOf(
+    changes.map(({ target, before, after }) => [fileOf(target), digestOf(before), digestOf(after)]),
+  );
   // Exclusive: the model that wants the change may not approve it, unless config allows that.
   return context.ask(
     booleanQuestion(id, text, { ...options, exclusive: true, allowsNote: true, binding }),
   );
 }
 
-/** The same binding, for whoever has only the digests of the contents. Without `before`, of a new file. */
+/** The real path, which is how a binding names a file. */
+export function fileOf({ folder, newFolders, name }: FileTarget): string {
+  return path.join(folder, ...newFolders, name);
+}
+
+/** The binding of a change to one file, for whoever has only the digests of the contents. Without `before`, of a new file. */
 export function changeBinding(change: {
   /** The real path. */
   readonly file: string;
@@ -44,11 +55,14 @@ export function changeBinding(change: {
   readonly after: string;
 }): string {
   const { file, before, after } = change;
-  return bindingOf(file, before === undefined ? ABSENT : { sha256: before }, { sha256: after });
+  return bindingOf([[file, before === undefined ? ABSENT : { sha256: before }, { sha256: after }]]);
 }
 
-function bindingOf(file: string, before: Json, after: Json): string {
-  return sha256(canonicalJson([file, before, after]));
+type BoundChange = readonly [file: string, before: Json, after: Json];
+
+function bindingOf(changes: readonly BoundChange[]): string {
+  const [first = [], ...others] = changes.map((change) => [...change]);
+  return sha256(canonicalJson(others.length === 0 ? first : [first, ...others]));
 }
 
 const ABSENT = "absent";

@@ -3,8 +3,9 @@ import { defineTool, type ToolCall, type ToolContext } from "../../../tool/index
 import type { ShippedTool } from "../builtin-executor.ts";
 import { ALL_EDITS, askConsent, withNote } from "./consent.ts";
 import { FileError, parseText, toBody, toBytes, resolveTarget } from "../../../files/index.ts";
-import { type FileSnapshot, findSnapshot, replaceFile, saveNewFile } from "./save-file.ts";
+import { type FileSnapshot, findSnapshot, saveFiles } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
+import type { ChangeKeeper } from "../../../undo/index.ts";
 
 interface CreateFileArguments {
   readonly path: string;
@@ -13,6 +14,8 @@ interface CreateFileArguments {
 
 export interface WritingToolOptions {
   readonly root: string;
+  /** Keeps what is changed, so that it can be undone. Without it, nothing is kept. */
+  readonly changes?: ChangeKeeper | undefined;
 }
 
 const NAME = "fs_create_file";
@@ -24,10 +27,11 @@ const DESCRIPTION =
   "or protected (.git, .jp), or if the file changed in the meantime; nothing is written then. To " +
   "change part of a file, use fs_modify_file.";
 
-export function createCreateFileTool({ root }: WritingToolOptions): ShippedTool {
+export function createCreateFileTool({ root, changes }: WritingToolOptions): ShippedTool {
   const tool = defineCreateFile({ root, answers: {} });
+  const define = (call: ToolCall) => defineCreateFile({ root, changes, ...call });
   return {
-    tool: { ...tool, execute: (call) => defineCreateFile({ root, ...call }).execute(call) },
+    tool: { ...tool, execute: (call) => define(call).execute(call) },
     config: { summary: "Create or overwrite a text file in the workspace, if the user agrees." },
     effect: "edits",
     argumentKinds: { "/path": "path" },
@@ -64,14 +68,13 @@ const OVERWRITE = {
 } as const;
 
 async function createFile(
-  { root, answers }: CreateFileOptions,
+  { root, changes, answers }: CreateFileOptions,
   { path, content }: CreateFileArguments,
   context: ToolContext,
 ): Promise<string> {
   if (!content.isWellFormed()) throw new FileError("The content is not valid Unicode text.");
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
-  const { signal } = context;
   const before = await findSnapshot(target);
   const { bytes, preview } = await planChange(displayPath, content, before);
   if (before?.bytes.equals(bytes)) {
@@ -83,9 +86,7 @@ async function createFile(
   const isAgreed =
     declined === undefined &&
     (await askConsent(context, {
-      target,
-      before: before?.bytes,
-      after: bytes,
+      changes: [{ target, before: before?.bytes, after: bytes }],
       question: {
         ...question,
         text: `${before === undefined ? "Create" : "Overwrite"} ${questionPath}?`,
@@ -93,12 +94,8 @@ async function createFile(
       },
     }));
   if (!isAgreed) return `The user declined to ${verb} ${displayPath}. Nothing was changed.`;
-  if (before === undefined) {
-    await saveNewFile({ target, bytes, signal });
-    return `Created ${displayPath}.`;
-  }
-  await replaceFile({ target, bytes, before, signal });
-  return `Overwrote ${displayPath}.`;
+  await saveFiles([{ target, bytes, before }], context.signal, changes);
+  return `${before === undefined ? "Created" : "Overwrote"} ${displayPath}.`;
 }
 
 interface PlannedChange {

@@ -9,6 +9,7 @@ import {
   fileChangedError,
   FileError,
   type FileTarget,
+  MAX_KEPT_FILE_BYTES,
   notFoundError,
   openFolder,
   parseText,
@@ -16,6 +17,7 @@ import {
   toFileError,
 } from "../../../files/index.ts";
 import { type Json, systemErrorCode } from "../../../util/index.ts";
+import { keepBefore } from "./save-file.ts";
 import { identifyByTime, readContent, type ReadContent } from "../../file-identity.ts";
 
 interface DeleteFileArguments {
@@ -51,7 +53,7 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function deleteFile(
-  { root }: WritingToolOptions,
+  { root, changes }: WritingToolOptions,
   { path }: DeleteFileArguments,
   context: ToolContext,
 ): Promise<string> {
@@ -59,9 +61,7 @@ async function deleteFile(
   const { displayPath, questionPath } = target;
   const { stats: before, identity, bytes } = await examineFile(target);
   const isAgreed = await askConsent(context, {
-    target,
-    before: identity,
-    after: undefined,
+    changes: [{ target, before: identity, after: undefined }],
     question: {
       id: "delete_file",
       text: `Delete ${questionPath}?`,
@@ -70,14 +70,18 @@ async function deleteFile(
         ...countLines(bytes),
         `${before.size} bytes`,
         `last changed ${before.mtime.toISOString()}.`,
-      ].join(", "),
+      ]
+        .join(", ")
+        .concat(before.size > MAX_KEPT_FILE_BYTES ? " Too large to undo." : ""),
       default: false,
       // The content is lost, so a yes covers this file only.
       persistence: "none",
     },
   });
   if (!isAgreed) return `The user declined to delete ${displayPath}. Nothing was changed.`;
+  const kept = await keepBefore(changes, target, undefined);
   await unlinkFile(target, before, context.signal);
+  await kept?.done();
   return `Deleted ${displayPath}.`;
 }
 

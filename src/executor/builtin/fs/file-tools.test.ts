@@ -24,6 +24,7 @@ const CALLS: Readonly<Record<string, (path: string) => JsonObject>> = {
   fs_grep_files: (each) => ({ pattern: "secret", paths: [each] }),
   fs_create_file: (each) => ({ path: each, content: "new" }),
   fs_modify_file: (each) => ({ path: each, patterns: [{ old: "secret", new: "new" }] }),
+  fs_edit: (each) => ({ files: [{ path: each, patterns: [{ old: "secret", new: "new" }] }] }),
   fs_delete_file: (each) => ({ path: each }),
 };
 const NAMES = Object.keys(CALLS);
@@ -246,7 +247,7 @@ test("a hard link, whose file may be outside, is neither read nor written", asyn
   const { root, outside } = scene();
   linkSync(path.join(outside, "secret.txt"), path.join(root, "hard.txt"));
   const outcomes = await Promise.all(
-    ["fs_read_file", "fs_create_file", "fs_modify_file"].map((name) =>
+    ["fs_read_file", "fs_create_file", "fs_modify_file", "fs_edit"].map((name) =>
       call(root, name, "hard.txt"),
     ),
   );
@@ -326,6 +327,7 @@ test.each([
   ["fs_create_file", "new.txt", "Create new.txt?", "turn"],
   ["fs_create_file", "a.txt", "Overwrite a.txt?", "none"],
   ["fs_modify_file", "a.txt", "Apply these changes to a.txt?", "turn"],
+  ["fs_edit", "a.txt", "Apply these changes to a.txt?", "turn"],
   ["fs_delete_file", "a.txt", "Delete a.txt?", "none"],
 ])(
   "a tool that changes files changes nothing before you answer: %s of %s, %s",
@@ -347,6 +349,7 @@ test.each([
   ["fs_create_file", "new.txt", "create_file"],
   ["fs_create_file", "a.txt", "overwrite_file"],
   ["fs_modify_file", "a.txt", "apply_changes"],
+  ["fs_edit", "a.txt", "apply_changes"],
   ["fs_delete_file", "a.txt", "delete_file"],
 ])("%s of %s tells the model why you said no", async (name, file, id) => {
   const { root } = scene();
@@ -374,6 +377,7 @@ test("a question about a file behind a link names the link and the file", async 
     ["fs_create_file", "docs/new.txt"],
     ["fs_create_file", "notes"],
     ["fs_modify_file", "docs/b.txt"],
+    ["fs_edit", "docs/b.txt"],
     ["fs_delete_file", "docs/b.txt"],
   ] as const) {
     const outcome = await ask(root, name, file);
@@ -382,6 +386,7 @@ test("a question about a file behind a link names the link and the file", async 
   expect(texts).toEqual([
     'Create "docs/new.txt" (a link to "folder/new.txt")?',
     'Overwrite "notes" (a link to "a.txt")?',
+    'Apply these changes to "docs/b.txt" (a link to "folder/b.txt")?',
     'Apply these changes to "docs/b.txt" (a link to "folder/b.txt")?',
     'Delete "docs/b.txt" (a link to "folder/b.txt")?',
   ]);

@@ -1,14 +1,17 @@
 /** `fs_grep_files`: finds the lines of files that contain a text, or match a regular expression. */
+import { realpath } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
 import {
   FileError,
   toFileError,
-  openFile,
+  readFileNow,
   resolvePath,
   type FoundFile,
   walkFiles,
 } from "../../../files/index.ts";
+import { shouldYield, yieldToEventLoop } from "../../../util/index.ts";
+import { type Candidate, excludeWithRipgrep, findRipgrep } from "./ripgrep.ts";
 import { MAX_FILE_BYTES } from "./save-file.ts";
 import {
   createRegexSearch,
@@ -27,6 +30,10 @@ interface GrepFilesArguments {
 
 export interface GrepFilesOptions {
   readonly root: string;
+  /** The `PATH`, to find ripgrep. */
+  readonly searchPath?: string | undefined;
+  /** How many files to search before ripgrep is worth a process. */
+  readonly ripgrepAfter?: number;
   /** How long a regular expression may take on one file. */
   readonly timeLimitMs?: number;
 }
@@ -40,7 +47,13 @@ const DESCRIPTION =
   "paths. Fails if the regular expression is invalid or takes longer than 5 seconds on a file, or if " +
   "a path does not exist, is outside the workspace or is protected (.git, .jp).";
 
-export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptions): ShippedTool {
+export function createGrepFilesTool(options: GrepFilesOptions): ShippedTool {
+  const { root, searchPath, ripgrepAfter = RIPGREP_AFTER, timeLimitMs = 5000 } = options;
+  let program: { readonly found: string | undefined } | undefined;
+  const ripgrep = async () => {
+    program ??= { found: findRipgrep({ root: await realpath(root), searchPath }) };
+    return program.found;
+  };
   const tool = defineTool<GrepFilesArguments>({
     name: "fs_grep_files",
     description: DESCRIPTION,
@@ -67,7 +80,7 @@ export function createGrepFilesTool({ root, timeLimitMs = 5000 }: GrepFilesOptio
     },
     run: async (args, context) => {
       await using search = await createSearch(args, timeLimitMs, context.signal);
-      return await grepFiles(search, { root, args, context });
+      return await grepFiles(search, { root, args, context, ripgrep, ripgrepAfter });
     },
   });
   const summary =
@@ -91,22 +104,31 @@ interface GrepRequest {
   readonly root: string;
   readonly args: GrepFilesArguments;
   readonly context: ToolContext;
+  /** Looks for it once. */
+  readonly ripgrep: () => Promise<string | undefined>;
+  readonly ripgrepAfter: number;
 }
 
 const PROGRESS_FILES = 1000;
+const RIPGREP_AFTER = 1000;
 
 async function grepFiles(search: LineSearch, request: GrepRequest): Promise<string> {
   const { args, context } = request;
   const contextLines = args.context ?? 0;
   const output = new GrepOutput(contextLines > 0);
+  const required = search.required?.map((text) => Buffer.from(text));
   let searched = 0;
-  for await (const file of findFiles(request, output)) {
+  for await (const { file, state } of findCandidates(search, request, output)) {
+    if (shouldYield()) await yieldToEventLoop();
     context.signal.throwIfAborted();
     searched += 1;
     if (searched % PROGRESS_FILES === 0) context.progress(`${searched} files searched`);
-    const text = await readText(file, output);
-    const found = text === undefined ? [] : await search.find(text, output.remaining + 1);
-    if (text === undefined || found.length === 0) continue;
+    if (state === "lost") output.addNotice("Cannot read these files", file.displayPath);
+    const bytes = state === "open" ? readText(file, output) : undefined;
+    if (bytes === undefined || required?.some((each) => bytes.includes(each)) === false) continue;
+    const text = bytes.toString();
+    const found = await search.find(text, output.remaining + 1);
+    if (found.length === 0) continue;
     const matches = found.slice(0, output.remaining);
     const lines = splitLines(text);
     const groups = formatMatches({ path: file.displayPath, lines, matches, contextLines });
@@ -117,6 +139,29 @@ async function grepFiles(search: LineSearch, request: GrepRequest): Promise<stri
     }
   }
   return output.text();
+}
+
+/** All files, and which of them have no match according to ripgrep. */
+async function* findCandidates(
+  { required }: LineSearch,
+  request: GrepRequest,
+  output: GrepOutput,
+): AsyncGenerator<Candidate> {
+  const files = findFiles(request, output);
+  const { root, ripgrep, ripgrepAfter: after, context } = request;
+  const program = required === undefined ? undefined : await ripgrep();
+  if (required === undefined || program === undefined) {
+    for await (const file of files) yield { file, state: "open" };
+    return;
+  }
+  const { signal } = context;
+  yield* excludeWithRipgrep(files, {
+    program,
+    root: await realpath(root),
+    required,
+    after,
+    signal,
+  });
 }
 
 /** Each file once, even if several paths lead to it. */
@@ -137,17 +182,16 @@ async function* findFiles(request: GrepRequest, output: GrepOutput): AsyncGenera
 /** How far into a file to look for a NUL, the sign of a binary file. */
 const BINARY_CHECK_BYTES = 8192;
 
-/** Undefined for files that are not searched. Replaces bytes that are not UTF-8. */
-async function readText(file: FoundFile, output: GrepOutput): Promise<string | undefined> {
+/** Undefined for files that are not searched. */
+function readText(file: FoundFile, output: GrepOutput): Buffer | undefined {
   const { folder, name, displayPath } = file;
   try {
-    await using handle = await openFile(folder, name, { displayPath, access: "read" });
-    if ((await handle.stat()).size > MAX_FILE_BYTES) {
+    const bytes = readFileNow(folder, name, { displayPath, maxBytes: MAX_FILE_BYTES });
+    if (bytes === undefined) {
       output.addNotice("Skipped files over 8 MiB", displayPath);
       return undefined;
     }
-    const bytes = await handle.readFile();
-    if (!bytes.subarray(0, BINARY_CHECK_BYTES).includes(0)) return bytes.toString();
+    if (!bytes.subarray(0, BINARY_CHECK_BYTES).includes(0)) return bytes;
     if (file.isStart) output.addNotice("Skipped binary files", displayPath);
     return undefined;
   } catch (error) {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { messageOf } from "../../../util/index.ts";
 import { FileError } from "../../../files/index.ts";
+import { findRequiredTexts, isSearchable } from "./required-texts.ts";
 
 export interface LineMatch {
   /** Both counted from 0. */
@@ -11,6 +12,8 @@ export interface LineMatch {
 }
 
 export interface LineSearch extends AsyncDisposable {
+  /** A text without any of these has no match. Undefined if that is not known. */
+  readonly required?: readonly string[] | undefined;
   /** The first matches, one per line. Throws a `FileError`, or the signal's reason. */
   find(text: string, limit: number): Promise<readonly LineMatch[]>;
 }
@@ -23,6 +26,7 @@ export function splitLines(text: string): readonly string[] {
 
 export function createTextSearch(wanted: string): LineSearch {
   return {
+    required: isSearchable(wanted) ? [wanted] : undefined,
     find: async (text, limit) => {
       const matches: LineMatch[] = [];
       if (!text.includes(wanted)) return matches;
@@ -61,6 +65,7 @@ export async function createRegexSearch(options: RegexSearchOptions): Promise<Li
   });
   await once(worker, "online");
   return {
+    required: flags === "u" ? findRequiredTexts(options.pattern) : undefined,
     find: (text, limit) => findInWorker(worker, { text, limit }, options),
     [Symbol.asyncDispose]: async () => void (await worker.terminate()),
   };

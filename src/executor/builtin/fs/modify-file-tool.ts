@@ -5,13 +5,14 @@ import { ALL_EDITS, askConsent, withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import {
   FileError,
+  type FileTarget,
   notFoundError,
   parseText,
   toBody,
   toBytes,
   resolveTarget,
 } from "../../../files/index.ts";
-import { findSnapshot, replaceFile } from "./save-file.ts";
+import { type FileSnapshot, findSnapshot, saveFiles } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 export interface Pattern {
@@ -33,30 +34,33 @@ const DESCRIPTION =
   "the file was changed or the user declined. Keeps line endings, byte order mark and mode: write " +
   "line breaks as \\n. Fails if a pattern is not found or occurs more than once, or if the file does " +
   "not exist, is binary, is a hard link, is outside the workspace or protected (.git, .jp), or changed " +
-  "in the meantime. Nothing is written then: read the file again and correct the patterns.";
+  "in the meantime. Nothing is written then: read the file again and correct the patterns. To change " +
+  "several files, use fs_edit.";
+
+/** The parameters for a list of patterns. */
+export const PATTERN_PARAMETERS = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: {
+      old: {
+        type: "string",
+        minLength: 1,
+        description: "the exact text to replace; must be unique unless replace_all is true",
+      },
+      new: { type: "string", description: "the replacement; empty to remove the text" },
+      replace_all: { type: "boolean", description: "replace every occurrence" },
+    },
+    required: ["old", "new"],
+    additionalProperties: false,
+  },
+} as const;
 
 const PARAMETERS = {
   type: "object",
   properties: {
     path: { type: "string", description: "the file, relative to the workspace root" },
-    patterns: {
-      type: "array",
-      minItems: 1,
-      items: {
-        type: "object",
-        properties: {
-          old: {
-            type: "string",
-            minLength: 1,
-            description: "the exact text to replace; must be unique unless replace_all is true",
-          },
-          new: { type: "string", description: "the replacement; empty to remove the text" },
-          replace_all: { type: "boolean", description: "replace every occurrence" },
-        },
-        required: ["old", "new"],
-        additionalProperties: false,
-      },
-    },
+    patterns: { ...PATTERN_PARAMETERS, minItems: 1 },
   },
   required: ["path", "patterns"],
   additionalProperties: false,
@@ -78,35 +82,15 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function modifyFile(
-  { root }: WritingToolOptions,
+  { root, changes }: WritingToolOptions,
   { path, patterns }: ModifyFileArguments,
   context: ToolContext,
 ): Promise<string> {
-  if (!patterns.every((pattern) => pattern.new.isWellFormed())) {
-    throw new FileError("The new text is not valid Unicode text.");
-  }
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
-  const before = await findSnapshot(target);
-  if (before === undefined) throw notFoundError(displayPath);
-  const old = parseText(before.bytes);
-  if (old === undefined) {
-    throw new FileError(`${displayPath} cannot be changed: it is binary, or not UTF-8 text.`);
-  }
-  const { body, format } = old;
-  const { text, replacements } = applyPatterns(
-    body,
-    patterns.map((pattern) => ({
-      ...pattern,
-      old: toBody(pattern.old, format),
-      new: toBody(pattern.new, format),
-    })),
-  );
-  const bytes = toBytes({ body: text, format });
+  const { before, bytes, body, text, replacements } = await planPatterns(target, patterns);
   const isAgreed = await askConsent(context, {
-    target,
-    before: before.bytes,
-    after: bytes,
+    changes: [{ target, before: before.bytes, after: bytes }],
     question: {
       id: "apply_changes",
       text: `Apply these changes to ${questionPath}?`,
@@ -116,9 +100,48 @@ async function modifyFile(
     },
   });
   if (!isAgreed) return `The user declined the changes to ${displayPath}. Nothing was changed.`;
-  await replaceFile({ target, bytes, before, signal: context.signal });
-  const unit = replacements === 1 ? "replacement" : "replacements";
-  return `Changed ${displayPath}: ${replacements} ${unit}.`;
+  await saveFiles([{ target, bytes, before }], context.signal, changes);
+  return describeReplacements(displayPath, replacements);
+}
+
+export function describeReplacements(displayPath: string, count: number): string {
+  return `Changed ${displayPath}: ${count} ${count === 1 ? "replacement" : "replacements"}.`;
+}
+
+/** A file, and its content after the patterns. */
+interface PlannedPatterns extends PatchedText {
+  readonly before: FileSnapshot;
+  /** The text that the file has now. */
+  readonly body: string;
+  /** The new content. */
+  readonly bytes: Buffer;
+}
+
+/** Reads the file and applies the patterns. Writes nothing. Throws a `FileError`. */
+export async function planPatterns(
+  target: FileTarget,
+  patterns: readonly Pattern[],
+): Promise<PlannedPatterns> {
+  const { displayPath } = target;
+  if (!patterns.every((pattern) => pattern.new.isWellFormed())) {
+    throw new FileError("The new text is not valid Unicode text.");
+  }
+  const before = await findSnapshot(target);
+  if (before === undefined) throw notFoundError(displayPath);
+  const old = parseText(before.bytes);
+  if (old === undefined) {
+    throw new FileError(`${displayPath} cannot be changed: it is binary, or not UTF-8 text.`);
+  }
+  const { body, format } = old;
+  const patched = applyPatterns(
+    body,
+    patterns.map((pattern) => ({
+      ...pattern,
+      old: toBody(pattern.old, format),
+      new: toBody(pattern.new, format),
+    })),
+  );
+  return { ...patched, before, body, bytes: toBytes({ body: patched.text, format }) };
 }
 
 interface PatchedText {

@@ -6,7 +6,8 @@ export interface DiffedTexts {
   readonly path: string;
   /** Undefined for a new file. */
   readonly before: string | undefined;
-  readonly after: string;
+  /** Undefined for a deleted file. */
+  readonly after: string | undefined;
 }
 
 const CONTEXT_LINES = 3;
@@ -18,9 +19,13 @@ const MAX_MILLISECONDS = 1000;
 
 /** Empty for equal texts; otherwise ends with a line break. */
 export async function unifiedDiff({ path, before, after }: DiffedTexts): Promise<string> {
-  const hunks = await findHunks(before ?? "", after);
+  const hunks = await findHunks(before ?? "", after ?? "");
   if (hunks.length === 0) return "";
-  const heading = `--- ${before === undefined ? "/dev/null" : `a/${path}`}\n+++ b/${path}\n`;
+  const [old, fresh] = [
+    before === undefined ? "/dev/null" : `a/${path}`,
+    after === undefined ? "/dev/null" : `b/${path}`,
+  ];
+  const heading = `--- ${old}\n+++ ${fresh}\n`;
   return heading + hunks.map(formatHunk).join("");
 }
 

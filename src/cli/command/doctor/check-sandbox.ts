@@ -1,0 +1,75 @@
+/** Whether commands that models write are confined, and how to get there. */
+import {
+  findProblemIn,
+  findSandboxProblem,
+  realPath,
+  type SandboxProblem,
+} from "../../../shell/index.ts";
+import type { Workspace } from "../../../storage/index.ts";
+import type { CommandContext } from "../../context.ts";
+import type { Finding } from "./finding.ts";
+
+const check = "sandbox";
+
+export async function checkSandbox(
+  { environment: { home, platform } }: CommandContext,
+  workspace: Workspace | undefined,
+): Promise<Finding> {
+  const problem =
+    workspace === undefined
+      ? await findSandboxProblem()
+      : await findProblemIn({
+          root: realPath(workspace.root),
+          home: realPath(home),
+          hidden: [],
+          readable: [],
+        });
+  if (problem === undefined) {
+    const program = platform === "darwin" ? "sandbox-exec, which is untested" : "bubblewrap";
+    return { check, state: "ok", message: `shell_run confines commands (${program})` };
+  }
+  return { check, state: "warning", ...describeProblem(problem) };
+}
+
+function describeProblem({
+  reason,
+  detail = "",
+}: SandboxProblem): Pick<Finding, "message" | "hint"> {
+  switch (reason) {
+    case "not_installed":
+      return {
+        message:
+          "bubblewrap is not installed, so shell_run has no sandbox and asks before every command.",
+        hint: "Install it: sudo apt install bubblewrap (dnf on Fedora, pacman -S on Arch).",
+      };
+    case "namespaces_disabled":
+      return {
+        message: "This system does not let users create namespaces, so shell_run has no sandbox.",
+        hint:
+          "Debian: sudo sysctl kernel.unprivileged_userns_clone=1. Ubuntu: sudo sysctl " +
+          "kernel.apparmor_restrict_unprivileged_userns=0, or add an AppArmor profile for bwrap.",
+      };
+    case "failed":
+      return {
+        message: `bubblewrap does not start, so shell_run has no sandbox. ${detail}`.trim(),
+        hint: "In a container, allow user namespaces and mounting /proc.",
+      };
+    case "unsupported_platform":
+      return {
+        message: "shell_run has no sandbox on this platform, and asks before every command.",
+      };
+    case "workspace_has_home":
+      return {
+        message:
+          "The workspace contains your home, which a sandbox could not hide: shell_run has none here.",
+        hint: "Use a folder inside your home as the workspace.",
+      };
+    case "protected_link":
+      return {
+        message: "A link is in the place of .git or .jp, so shell_run has no sandbox here.",
+        hint: "Replace it with the folder that it leads to.",
+      };
+    default:
+      return reason satisfies never;
+  }
+}

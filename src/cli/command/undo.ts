@@ -1,0 +1,357 @@
+/** `jp undo` and `jp diff`: restore what the last turn has changed, and show what a conversation has changed. */
+import { closeTurn } from "../../agent/index.ts";
+import {
+  type ConversationEvent,
+  type ConversationId,
+  endOf,
+  findRequest,
+  type InquiryId,
+  isReplaced,
+  lastTurnOf,
+  type RecordedTurn,
+  type Timestamp,
+  timestampFromDate,
+  turnsOf,
+  type UndoneFile,
+} from "../../conversation/index.ts";
+import { unifiedDiff } from "../../executor/index.ts";
+import { formatPath, parseText } from "../../files/index.ts";
+import { firstLine, neutralize, oneLine, renderContext, wrapProse } from "../../render/index.ts";
+import type { ConversationWriter } from "../../storage/index.ts";
+import type { TerminalPrompter } from "../../terminal/index.ts";
+import { booleanQuestion } from "../../tool/index.ts";
+import {
+  applyUndo,
+  compareWithStart,
+  type KeptTurn,
+  planUndo,
+  readStep,
+  SNAPSHOT_LIMITS,
+  STORE_LIMITS,
+  type UndoPlan,
+  type UndoStep,
+  UndoStore,
+} from "../../undo/index.ts";
+import { formatSize, JpError } from "../../util/index.ts";
+import type { CommandContext } from "../context.ts";
+import { resolveTarget, resolveTargetForReading } from "../conversations.ts";
+import type { Call } from "../define.ts";
+import { ExitStatus, usageError } from "../exit-status.ts";
+import { findQuietPrompter } from "../prompter.ts";
+import { trustedConfig } from "../trust.ts";
+
+export interface UndoFlags {
+  readonly yes?: boolean;
+  readonly force?: boolean;
+  readonly withMessage?: boolean;
+}
+
+export async function undo({ args, options, context }: Call<UndoFlags>): Promise<void> {
+  const { id } = await resolveTarget(context, args[0]);
+  const { config } = await trustedConfig(context, { id });
+  const prompter = findQuietPrompter(context, config, {});
+  const isUndone = await undoIn(id, options, { context, prompter });
+  if (!isUndone) throw new ExitStatus(1);
+}
+
+interface UndoContext {
+  readonly context: CommandContext;
+  /** Absent if the user does not want to be asked. */
+  readonly prompter: TerminalPrompter | undefined;
+}
+
+/**
+ * Shows the difference, asks, and restores. False if the user says no. Throws `nothing_to_undo`, `undo_conflict`, `usage`
+ * if it cannot ask, and what the store of conversations throws.
+ */
+export async function undoIn(
+  id: ConversationId,
+  flags: UndoFlags,
+  { context, prompter }: UndoContext,
+): Promise<boolean> {
+  const { workspace, output, clock, environment } = context;
+  const store = openStore(context);
+  await using conversation = await workspace.conversations.open(id);
+  await conversation.stream.load?.();
+  const turns = turnsOf(conversation.stream.entries);
+  const target =
+    flags.withMessage === true
+      ? await findMessage(store, { id, turns }, environment)
+      : await findChanged(store, id, environment);
+  const { plan, turn } = target;
+  await showTarget(target, { store, turns, context });
+  output.flush(); // Before the question about it.
+  const conflicts = plan?.steps.filter(({ conflict }) => conflict !== undefined) ?? [];
+  if (conflicts.length > 0 && flags.force !== true) throw conflictError(conflicts);
+  const question = questionOf(target, turns, flags);
+  if (flags.yes !== true && !(await confirm(question, prompter))) {
+    output.notice("Nothing was undone.");
+    return false;
+  }
+  const files = plan?.steps.flatMap(toUndoneFile) ?? [];
+  const record = () =>
+    recordUndo(conversation, clock, {
+      type: "turn_undo",
+      timestamp: timestampFromDate(clock.now()),
+      turn,
+      files,
+      ...(flags.withMessage === true && { hidesTurn: true }),
+      ...(conflicts.length > 0 && { isForced: true }),
+    });
+  if (store === undefined || plan === undefined) await record();
+  else await applyUndo(store, plan, { isForced: flags.force === true, onStart: record });
+  report(files, flags, output);
+  return true;
+}
+
+/** A turn to undo, and what it would restore. */
+interface Target {
+  /** When the turn started. */
+  readonly turn: Timestamp;
+  readonly plan: UndoPlan | undefined;
+}
+
+type Environment = CommandContext["environment"];
+
+/** Undefined if nothing was ever kept. */
+function openStore({ workspace }: CommandContext): UndoStore | undefined {
+  const folder = workspace.findUserFolder();
+  return folder === undefined ? undefined : new UndoStore({ folder, root: workspace.root });
+}
+
+/** The last turn of which something is left to restore. */
+async function findChanged(
+  store: UndoStore | undefined,
+  id: ConversationId,
+  { variables }: Environment,
+): Promise<Target & { readonly plan: UndoPlan }> {
+  const kept = store?.listTurns(id).filter(({ isUndone }) => !isUndone) ?? [];
+  for (const turn of kept.toReversed()) {
+    if (store === undefined) break;
+    const plan = await planUndo(store, turn, { variables });
+    const isEmpty = plan.steps.length + plan.lost.length + turn.unkept.length === 0;
+    if (!isEmpty || turn.isBeingUndone) return { turn: turn.turn as Timestamp, plan }; // Written by us.
+  }
+  throw nothingError(store?.hasDropped(id) === true);
+}
+
+/** The last turn that models see. */
+async function findMessage(
+  store: UndoStore | undefined,
+  { id, turns }: { readonly id: ConversationId; readonly turns: readonly RecordedTurn[] },
+  { variables }: Environment,
+): Promise<Target> {
+  const last = turns.findLast(
+    ({ events }, position) => events[0]?.type === "turn_start" && !isReplaced(turns, position),
+  );
+  const turn = last?.events[0]?.timestamp;
+  if (turn === undefined) throw new JpError("nothing_to_undo", "There is no message to undo.");
+  const isKept = (kept: KeptTurn) => kept.turn === turn && !kept.isUndone;
+  const kept = store?.listTurns(id).find(isKept);
+  if (store === undefined || kept === undefined) return { turn, plan: undefined };
+  return { turn, plan: await planUndo(store, kept, { variables }) };
+}
+
+function nothingError(hasDropped: boolean): JpError {
+  const { turns, bytes } = STORE_LIMITS;
+  const limits = `jp keeps the last ${turns} turns of a workspace, up to ${formatSize(bytes)}.`;
+  const message = hasDropped
+    ? "Nothing to undo: older changes of this conversation are no longer kept."
+    : "Nothing to undo: jp has kept no changes of this conversation.";
+  const hint = hasDropped
+    ? limits
+    : "jp keeps what its own tools change, unless undo.keep is false in your config.";
+  return new JpError("nothing_to_undo", message, { hint });
+}
+
+function conflictError(conflicts: readonly UndoStep[]): JpError {
+  const rows = conflicts.map(({ path, conflict }) => {
+    const reason = conflict === "unknown" ? " (jp was stopped while a command ran)" : "";
+    return `  ${neutralize(formatPath(path))}${reason}`;
+  });
+  const count = conflicts.length === 1 ? "1 file has" : `${conflicts.length} files have`;
+  return new JpError("undo_conflict", `${count} changed since:\n${rows.join("\n")}`, {
+    hint: "Nothing was undone. --force (in a session: /undo force) replaces these changes too.",
+  });
+}
+
+interface ShowContext {
+  readonly store: UndoStore | undefined;
+  readonly turns: readonly RecordedTurn[];
+  readonly context: CommandContext;
+}
+
+async function showTarget(
+  { turn, plan }: Target,
+  { store, turns, context }: ShowContext,
+): Promise<void> {
+  const { output } = context;
+  const found = turns.find(({ events }) => events[0]?.timestamp === turn);
+  const request = found && findRequest(found.events);
+  if (found !== undefined) {
+    const asked = request === undefined ? "" : `: ${oneLine(firstLine(request.content))}`;
+    for (const row of wrapProse(`Turn ${found.index + 1}${asked}`, output.noticeWidth)) {
+      output.notice(row);
+    }
+  }
+  if (store === undefined || plan === undefined) return;
+  // What the undo does: from now to before.
+  await printSteps(store, plan.steps.map(swapped), context);
+  for (const name of plan.lost) {
+    output.notice(`Not kept, so it cannot be restored: ${neutralize(formatPath(name))}`);
+  }
+  for (const reason of new Set(plan.turn.unkept)) {
+    const why = UNKEPT[reason] ?? oneLine(reason);
+    for (const row of wrapProse(
+      `Commands of this turn cannot be undone: ${why}`,
+      output.noticeWidth,
+    )) {
+      output.notice(row);
+    }
+  }
+}
+
+const UNKEPT: Readonly<Record<string, string>> = {
+  not_git: "the workspace is in no Git repository.",
+  git_failed: "git could not list the files.",
+  too_large: `the workspace has more than ${SNAPSHOT_LIMITS.files} files or ${formatSize(SNAPSHOT_LIMITS.bytes)}.`,
+};
+
+function questionOf(
+  { turn, plan }: Target,
+  turns: readonly RecordedTurn[],
+  { withMessage, force }: UndoFlags,
+): string {
+  const count = plan?.steps.flatMap(toUndoneFile).length ?? 0;
+  const files = count === 1 ? "1 file" : `${count} files`;
+  const number = turns.findIndex(({ events }) => events[0]?.timestamp === turn) + 1;
+  const forced = force === true ? ", and replace what has changed since" : "";
+  if (withMessage !== true) return `Restore ${files}${forced}?`;
+  return count === 0
+    ? `Go back to before turn ${number}?`
+    : `Restore ${files}${forced}, and go back to before turn ${number}?`;
+}
+
+/** Throws `usage` if no one can be asked. */
+async function confirm(text: string, prompter: TerminalPrompter | undefined): Promise<boolean> {
+  if (prompter?.canAsk() !== true) {
+    throw usageError(
+      "Cannot ask for confirmation: no terminal is available.",
+      "Use --yes to undo without confirmation.",
+    );
+  }
+  const question = booleanQuestion("undo", text, { default: false, persistence: "none" });
+  const { signal } = new AbortController();
+  const result = await prompter.ask({ inquiryId: "undo" as InquiryId, question, signal }); // Not recorded.
+  return result.type === "answered" && result.answer === true;
+}
+
+/** A turn that was left incomplete is closed: it must not go on from files that it does not expect. */
+async function recordUndo(
+  conversation: ConversationWriter,
+  clock: CommandContext["clock"],
+  event: Extract<ConversationEvent, { type: "turn_undo" }>,
+): Promise<void> {
+  const last = lastTurnOf(endOf(conversation.stream));
+  const closing = last.length === 0 ? [] : closeTurn(last, clock, "user");
+  await conversation.append(...closing, event);
+}
+
+/** Folders are not listed: they come and go with their files. */
+function toUndoneFile({ path, before, now }: UndoStep): readonly UndoneFile[] {
+  if (before.kind === "folder" || (before.kind === "absent" && now.kind === "folder")) return [];
+  return [{ path, change: before.kind === "absent" ? "removed" : "restored" }];
+}
+
+function report(
+  files: readonly UndoneFile[],
+  { withMessage }: UndoFlags,
+  output: CommandContext["output"],
+): void {
+  const count = files.length === 1 ? "1 file" : `${files.length} files`;
+  if (files.length > 0 || withMessage !== true) output.notice(`Restored ${count}.`);
+  const told =
+    withMessage === true
+      ? "Models no longer see the message and its turn. Both stay on record."
+      : "The model is told with your next message.";
+  output.notice(told);
+}
+
+export async function diff({ args, context }: Call<object>): Promise<void> {
+  const { id } = await resolveTargetForReading(context, args[0]);
+  await diffOf(id, context);
+}
+
+/** Prints what the conversation has changed since it began. */
+export async function diffOf(id: ConversationId, context: CommandContext): Promise<void> {
+  const store = openStore(context);
+  const kept = store?.listTurns(id).filter(({ isUndone }) => !isUndone) ?? [];
+  const { variables } = context.environment;
+  const steps = store === undefined ? [] : await compareWithStart(store, kept, { variables });
+  if (store === undefined || steps.length === 0) {
+    return context.output.notice("This conversation has changed no files that jp has kept.");
+  }
+  if (store.hasDropped(id)) context.output.notice("(Older changes are no longer kept.)");
+  await printSteps(store, steps, context);
+}
+
+interface ShownStep extends Pick<UndoStep, "path" | "before" | "now"> {
+  /** `before` is what is there now. */
+  readonly isSwapped?: boolean;
+}
+
+function swapped({ path, before, now }: UndoStep): ShownStep {
+  return { path, before: now, now: before, isSwapped: true };
+}
+
+async function printSteps(
+  store: UndoStore,
+  steps: readonly ShownStep[],
+  { output, host }: CommandContext,
+): Promise<void> {
+  const isTerminal = host.isTerminal();
+  for (const step of steps) {
+    const text = await describeStep(store, step);
+    if (text === "") continue;
+    const rows = isTerminal
+      ? renderContext(text, { paint: output.paint, width: output.lineWidth, style: "verbatim" })
+      : text.replace(/\n$/, "").split("\n");
+    for (const row of rows) output.print(row);
+  }
+}
+
+/** A unified diff, or a line about what has no lines. Empty for folders. */
+async function describeStep(store: UndoStore, step: ShownStep): Promise<string> {
+  const { path, before, now, isSwapped = false } = step;
+  const name = formatPath(path);
+  if ([before, now].every(({ kind }) => kind === "folder" || kind === "absent")) return "";
+  const notes = noteLines(name, step);
+  if (before.kind !== "file" && now.kind !== "file") return notes.join("");
+  const read = await readStep(store, isSwapped ? { path, before: now, now: before } : step);
+  const [from, to] = isSwapped ? [read.now, read.before] : [read.before, read.now];
+  const [old, fresh] = [from && parseText(from), to && parseText(to)];
+  if ((from !== undefined && old === undefined) || (to !== undefined && fresh === undefined)) {
+    const sizes = [from, to].map((bytes) =>
+      bytes === undefined ? "none" : formatSize(bytes.length),
+    );
+    return [...notes, `Binary file ${name}: ${sizes.join(" → ")}\n`].join("");
+  }
+  const text = await unifiedDiff({ path: name, before: old?.body, after: fresh?.body });
+  const isEmpty = text === "" && (from === undefined || to === undefined);
+  const about = from === undefined ? "new" : "deleted";
+  return [...notes, isEmpty ? `Empty file ${name}: ${about}\n` : text].join("");
+}
+
+/** Changes of modes and links, a line each. */
+function noteLines(name: string, { before, now }: ShownStep): readonly string[] {
+  const modes =
+    before.kind === "file" && now.kind === "file" && before.mode !== now.mode
+      ? [`Mode of ${name}: ${before.mode.toString(8)} → ${now.mode.toString(8)}\n`]
+      : [];
+  const isLinked = before.kind === "link" || now.kind === "link";
+  return [...modes, ...(isLinked ? [`${name}: ${nameState(before)} → ${nameState(now)}\n`] : [])];
+}
+
+function nameState(state: UndoStep["now"]): string {
+  return state.kind === "link" ? `link to ${formatPath(state.target)}` : state.kind;
+}

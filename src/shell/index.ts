@@ -1,0 +1,13 @@
+export {
+  type CommandHazard,
+  type CommandLine,
+  type CommandPart,
+  isPrefixOf,
+  parseCommandLine,
+} from "./command-line.ts";
+export { isFoundIn, partsForRefusal } from "./refusal-parts.ts";
+export { CommandOutput } from "./command-output.ts";
+export { shellVariables } from "./environment.ts";
+export { type CommandEnd, findCommandShell, runCommand } from "./run-command.ts";
+export { findProblemIn, findSandboxProblem } from "./sandbox.ts";
+export { realPath, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";

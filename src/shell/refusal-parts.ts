@@ -1,0 +1,113 @@
+/**
+ * Finds every command on a line that a refusing rule may mean, also behind other programs and in text that a shell is given. Generous:
+ * it may find commands that would not run, and it cannot find those whose names the shell puts together.
+ */
+import { type Command, forEachChild, type SyntaxNode } from "unbash";
+import { type CommandPart, readCommand, readScript } from "./command-line.ts";
+
+/** Every part with these words somewhere, in substitutions and behind wrappers such as `env` and `sh -c`. Never throws. */
+export function partsForRefusal(line: string): readonly CommandPart[] {
+  const search = new RefusalSearch();
+  search.addLine(line, 0);
+  return search.parts;
+}
+
+/**
+ * Whether a part begins with the words of a refusing rule. Options in front of a word, with or without a value, do not hide it:
+ * `git -C x push` is a `git push`.
+ */
+export function isFoundIn(rule: readonly string[], { words }: CommandPart): boolean {
+  if (rule.length === 0 || rule[0] !== words[0]) return false;
+  const matches = (wanted: number, at: number): boolean => {
+    if (wanted === rule.length) return true;
+    const word = words[at];
+    if (word === undefined) return false;
+    if (word === rule[wanted] && matches(wanted + 1, at + 1)) return true;
+    if (!word.startsWith("-")) return false;
+    return matches(wanted, at + 1) || matches(wanted, at + 2);
+  };
+  return matches(1, 1);
+}
+
+/** They run the command that follows their own options. */
+const WRAPPERS: ReadonlySet<string> = new Set(
+  (
+    "builtin busybox catchsegv chpst chroot chrt command coproc corepack dbus-run-session doas env exec fakeroot firejail flock gdb " +
+    "ionice ltrace nice nohup npx numactl nsenter parallel pkexec pnpx proxychains runuser script setarch setpriv setsid " +
+    "sshpass ssh stdbuf strace su sudo systemd-run taskset time timeout toybox trap unbuffer unshare uvx watch xargs xvfb-run bwrap"
+  ).split(" "),
+);
+/** They read commands from arguments or from their input. */
+const SHELLS: ReadonlySet<string> = new Set(
+  "ash bash csh dash eval fish ksh mksh rbash sh tcsh yash zsh".split(" "),
+);
+const FIND_ACTIONS: ReadonlySet<string> = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
+
+/** Of lines in lines. */
+const MAX_DEPTH = 6;
+/** A line that names many shells could otherwise take exponential time. */
+const MAX_LINES = 200;
+
+class RefusalSearch {
+  readonly parts: CommandPart[] = [];
+  #lines = 0;
+
+  addLine(line: string, depth: number): void {
+    this.#lines += 1;
+    const { script, hazards } =
+      depth > MAX_DEPTH || this.#lines > MAX_LINES ? TOO_DEEP : readScript(line);
+    if (hazards.length > 0) this.parts.push({ words: [], hazards });
+    if (script !== undefined) this.#visit(script, line, depth);
+  }
+
+  #visit(node: SyntaxNode, source: string, depth: number): void {
+    const inner = node.type === "Script" ? (node.source ?? source) : source;
+    if (node.type === "Command") this.#addCommand(node, inner, depth);
+    if (node.type === "HereDocBody") this.addLine(node.text, depth + 1);
+    forEachChild(node, (child) => this.#visit(child, inner, depth));
+  }
+
+  #addCommand(command: Command, source: string, depth: number): void {
+    const { part } = readCommand(command, source);
+    this.#addWords(part, depth);
+    const [first = "", ...others] = part.words;
+    // Braces make several words of one: `{rm,-rf,x}` is `rm -rf x`.
+    const braced = /^\{(.*)\}$/s.exec(first)?.[1]?.split(",");
+    if (braced !== undefined) this.#addWords({ ...part, words: [...braced, ...others] }, depth);
+  }
+
+  #addWords(part: CommandPart, depth: number): void {
+    this.#add(part);
+    const [program = "", ...args] = part.words;
+    const name = baseName(program);
+    if (SHELLS.has(name)) this.addLine(args.join(" "), depth + 1);
+    if (SHELLS.has(name) || WRAPPERS.has(name)) this.#addSuffixes({ ...part, words: args }, depth);
+    const action = name === "find" ? args.findIndex((word) => FIND_ACTIONS.has(word)) : -1;
+    if (action !== -1) this.#addSuffixes({ ...part, words: args.slice(action + 1) }, depth);
+  }
+
+  /**
+   * Where the options of a wrapper end is not known: its command may begin at any word, or be in one. Wrappers in its command are
+   * no different from its options.
+   */
+  #addSuffixes(part: CommandPart, depth: number): void {
+    for (const [index, word] of part.words.entries()) {
+      this.#add({ ...part, words: part.words.slice(index) });
+      if (/[\s;&|<>()$`]/.test(word)) this.addLine(word, depth + 1);
+    }
+  }
+
+  /** A program that is named by its path also as if it were not. */
+  #add(part: CommandPart): void {
+    this.parts.push(part);
+    const [program = "", ...args] = part.words;
+    const name = baseName(program);
+    if (name !== program) this.parts.push({ ...part, words: [name, ...args] });
+  }
+}
+
+const TOO_DEEP: ReturnType<typeof readScript> = { hazards: ["too_long"] };
+
+function baseName(program: string): string {
+  return program.slice(program.lastIndexOf("/") + 1);
+}

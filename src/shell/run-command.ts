@@ -1,0 +1,87 @@
+/** Runs a command line in a shell, in the sandbox or without, until it and everything it started has ended. */
+import {
+  findProgram,
+  LineReader,
+  type ProcessExit,
+  type ProcessLimits,
+  runProcess,
+} from "../process/index.ts";
+import { CommandOutput, type OutputLimits } from "./command-output.ts";
+import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
+import { confine } from "./sandbox.ts";
+
+export interface CommandRequest {
+  readonly line: string;
+  readonly cwd: string;
+  /** The whole environment. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly input: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** For each line of its output, while it runs. */
+  readonly onLine: (line: string) => void;
+  readonly output: OutputLimits;
+  /** Absent: without a sandbox. */
+  readonly sandbox?: { readonly place: SandboxPlace; readonly network: boolean };
+}
+
+export type CommandEnd =
+  | { readonly type: "cancelled" }
+  | { readonly type: "not_started"; readonly error: unknown }
+  /** There is no sandbox, and it did not run without. */
+  | { readonly type: "no_sandbox"; readonly problem: SandboxProblem }
+  | {
+      readonly type: "ended";
+      readonly exit: ProcessExit | { readonly timedOut: true };
+      readonly output: CommandOutput;
+      /** What it created under a protected name, which was removed. */
+      readonly removed: readonly string[];
+    };
+
+const LIMITS: ProcessLimits = {
+  stdoutBytes: 0,
+  stderrBytes: 0,
+  killGraceMs: 2000,
+  pipeGraceMs: 250,
+};
+const MAX_LINE_BYTES = 2000;
+
+/** Bash, which people and models write for, or else the system's shell. Never one of the workspace, even if PATH leads there. */
+export function findCommandShell(): string {
+  return findProgram("bash") ?? findProgram("sh") ?? "/bin/sh";
+}
+
+/** Throws if nothing can be written to the workspace. */
+export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
+  const { line, cwd, sandbox } = request;
+  const program = { program: findCommandShell(), args: ["-c", line], cwd };
+  if (sandbox === undefined) return runToEnd(request, program, () => []);
+  const confined = await confine(program, sandbox.place, sandbox);
+  if ("reason" in confined) return { type: "no_sandbox", problem: confined };
+  return runToEnd(request, confined.program, confined.release);
+}
+
+type Started = Pick<Parameters<typeof runProcess>[0], "program" | "args" | "cwd">;
+
+async function runToEnd(
+  request: CommandRequest,
+  program: Started,
+  release: () => readonly string[],
+): Promise<CommandEnd> {
+  const { variables, input, timeoutMs, signal, onLine } = request;
+  using output = new CommandOutput(request.output);
+  const lines = new LineReader({ maxBytes: MAX_LINE_BYTES, onLine, splitAtReturn: true });
+  const onOutput = (chunk: Buffer) => {
+    output.add(chunk);
+    lines.add(chunk);
+  };
+  const process = { ...program, variables, input, timeoutMs, signal, limits: LIMITS, onOutput };
+  let removed: readonly string[] = [];
+  const end = await runProcess({ ...process, endsGroup: true }).finally(
+    () => (removed = release()),
+  );
+  if (end.type === "cancelled" || end.type === "not_started") return end;
+  if (lines.unfinished !== "") lines.end();
+  const exit = end.type === "exited" ? end.exit : ({ timedOut: true } as const);
+  return { type: "ended", exit, output, removed };
+}

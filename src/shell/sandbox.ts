@@ -1,0 +1,63 @@
+/** Confines a command to the workspace: without the home, a network, other processes, and what protects the workspace itself. */
+import { existsSync } from "node:fs";
+import type { Program } from "../process/index.ts";
+import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
+import { hasProtectedLink, type ProtectedPaths, protectPaths } from "./protected-paths.ts";
+import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
+import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
+
+type Machine = Bubblewrap | { readonly program: typeof SANDBOX_EXEC };
+
+let machine: Promise<Machine | SandboxProblem> | undefined;
+
+/** Whether this machine has a sandbox that works. Found out once. */
+export async function findSandboxProblem(): Promise<SandboxProblem | undefined> {
+  const found = await findMachine();
+  return "reason" in found ? found : undefined;
+}
+
+function findMachine(): Promise<Machine | SandboxProblem> {
+  machine ??= (async () => {
+    if (process.platform === "linux") return findBubblewrap();
+    if (process.platform === "darwin" && existsSync(SANDBOX_EXEC)) return { program: SANDBOX_EXEC };
+    return { reason: "unsupported_platform" };
+  })();
+  return machine;
+}
+
+export interface ConfinedProgram {
+  readonly program: Pick<Program, "program" | "args" | "cwd">;
+  /** To be called once, when it has ended. Returns what was created under a protected name, and is removed. */
+  readonly release: () => readonly string[];
+}
+
+/** The same for one workspace. Throws if that cannot be read. */
+export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem | undefined> {
+  if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
+  if (hasProtectedLink(place.root)) return { reason: "protected_link" };
+  return findSandboxProblem();
+}
+
+/** The program as it has to be started in the sandbox, once and now. Throws if the workspace cannot be written. */
+export async function confine(
+  program: Pick<Program, "program" | "args" | "cwd">,
+  place: SandboxPlace,
+  { network }: { readonly network: boolean },
+): Promise<ConfinedProgram | SandboxProblem> {
+  const found = await findMachine();
+  const problem = "reason" in found ? found : await findProblemIn(place);
+  if (problem !== undefined || "reason" in found) return problem ?? { reason: "failed" };
+  const paths = protectPaths(place.root);
+  const wrapper = wrapperArguments(found, place, { paths, network });
+  const args = [...wrapper(program.cwd), program.program, ...program.args];
+  return { program: { program: found.program, args, cwd: program.cwd }, release: paths.release };
+}
+
+function wrapperArguments(
+  found: Machine,
+  place: SandboxPlace,
+  options: { readonly paths: ProtectedPaths; readonly network: boolean },
+): (cwd: string) => readonly string[] {
+  if (!("options" in found)) return () => ["-p", seatbeltProfile(place, options)];
+  return (cwd) => [...bubblewrapArguments(found, place, options), "--chdir", cwd, "--"];
+}

@@ -1,0 +1,47 @@
+/** The sandbox on macOS: a profile for `sandbox-exec`, with the rules of the one on Linux. Untested: there was no machine to try it on. */
+import path from "node:path";
+import type { ProtectedPaths } from "./protected-paths.ts";
+import type { SandboxPlace } from "./sandbox-place.ts";
+
+export const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
+
+/** Later rules take precedence. */
+export function seatbeltProfile(
+  { root, home, hidden, readable }: SandboxPlace,
+  { paths, network }: { readonly paths: ProtectedPaths; readonly network: boolean },
+): string {
+  const closed = ["/Users", "/Volumes", "/private/tmp", "/private/var/run", home, ...hidden];
+  const protectedFiles = [
+    ...paths.readOnly,
+    ...[".jp", ".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks"].map((name) =>
+      path.join(root, name),
+    ),
+  ];
+  return [
+    "(version 1)",
+    "(allow default)",
+    ...(network ? [] : ["(deny network*)"]),
+    "(deny file-write*)",
+    `(deny file-read* ${subpaths(closed)})`,
+    // Programs look up each folder above the one that they are in.
+    "(allow file-read-metadata)",
+    ...([...readable, ...paths.readable].length === 0
+      ? []
+      : [`(allow file-read* ${subpaths([...readable, ...paths.readable])})`]),
+    `(allow file-read* file-write* ${subpaths([root])})`,
+    '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (subpath "/dev/fd"))',
+    `(deny file-write* ${subpaths(protectedFiles)} (regex #"^${escapeRegex(root)}/\\.jp\\."))`,
+    "(deny signal)",
+    "(allow signal (target same-sandbox))",
+    "(deny process-info*)",
+    "(allow process-info* (target same-sandbox))",
+  ].join("\n");
+}
+
+function subpaths(files: readonly string[]): string {
+  return files.map((file) => `(subpath ${JSON.stringify(file)})`).join(" ");
+}
+
+function escapeRegex(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\"]/g, String.raw`\$&`);
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { plainDecision } from "./plain-questions.ts";
+
+const MENU = {
+  message: "Apply it?",
+  choices: [
+    { key: "y", label: "yes" },
+    { key: "n", label: "no" },
+  ],
+  noKey: "n",
+  escape: "cancel",
+} as const;
+
+test.each([
+  ["the next message", true, "what to do instead"],
+  ["only the reason, where there is no one to send them to", false, "why not"],
+])("words at a yes or no are %s", (_what, sendsWords, asked) => {
+  const question = plainDecision({ ...MENU, sendsWords });
+  expect([question.hint, question.readLine("use sed")]).toEqual([
+    `Type yes or no and press Enter, or say ${asked}.`,
+    expect.objectContaining({
+      ending: { type: "said_no", text: "use sed", isMessage: sendsWords },
+    }),
+  ]);
+});

@@ -1,0 +1,132 @@
+/** What the journal of a turn says: what was at each path before, and what jp has made of it. */
+import { type EntryState, isSameState } from "./entry-state.ts";
+import type { JournalLine, PlannedState } from "./journal.ts";
+
+export interface KeptTurn {
+  /** Its journal. */
+  readonly file: string;
+  readonly conversation: string;
+  readonly turn: string;
+  readonly root: string;
+  /** By path. */
+  readonly paths: ReadonlyMap<string, KeptPath>;
+  /** Snapshots before commands that did not end: jp does not know what they changed. */
+  readonly openTrees: readonly OpenTree[];
+  /** Codes: why commands ran without anything being kept. */
+  readonly unkept: readonly string[];
+  /** Everything was put back. */
+  readonly isUndone: boolean;
+  /** A process has begun to put it back, and has not finished. */
+  readonly isBeingUndone: boolean;
+}
+
+export interface KeptPath {
+  readonly before: EntryState;
+  /** The line of the journal at which it was so. */
+  readonly seq: number;
+  /** What jp has left there, or may have left there. Anything else is someone else's. */
+  readonly left: readonly (EntryState | PlannedState)[];
+}
+
+export interface OpenTree {
+  readonly seq: number;
+  /** The digest of the snapshot. */
+  readonly manifest: string;
+}
+
+/** Undefined if it does not say whose it is. */
+export function toKeptTurn(
+  file: string,
+  lines: readonly (JournalLine | undefined)[],
+): KeptTurn | undefined {
+  const header = lines.find((line) => line?.type === "turn");
+  if (header === undefined) return undefined;
+  const reader = new JournalReader();
+  for (const [seq, line] of lines.entries()) if (line !== undefined) reader.read(line, seq);
+  const { conversation, turn, root } = header;
+  return { file, conversation, turn, root, ...reader.result() };
+}
+
+/** Whether this is what jp has left there. */
+export function isLeft({ left }: KeptPath, now: EntryState): boolean {
+  return left.some((state) => {
+    if ("mode" in state || state.kind === "link" || state.kind === "unkept") {
+      return isSameState(state, now);
+    }
+    // What was planned has no mode.
+    if (state.kind === "file") return now.kind === "file" && now.digest === state.digest;
+    return state.kind === now.kind;
+  });
+}
+
+type KeepLine = Extract<JournalLine, { readonly type: "keep" }>;
+
+class JournalReader {
+  readonly #paths = new Map<string, KeptPath>();
+  readonly #trees = new Map<string, OpenTree>();
+  #unkept: string[] = [];
+  #isUndone = false;
+  #isBeingUndone = false;
+
+  read(line: JournalLine, seq: number): void {
+    switch (line.type) {
+      case "turn":
+        return;
+      case "keep":
+        this.#isUndone = false;
+        return this.#keep(line, line.seq ?? seq);
+      case "plan":
+        return this.#leave(line.path, (left) => [...left, line.planned]);
+      case "wrote":
+        return this.#leave(line.path, () => [line.after]);
+      case "tree":
+        this.#isUndone = false;
+        this.#trees.set(line.id, { seq, manifest: line.manifest });
+        return;
+      case "tree_end":
+        this.#trees.delete(line.id);
+        return;
+      case "unkept":
+        this.#unkept.push(line.reason);
+        return;
+      case "undo_start":
+        this.#isBeingUndone = true;
+        for (const { path, state } of line.replaced) {
+          const absent = { kind: "absent" } as const; // What is replaced by something else is removed first.
+          this.#leave(path, (left) => [...left, state, absent]);
+        }
+        return;
+      case "undo_end":
+        this.#paths.clear();
+        this.#trees.clear();
+        this.#unkept = [];
+        this.#isUndone = true;
+        this.#isBeingUndone = false;
+    }
+  }
+
+  result() {
+    return {
+      paths: this.#paths,
+      openTrees: [...this.#trees.values()],
+      unkept: this.#unkept,
+      isUndone: this.#isUndone,
+      isBeingUndone: this.#isBeingUndone,
+    };
+  }
+
+  /** The earliest counts, whoever has noted it. */
+  #keep({ path, before, planned }: KeepLine, seq: number): void {
+    const known = this.#paths.get(path);
+    const left = [...(known?.left ?? [before]), ...(planned === undefined ? [] : [planned])];
+    this.#paths.set(
+      path,
+      known === undefined || seq < known.seq ? { before, seq, left } : { ...known, left },
+    );
+  }
+
+  #leave(path: string, change: (left: KeptPath["left"]) => KeptPath["left"]): void {
+    const known = this.#paths.get(path);
+    if (known !== undefined) this.#paths.set(path, { ...known, left: change(known.left) });
+  }
+}

@@ -1,0 +1,282 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { changedParts } from "../../src/executor/changed-parts.fixture.ts";
+import { createShellRunTool, type ShellPlace } from "../../src/executor/index.ts";
+import { createTool } from "../../src/executor/create-tool.ts";
+import { resolveShell, resolveTools } from "../../src/config/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
+import { isAlive } from "../../src/util/is-alive.fixture.ts";
+import { counters } from "../security/threats.ts";
+import { scene, useSandbox } from "./support.ts";
+
+interface ShellScene extends ShellPlace {
+  readonly outside: string;
+  readonly lines: string[];
+  readonly call: (
+    command: string,
+    args?: JsonObject,
+    signal?: AbortSignal,
+  ) => Promise<{ type: string; text: string }>;
+}
+
+/** `isConfined: false`: the home is the workspace, so that there is no sandbox. */
+function shellScene({ isConfined = true, settings = {} } = {}): ShellScene {
+  const { root, home, hidden, outside } = scene();
+  const [dataFolder = ""] = hidden;
+  const variables = {
+    ...process.env,
+    HOME: home,
+    PATH: process.env["PATH"],
+    MY_TOKEN: "geheim",
+    MINE: "geheim",
+  };
+  const place = {
+    root,
+    home: isConfined ? home : root,
+    dataFolder,
+    variables,
+    settings: { ...resolveShell({}), ...settings },
+  };
+  const { tool } = createShellRunTool(place);
+  const lines: string[] = [];
+  const call: ShellScene["call"] = async (
+    command,
+    args = {},
+    signal = new AbortController().signal,
+  ) => {
+    const outcome = await tool.execute({
+      arguments: { command, ...args },
+      answers: {},
+      signal,
+      onProgress: (line) => lines.push(line),
+    });
+    if (outcome.type === "needs_input") throw new Error("it asked");
+    return {
+      type: outcome.type,
+      text: outcome.type === "success" ? outcome.content : outcome.message,
+    };
+  };
+  return { ...place, outside, lines, call };
+}
+
+async function sourceOf(place: ShellPlace, args: JsonObject) {
+  const shipped = createShellRunTool(place);
+  const settings = resolveTools({ conversation: { tools: { shell_run: shipped.config } } }).get(
+    "shell_run",
+  );
+  if (settings === undefined) throw new Error("no settings");
+  const tool = await createTool(settings, {
+    shipped: [shipped],
+    signal: new AbortController().signal,
+  });
+  return tool.describeSource(args);
+}
+
+const UNCONFINED = { isConfined: false };
+
+describe("a command", () => {
+  test("returns its output and its exit status, and streams each line", async () => {
+    const { call, lines } = shellScene(UNCONFINED);
+    expect(await call("echo one; echo two >&2")).toEqual({
+      type: "success",
+      text: expect.stringContaining("[Exit status 0.]"),
+    });
+    expect(lines.toSorted()).toEqual(["one", "two"]);
+    expect(await call("echo x; exit 3")).toEqual({ type: "error", text: "x\n[Exit status 3.]" });
+    expect(await call("true")).toEqual({ type: "success", text: "[No output.]\n[Exit status 0.]" });
+    expect(await call("kill -9 $$")).toEqual({
+      type: "error",
+      text: "[No output.]\n[Ended by SIGKILL.]",
+    });
+  });
+
+  test("runs in a folder of the workspace, with the input that it was given, and without a terminal", async () => {
+    const { call, root } = shellScene(UNCONFINED);
+    mkdirSync(path.join(root, "sub"));
+    const { text } = await call("pwd; cat; [ -t 0 ] || [ -t 1 ] || tty -s || echo no tty", {
+      folder: "sub",
+      stdin: "given\n",
+    });
+    expect(text).toBe(`${root}/sub\ngiven\nno tty\n[Exit status 0.]`);
+    expect(await call("pwd", { folder: "../.." })).toMatchObject({
+      type: "error",
+      text: expect.stringContaining("outside the workspace"),
+    });
+    expect(await call("pwd", { folder: ".git" })).toMatchObject({
+      type: "error",
+      text: expect.stringContaining("protected"),
+    });
+    expect(await call("pwd", { folder: "none" })).toMatchObject({
+      type: "error",
+      text: "[Folder none does not exist.]",
+    });
+  });
+
+  test("does not get keys, or what the user hides", async () => {
+    counters("T-SHELL-6");
+    const { call } = shellScene({ ...UNCONFINED, settings: { hideEnv: ["MI*"] } });
+    expect((await call("env | grep -c geheim")).text).toBe("0\n[Exit status 1.]");
+  });
+
+  test("with long output shows its beginning and its end, and keeps all of it for the user", async () => {
+    const { call, dataFolder } = shellScene(UNCONFINED);
+    const { text } = await call("seq 1 20000");
+    const [file = ""] = readdirSync(path.join(dataFolder, "shell-output"));
+    const notice = text.split("\n").find((line) => line.startsWith("[…"));
+    expect(notice).toMatch(/left out, of .* in all\. All of it is kept for the user in /);
+    expect([text.startsWith("1\n2\n"), text.endsWith("\n20000\n[Exit status 0.]")]).toEqual([
+      true,
+      true,
+    ]);
+    expect(text).toContain(path.join(dataFolder, "shell-output", file));
+    expect(Buffer.byteLength(text)).toBeLessThan(17_000);
+    expect(
+      readFileSync(path.join(dataFolder, "shell-output", file), "utf8").split("\n").length,
+    ).toBe(20_001);
+  });
+
+  test("ends with everything it started: at its own end, after its time, and if it is cancelled", async () => {
+    counters("T-SHELL-3");
+    const { call, root } = shellScene(UNCONFINED);
+    const pidOf = () => Number(readFileSync(path.join(root, "pid"), "utf8"));
+    const sleep = "sleep 60 & echo $! >pid";
+    await call(sleep);
+    expect(isAlive(pidOf())).toBe(false);
+    expect((await call(`${sleep}; wait`, { timeout_secs: 1 })).text).toBe(
+      "[No output.]\n[Stopped after 1 s.]",
+    );
+    expect(isAlive(pidOf())).toBe(false);
+    const abort = new AbortController();
+    const running = call(`${sleep}; echo started; wait`, {}, abort.signal);
+    await vi.waitFor(() => expect(isAlive(pidOf())).toBe(true));
+    abort.abort();
+    expect(await running).toMatchObject({ type: "error" });
+    expect(isAlive(pidOf())).toBe(false);
+  });
+
+  test("ends when jp is killed, also without a sandbox", async () => {
+    counters("T-SHELL-3");
+    const { call: _call, lines: _lines, ...place } = shellScene(UNCONFINED);
+    const program = `
+      import { createShellRunTool } from ${JSON.stringify(new URL("../../src/executor/index.ts", import.meta.url))};
+      const { tool } = createShellRunTool(${JSON.stringify(place)});
+      await tool.execute({ arguments: { command: "sleep 60 & echo $! >pid; wait" }, answers: {}, signal: new AbortController().signal });`;
+    const jp = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    const file = path.join(place.root, "pid");
+    await vi.waitFor(() => expect(existsSync(file) && readFileSync(file, "utf8")).toMatch(/\d\n/), {
+      timeout: 20_000,
+    });
+    jp.kill("SIGKILL");
+    await once(jp, "exit");
+    await vi.waitFor(() => expect(isAlive(Number(readFileSync(file, "utf8")))).toBe(false), {
+      timeout: 20_000,
+    });
+  });
+});
+
+describe("a command in the sandbox", () => {
+  useSandbox();
+
+  test("cannot write outside, and its result says why it may have failed", async () => {
+    counters("T-SHELL-1");
+    const { call, outside } = shellScene();
+    const { type, text } = await call(`touch ${outside}/x`);
+    expect([type, existsSync(path.join(outside, "x"))]).toEqual(["error", false]);
+    expect(text).toContain("[It ran in a sandbox");
+  });
+
+  test("that writes a file of jp's loses it, and the result says so", async () => {
+    const { call, root } = shellScene();
+    expect((await call("echo x >.jp.toml")).text).toContain(
+      "[Removed what it created under names of jp and Git: .jp.toml]",
+    );
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  test("is described as such, with its network", async () => {
+    counters("T-SHELL-7");
+    const place = shellScene();
+    expect([
+      (await sourceOf(place, { command: "ls" })).origin,
+      (await sourceOf(place, { command: "ls", network: true })).origin,
+    ]).toEqual([
+      { type: "builtin", confinement: "sandbox" },
+      { type: "builtin", confinement: "sandbox", network: true },
+    ]);
+  });
+
+  test("is another call when there is no sandbox any more", async () => {
+    counters("T-SHELL-7");
+    const place = shellScene();
+    const before = await sourceOf(place, { command: "ls" });
+    symlinkSync("/", path.join(place.root, ".git"));
+    const after = await sourceOf(place, { command: "ls" });
+    expect([changedParts(before, after), after.origin]).toEqual([
+      ["origin", "identity"],
+      { type: "builtin", confinement: "none" },
+    ]);
+  });
+});
+
+describe("the description of a call", () => {
+  test("has the programs of all parts, and the files that words name", async () => {
+    counters("T-SHELL-7");
+    const place = shellScene(UNCONFINED);
+    const write = (name: string) => {
+      writeFileSync(path.join(place.root, name), "#!/bin/sh\n");
+      chmodSync(path.join(place.root, name), 0o755);
+      return path.join(place.root, name);
+    };
+    const [script, program, nested] = ["a.sh", "run", "c.sh"].map(write);
+    const source = await sourceOf(place, { command: "sh a.sh && ./run x; env sh -c 'sh c.sh'" });
+    expect(JSON.stringify(source.program)).toContain(program);
+    expect([
+      JSON.stringify(source.file).includes(String(script)),
+      JSON.stringify(source.file).includes(String(nested)),
+    ]).toEqual([true, true]);
+    expect([source.origin, source.folder]).toEqual([{ type: "builtin", confinement: "none" }, "."]);
+  });
+
+  test.each([
+    ["a script", "sh a.sh", "file"],
+    ["a program", "./a.sh", "program"],
+    ["a script behind a wrapper", "timeout 5 sh -c 'sh ./a.sh'", "file"],
+  ])("is another one when a file of it has changed: %s", async (_what, command, part) => {
+    counters("T-SHELL-7");
+    const place = shellScene(UNCONFINED);
+    const file = path.join(place.root, "a.sh");
+    writeFileSync(file, "one");
+    chmodSync(file, 0o755);
+    const before = await sourceOf(place, { command });
+    writeFileSync(file, "two");
+    expect(changedParts(before, await sourceOf(place, { command }))).toContain(part);
+  });
+
+  test("does not fail on lines that make no sense, or folders that do not exist", async () => {
+    const place = shellScene(UNCONFINED);
+    const sources = await Promise.all(
+      ["'", "\0", "x".repeat(40_000), "$(("].map((command) =>
+        sourceOf(place, { command, folder: "../x" }),
+      ),
+    );
+    expect(sources.map(({ origin }) => origin.type)).toEqual([
+      "builtin",
+      "builtin",
+      "builtin",
+      "builtin",
+    ]);
+  });
+});
