@@ -164,6 +164,30 @@ test("no rule is proposed for calls that destroy, for questions about that, and 
   expect(create).toHaveLength(2);
 });
 
+test.each<[string, readonly string[]]>([
+  ["npm test", ["command npm test", "command_prefix npm test"]],
+  ["npm run lint -- --fix", ["command npm run lint -- --fix", "command_prefix npm run lint"]],
+  ["git status", ["command git status", "command_prefix git status"]],
+  ["gh pr list", ["command gh pr list", "command_prefix gh pr list"]],
+  ["git -c core.pager=x log", ["command git -c core.pager=x log"]],
+  ["ls -la src", ["command ls -la src"]],
+  ["sudo npm test", ["command sudo npm test"]],
+  ["npm test; rm -rf /", ["exact_call"]],
+  ["npm test $(id)", ["exact_call"]],
+  ["npm test > /etc/passwd", ["exact_call"]],
+  ["npm\ttest", ["exact_call"]],
+  ["FOO=1 npm test", ["exact_call"]],
+])(
+  "for a command, its first words are proposed only if it is one plain command: %j",
+  async (command, expected) => {
+    const found = await proposed({ command }, RUNS);
+    const texts = found.map(({ code, parts }) =>
+      code === "exact_call" ? code : `${code} ${parts.join()}`,
+    );
+    expect(texts).toEqual(expected);
+  },
+);
+
 describe("a rule of the person's own", () => {
   const call = callOf(
     { path: "src/agent/a.ts" },

@@ -18,8 +18,7 @@ export interface Granted {
 /** The same key wherever something can be granted. */
 export const GRANT_CHOICE: KeyChoice<"s"> = {
   key: "s",
-  label: "always for …",
-  short: "always…",
+  label: "always…",
   help: "yes, and save a rule, so that jp does not ask about calls like this one",
 };
 

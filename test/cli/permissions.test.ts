@@ -27,7 +27,7 @@ test("a rule that is saved at a prompt lets later turns go on without asking, un
   await using server = await creating("src/new/a.ts", "src/new/b.ts", "test/c.ts", "src/new/d.ts");
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });
-  await screen.answer(["s always for …", "s"], ["❯ the path src/new/a.ts", "2\r"]);
+  await screen.answer(["s always…", "s"], ["❯ the path src/new/a.ts", "2\r"]);
   await screen.answer(["For how long?", "4\r"]);
   await screen.end();
   expect(screen.lines.join("\n")).toContain("yes, and always for files in src/new/");
@@ -89,7 +89,7 @@ test("a rule for the turn covers the other calls of it, is not saved, and is the
   await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });
-  await screen.answer(["s always for …", "s"], ["❯ the path src/a", "2\r"]);
+  await screen.answer(["s always…", "s"], ["❯ the path src/a", "2\r"]);
   await screen.answer(["For how long?", "1\r"]);
   await screen.end();
   expect(["a", "b"].map((name) => existsSync(path.join(project.root, "src", name)))).toEqual([

@@ -253,7 +253,7 @@ describe("permission", () => {
   }
 
   const ASKED =
-    /^\? Run local greet tool\?\n {2}y yes · a yes to all greet calls this turn · s always for … · n no\n {2}Tab say why · \? more$/m;
+    /^\? Run local greet tool\?\n {2}y yes · a yes to all greet calls this turn · s always… · n no · Tab say why\n {2}\? more$/m;
 
   test("is asked below the arguments of the call", async () => {
     await using server = await ModelServer.start([CALL, "Done."]);

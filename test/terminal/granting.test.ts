@@ -35,7 +35,7 @@ function task(more: object = {}): PrompterTask {
 
 const QUESTION = "Run built-in sweep tool?";
 const KEYS =
-  "  y yes · a yes to all sweep calls this turn · s always for … · n no · Tab say why · ? more";
+  "  y yes · a yes to all sweep calls this turn · s always… · n no · Tab say why · ? more";
 const WHICH = "Yes, and from now on without asking for:";
 const DOWN = "\u001b[B";
 const ESCAPE = "\u001b";
@@ -109,7 +109,7 @@ describe("the key s at a prompt", () => {
     const question = booleanQuestion("apply_changes", "Apply these changes?", { exclusive: true });
     const request = { question, acts: true, tool: "sweep", arguments: {}, grants: [FOLDER] };
     const screen = new PromptScreen(task({ request }), WIDE);
-    await screen.answer(["s always for …", "s"], [WHICH, "1\r"], ["For how long?", "4\r"]);
+    await screen.answer(["s always…", "s"], [WHICH, "1\r"], ["For how long?", "4\r"]);
     expect([await screen.result(), screen.lines.at(-1)]).toEqual([
       { ...granted(FOLDER, "always"), isRemembered: false },
       "✔ Apply these changes? yes, and always for files in src/agent/",
@@ -120,7 +120,7 @@ describe("the key s at a prompt", () => {
 test("in plain text, s asks with numbered lines", async () => {
   const screen = new PromptProcess({ ...task(), isPlain: true }, WIDE);
   const typed = [
-    ["s (always for …)", "s\r"],
+    ["s (always…)", "s\r"],
     ["2. files in src/agent/", "\r"],
     ["Type a number", "2\r"],
     ["For how long?", "/cancel\r"],
@@ -140,7 +140,7 @@ test("the values of a rule are shown verbatim at a prompt, so that none looks li
   const grants = [{ ...FOLDER, parts: [odd] }];
   const request = { kind: "permission", tool: "sweep", arguments: { path: odd }, grants };
   const screen = new PromptScreen(task({ request }), WIDE);
-  await screen.answer(["always for …", "s"], [WHICH, ""]);
+  await screen.answer(["s always…", "s"], [WHICH, ""]);
   expect(screen.lines.join("\n")).toContain("files in src/<U+202E><U+001B>[2Ja<2 spaces>b/");
   screen.abort();
   expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "interrupted" });
