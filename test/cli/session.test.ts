@@ -361,7 +361,7 @@ describe("a command", () => {
       "/edit",
       "/fork",
       "/model",
-      "/mode",
+      "/allow",
       "/tools",
       "/attach",
       "/share",

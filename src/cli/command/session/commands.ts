@@ -108,8 +108,8 @@ export const COMMANDS: readonly SessionCommand[] = [
     run: changeModel,
   },
   {
-    name: "mode",
-    usage: `[${MODE_NAMES.join("|")}]`,
+    name: "allow",
+    usage: "[mode]",
     help: "Choose what runs without asking",
     values: () => MODE_NAMES.map((text) => ({ text, description: MODES[text] })),
     run: changeMode,
@@ -368,7 +368,7 @@ async function changeMode(wanted: string, session: OpenSession): Promise<void> {
   const { output } = session.context;
   if (wanted !== "") {
     const mode = MODE_NAMES.find((name) => name === wanted);
-    if (mode === undefined) throw usageError(`Type /mode with one of ${MODE_NAMES.join(", ")}.`);
+    if (mode === undefined) throw usageError(`Type /allow with one of ${MODE_NAMES.join(", ")}.`);
     session.mode = mode;
     output.notice(`Mode ${mode}: ${MODES[mode]}.`);
     return;
