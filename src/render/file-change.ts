@@ -2,7 +2,8 @@
  * A call that changes files, as one block: what happens to which file, how many lines come and go, and the diff. Only
  * jp's own file tools are shown like this, because the diff that they ask about is all that their arguments do.
  */
-import type { InquiryRequest, ToolCallRequest } from "../conversation/index.ts";
+import type { ToolCallRequest } from "../conversation/index.ts";
+import type { ToolOrigin } from "../tool/index.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
@@ -34,7 +35,9 @@ export interface ChangedFile {
 type ChangingCall = Pick<ToolCallRequest, "name" | "arguments">;
 
 /** The question of a call, with what the record has of it. */
-export interface AskedChange extends Pick<InquiryRequest, "origin" | "questionId"> {
+export interface AskedChange {
+  readonly origin?: ToolOrigin | undefined;
+  readonly questionId?: string | undefined;
   readonly question?: { readonly context?: string | undefined } | undefined;
 }
 
