@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -31,8 +32,13 @@ async function listen(where: number | string) {
   return { port, connections: () => connections };
 }
 
+/** A copy in the workspace: where the tests' own Node is may be hidden. */
+function placeNode({ root }: Scene): void {
+  copyFileSync(process.execPath, path.join(root, "node"));
+}
+
 const connect = (target: string) =>
-  `'${process.execPath}' -e 'require("net").connect(${target}).on("connect", () => process.exit(0)).on("error", () => process.exit(7))'`;
+  `./node -e 'require("net").connect(${target}).on("connect", () => process.exit(0)).on("error", () => process.exit(7))'`;
 
 function makeRepository({ root }: Scene): void {
   const git = (...args: string[]) => execFileSync("git", args, { cwd: root, stdio: "ignore" });
@@ -110,7 +116,9 @@ describe("a command in the sandbox", () => {
 
   test("cannot reach a service on this machine, unless it has a network", async () => {
     counters("T-SHELL-2");
-    const { run } = scene();
+    const place = scene();
+    const { run } = place;
+    placeNode(place);
     const { port, connections } = await listen(0);
     expect([await run(connect(String(port))), connections()]).toEqual(["7", 0]);
     expect([await run(connect(String(port)), { network: true }), connections()]).toEqual(["0", 1]);
@@ -118,7 +126,9 @@ describe("a command in the sandbox", () => {
 
   test("cannot reach a socket with a path: jp's own, or that of another program", async () => {
     counters("T-SHELL-2");
-    const { hidden, outside, run } = scene();
+    const place = scene();
+    const { hidden, outside, run } = place;
+    placeNode(place);
     for (const folder of [hidden[0] ?? "", outside]) {
       const socket = path.join(folder, "s");
       const { connections } = await listen(socket);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   chownSync,
   mkdirSync,
   readdirSync,
@@ -174,8 +175,10 @@ test.runIf(process.getuid?.() === 0)("a file keeps its owner", async () => {
 /** Two files to replace and two new ones between them. `hook` runs whenever the last one is compared with what it was. */
 async function severalFiles(hook: (root: string, time: number) => void) {
   const root = temporaryFolder();
-  for (const name of ["a.txt", "z.txt"])
-    writeFileSync(path.join(root, name), "old", { mode: 0o640 });
+  for (const name of ["a.txt", "z.txt"]) {
+    writeFileSync(path.join(root, name), "old");
+    chmodSync(path.join(root, name), 0o640); // Whatever the umask.
+  }
   const writes = await Promise.all(
     ["a.txt", "sub/deep/b.txt", "c.txt", "z.txt"].map(async (name) => {
       const target = await resolveTarget(root, name);
