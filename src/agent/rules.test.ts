@@ -387,10 +387,8 @@ describe("while planning", () => {
       own: { write: { run: "unattended", effect: "reads", policy: { run: [SECRET] } } },
       mode: "plan",
     });
-    await turn.run(
-      toolCall("a", "write", { path: "src" }),
-      toolCall("b", "write", { path: "secret" }),
-    );
+    await turn.run(toolCall("a", "write", { path: "src" }));
+    await turn.run(toolCall("b", "write", { path: "secret" }));
     expect(turn.recorded("permission_decision").map(({ cause }) => cause)).toEqual([
       undefined,
       "skipped",

@@ -21,6 +21,5 @@ export {
   type Policy,
   type PolicyOptions,
   type ProposedGrant,
-  type RuleOnRecord,
   type Verdict,
 } from "./verdict.ts";

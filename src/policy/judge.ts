@@ -1,5 +1,6 @@
 /** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
 import { findRule, type Mode, type Rule } from "../config/index.ts";
+import type { DecidingRule } from "../conversation/index.ts";
 import type { Confinement } from "../tool/index.ts";
 import { loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
@@ -8,7 +9,6 @@ import {
   plainResultVerdict,
   plainVerdict,
   type PolicyOptions,
-  type RuleOnRecord,
   runsCommands,
   type Verdict,
 } from "./verdict.ts";
@@ -133,6 +133,6 @@ function namedByAll(rules: readonly Rule[]): readonly string[] {
   );
 }
 
-function onRecord({ place, ...rule }: Rule): RuleOnRecord {
+function onRecord({ place, ...rule }: Rule): DecidingRule {
   return { from: place.from, key: place.key, rule };
 }

@@ -11,18 +11,18 @@ const LONG_NAME = "x".repeat(300);
 
 /**
  * ```text
- * above/outside/file          work/link-out      → ../outside
- *       work/src/sub/a.ts     work/link-in       → src
- *       work/secret/key       work/src/to-secret → ../secret
- *       work/.env             work/src/key.ts    → ../secret/key
+ * above/outside/file          shop/link-out      → ../outside
+ *       shop/src/sub/a.ts     shop/link-in       → src
+ *       shop/secret/key       shop/src/to-secret → ../secret
+ *       shop/.env             shop/src/key.ts    → ../secret/key
  * ```
  */
 function workspace() {
   const above = realpathSync(temporaryFolder());
-  const root = path.join(above, "work");
-  for (const folder of ["outside", "work/src/sub", "work/secret", "work/lib"])
+  const root = path.join(above, "shop");
+  for (const folder of ["outside", "shop/src/sub", "shop/secret", "shop/lib"])
     mkdirSync(path.join(above, folder), { recursive: true });
-  for (const file of ["outside/file", "work/src/sub/a.ts", "work/secret/key", "work/.env"])
+  for (const file of ["outside/file", "shop/src/sub/a.ts", "shop/secret/key", "shop/.env"])
     writeFileSync(path.join(above, file), "");
   const links = {
     "link-out": "../outside",
@@ -83,7 +83,7 @@ describe("a rule that lets calls run on a folder", () => {
       "src/sub/a.ts/through-a-file",
       "src/..dots",
       path.join(root, "src/sub/a.ts"),
-      `${root}/../work/src/sub/a.ts`,
+      `${root}/../shop/src/sub/a.ts`,
     ];
     expect(await decided(root, rule, inside)).toEqual(inside);
   });
@@ -161,7 +161,7 @@ describe("a rule that lets calls run on a folder", () => {
   test("in a workspace that is reached by a link holds for its files, and not for what else is beside the link", async () => {
     const { above, root } = workspace();
     mkdirSync(path.join(above, "links"));
-    const link = path.join(above, "links/work");
+    const link = path.join(above, "links/shop");
     symlinkSync(root, link);
     const paths = ["src/sub/a.ts", `${link}/src/sub/a.ts`, `${root}/src/sub/a.ts`];
     expect(await decided(link, rule, paths)).toEqual(paths);
@@ -232,7 +232,7 @@ describe("a rule that refuses a folder", () => {
       "src/../secret/key",
       "missing/../secret/key",
       `${root}/secret/key`,
-      `${root}/../work//secret/key`,
+      `${root}/../shop//secret/key`,
       "secret/not/there",
       "secret/../secret/key",
       "src/to-secret/key",
@@ -300,7 +300,7 @@ describe("a rule that refuses a folder", () => {
 
   test("holds by its real name in a workspace that is reached by a link", async () => {
     const { above, root } = workspace();
-    const link = path.join(above, "work-link");
+    const link = path.join(above, "shop-link");
     symlinkSync(root, link);
     const paths = ["secret/key", `${link}/secret/key`, `${root}/secret/key`, "src/key.ts"];
     for (const prefix of ["secret", `${root}/secret`, `${link}/secret`])

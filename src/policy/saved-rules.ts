@@ -7,6 +7,7 @@ import path from "node:path";
 import { findRule, type Rule, type RuleConfig } from "../config/index.ts";
 import {
   type ConversationId,
+  type DecidingRule,
   digestCall,
   findTimestamp,
   type GrantScope,
@@ -31,7 +32,7 @@ import {
 } from "../util/index.ts";
 import { kindOf } from "./grants.ts";
 import { scopeOf } from "./rule-scope.ts";
-import type { CallOfTool, GrantToSave, RuleOnRecord } from "./verdict.ts";
+import type { CallOfTool, GrantToSave } from "./verdict.ts";
 
 /** A rule on file. */
 export interface SavedRule {
@@ -162,7 +163,7 @@ export class SavedRules {
   }
 
   /** Written down by `close`. */
-  noteUsed(rules: readonly RuleOnRecord[]): void {
+  noteUsed(rules: readonly DecidingRule[]): void {
     for (const { from, key } of rules) if (from === "saved") this.#used.add(key);
   }
 

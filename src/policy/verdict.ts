@@ -1,6 +1,6 @@
 /** What config, saved rules and the mode have decided about a call, before anyone is asked. */
 import type { Mode, Rule, RunMode, ToolSettings } from "../config/index.ts";
-import type { Decider, Grant, GrantScope } from "../conversation/index.ts";
+import type { Decider, DecidingRule, Grant, GrantScope } from "../conversation/index.ts";
 import type { RunnableTool } from "../executor/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
@@ -26,7 +26,7 @@ export interface Grants {
   /** Saves it for the workspace. Does nothing if the same was saved, or saved and removed, before. Throws `write_failed`. */
   save(grant: GrantToSave): Promise<void>;
   /** These have decided about a call. Must not throw. */
-  noteUsed(rules: readonly RuleOnRecord[]): void;
+  noteUsed(rules: readonly DecidingRule[]): void;
 }
 
 /** A rule that would let calls like this one run, and what it covers. */
@@ -78,7 +78,7 @@ export interface Verdict {
   /** What decided it: a key of the config, or a code such as `mode.plan`. */
   readonly key: string;
   /** Set if rules did. */
-  readonly rules?: readonly RuleOnRecord[];
+  readonly rules?: readonly DecidingRule[];
   /** Why it is skipped, if that is not because config says so. */
   readonly cause?: "planning";
   /** The ids of questions of a tool of jp's own that are answered with yes. */
@@ -87,15 +87,6 @@ export interface Verdict {
   readonly needsPerson?: boolean;
   /** It is asked about each time, whatever was decided for the whole turn. */
   readonly isAskedEachTime?: boolean;
-}
-
-/** A rule as a record has it. */
-export interface RuleOnRecord {
-  /** A code: `user`, `workspace`, `environment`, `command_line`, `program`, `saved` or `turn`. */
-  readonly from: string;
-  /** Where it stands there: a key of the config, the id of a saved rule, or the id of the inquiry that granted it. */
-  readonly key: string;
-  readonly rule: JsonObject;
 }
 
 /** Such a tool may be confined, and rules about it are about the parts of a command line. */

@@ -23,7 +23,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 /** Deep enough that no path and no link leads out of the scratch folder. */
 const ABOVE = path.join(folder.path, "d/".repeat(30), "above");
-const ROOT = path.join(ABOVE, "work");
+const ROOT = path.join(ABOVE, "shop");
 
 const NAMES = ["a", "b", "c", "l"];
 
@@ -39,7 +39,7 @@ function anyText(): fc.Arbitrary<string> {
     { weight: 3, arbitrary: fc.constant("..") },
     { weight: 1, arbitrary: fc.constantFrom(".", "", "A", "a.", "new") },
   );
-  const start = fc.constantFrom("", "", "", "", "./", `${ROOT}/`, `${ABOVE}/`, "../work/");
+  const start = fc.constantFrom("", "", "", "", "./", `${ROOT}/`, `${ABOVE}/`, "../shop/");
   const end = fc.constantFrom("", "", "", "/", "/.");
   return fc
     .tuple(start, fc.array(segment, { minLength: 1, maxLength: 5 }), end)

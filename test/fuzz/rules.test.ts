@@ -44,7 +44,7 @@ test("10,000 sets of rules decide as a second evaluator does, which was written 
 
 /** With every folder that a generated path goes up from: what does not exist could be anything by the time of the call. */
 function folderTree(): string {
-  const root = path.join(realpathSync(temporaryFolder()), "work");
+  const root = path.join(realpathSync(temporaryFolder()), "shop");
   for (const first of NAMES)
     for (const second of NAMES) {
       mkdirSync(path.join(root, first, second), { recursive: true });
@@ -213,7 +213,7 @@ function anyPath(root: string): fc.Arbitrary<string> {
     "",
     "./",
     `${root}/`,
-    "../work/",
+    "../shop/",
     "../out/",
     `${root}/../out/`,
   );
