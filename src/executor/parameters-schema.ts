@@ -1,6 +1,6 @@
 /** Converts the parameters in a tool's config to the JSON Schema that a model is given. */
 import type { ParameterConfig } from "../config/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import { escapePointer, type Json, type JsonObject } from "../util/index.ts";
 import type { ArgumentKind, ArgumentKinds } from "./port.ts";
 
 type Parameters = Readonly<Record<string, ParameterConfig>>;
@@ -62,7 +62,7 @@ const PATH = "path";
 /** By JSON Pointer, without the indexes of lists. */
 export function findPaths(parameters: Parameters, at = ""): ArgumentKinds {
   const found = Object.entries(parameters).map(([name, node]) => {
-    const pointer = `${at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const pointer = `${at}/${escapePointer(name)}`;
     let element = node;
     while (element.items !== undefined) element = element.items;
     const isPath = [element.type].flat().includes(PATH);

@@ -8,6 +8,7 @@ import {
   type Json,
   type JsonObject,
   jsonTypeOf,
+  unescapePointer,
 } from "../util/index.ts";
 
 /** A schema, and the document that its references point into. */
@@ -61,7 +62,7 @@ export function findReferenced({ schema, root }: SchemaNode): JsonObject | undef
 }
 
 export function decodePointer(part: string): string {
-  return safeDecode(part).replaceAll("~1", "/").replaceAll("~0", "~");
+  return unescapePointer(safeDecode(part));
 }
 
 function safeDecode(part: string): string {

@@ -1,8 +1,16 @@
 /** Finds rules that cannot mean what was written: about an argument that does not exist, or that no call can ever reach. */
 import { MATCHERS, type Rule } from "../config/index.ts";
 import type { ArgumentKinds } from "../executor/index.ts";
-import { isDeepEqual, isJsonObject, type Json, type JsonObject, messageOf } from "../util/index.ts";
-import { parsePointer, URL_PARTS } from "./argument-values.ts";
+import {
+  escapePointer,
+  isDeepEqual,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+  parsePointer,
+} from "../util/index.ts";
+import { URL_PARTS } from "./argument-values.ts";
 import { compileMatcher, compilePattern } from "./matcher.ts";
 import { isPathWithin, normalizePath } from "./path-forms.ts";
 
@@ -66,7 +74,7 @@ function findParameter(
       if (isJsonObject(properties) && (rest === false || rest === undefined)) return "missing";
       return isScalar(schema) ? "missing" : undefined;
     }
-    at += `/${segment.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    at += `/${escapePointer(segment)}`;
     schema = child;
     types = typesIn(schema);
     while (isJsonObject(schema["items"])) {

@@ -22,6 +22,7 @@ export {
 export { monotonicMs, shouldYield, yieldToEventLoop } from "./event-loop.ts";
 export { type Clock, MAX_TIMER_MS, systemClock } from "./clock.ts";
 export {
+  escapePointer,
   findJson,
   isJsonArray,
   isJsonObject,
@@ -31,7 +32,9 @@ export {
   jsonTypeOf,
   MAX_JSON_DEPTH,
   parseJson,
+  parsePointer,
   pathToText,
+  unescapePointer,
 } from "./json.ts";
 export { isDeepEqual } from "./deep-equal.ts";
 export { canonicalJson, canonicalObject, sha256 } from "./digest.ts";

@@ -66,6 +66,20 @@ export function findJson(text: string): Json | undefined {
   }
 }
 
+/** The keys of a JSON Pointer (RFC 6901). */
+export function parsePointer(pointer: string): readonly string[] {
+  return pointer.split("/").slice(1).map(unescapePointer);
+}
+
+/** One key of a pointer. */
+export function escapePointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+export function unescapePointer(part: string): string {
+  return part.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
 /** Keys joined by dots. Keys with dots or special characters are quoted, so the result is one line. */
 export function pathToText(path: readonly string[]): string {
   return path.map((key) => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join(".");
