@@ -2,7 +2,7 @@
 import type { CallableTool } from "../agent/index.ts";
 import { findRule, type QuestionSettings, type Rule } from "../config/index.ts";
 import { deciderOf, isAnswer } from "../conversation/index.ts";
-import type { Grants } from "../policy/index.ts";
+import { type Grants, MODE_VERDICTS, type Verdict } from "../policy/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import type { ReplayScript } from "./replay-script.ts";
 import { isForSamePerson } from "./without-void.ts";
@@ -36,12 +36,22 @@ export function sourceThen(script: ReplayScript, lane: string): ToolSource {
   return { origin: origin ?? { type: "program" }, identity };
 }
 
-/** The saved rules that have decided what comes next about the call. Those of today may be others. */
-export function savedRulesThen(script: ReplayScript, lane: string): readonly Rule[] {
+/** What the mode has decided about the call that comes next. That of today may be another one. */
+export function modeVerdictThen(script: ReplayScript, lane: string): Verdict | undefined {
+  const key = policyThen(script, lane)?.key;
+  return Object.values(MODE_VERDICTS).find((verdict) => verdict.key === key);
+}
+
+function policyThen(script: ReplayScript, lane: string) {
   const next = script.upcoming(lane).find(isAnswer);
   const by = next && deciderOf(next);
-  if (by?.kind !== "policy") return [];
-  return (by.rules ?? []).flatMap(({ from, key, rule }): readonly Rule[] => {
+  return by?.kind === "policy" ? by : undefined;
+}
+
+/** The saved rules that have decided what comes next about the call. Those of today may be others. */
+export function savedRulesThen(script: ReplayScript, lane: string): readonly Rule[] {
+  const { rules = [] } = policyThen(script, lane) ?? {};
+  return rules.flatMap(({ from, key, rule }): readonly Rule[] => {
     const known = from === "saved" ? findRule(rule) : undefined;
     return known === undefined
       ? []

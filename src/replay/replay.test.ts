@@ -39,6 +39,7 @@ import {
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { answerInquiry, createTurn, listPending } from "../runtime/index.ts";
+import { createPolicy } from "../policy/index.ts";
 import { replayConversation, type ReplayResult } from "./replay.ts";
 
 const MINUTE_MS = 60_000;
@@ -389,6 +390,38 @@ describe("a replay", () => {
     const result = await replayConversation({ stream, toolbox: deployToolbox(done) });
     expect([isRemembered, result]).toEqual([true, { turns: 1 }]);
   });
+
+  test.each(["plan", "edits", "sandbox"] as const)(
+    "finds everything as recorded if the mode %s decided, whatever it is today",
+    async (mode) => {
+      const conversation = await new MemoryConversationStore(CLOCK).create({});
+      const source = { origin: { type: "builtin", confinement: "sandbox" } } as const;
+      const toolbox: Toolbox = {
+        schemas: async () => [],
+        find: async (name, signal) => {
+          const found = await deployToolbox().find(name, signal);
+          if (found === undefined) return undefined;
+          const effect = mode === "edits" ? "edits" : undefined;
+          const argumentKinds = { "/command": "command" } as const;
+          const describeSource = async () => source;
+          return { ...found, ...(effect && { effect }), argumentKinds, describeSource };
+        },
+      };
+      await createTurn({
+        conversation,
+        model: new ScriptedModel({ replies: deployReplies("call_1", "Done.") }),
+        toolbox,
+        policy: createPolicy({ root: ".", mode }),
+        prompter: new ScriptedPrompter({ answers: [{ answer: "here" }] }),
+        clock: CLOCK,
+      }).run({ content: "Deploy it." });
+      const { stream } = conversation;
+      expect([...eventsOf(stream.entries)]).toContainEqual(
+        expect.objectContaining({ decidedBy: { kind: "policy", key: `mode.${mode}` } }),
+      );
+      expect(await replayConversation({ stream, toolbox })).toEqual({ turns: 1 });
+    },
+  );
 
   test("runs tools for real if asked to, with the recorded answers", async () => {
     const { stream } = await recordDeploy();

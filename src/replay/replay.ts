@@ -43,7 +43,13 @@ import {
   type RecordedPrompterOptions,
   UNKNOWN_SECRET,
 } from "./recorded-prompter.ts";
-import { recordedGrants, savedRulesThen, sourceThen, toolThen } from "./recorded-tool.ts";
+import {
+  modeVerdictThen,
+  recordedGrants,
+  savedRulesThen,
+  sourceThen,
+  toolThen,
+} from "./recorded-tool.ts";
 import { readTurn } from "./recorded-turn.ts";
 import { ReplayClock, stoppedClock } from "./replay-order.ts";
 import { type Divergence, ReplayScript } from "./replay-script.ts";
@@ -331,14 +337,17 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
   };
 }
 
-/** What config says today, with the saved rules of then. */
+/** What config says today, with the saved rules and the mode of then. */
 function replayPolicy({ script, root = "." }: Parts, lanes: Lanes): Policy {
-  const saved = async ({ tool }: CallOfTool) =>
-    savedRulesThen(script, lanes.get(tool.settings) ?? "");
-  const policy = createPolicy({ root, saved });
+  const laneOf = ({ tool }: CallOfTool) => lanes.get(tool.settings) ?? "";
+  const policy = createPolicy({
+    root,
+    saved: async (call) => savedRulesThen(script, laneOf(call)),
+  });
   return {
     // Reading rules and files takes time, in which nothing else may come first.
-    judge: (call) => script.order.during(policy.judge(call)),
+    judge: async (call) =>
+      modeVerdictThen(script, laneOf(call)) ?? script.order.during(policy.judge(call)),
     judgeResult: (call) => script.order.during(policy.judgeResult(call)),
     grants: recordedGrants,
   };
