@@ -288,17 +288,21 @@ class Loader {
     const lowest = this.layers.length;
     await add(false);
     const extendedBelow = this.layers.length - lowest;
-    const own = isFromWorkspace ? this.#withoutShell(file, config) : config;
+    const own = isFromWorkspace ? this.#withoutOwn(file, config) : config;
     this.layers.push({ name: file, config: own, extendedBelow, isFromWorkspace });
     await add(true);
   }
 
-  /** Trust is not enough for how commands are confined: only the user's own config says so. */
-  #withoutShell(file: string, { shell, ...rest }: PartialConfig): PartialConfig {
-    if (shell !== undefined) {
-      this.warnings.push(`${file}: only your own config can set shell, so jp ignores it here`);
-    }
-    return rest;
+  /** Trust is not enough for how commands are confined, and for what runs without asking: only the user's own config says so. */
+  #withoutOwn(file: string, { shell, conversation, ...rest }: PartialConfig): PartialConfig {
+    const warn = (what: string) =>
+      this.warnings.push(`${file}: only your own config can set ${what}, so jp ignores it here`);
+    if (shell !== undefined) warn("shell");
+    if (conversation === undefined) return rest;
+    const { mode, ...others } = conversation;
+    if (mode === undefined || mode === "plan") return { ...rest, conversation };
+    warn("conversation.mode to anything but plan");
+    return { ...rest, conversation: others };
   }
 
   #warnOf(pattern: string, read: ConfigFile): void {

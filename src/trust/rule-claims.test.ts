@@ -148,21 +148,6 @@ describe("one word as a workspace's policy", () => {
 });
 
 describe("a workspace", () => {
-  test.each(["edits", "sandbox"])("needs trust for a mode that asks less: %s", (mode) => {
-    const layers = [...BASE, workspace({ conversation: { mode } })];
-    const claims = findClaims(layers);
-    expect(claims.map(({ name }) => name)).toEqual(["conversation.mode"]);
-    expect(withoutClaims(layers, claims).conversation?.mode).toBeUndefined();
-  });
-
-  test("needs trust to end the planning that the user wants, and none to plan", () => {
-    const plans = { conversation: { mode: "plan" } };
-    expect(claimed(workspace(plans))).toEqual([]);
-    expect(claimed(user({ conversation: { mode: "edits" } }), workspace(plans))).toEqual([]);
-    const asks = workspace({ conversation: { mode: "ask" } });
-    expect(claimed(user(plans), asks)).toEqual(["setting conversation.mode"]);
-  });
-
   test("needs trust to say that a tool does no harm, and none to say that it does", () => {
     for (const effect of ["reads", "edits"])
       expect(claimed(workspace(ofTool({ effect }, "write")))).toEqual(["tool write"]);

@@ -152,10 +152,6 @@ export const LOOSER_SETTINGS: readonly LooserSetting[] = [
     (key) => ({ path: ["conversation", "limits", key], isLooser: isHigher }),
   ),
   { path: ["conversation", "max_cycles"], isLooser: isHigher },
-  {
-    path: ["conversation", "mode"],
-    isLooser: (value, own) => isLooser(MODES, value, typeof own === "string" ? own : "ask"),
-  },
   // The next message would go to a conversation that the workspace names.
   { path: ["conversation", "default_id"], isLooser: (value) => value !== "ask" },
   // A conversation that the user keeps private would be stored in the workspace.
@@ -302,7 +298,6 @@ function deceptiveStyle(style: JsonObject, own: JsonObject): JsonObject {
 
 /** From the strictest to the loosest. */
 const PROMPTS = [["skip"], ["ask", "edit"], ["unattended"]];
-const MODES = [["plan"], ["ask"], ["edits", "sandbox"]];
 const DETACHED = [["deny"], ["defer"], ["defaults"], ["auto"]];
 const TOGGLES = [["never"], ["if_named"], ["if_named_or_group"], ["any"]];
 
