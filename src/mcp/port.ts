@@ -13,6 +13,8 @@ export interface RemoteTool {
   readonly annotations?: JsonObject;
   /** The server says that it only reads, or that calling it twice does no more than calling it once. */
   readonly isIdempotent?: boolean;
+  /** The server says that it may destroy. */
+  readonly isDestructive?: boolean;
 }
 
 /** The command that starts a server, or its address, as the config has it. Without values of variables and headers. */

@@ -27,6 +27,18 @@ test.each([
   expect(tool?.isIdempotent).toBe(isIdempotent);
 });
 
+test.each([
+  [{ destructiveHint: true }, true],
+  [{ readOnlyHint: true, destructiveHint: true }, undefined],
+  [{ destructiveHint: false }, undefined],
+  [{}, undefined],
+  [undefined, undefined],
+])("a tool with the hints %j destroys: %s", async (annotations, isDestructive) => {
+  const client = clientThat(() => ({ tools: [{ ...TOOL, annotations }] }));
+  const [tool] = await listTools(client, Number.POSITIVE_INFINITY);
+  expect(tool?.isDestructive).toBe(isDestructive);
+});
+
 test("one size limit applies to all pages of a list together", async () => {
   counters("T-MCP-2");
   let pages = 0;

@@ -51,13 +51,14 @@ function toRemoteTool({
   inputSchema,
   annotations,
 }: ListToolsResult["tools"][number]): RemoteTool {
-  const { readOnlyHint = false, idempotentHint = false } = annotations ?? {};
+  const { readOnlyHint = false, idempotentHint = false, destructiveHint } = annotations ?? {};
   return {
     name,
     ...(description !== undefined && { description }),
     inputSchema: inputSchema as JsonObject, // Read from JSON.
     ...(annotations !== undefined && { annotations: annotations as JsonObject }),
     ...((readOnlyHint || idempotentHint) && { isIdempotent: true }),
+    ...(destructiveHint === true && !readOnlyHint && { isDestructive: true }),
   };
 }
 

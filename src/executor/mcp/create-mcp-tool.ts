@@ -45,6 +45,8 @@ export async function createMcpTool(options: McpToolOptions): Promise<RunnableTo
     }),
     describeSource: () => describeMcpSource(server, remote.name),
     isIdempotent,
+    // That it destroys is believed: it only means more questions.
+    ...(remote.isDestructive === true && { effect: "destroys" }),
     argumentKinds: findPaths(settings.parameters),
   };
 }
