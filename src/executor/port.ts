@@ -138,13 +138,16 @@ export interface RunnableTool {
   readonly describeSource: (args: JsonObject) => Promise<ToolSource>;
   /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
   readonly isIdempotent?: boolean;
-  /** What it does, as far as jp or the user knows. The word of an MCP server does not count. */
+  /** What it does, as far as jp or the user knows. An MCP server is believed only that it destroys. */
   readonly effect?: ToolEffect;
   /** By JSON Pointer, without the indexes of lists: arguments that are more than text to whoever writes rules about them. */
   readonly argumentKinds?: ArgumentKinds;
 }
 
-/** `path`: a file or folder, relative to the workspace. `command`: a line for a shell. `url`: an address, whose parts can be named. */
-export type ArgumentKind = "path" | "command" | "url";
+/**
+ * `path`: a file or folder, relative to the workspace. `command`: a line for a shell. `input`: what such a line reads, and may
+ * well run. `url`: an address, whose parts can be named.
+ */
+export type ArgumentKind = "path" | "command" | "input" | "url";
 
 export type ArgumentKinds = Readonly<Record<string, ArgumentKind>>;

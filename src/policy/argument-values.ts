@@ -1,6 +1,13 @@
 /** Finds the values that a rule is about, and how they can be understood. */
 import type { ArgumentKinds } from "../executor/index.ts";
-import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import {
+  escapePointer,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parsePointer,
+} from "../util/index.ts";
 import { findPathForms } from "./path-forms.ts";
 
 /** What a rule's `arg` stands for in a call. */
@@ -35,14 +42,6 @@ export async function findValues(pointer: string, call: ArgumentsToMatch): Promi
     ),
   );
   return { values, isMissing: found.isMissing };
-}
-
-/** RFC 6901. */
-export function parsePointer(pointer: string): readonly string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 interface Place {
@@ -81,16 +80,12 @@ function walk(
         if (member === undefined && isInList) isMissing = true;
         return member === undefined
           ? []
-          : [{ value: member, at: `${at}/${escapeSegment(segment)}` }];
+          : [{ value: member, at: `${at}/${escapePointer(segment)}` }];
       }),
       further,
     );
   };
   return { values: step(places, segments), isMissing };
-}
-
-function escapeSegment(segment: string): string {
-  return segment.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 async function understand(
@@ -101,7 +96,7 @@ async function understand(
     part,
   }: { readonly kind: ArgumentKinds[string] | undefined; readonly part: string | undefined },
 ): Promise<ArgumentValue> {
-  if (typeof value !== "string" || kind === undefined) {
+  if (typeof value !== "string" || kind === undefined || kind === "input") {
     return { kind: "json", exact: [value], possible: [value] };
   }
   if (kind === "path") return { kind, ...(await findPathForms(root, value)) };

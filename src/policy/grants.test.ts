@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { counters } from "../../test/security/threats.ts";
+import type { ToolSource } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { callOf, localSource, type ToolOptions } from "./call-of-tool.fixture.ts";
 import { checkGrant, proposeGrants } from "./grants.ts";
@@ -24,7 +25,10 @@ async function proposed(args: JsonObject, options: ToolOptions = {}, root = work
 
 const EDITS = { effect: "edits", argumentKinds: { "/path": "path" } } as const;
 const FETCHES = { name: "web_fetch", argumentKinds: { "/url": "url" } } as const;
-const RUNS = { name: "shell_run", argumentKinds: { "/command": "command" } } as const;
+const RUNS = {
+  name: "shell_run",
+  argumentKinds: { "/command": "command", "/stdin": "input" },
+} as const;
 
 const file = (name: string) => ({
   code: "files",
@@ -162,6 +166,16 @@ test("no rule is proposed for calls that destroy, for questions about that, and 
     questionId: "create_file",
   });
   expect(create).toHaveLength(2);
+});
+
+test("a rule proposed for a command with an input or a network is for this exact call alone", async () => {
+  counters("T-SAVED-1");
+  const codes = async (args: JsonObject, source?: ToolSource) =>
+    (await proposed(args, { ...RUNS, ...(source && { source }) })).map(({ code }) => code);
+  expect(await codes({ command: "npm test", stdin: "x" })).toEqual(["exact_call"]);
+  expect(await codes({ command: "npm test", stdin: "" })).toEqual(["command", "command_prefix"]);
+  const online = { origin: { type: "builtin", confinement: "sandbox", network: true } } as const;
+  expect(await codes({ command: "npm test", network: true }, online)).toEqual(["exact_call"]);
 });
 
 test.each<[string, readonly string[]]>([

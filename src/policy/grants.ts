@@ -9,11 +9,12 @@ import type { ArgumentKind, ArgumentKinds } from "../executor/index.ts";
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 import { findValues } from "./argument-values.ts";
 import { findRuleProblems } from "./check-rules.ts";
-import { evaluate, findConfinement, OWN_QUESTIONS } from "./judge.ts";
+import { evaluate, findConfinement, hasInput } from "./judge.ts";
 import { scopeOf } from "./rule-scope.ts";
 import {
   type CallOfTool,
   type CheckedGrant,
+  OWN_QUESTIONS,
   type PolicyOptions,
   type ProposedGrant,
   runsCommands,
@@ -33,7 +34,7 @@ export async function proposeGrants(
   const { tool } = call;
   const effect = tool.settings.effect ?? tool.effect;
   if (effect === "destroys" || (await isAskedAnyway(call, options))) return [];
-  const own = await rulesFor(call, options.root);
+  const own = (await needsExact(call)) ? [] : await rulesFor(call, options.root);
   const rules = hasExact(call, own) ? own : [...exactCall(call), ...own];
   const matching = await Promise.all(rules.map((rule) => doesAllow(rule, call, options)));
   return rules
@@ -71,6 +72,12 @@ async function isAskedAnyway(
   return (await findConfinement(call)).confinement === "none";
 }
 
+/** A rule about the command alone would not let it run. */
+async function needsExact(call: CallOfTool): Promise<boolean> {
+  if (!runsCommands(call.tool)) return false;
+  return hasInput(call) || (await findConfinement(call)).network === true;
+}
+
 async function doesAllow(
   rule: RuleConfig,
   call: CallOfTool,
@@ -100,7 +107,7 @@ export function kindOf({ arg = "" }: RuleConfig, kinds: ArgumentKinds): Argument
 async function rulesFor(call: CallOfTool, root: string): Promise<readonly RuleConfig[]> {
   const kinds = call.tool.argumentKinds ?? {};
   const commands = Object.keys(kinds).filter((arg) => kinds[arg] === "command");
-  const others = Object.keys(kinds).filter((arg) => kinds[arg] !== "command");
+  const others = Object.keys(kinds).filter((arg) => kinds[arg] === "path" || kinds[arg] === "url");
   // Where a command runs matters less than what it is.
   const [arg, ...more] = commands.length > 0 ? commands : others;
   if (arg === undefined || more.length > 0 || !(await isAllThatMatters(call))) return [];

@@ -16,6 +16,7 @@ export {
   type GrantedRule,
   type Grants,
   type GrantToSave,
+  MODE_VERDICTS,
   plainResultVerdict,
   plainVerdict,
   type Policy,

@@ -6,15 +6,14 @@ import { loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import {
   type CallOfTool,
+  MODE_VERDICTS,
+  OWN_QUESTIONS,
   plainResultVerdict,
   plainVerdict,
   type PolicyOptions,
   runsCommands,
   type Verdict,
 } from "./verdict.ts";
-
-/** What rules on file tools also answer, unless they name more: overwriting and deleting are asked about each time. */
-export const OWN_QUESTIONS = ["create_file", "apply_changes"];
 
 export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const verdict = await judgeAsked(call, options);
@@ -23,11 +22,23 @@ export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promis
   if (confinement === "none" && options.allowsUnsandboxed !== true) {
     return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
   }
-  // A rule about the command says nothing of where it may send what it finds. One about the exact call does.
+  // A rule about the command says nothing of where it may send what it finds, and of what it reads: `python` runs that.
   const isExact = verdict.rules?.every(({ rule }) => rule["arg"] === "") ?? false;
-  return network && !isExact
-    ? { mode: "ask", key: "shell.network", needsPerson: true, isAskedEachTime: true }
-    : verdict;
+  if (isExact) return verdict;
+  if (network) return askEachTime("shell.network");
+  return verdict.rules !== undefined && hasInput(call) ? askEachTime("shell.input") : verdict;
+}
+
+function askEachTime(key: string): Verdict {
+  return { mode: "ask", key, needsPerson: true, isAskedEachTime: true };
+}
+
+/** For the command to read. */
+export function hasInput({ tool: { argumentKinds = {} }, arguments: args }: CallOfTool): boolean {
+  return Object.entries(argumentKinds).some(([pointer, kind]) => {
+    const value = args[pointer.slice(1)] ?? "";
+    return kind === "input" && value !== "";
+  });
 }
 
 export async function findConfinement({ tool, arguments: args }: CallOfTool): Promise<Confinement> {
@@ -43,7 +54,7 @@ async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Ver
   if (byConfig?.mode === "skip") return fromRules(byConfig);
   if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);
   if (mode === "plan" && effect !== "reads") {
-    return { mode: "skip", key: "mode.plan", cause: "planning" };
+    return MODE_VERDICTS.plan;
   }
   const saved = effect === "destroys" ? [] : await findGranted(call, options);
   const byRules =
@@ -89,12 +100,12 @@ async function byMode(
   effect: CallOfTool["tool"]["effect"],
 ): Promise<Verdict | undefined> {
   if (mode === "edits" && effect === "edits") {
-    return { mode: "unattended", key: "mode.edits", answers: OWN_QUESTIONS };
+    return MODE_VERDICTS.edits;
   }
   if (mode !== "sandbox" || !runsCommands(call.tool)) return undefined;
   const { confinement, network = false } = await findConfinement(call);
   const isHarmless = confinement === "sandbox" && !network;
-  return isHarmless ? { mode: "unattended", key: "mode.sandbox" } : undefined;
+  return isHarmless ? MODE_VERDICTS.sandbox : undefined;
 }
 
 export async function evaluate(

@@ -365,7 +365,7 @@ function findSaved(raw: Json): SavedRule | undefined {
   };
 }
 
-const KINDS = ["path", "command", "url"] as const satisfies readonly ArgumentKind[];
+const KINDS = ["path", "command", "input", "url"] as const satisfies readonly ArgumentKind[];
 
 function toJson({ lastUsed, rule, ...saved }: SavedRule): JsonObject {
   return {

@@ -89,6 +89,16 @@ export interface Verdict {
   readonly isAskedEachTime?: boolean;
 }
 
+/** What rules on file tools also answer, unless they name more: overwriting and deleting are asked about each time. */
+export const OWN_QUESTIONS = ["create_file", "apply_changes"];
+
+/** On calls that the mode decides about. */
+export const MODE_VERDICTS = {
+  plan: { mode: "skip", key: "mode.plan", cause: "planning" },
+  edits: { mode: "unattended", key: "mode.edits", answers: OWN_QUESTIONS },
+  sandbox: { mode: "unattended", key: "mode.sandbox" },
+} as const satisfies Readonly<Record<Exclude<Mode, "ask">, Verdict>>;
+
 /** Such a tool may be confined, and rules about it are about the parts of a command line. */
 export function runsCommands({ argumentKinds = {} }: CallOfTool["tool"]): boolean {
   return Object.values(argumentKinds).includes("command");

@@ -12,8 +12,11 @@ describe("what was granted, in words", () => {
     [{ code: "files", parts: ["a.ts"] }, "the path a.ts"],
     [{ code: "files", parts: ["a.ts", "b.ts"] }, "the paths a.ts, b.ts"],
     [{ code: "folder", parts: ["src/agent"] }, "files in src/agent/"],
-    [{ code: "command", parts: ["ls -l"] }, "the command ls -l"],
-    [{ code: "command_prefix", parts: ["npm test"] }, "commands that begin with npm test"],
+    [{ code: "command", parts: ["ls -l"] }, "the command ls -l, in any folder"],
+    [
+      { code: "command_prefix", parts: ["npm test"] },
+      "commands that begin with npm test, in any folder",
+    ],
     [{ code: "host", parts: ["example.com"] }, "pages of example.com"],
     [{ code: "rule", parts: ['{"mode":"unattended"}'] }, 'calls that match {"mode":"unattended"}'],
     [{ code: "files", parts: ["a\u202e\n"] }, "the path a<U+202E><U+000A>"],

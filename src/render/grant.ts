@@ -14,9 +14,9 @@ export function describeScope({ code, parts }: GrantScope, isListed = false): st
     case "folder":
       return `files in ${shown.replace(/\/?$/, "/")}`;
     case "command":
-      return `the command ${shown}`;
+      return `the command ${shown}, in any folder`;
     case "command_prefix":
-      return `commands that begin with ${shown}`;
+      return `commands that begin with ${shown}, in any folder`;
     case "host":
       return `pages of ${shown}`;
     case "rule":

@@ -833,7 +833,8 @@ const commands: Area = {
         "A command hides behind one that a rule allows, by quotes, substitutions, assignments or other shell syntax.",
       defence:
         "A rule allows a command line only if it allows every part of it, word by word, and no part has anything that a shell " +
-        "replaces, redirects or defines. Two readers must agree on the words.",
+        "replaces, redirects or defines. Two readers must agree on the words. With an input, which a shell would run, or a network, " +
+        "only a rule about the exact call counts.",
     },
     {
       id: "T-SHELL-6",
@@ -852,10 +853,11 @@ const commands: Area = {
     },
     {
       id: "T-SHELL-8",
-      threat: "A workspace or a conversation loosens how commands are confined.",
+      threat:
+        "A workspace or a conversation loosens how commands are confined, or sets a mode in which less is asked.",
       defence:
-        "`shell` counts only in the user's own config. jp warns about it in files of a workspace, even trusted ones, and never " +
-        "records it with a conversation.",
+        "`shell`, and any mode but `plan`, count only in the user's own config. jp warns about them in files of a workspace, even " +
+        "trusted ones, and never records them with a conversation.",
     },
   ],
 };

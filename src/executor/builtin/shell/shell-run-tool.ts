@@ -57,7 +57,7 @@ export function createShellRunTool(place?: ShellPlace): ShippedTool {
       summary: "Run a command line in the workspace, in a sandbox if there is one.",
       description: DESCRIPTION,
     },
-    argumentKinds: { "/command": "command", "/folder": "path" },
+    argumentKinds: { "/command": "command", "/folder": "path", "/stdin": "input" },
     describeCall: async (args) => {
       const { describeShellCall } = await loadShellRun();
       return describeShellCall(args, requirePlace(place));

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { counters } from "../../test/security/threats.ts";
+import type { ToolSource } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { callOf } from "./call-of-tool.fixture.ts";
+import { judgeRun } from "./judge.ts";
+import type { PolicyOptions, Verdict } from "./verdict.ts";
+
+const PYTHON = { arg: "/command", prefix: "python", mode: "unattended" };
+const CONFINED: ToolSource = { origin: { type: "builtin", confinement: "sandbox" } };
+const ONLINE: ToolSource = { origin: { type: "builtin", confinement: "sandbox", network: true } };
+const UNCONFINED: ToolSource = { origin: { type: "builtin", confinement: "none" } };
+
+interface Setting extends Omit<PolicyOptions, "root"> {
+  readonly source?: ToolSource;
+  readonly rules?: readonly JsonObject[];
+}
+
+async function verdictOn(args: JsonObject, setting: Setting = {}): Promise<Verdict> {
+  const { source = CONFINED, rules = [PYTHON], ...options } = setting;
+  const call = callOf(args, {
+    name: "shell_run",
+    source,
+    argumentKinds: { "/command": "command", "/stdin": "input" },
+    config: { policy: { run: [...rules] } },
+  });
+  return judgeRun(call, { root: temporaryFolder(), ...options });
+}
+
+describe("a rule about a command", () => {
+  test("lets it run in the sandbox, with no input", async () => {
+    expect(await verdictOn({ command: "python a.py" })).toMatchObject({ mode: "unattended" });
+    expect(await verdictOn({ command: "python -", stdin: "" })).toMatchObject({
+      mode: "unattended",
+    });
+  });
+
+  test.each<[string, string, JsonObject, ToolSource]>([
+    ["an input, which may be a program", "input", { stdin: "import os" }, CONFINED],
+    ["a network", "network", {}, ONLINE],
+    ["no sandbox", "unsandboxed", {}, UNCONFINED],
+  ])(
+    "does not let it run with an input, a network or no sandbox: %s",
+    async (_, key, args, source) => {
+      counters("T-SHELL-5");
+      const verdict = await verdictOn({ command: "python -", ...args }, { source });
+      expect(verdict).toMatchObject({ mode: "ask", key: `shell.${key}`, needsPerson: true });
+    },
+  );
+
+  test("with its input lets this exact call run", async () => {
+    const args = { command: "python -", stdin: "print(1)" };
+    const rules = [{ arg: "", const: args, mode: "unattended" }];
+    expect(await verdictOn(args, { rules })).toMatchObject({ mode: "unattended" });
+    expect(await verdictOn({ ...args, stdin: "print(2)" }, { rules })).toMatchObject({
+      mode: "ask",
+    });
+  });
+});
+
+test("what runs in the sandbox runs in the mode for it, whatever it reads", async () => {
+  const args = { command: "python -", stdin: "print(1)" };
+  expect(await verdictOn(args, { rules: [], mode: "sandbox" })).toEqual({
+    mode: "unattended",
+    key: "mode.sandbox",
+  });
+});
