@@ -314,6 +314,7 @@ try {
       extension: "js",
       minify: false,
       comments: { jsdoc: false }, // They are in the types, and Node would read past them.
+      minifiesPackages: true, // Our own code stays readable.
       plugins: [entries, libraryBuiltins],
       groups: LIBRARY_GROUPS,
       banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
@@ -321,7 +322,9 @@ try {
     bundlePage(`${made}/desk`),
     writeTypes(`${made}/lib`),
   ]);
-  await escapeAll(`${made}/bin`);
+  const commandFiles = readdirSync(`${made}/bin`).filter((name) => name.endsWith(".cjs"));
+  // Node reads, compares and compiles a file faster if all of it is ASCII.
+  await rewrite(`${made}/bin`, commandFiles, { charset: "ascii", minifyWhitespace: true });
   writeHelp(`${made}/bin`);
   copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
   writeNotices([
@@ -355,7 +358,15 @@ function git(...words) {
 /** Returns the files that are in the bundle. */
 async function bundle(
   input,
-  { extension, inject = {}, groups = {}, later = {}, plugins = [], ...options },
+  {
+    extension,
+    inject = {},
+    groups = {},
+    later = {},
+    plugins = [],
+    minifiesPackages = false,
+    ...options
+  },
 ) {
   const source = {
     input,
@@ -395,7 +406,18 @@ async function bundle(
     "write",
   );
   moveMaps(options.dir);
-  return filesIn(output.filter(({ type }) => type === "chunk"));
+  const chunks = output.filter(({ type }) => type === "chunk");
+  if (minifiesPackages) {
+    const ofPackages = chunks.filter(({ moduleIds }) =>
+      moduleIds.every((id) => PACKAGE_FOLDER.test(id)),
+    );
+    await rewrite(
+      options.dir,
+      ofPackages.map(({ fileName }) => fileName),
+      { minify: true },
+    );
+  }
+  return filesIn(chunks);
 }
 
 /** Out of the package, as in `dist/maps/bin`: they say where code is from, for the budget and the table of the start. */
@@ -494,19 +516,17 @@ async function generate(input, options, how = "generate") {
   return output;
 }
 
-/** Node reads, compares and compiles a file faster if all of it is ASCII. */
-async function escapeAll(folder) {
-  const files = readdirSync(folder).filter((name) => name.endsWith(".cjs"));
+/** Also its map. */
+async function rewrite(folder, names, how) {
   await Promise.all(
-    files.map(async (name) => {
+    names.map(async (name) => {
       const file = path.join(folder, name);
       const mapFile = path.join(made, "maps", path.basename(folder), `${name}.map`);
       const hasMap = existsSync(mapFile); // A file that only passes on what is in others has none.
       const before = hasMap ? readFileSync(mapFile).toString("base64") : "";
       const comment = hasMap ? `//# sourceMappingURL=data:application/json;base64,${before}` : "";
       const { code, map } = await transform(`${readFileSync(file, "utf8")}\n${comment}\n`, {
-        charset: "ascii",
-        minifyWhitespace: true,
+        ...how,
         target: "node22.22",
         sourcemap: "external",
         sourcesContent: false,

@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
@@ -129,12 +137,13 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
   });
 
   test("has the licence of every package whose code is in it", () => {
-    // The bundler writes a file's name above its code.
-    const marks = /^\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)/gm;
-    const code = tarball.contents
-      .filter((file) => /^dist\/lib\/.*\.js$/.test(file))
-      .flatMap((file) => [...readFileSync(path.join(ROOT, file), "utf8").matchAll(marks)]);
-    const bundled = new Set(code.map(([, name = ""]) => name));
+    // A map names the sources of its file.
+    const packages = /\bnode_modules\/((?:@[^/"]+\/)?[^/"]+)/g;
+    const maps = path.join(ROOT, "dist/maps");
+    const sources = readdirSync(maps, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".map"))
+      .flatMap((file) => [...readFileSync(path.join(maps, file), "utf8").matchAll(packages)]);
+    const bundled = new Set(sources.map(([, name = ""]) => name));
     const notices = readFileSync(path.join(ROOT, "dist", "THIRD-PARTY-NOTICES.txt"), "utf8");
     const licensed = new Set(notices.split("\n").map((line) => line.split(" ", 1)[0]));
     expect(bundled.size).toBeGreaterThan(10);
@@ -410,7 +419,9 @@ function importedFrom(entries: readonly string[], suffix: string): ReadonlySet<s
   const imported = new Set(entries);
   for (const file of imported) {
     const code = readFileSync(path.join(ROOT, file), "utf8");
-    for (const [, target = ""] of code.matchAll(/(?:from |import |import\()"(\.[^"]+)\.[jt]s"/g)) {
+    for (const [, target = ""] of code.matchAll(
+      /(?:from ?|import ?|import\()"(\.[^"]+)\.[jt]s"/g,
+    )) {
       imported.add(path.join(path.dirname(file), target + suffix));
     }
   }
