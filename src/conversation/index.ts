@@ -1,4 +1,18 @@
 export {
+  ChainBuilder,
+  ChainedEntries,
+  type ChainLine,
+  chainLineToText,
+  type ChainLink,
+  type ChainOrigin,
+  commitTo,
+  type GapReason,
+  hashLink,
+  hasLinks,
+  parseChainLine,
+  parseLink,
+} from "./chain.ts";
+export {
   type Compaction,
   type EntryContent,
   StreamEntry,

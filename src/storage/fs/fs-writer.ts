@@ -5,12 +5,14 @@ import {
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
+  hasLinks,
   StreamEntry,
 } from "../../conversation/index.ts";
-import type { JsonObject } from "../../util/index.ts";
+import { type JsonObject, loadModule } from "../../util/index.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
 import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
 import { writeError } from "../storage-error.ts";
+import type { ChainFile } from "./chain-file.ts";
 import { writeMetadata } from "./conversation-files.ts";
 import { EVENTS } from "./conversation-folders.ts";
 import { renameFolder } from "./durable.ts";
@@ -52,6 +54,9 @@ export class FsConversationWriter implements ConversationWriter {
   #otherFolders: readonly string[];
   #folder: string;
   #lastAppend: Promise<unknown> = Promise.resolve();
+  #chain: ChainFile | undefined;
+  /** Until what was appended is in the chain too. Undefined before the first append. */
+  #chaining: Promise<unknown> | undefined;
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
   /** Absent until the record is read. */
@@ -136,7 +141,22 @@ export class FsConversationWriter implements ConversationWriter {
 
   async #append(entries: readonly StreamEntry[]): Promise<void> {
     await this.#events.append(entries);
+    const before = this.#stream.lastEntries;
     this.#stream.append(entries);
+    const isFirst = this.#chaining === undefined;
+    // A process that was killed may have left decisions without their links.
+    if (hasLinks(entries) || (isFirst && hasLinks(before))) this.#extendChain(entries, before);
+    this.#chaining ??= Promise.resolve();
+  }
+
+  /** Never rejects: what is missing is made from the record the next time. */
+  #extendChain(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
+    const extend = async () => {
+      const { ChainFile } = await loadModule(() => import("./chain-file.ts"));
+      this.#chain ??= new ChainFile(this.id, () => this.#folder);
+      this.#chain.append(entries, before);
+    };
+    this.#chaining = (this.#chaining ?? Promise.resolve()).then(extend).catch(() => undefined);
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {
@@ -184,6 +204,7 @@ export class FsConversationWriter implements ConversationWriter {
     for (const listening of this.#listeners) listening[Symbol.dispose]();
     try {
       await this.#metadataWrites;
+      await this.#chaining;
       const closed = await this.#events.close();
       const { isWhole, lastEntries } = this.#stream;
       this.#marker?.close(lastEntries);

@@ -46,6 +46,12 @@ export async function openRecordToWrite(file: string): Promise<DirectHandle> {
   }
 }
 
+/** Opens a file of a record for reading and appending, and creates it. Throws `UnsafePathError` and system errors. */
+export function openToAppend(file: string): number {
+  assertFolderNotLink(file);
+  return openRegularFile(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT).fd;
+}
+
 function openHandleCarefully(file: string): DirectHandle {
   try {
     return new DirectHandle(file, constants.O_RDWR | SAFE_FLAGS);
@@ -96,9 +102,9 @@ export function isLink(file: string): boolean {
 }
 
 /** Opens a file for reading, without a check of its folder. Throws `UnsafePathError` and system errors. */
-export function openRegularFile(file: string): OpenedFile {
-  if (noFollow === undefined) assertRegularFile(lstatSync(file));
-  const fd = openCarefully(file);
+export function openRegularFile(file: string, flags: number = constants.O_RDONLY): OpenedFile {
+  if (noFollow === undefined && flags === constants.O_RDONLY) assertRegularFile(lstatSync(file));
+  const fd = openCarefully(file, flags);
   try {
     const stats = fstatSync(fd);
     assertRegularFile(stats);
@@ -109,9 +115,9 @@ export function openRegularFile(file: string): OpenedFile {
   }
 }
 
-function openCarefully(file: string): number {
+function openCarefully(file: string, flags: number): number {
   try {
-    return openSync(file, constants.O_RDONLY | SAFE_FLAGS);
+    return openSync(file, flags | SAFE_FLAGS, 0o644);
   } catch (error) {
     return rethrowUnsafe(error);
   }

@@ -1,0 +1,164 @@
+/**
+ * The chain of a conversation's decisions, in a file beside its record: one link per line (see `conversation/chain.ts`). It is
+ * written after the record, without a sync of its own: what a crash takes from it is made again from the record, and marked.
+ */
+import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
+import path from "node:path";
+import {
+  ChainBuilder,
+  ChainedEntries,
+  type ChainLine,
+  chainLineToText,
+  commitTo,
+  type ConversationId,
+  parseChainLine,
+  type StreamEntry,
+} from "../../conversation/index.ts";
+import { randomKey, systemErrorCode } from "../../util/index.ts";
+import { openRecord, openToAppend } from "./safe-open.ts";
+
+export const CHAIN = "decisions.jsonl";
+
+/** More than the links of any turn that a process can have left half-written. */
+const TAIL_BYTES = 256 * 1024;
+
+/** Appends to the chain of a conversation that its caller has locked. */
+export class ChainFile {
+  readonly #id: ConversationId;
+  readonly #folder: () => string;
+  #opened: OpenedChain | undefined;
+
+  /** `folder`: of the conversation, which may be renamed. */
+  constructor(id: ConversationId, folder: () => string) {
+    this.#id = id;
+    this.#folder = folder;
+  }
+
+  /** What it has grown to, if this process has written to it. */
+  get head(): { readonly head: string; readonly length: number } | undefined {
+    return this.#opened?.builder;
+  }
+
+  /**
+   * Adds what is missing of the turn that the record ends with, and what was just added to it. Throws system errors and
+   * `UnsafePathError`.
+   */
+  append(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
+    try {
+      const opened = this.#opened ?? this.#open(before);
+      const added = opened.chained
+        .pick(entries)
+        .map((entry) => opened.builder.event(entry, newSalt()));
+      const lines = [...opened.first, ...added];
+      this.#opened = { ...opened, first: [] };
+      if (lines.length > 0) appendText(this.#file, lines.map(chainLineToText).join(""));
+    } catch (error) {
+      this.#opened = undefined; // What is missing is found the next time.
+      throw error;
+    }
+  }
+
+  get #file(): string {
+    return path.join(this.#folder(), CHAIN);
+  }
+
+  #open(before: readonly StreamEntry[]): OpenedChain {
+    const chained = new ChainedEntries();
+    const earlier = chained.pick(before);
+    const { lines, isTorn } = readTail(this.#file);
+    const last = lines.at(-1)?.link;
+    const builder = new ChainBuilder(this.#id, last);
+    const known = earlier.findLastIndex((entry) => lines.some((line) => isOf(line, entry)));
+    const missing = earlier.slice(known + 1);
+    const hasNone = last === undefined && missing.length > 0;
+    const first = [
+      ...(last === undefined ? [builder.start()] : []),
+      ...(isTorn ? [builder.gap("torn")] : []),
+      ...(hasNone ? [builder.gap("no_chain")] : []),
+      ...missing.map((entry) => builder.event(entry, newSalt(), true)),
+    ];
+    return { builder, chained, first };
+  }
+}
+
+interface OpenedChain {
+  readonly builder: ChainBuilder;
+  readonly chained: ChainedEntries;
+  /** To be written before anything else. */
+  readonly first: readonly ChainLine[];
+}
+
+function newSalt(): string {
+  return Buffer.from(randomKey(), "hex").toString("base64url");
+}
+
+function isOf({ link: { json }, salt }: ChainLine, { raw }: StreamEntry): boolean {
+  const isLike = json["type"] === raw["type"] && json["at"] === raw["timestamp"];
+  return isLike && salt !== undefined && json["event"] === commitTo(raw, salt);
+}
+
+interface Tail {
+  readonly lines: readonly ChainLine[];
+  /** Something after them cannot be read. */
+  readonly isTorn: boolean;
+}
+
+/** Only the end of a long chain. */
+function readTail(file: string): Tail {
+  const text = findEnd(file);
+  if (text === undefined) return { lines: [], isTorn: false };
+  const lines: ChainLine[] = [];
+  let isTorn = !text.endsWith("\n") && text !== "";
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    const parsed = findLine(line);
+    // A line that was cut by the start of the tail is not torn.
+    if (parsed === undefined && lines.length > 0) isTorn = true;
+    if (parsed !== undefined) {
+      lines.push(parsed);
+      isTorn = false;
+    }
+  }
+  return { lines, isTorn };
+}
+
+function findLine(text: string): ChainLine | undefined {
+  try {
+    return parseChainLine(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function findEnd(file: string): string | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openRecord(file);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    const length = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
+    return bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** On a line of its own, whatever the file ends with. Not synced. */
+function appendText(file: string, text: string): void {
+  const descriptor = openToAppend(file);
+  try {
+    const { size } = fstatSync(descriptor);
+    const end = Buffer.alloc(1);
+    const isCut = size > 0 && readSync(descriptor, end, 0, 1, size - 1) === 1 && end[0] !== NEWLINE;
+    writeSync(descriptor, isCut ? `\n${text}` : text);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const NEWLINE = 0x0a;
