@@ -1,5 +1,5 @@
 /** A session, as its commands see and change it. */
-import type { Mode, ToolDirective } from "../../../config/index.ts";
+import type { ToolDirective } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
@@ -7,6 +7,7 @@ import type { CommandContext } from "../../context.ts";
 import type { CustomCommands } from "../../custom-commands.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import type { OwnCommand } from "./own-command.ts";
+import type { SessionMode } from "./session-mode.ts";
 
 export interface OpenSession {
   readonly context: CommandContext;
@@ -18,8 +19,7 @@ export interface OpenSession {
   readonly conversationId: ConversationId | undefined;
   /** For the next messages; a conversation remembers what they were sent with. */
   model: string | undefined;
-  /** What runs without asking, until the session ends; as configured if undefined. */
-  mode: Mode | undefined;
+  readonly mode: SessionMode;
   directives: readonly ToolDirective[];
   title: string | undefined;
   /** The attachments of the next message. */
