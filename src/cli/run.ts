@@ -6,7 +6,7 @@ import type { CommanderError } from "commander";
 import { shellWord } from "../render/index.ts";
 import { controllingTerminal, DescriptorOutput, type OutputStream } from "../terminal/index.ts";
 import { JpError, loadModule } from "../util/index.ts";
-import type { SessionFlags } from "./command/session/session.ts";
+import type { SessionFlags } from "./command/session/open-session.ts";
 import {
   canOpenSession,
   hasPipedInput,

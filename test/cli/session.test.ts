@@ -57,11 +57,11 @@ describe("the mode of a session", () => {
     screen.type("create it");
     await shows(screen, /^> create it\n {2}mode edits · Shift-Tab changes it$/m);
     screen.type("\r");
-    await shows(screen, /mode edits · Esc stops/);
+    await shows(screen, /policy: mode\.edits[^]*scripted.* · mode edits · Esc stops/);
     screen.type(SHIFT_TAB);
     await shows(screen, /mode plan · Esc stops/);
     resolve();
-    await shows(screen, /Created\.\n\n> \n(.*\n)+ {2}mode plan · Shift-Tab changes it/m);
+    await shows(screen, /Created\.\n\n> ?\n(.*\n)+ {2}mode plan · Shift-Tab changes it/m);
     screen.type(CTRL_D);
     expect((await screen.end()).status).toBe(0);
   });
@@ -79,7 +79,7 @@ describe("the mode of a session", () => {
     screen.type(SHIFT_TAB);
     await shows(screen, /mode plan · Esc stops/);
     resolve();
-    await shows(screen, /Planned\.\n\n> /);
+    await shows(screen, /Planned\.\n\n>/);
     screen.type(CTRL_D);
     await screen.end();
     expect(existsSync(path.join(project.root, "a.txt"))).toBe(false);
@@ -112,8 +112,8 @@ describe("the mode of a session", () => {
 
   test("in plain mode is a line when the session opens and before each message", async () => {
     const project = queryProject({});
-    const variables = { JP_SESSION: "s", JP_PLAIN: "1" };
-    const screen = new Screen(project, ["--mode", "plan"], { variables });
+    const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
+    const screen = new ScreenProcess(project, ["--mode", "plan"], { variables });
     await shows(screen, /^Mode plan: only tools that read run; nothing is changed\.\nMessage: ?$/m);
     screen.type("/cost\r");
     await shows(screen, /^Mode: plan\.\nMessage: ?$/m);

@@ -51,7 +51,7 @@ import {
 import { completeInput, isOwnCommand } from "./completion.ts";
 import { FileSearch } from "./file-search.ts";
 import { InputHistory } from "./history.ts";
-import type { OpenSession } from "./open-session.ts";
+import type { OpenSession, SessionFlags } from "./open-session.ts";
 import {
   describeEnd,
   nameCommand,
@@ -60,7 +60,6 @@ import {
   toBlock,
 } from "./own-command.ts";
 import { describeCurrent, findCurrent } from "./picker.ts";
-import type { SessionFlags } from "./session.ts";
 import { MODES, SessionMode } from "./session-mode.ts";
 import { sentLines, textOf, type Typed, TypedAhead } from "./typed-ahead.ts";
 

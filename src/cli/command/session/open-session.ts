@@ -1,13 +1,18 @@
 /** A session, as its commands see and change it. */
-import type { ToolDirective } from "../../../config/index.ts";
+import type { Mode, ToolDirective } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
-import type { CommandContext } from "../../context.ts";
+import type { CommandContext, GlobalOptions } from "../../context.ts";
 import type { CustomCommands } from "../../custom-commands.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import type { OwnCommand } from "./own-command.ts";
 import type { SessionMode } from "./session-mode.ts";
+
+/** With which it is opened. */
+export interface SessionFlags extends GlobalOptions {
+  readonly mode?: Mode | undefined;
+}
 
 export interface OpenSession {
   readonly context: CommandContext;

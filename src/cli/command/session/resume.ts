@@ -14,8 +14,9 @@ import { findByWords, type FoundConversation } from "../conversation/grep.ts";
 import { listConversations } from "../conversation/ls.ts";
 import { useConversation } from "../conversation/manage.ts";
 import { printConversation } from "./conversation-end.ts";
+import type { SessionFlags } from "./open-session.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
-import { session, type SessionFlags } from "./session.ts";
+import { session } from "./session.ts";
 
 /**
  * The arguments are an ID, a keyword, or words to search for. Without a terminal, makes the conversation the active one of

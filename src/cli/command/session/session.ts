@@ -2,7 +2,6 @@
  * `jp` alone on a terminal: an interactive session. The prompt comes first, and everything else is loaded while
  * the user types.
  */
-import type { Mode } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import {
   keepTerminal,
@@ -11,13 +10,9 @@ import {
   TerminalPrompter,
 } from "../../../terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
-import type { GlobalOptions } from "../../context.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import type { SessionInput } from "./loop.ts";
-
-export interface SessionFlags extends GlobalOptions {
-  readonly mode?: Mode | undefined;
-}
+import type { SessionFlags } from "./open-session.ts";
 
 /**
  * Continues that conversation, which the caller has shown, or the active one of this terminal. Returns when the user leaves. Throws `ExitStatus` if
