@@ -118,7 +118,7 @@ describe("the mode of a session", () => {
     screen.type("/cost\r");
     await shows(screen, /^Mode: plan\.\nMessage: ?$/m);
     screen.type(CTRL_D);
-    await screen.end();
+    expect((await screen.end()).status).toBe(0);
   });
 });
 

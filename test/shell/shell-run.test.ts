@@ -258,9 +258,8 @@ describe("the description of a call", () => {
     ["not_git", "not_git"],
     ["too_large", "too_large"],
   ] as const)("says whether it can be undone (%s: %s)", async (reason, undo) => {
-    const keepNothing = () => Promise.reject(new Error("Nothing runs"));
-    const checkFolder = async () => reason;
-    const changes = { keepFile: keepNothing, keepFolder: keepNothing, checkFolder };
+    const fail = () => Promise.reject(new Error(`Nothing runs: ${undo}`));
+    const changes = { keepFile: fail, keepFolder: fail, checkFolder: async () => reason };
     const { origin } = await sourceOf({ ...shellScene(UNCONFINED), changes }, { command: "ls" });
     expect(origin).toMatchObject({ undo });
   });

@@ -85,14 +85,16 @@ export class SessionMode {
   /** Shift-Tab. Leaves out what cannot be had here. */
   readonly next = (): Promise<void> => {
     void this.#findSandbox(); // For one of the next steps.
-    this.#stepping = this.#stepping.then(async () => {
-      const wanted = ORDER[ORDER.indexOf(this.current) + 1] ?? "ask";
-      const isMissing = wanted === "sandbox" && !(await this.#findSandbox());
-      this.#set(isMissing ? "ask" : wanted);
-      this.#note = isMissing ? NO_SANDBOX : undefined;
-    });
+    this.#stepping = this.#stepping.then(() => this.#step());
     return this.#stepping;
   };
+
+  async #step(): Promise<void> {
+    const wanted = ORDER[ORDER.indexOf(this.current) + 1] ?? "ask";
+    const isMissing = wanted === "sandbox" && !(await this.#findSandbox());
+    this.#set(isMissing ? "ask" : wanted);
+    this.#note = isMissing ? NO_SANDBOX : undefined;
+  }
 
   get #isPassing(): boolean {
     return this.#options.now() - this.#changedAt < PASSING_MS;
