@@ -73,7 +73,7 @@ async function start({ own = {}, workspace = {}, saved, mode, ...options }: Opti
   };
   const policy = createPolicy({
     root,
-    ...(mode !== undefined && { mode }),
+    ...(mode !== undefined && { mode: () => mode }),
     ...(saved !== undefined && { saved: async () => saved }),
   });
   turn.parts = { ...turn.parts, policy, tools: { schemas: async () => [], find } };

@@ -48,7 +48,7 @@ describe("before a command", () => {
   test("nothing is kept outside of a Git work tree, which is noted", async () => {
     const { keeper, store } = start({ isGit: false });
     const changes = keeper();
-    const checked = await changes.checkFolder(signal);
+    const checked = await changes.checkFolder();
     const { reason } = await changes.keepFolder(signal);
     const [turn] = store.listTurns(conversation);
     expect([checked, reason, turn?.unkept]).toEqual(["not_git", "not_git", ["not_git"]]);
@@ -57,16 +57,22 @@ describe("before a command", () => {
   test.each([
     ["files", { files: 1, bytes: 1000 }],
     ["bytes", { files: 1000, bytes: 3 }],
-  ])("nothing is kept of too many %s", async (_what, snapshotLimits) => {
-    const { keeper, write } = start();
-    write("a", "aa");
-    write("b", "bb");
-    const changes = keeper({ snapshotLimits });
-    expect([await changes.checkFolder(signal), (await changes.keepFolder(signal)).reason]).toEqual([
-      "too_large",
-      "too_large",
-    ]);
-  });
+  ])(
+    "nothing is kept of too many %s, which is known from then on",
+    async (_what, snapshotLimits) => {
+      const { keeper, write } = start();
+      write("a", "aa");
+      write("b", "bb");
+      const changes = keeper({ snapshotLimits });
+      const before = await changes.checkFolder();
+      const { reason } = await changes.keepFolder(signal);
+      expect([before, reason, await changes.checkFolder()]).toEqual([
+        undefined,
+        "too_large",
+        "too_large",
+      ]);
+    },
+  );
 
   test("no program runs that the repository names", async () => {
     const { keeper, write, file, git, folder } = start();
