@@ -116,7 +116,7 @@ describe("the tour", () => {
       const file = path.join(/--workspace (\S+)/.exec(lines.join(""))?.[1] ?? "", "package.json");
       expect({
         calls: lines
-          .filter((line) => /^✓ /.test(line))
+          .filter((line) => line.startsWith("✓ "))
           .map((line) => line.replace(/ [\d.]+s$/, "")),
         versions: lines.flatMap((line) => /^ {2}│ +"version": "(.*)"/.exec(line)?.[1] ?? []),
         saved: lines.filter((line) => line.includes("always  just now")).length,
