@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import {
   applyUndo,
@@ -75,6 +76,7 @@ describe("before a command", () => {
   );
 
   test("no program runs that the repository names", async () => {
+    counters("T-UNDO-3");
     const { keeper, write, file, git, folder } = start();
     const evil = path.join(folder, "evil");
     writeFileSync(evil, `#!/bin/sh\ntouch ${folder}/ran\ncat\n`);
@@ -137,6 +139,7 @@ describe("before a command", () => {
 
 describe("an undo", () => {
   test("writes through no link that has taken the place of a folder", async () => {
+    counters("T-UNDO-2");
     const { keeper, write, file, undo } = start();
     const outside = temporaryFolder();
     writeFileSync(path.join(outside, "a"), "mine");
@@ -151,6 +154,7 @@ describe("an undo", () => {
   });
 
   test("keeps what it replaces, so that a forced one loses nothing either", async () => {
+    counters("T-UNDO-1");
     const { keeper, write, file, store } = start();
     write("a", "one");
     const kept = await keeper().keepFile({ file: file("a"), after: Buffer.from("two") });
