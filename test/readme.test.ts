@@ -12,7 +12,8 @@ import { PseudoTerminal } from "./support/pseudo-terminal.ts";
 const ANSWERS: readonly (readonly [asked: string, keys: string])[] = [
   ["? Which model should answer?", "\r"],
   ["? What may models do with the files here?", "\r"],
-  ["? Ask before commands and MCP tools run?", "\r"],
+  ["? May models run commands here?", "\r"],
+  ["? Ask before your own tools run?", "\r"],
   ["? Apply these changes to README.md?", "y"],
   ["? Trust this workspace with this?", "y"],
   ["? Run local deploy tool?", "y"],

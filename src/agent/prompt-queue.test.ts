@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { type PromptPlace, PromptQueue } from "./prompt-queue.ts";
 
 /** A prompt that stays open until it is closed, and logs what happens to it. */
@@ -153,6 +154,7 @@ async function answerAll(log: readonly string[], prompts: readonly Prompt[]) {
 
 describe("the prompts of one reply", () => {
   test("open in the order of its calls, whichever comes first", async () => {
+    counters("T-DECIDE-5");
     const { log, ask } = reply();
     const [third, second] = [ask("third"), ask("second")];
     await setImmediate();

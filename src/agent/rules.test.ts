@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { foldLayers, type Layer, type Mode, resolveTools, type Rule } from "../config/index.ts";
 import { placeRules } from "../config/place-rules.ts";
 import { readConfig } from "../config/any-config.fixture.ts";
@@ -73,7 +74,7 @@ async function start({ own = {}, workspace = {}, saved, mode, ...options }: Opti
   };
   const policy = createPolicy({
     root,
-    ...(mode !== undefined && { mode }),
+    ...(mode !== undefined && { mode: () => mode }),
     ...(saved !== undefined && { saved: async () => saved }),
   });
   turn.parts = { ...turn.parts, policy, tools: { schemas: async () => [], find } };
@@ -135,6 +136,7 @@ describe("a rule", () => {
   });
 
   test("stops what a person has made of the call", async () => {
+    counters("T-RULE-4");
     const edited = { type: "run", arguments: { path: "secret/a" } } as const;
     const { turn } = await start({ own, script: { permissions: [edited] } });
     const response = await turn.call("write", { path: "lib/a" });
@@ -177,6 +179,7 @@ describe("a rule", () => {
   });
 
   test("decides by the links that there are when the call is made", async () => {
+    counters("T-RULE-1");
     const { turn, root } = await start({ own, script: { permissions: [{ type: "skip" }] } });
     mkdirSync(path.join(root, "src"));
     await turn.run(toolCall("a", "write", { path: "src/link/x" }));
@@ -211,6 +214,7 @@ describe("a rule", () => {
 
 describe("a rule of the workspace", () => {
   test("counts after the user's own, and the record says whose it is", async () => {
+    counters("T-RULE-5");
     const workspace = {
       write: { policy: { run: [{ ...IN_SRC, mode: "skip" }, { mode: "unattended" }] } },
     };
@@ -224,6 +228,7 @@ describe("a rule of the workspace", () => {
   });
 
   test("does not bring back what the user skips", async () => {
+    counters("T-RULE-5");
     for (const mode of ["ask", "unattended"]) {
       const policy = { run: [{ mode }], result: [{ mode }] };
       const { turn } = await start({
@@ -303,14 +308,19 @@ describe("what a file tool asks", () => {
         workspace: { fs_create_file: { policy: { run: [{ mode: "unattended" }] } } },
       },
     ],
-  ])("is never answered by %s", async (_title, options) => {
-    const { turn, root } = await start({ ...options, script: no });
-    await turn.call("fs_create_file", CREATE);
-    expect(existsSync(path.join(root, "src/new.ts"))).toBe(false);
-    expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted" }]);
-  });
+  ])(
+    "is never answered by settings of the tool or rules of the workspace: %s",
+    async (_title, options) => {
+      counters("T-RULE-5");
+      const { turn, root } = await start({ ...options, script: no });
+      await turn.call("fs_create_file", CREATE);
+      expect(existsSync(path.join(root, "src/new.ts"))).toBe(false);
+      expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted" }]);
+    },
+  );
 
-  test("about overwriting or deleting is answered only by a rule that names it", async () => {
+  test("the question about overwriting or deleting is answered only by a rule that names it", async () => {
+    counters("T-RULE-7");
     const cases = [
       ["fs_create_file", "overwrite_file", { path: "old.ts", content: "new" }],
       ["fs_delete_file", "delete_file", { path: "old.ts" }],
@@ -346,6 +356,7 @@ describe("what a file tool asks", () => {
   });
 
   test("is not what a tool of another program asks under the same name", async () => {
+    counters("T-MODE-2");
     const { turn } = await start({
       own: { foreign: { policy: { run: [{ mode: "unattended" }] } } },
       mode: "edits",
@@ -357,7 +368,8 @@ describe("what a file tool asks", () => {
 });
 
 describe("while planning", () => {
-  test("only what reads runs, and the model is told why", async () => {
+  test("nothing runs while planning but what reads, and the model is told why", async () => {
+    counters("T-MODE-1");
     const { turn, root } = await start({
       own: { fs_create_file: { policy: { run: [{ mode: "unattended" }] } }, write: { run: "ask" } },
       mode: "plan",

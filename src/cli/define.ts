@@ -57,6 +57,16 @@ export function placeOption(description: string): Option {
   ).choices(["workspace", "local", "user"]);
 }
 
+/** `conversation.mode`, for one command. */
+export function modeOption(): Option {
+  return new Option("--mode <mode>", "What runs without asking").choices([
+    "ask",
+    "edits",
+    "plan",
+    "sandbox",
+  ]);
+}
+
 export function formatOption(...formats: readonly string[]): Option {
   return new Option("-F, --format <format>", "Output format").choices(formats).default("text");
 }

@@ -3,7 +3,7 @@ import { Command, Help, InvalidArgumentError, type Option } from "commander";
 import { neutralize, wrapProse } from "../render/index.ts";
 import { columnsOf } from "../terminal/index.ts";
 import { loadModule } from "../util/index.ts";
-import { command, setHost } from "./define.ts";
+import { command, modeOption, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 
@@ -179,6 +179,7 @@ export async function createProgram(
   const named = COMMANDS.filter(
     ({ name, alias }) => isNamed(name) || (alias !== undefined && isNamed(alias)),
   );
+  if (named.length === 0) program.addOption(modeOption()); // Of a session. Commands have their own.
   // The list is for help, for completion, and for what is no command.
   const isListed = named.length === 0 || LISTING.some(isNamed);
   for (const one of isListed ? COMMANDS : named) {

@@ -6,7 +6,7 @@ import type { CommanderError } from "commander";
 import { shellWord } from "../render/index.ts";
 import { controllingTerminal, DescriptorOutput, type OutputStream } from "../terminal/index.ts";
 import { JpError, loadModule } from "../util/index.ts";
-import type { GlobalOptions } from "./context.ts";
+import type { SessionFlags } from "./command/session/open-session.ts";
 import {
   canOpenSession,
   hasPipedInput,
@@ -46,7 +46,7 @@ async function runCommandLine(args: readonly string[], host: Host): Promise<void
   const program = await createProgram(host, (word) => args.includes(word));
   const { operands, unknown } = program.parseOptions([...args]);
   const isBare = operands.length === 0 && unknown.length === 0;
-  if (isBare && canOpenSession(host)) return openSession(host, program.opts<GlobalOptions>());
+  if (isBare && canOpenSession(host)) return openSession(host, program.opts<SessionFlags>());
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
@@ -57,7 +57,7 @@ async function runCommandLine(args: readonly string[], host: Host): Promise<void
   }
 }
 
-async function openSession(host: Host, options: GlobalOptions): Promise<void> {
+async function openSession(host: Host, options: SessionFlags): Promise<void> {
   const { session } = await loadModule(() => import("./command/session/session.ts"));
   await session(host, options);
 }

@@ -473,6 +473,8 @@ describe("reading is lenient where records differ", () => {
     [{ type: "builtin", confinement: "sandbox", network: true }, { network: true }],
     [{ type: "builtin", confinement: "sandbox" }, { network: "yes" }],
     [{ type: "builtin", confinement: "none" }, { confinement: "later" }],
+    [{ type: "builtin", confinement: "none", undo: "not_git" }, { undo: "not_git" }],
+    [{ type: "builtin", confinement: "sandbox" }, { undo: "perhaps" }],
     [{ type: "builtin" }, { confinement: 1 }],
   ])("an origin says how a command was confined, in doubt not at all: %j", (origin, changed) => {
     const event = { ...permissionRequest("call_1"), origin };

@@ -12,6 +12,7 @@ import {
   parseInquiryQuestion,
   reusePolicyToJson,
   selectToJson,
+  UNDO_FORECASTS,
 } from "../tool/index.ts";
 import {
   assertNever,
@@ -140,10 +141,12 @@ function parseOrigin(raw: JsonObject): Pick<DecisionSubject, "origin"> {
 }
 
 /** An unknown kind counts as none. */
-function parseConfinement({ confinement, network }: JsonObject): Confinement {
+function parseConfinement({ confinement, network, undo: kept }: JsonObject): Confinement {
   if (typeof confinement !== "string") return {};
-  if (confinement !== "sandbox") return { confinement: "none" };
-  return { confinement, ...(network === true && { network }) };
+  const undo = UNDO_FORECASTS.find((forecast) => forecast === kept);
+  const more = undo !== undefined && { undo };
+  if (confinement !== "sandbox") return { confinement: "none", ...more };
+  return { confinement, ...(network === true && { network }), ...more };
 }
 
 export function subjectToJson(event: DecisionSubject): JsonObject {

@@ -1,6 +1,7 @@
 /** The JSON that the API answers with, as schemas. What is not listed may come on top: the fields are those of the record. */
 import * as v from "valibot";
 import { DECISION_KINDS } from "../conversation/index.ts";
+import { UNDO_FORECASTS } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { ResponseSpec } from "./operation.ts";
 import { RIGHTS } from "./people.ts";
@@ -42,6 +43,12 @@ const origin = v.variant("type", [
     network: v.pipe(
       v.exactOptional(v.boolean()),
       v.description("In the sandbox: whether it reaches other machines."),
+    ),
+    undo: v.pipe(
+      v.exactOptional(v.picklist(UNDO_FORECASTS)),
+      v.description(
+        "Of a tool that runs commands: whether what it changes can be undone. `git`: yes, except for files that Git ignores. All others: no.",
+      ),
     ),
   }),
   v.looseObject({ type: v.literal("program") }),

@@ -50,10 +50,12 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name),
         describeSource: async (args) => {
-          const { confinement, network, identity, ...call } = (await describeCall?.(args)) ?? {};
+          const described = (await describeCall?.(args)) ?? {};
+          const { confinement, network, undo, identity, ...call } = described;
           const confined = confinement !== undefined && {
             confinement,
             ...(network && { network }),
+            ...(undo !== undefined && { undo }),
           };
           const isRenamed = wanted !== settings.name;
           return {

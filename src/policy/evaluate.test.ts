@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import type { Rule, RuleConfig, ToolSource } from "../config/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { compileRules, evaluateRules } from "./evaluate.ts";
@@ -47,11 +48,13 @@ describe("of a list", () => {
   });
 
   test("every element has to match for a rule that lets it run", async () => {
+    counters("T-RULE-2");
     expect(await decide(letting, patterns(["src/a.rs", "src/b.rs"], ["src/c.rs"]))).toBe(0);
     expect(await decide(letting, patterns(["src/a.rs"], [".env"]))).toBeUndefined();
   });
 
   test("an element without the argument, or with an empty list, is not let through", async () => {
+    counters("T-RULE-2");
     expect(await decide(letting, patterns(["src/a.rs"], undefined))).toBeUndefined();
     expect(await decide(letting, patterns(["src/a.rs"], []))).toBeUndefined();
     expect(await decide(letting, patterns([]))).toBeUndefined();
@@ -110,6 +113,7 @@ describe("a rule for certain tools", () => {
   });
 
   test("holds by the server's own name of a tool, but lets that run only if it names the server", async () => {
+    counters("T-RULE-6");
     expect(await ofRemote({ tool: "delete_file", mode: "skip" })).toBe(0);
     expect(await ofRemote({ tool: "delete_file", mode: "unattended" })).toBeUndefined();
     expect(await ofRemote({ tool: "gh_delete", mode: "unattended" })).toBe(0);
@@ -133,13 +137,15 @@ describe("a pattern", () => {
   });
 
   test("takes no longer for being hostile", async () => {
+    counters("T-RULE-3");
     const text = `${"a".repeat(100_000)}!`;
     expect(await find("(a+)+$", text)).toBeUndefined();
     expect(await find("(a|a)*b|(.*)*,", text)).toBeUndefined();
     expect(await find("^(a?){50}a{50}!", `${"a".repeat(50)}!`)).toBe(0);
   });
 
-  test("that cannot be used lets nothing run, and stops whatever it may be about", async () => {
+  test("a pattern that cannot be used lets nothing run, and stops whatever it may be about", async () => {
+    counters("T-RULE-3");
     expect(await find("(?=a)", "a", "unattended")).toBeUndefined();
     expect(await find("(?=a)", "b", "skip")).toBe(0);
   });

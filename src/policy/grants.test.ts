@@ -56,7 +56,8 @@ describe("for a file, the proposals", () => {
     ]);
   });
 
-  test("never are the workspace itself", async () => {
+  test("a proposed folder never is the workspace itself", async () => {
+    counters("T-SAVED-5");
     expect(await proposed({ path: "README.md" }, EDITS)).toEqual([file("README.md")]);
     expect((await proposed({ path: "." }, EDITS)).map(({ code }) => code)).toEqual(["exact_call"]);
   });

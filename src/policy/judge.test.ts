@@ -59,9 +59,20 @@ describe("a rule about a command", () => {
   });
 });
 
+test("what has a network or no sandbox is asked about, also in the mode for the sandbox", async () => {
+  counters("T-MODE-3");
+  for (const source of [ONLINE, UNCONFINED]) {
+    const verdict = await verdictOn(
+      { command: "make" },
+      { rules: [], mode: () => "sandbox", source },
+    );
+    expect(verdict.mode).toBe("ask");
+  }
+});
+
 test("what runs in the sandbox runs in the mode for it, whatever it reads", async () => {
   const args = { command: "python -", stdin: "print(1)" };
-  expect(await verdictOn(args, { rules: [], mode: "sandbox" })).toEqual({
+  expect(await verdictOn(args, { rules: [], mode: () => "sandbox" })).toEqual({
     mode: "unattended",
     key: "mode.sandbox",
   });

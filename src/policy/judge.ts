@@ -49,7 +49,8 @@ export async function findConfinement({ tool, arguments: args }: CallOfTool): Pr
 async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const { settings } = call.tool;
   const effect = settings.effect ?? call.tool.effect;
-  const { mode = "ask" } = options;
+  const { mode: findMode = () => "ask" } = options;
+  const mode = findMode();
   const byConfig = await evaluate(settings.policy.run, call, options);
   if (byConfig?.mode === "skip") return fromRules(byConfig);
   if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);

@@ -3,6 +3,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import type { Rule, RuleConfig } from "../config/index.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { compileRules, evaluateRules } from "./evaluate.ts";
@@ -89,6 +90,7 @@ describe("a rule that lets calls run on a folder", () => {
   });
 
   test("does not hold for what leads out of it", async () => {
+    counters("T-RULE-1");
     const { above, root } = workspace();
     const outside = [
       "",
@@ -223,6 +225,7 @@ describe("a rule that refuses a folder", () => {
   const rule = { prefix: "secret", mode: "skip" } as const;
 
   test("holds for every way into it", async () => {
+    counters("T-RULE-1");
     const { root } = workspace();
     const inside = [
       "secret",

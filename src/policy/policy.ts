@@ -15,12 +15,12 @@ import {
 } from "./verdict.ts";
 
 export function createPolicy(options: PolicyOptions): Policy {
-  const { mode = "ask", saved, hasSaved = () => true, store } = options;
+  const { mode = () => "ask", saved, hasSaved = () => true, store } = options;
   return {
     judge: async (call) => {
       const { settings } = call.tool;
       const hasRules = settings.policy.run.length > 0 || call.granted !== undefined;
-      const isPlain = mode === "ask" && !hasRules && !runsCommands(call.tool);
+      const isPlain = mode() === "ask" && !hasRules && !runsCommands(call.tool);
       if (isPlain && (saved === undefined || !hasSaved())) return plainVerdict(settings);
       const { judgeRun } = await loadJudge();
       return judgeRun(call, options);

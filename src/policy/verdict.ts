@@ -54,7 +54,8 @@ export interface GrantedRule {
 export interface PolicyOptions {
   /** The workspace, which paths in arguments are relative to. */
   readonly root: string;
-  readonly mode?: Mode;
+  /** Called for each call: a person may change it during a turn. `ask`, if absent. */
+  readonly mode?: () => Mode;
   /** Rules that the user has saved for this workspace and that count now. They come before those of the config. */
   readonly saved?: (call: CallOfTool) => Promise<readonly Rule[]>;
   /** Whether there may be any. Called for each call, so it has to be quick. Always, if absent. */

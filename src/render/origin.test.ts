@@ -31,3 +31,16 @@ test("a prompt says how a command is confined, and not that jp's other tools are
     originLines({ type: "builtin" }),
   ]).toEqual([["Source: built into jp, not sandboxed", 'Folder: "docs"'], []]);
 });
+
+test.each<[ToolOrigin, string]>([
+  [
+    { type: "builtin", confinement: "sandbox", undo: "git" },
+    "Can be undone, except for files that Git ignores",
+  ],
+  [
+    { type: "builtin", confinement: "none", undo: "not_git" },
+    "Cannot be undone: not in a Git work tree",
+  ],
+])("a prompt says in one line whether a command can be undone: %j", (origin, said) => {
+  expect(originLines(origin, ".").slice(2)).toEqual([said]);
+});

@@ -1,5 +1,5 @@
 /** Where a tool comes from, in words, for whoever decides about a call of it. */
-import type { Confinement, ToolOrigin } from "../tool/index.ts";
+import type { Confinement, ToolOrigin, UndoForecast } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
@@ -34,7 +34,7 @@ function describeConfinement({ confinement, network }: Confinement): string {
   }
 }
 
-/** Lines below a call: what would start it, unless that is jp itself, how it is confined, and the folder that it would run in. */
+/** Lines below a call: what would start it, unless that is jp itself, how it is confined, the folder that it would run in, and whether it can be undone. */
 export function originLines(origin: ToolOrigin, folder?: string): readonly string[] {
   const isShown =
     origin.type === "local" ||
@@ -43,14 +43,24 @@ export function originLines(origin: ToolOrigin, folder?: string): readonly strin
   return sourceLines(isShown ? origin : undefined, folder);
 }
 
-/** `Source: …` and `Folder: …`, each if known. */
+const UNDO: Readonly<Record<UndoForecast, string>> = {
+  git: "Can be undone, except for files that Git ignores",
+  not_git: "Cannot be undone: not in a Git work tree",
+  git_failed: "Cannot be undone: git is missing or does not work",
+  too_large: "Cannot be undone: too many files, or too large ones",
+  off: "Cannot be undone: jp keeps no copies here",
+};
+
+/** `Source: …` and `Folder: …`, each if known, and whether it could be undone. */
 export function sourceLines(
   origin: ToolOrigin | undefined,
   folder: string | undefined,
 ): readonly string[] {
+  const undo = origin?.type === "builtin" ? origin.undo : undefined;
   return [
     ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
     ...(folder === undefined ? [] : [`Folder: ${quote(folder)}`]),
+    ...(undo === undefined ? [] : [UNDO[undo]]),
   ];
 }
 

@@ -411,7 +411,7 @@ describe("a replay", () => {
         conversation,
         model: new ScriptedModel({ replies: deployReplies("call_1", "Done.") }),
         toolbox,
-        policy: createPolicy({ root: ".", mode }),
+        policy: createPolicy({ root: ".", mode: () => mode }),
         prompter: new ScriptedPrompter({ answers: [{ answer: "here" }] }),
         clock: CLOCK,
       }).run({ content: "Deploy it." });

@@ -28,7 +28,11 @@ export function configuredChanges(
     }));
   return {
     keepFile: async (change) => (await keeper()).keepFile(change),
-    checkFolder: async (signal) => (await keeper()).checkFolder(signal),
+    // Nothing is created for a command that may never run.
+    checkFolder: async () =>
+      opened === undefined
+        ? (await loadUndo()).checkFolder({ root, variables })
+        : (await opened).checkFolder(),
     keepFolder: async (signal) => (await keeper()).keepFolder(signal),
   };
 }

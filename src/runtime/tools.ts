@@ -84,6 +84,8 @@ export interface OpenToolsOptions {
   readonly changes?: ChangeKeeper | undefined;
   /** Servers that are open already, and stay so. Others are closed with the tools. */
   readonly servers?: McpServers;
+  /** What runs without asking, if a person may change it during the turn. By default as configured. */
+  readonly mode?: PolicyOptions["mode"];
 }
 
 /** The tools that config declares, ready to be called. */
@@ -108,7 +110,7 @@ export interface Tools extends AsyncDisposable {
 export function openTools(
   machine: Machine,
   config: PartialConfig,
-  { conversation, changes, servers: given }: OpenToolsOptions = {},
+  { conversation, changes, servers: given, mode }: OpenToolsOptions = {},
 ): Tools {
   const servers = given ?? openConfiguredServers(machine, config);
   const { root, workspaceId, variables, onWarning } = machine;
@@ -154,7 +156,7 @@ export function openTools(
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
     toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
-    policy: createPolicy({ root, ...policyIn(config), ...saved?.options }),
+    policy: createPolicy({ root, ...policyIn(config, mode), ...saved?.options }),
     ...(saved !== undefined && { saved }),
     [Symbol.asyncDispose]: async () => {
       await saved?.[Symbol.asyncDispose]();
@@ -176,10 +178,11 @@ function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSave
   return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
-function policyIn(config: PartialConfig): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {
-  const { mode } = config.conversation ?? {};
-  const allowsUnsandboxed = resolveShell(config).unsandboxed === "unattended";
-  return { allowsUnsandboxed, ...(mode !== undefined && { mode }) };
+function policyIn(
+  config: PartialConfig,
+  mode: PolicyOptions["mode"] = () => config.conversation?.mode ?? "ask",
+): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {
+  return { mode, allowsUnsandboxed: resolveShell(config).unsandboxed === "unattended" };
 }
 
 function shippedOptions(machine: Machine, config: PartialConfig) {

@@ -198,12 +198,14 @@ export interface TextRequest {
 
 export interface MessageRequest
   extends
-    Pick<InputOptions, "history" | "complete" | "hasCommands" | "hasWayBack">,
+    Pick<InputOptions, "history" | "complete" | "hasCommands" | "hasWayBack" | "mode">,
     Partial<Pick<InputOptions, "hasEditor">> {
   /** What was typed before: where the user was, or only the text. */
   readonly state?: InputState | string | undefined;
   /** Say how to use the prompt, where it cannot be seen. */
   readonly isFirst?: boolean;
+  /** Shift-Tab was pressed. Must not throw. */
+  readonly onNextMode?: () => Promise<void>;
   /** Called once the prompt is open. */
   readonly onOpen?: (open: OpenMessage) => void;
 }

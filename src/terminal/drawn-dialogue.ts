@@ -249,6 +249,9 @@ export class DrawnDialogue implements Dialogue {
         case "clear_screen":
           this.#open().write(CLEAR_SCREEN);
           break;
+        case "next_mode":
+          await request.onNextMode?.();
+          break;
         case "cancelled": // Only questions are.
           break;
         case "sent":

@@ -9,7 +9,7 @@ export {
   showsHyperlinks,
 } from "./output.ts";
 export type { EditText, EnteredMessage, MessageRequest, OpenMessage } from "./dialogue.ts";
-export type { Candidate, Completion, InputState } from "./input-state.ts";
+export type { Candidate, Completion, InputState, ShownMode } from "./input-state.ts";
 export type { MenuRequest } from "./interrupt-menu.ts";
 export type { TextBuffer } from "./text-buffer.ts";
 export type { KeptTerminal } from "./kept-terminal.ts";

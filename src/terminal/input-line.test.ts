@@ -9,6 +9,7 @@ import type { Size } from "./widget.ts";
 const UP = "\u001b[A";
 const DOWN = "\u001b[B";
 const LEFT = "\u001b[D";
+const SHIFT_TAB = "\u001b[Z";
 const ALT_ENTER = "\u001b\r";
 const ESCAPE = "\u001b";
 const CTRL_C = "\u0003";
@@ -62,6 +63,33 @@ test.each([
     "  Enter send · Alt-Enter new line · Esc go back",
     { type: "left" },
   ]);
+});
+
+describe("the mode", () => {
+  const plan = { mode: () => ({ name: "plan" }) };
+  const noSandbox = { mode: () => ({ name: "ask", note: "no sandbox here: see jp doctor" }) };
+
+  test("is below the line, whatever is typed, and Shift-Tab asks for the next one", () => {
+    const open = line(plan);
+    const row = "  mode plan · Shift-Tab changes it";
+    const empty = open.screen.at(-1);
+    const typed = open.type("hello").screen;
+    const { ending } = open.type(SHIFT_TAB);
+    expect([empty, typed, ending]).toEqual([row, ["> hello▮", row], { type: "next_mode" }]);
+  });
+
+  test("fits on a narrow screen, with what is said in place of the key", () => {
+    const screens = [plan, noSandbox].map((shown) => line(shown, { columns: 39 }).type("x").screen);
+    expect(screens.map((rows) => rows.slice(1))).toEqual([
+      ["  mode plan · Shift-Tab changes it"],
+      ["  mode ask · no sandbox here: see jp", "  doctor"],
+    ]);
+  });
+
+  test("is not there where there is none, and Shift-Tab does nothing", () => {
+    const open = line({ text: "hello" }).type(SHIFT_TAB);
+    expect([open.screen, open.ending]).toEqual([["> hello▮"], undefined]);
+  });
 });
 
 describe("a message", () => {

@@ -52,6 +52,8 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
       return menu === undefined ? send(state) : enter(options, state, menu);
     case "tab":
       return menu === undefined ? { state } : accept(options, state, menu);
+    case "shift-tab":
+      return options.mode === undefined ? { state } : { ending: { type: "next_mode" } };
     case "up":
     case "down":
       return menu === undefined || menu.candidates().length === 0

@@ -50,8 +50,17 @@ export interface InputOptions {
   readonly hasCommands?: boolean | undefined;
   /** Escape and Ctrl-C leave the line. */
   readonly hasWayBack?: boolean | undefined;
+  /** What runs without asking, to be shown below the line. Shift-Tab changes it. */
+  readonly mode?: (() => ShownMode | undefined) | undefined;
   /** For text that is typed while jp works: how the line says what Enter does. */
   readonly typedAhead?: string | undefined;
+}
+
+/** One line each, neutralized. */
+export interface ShownMode {
+  readonly name: string;
+  /** In place of the key that changes it. */
+  readonly note?: string | undefined;
 }
 
 export type InputEnding =
@@ -60,6 +69,8 @@ export type InputEnding =
   /** Ctrl-D, or Ctrl-C twice; with a way back, Escape or Ctrl-C. */
   | { readonly type: "left" }
   | { readonly type: "editor" }
+  /** Shift-Tab. */
+  | { readonly type: "next_mode" }
   | { readonly type: "clear_screen" };
 
 /** Where in the history the line is. */

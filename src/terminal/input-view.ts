@@ -23,7 +23,7 @@ export function viewInput(options: InputOptions, state: InputState, canvas: Canv
     const { rows } = stackRows({ head: [], body, active: cursor.row, foot }, canvas.rows);
     return { rows, cursor: { row: rows.length - foot.length, column: stringWidth(row) } };
   }
-  const foot = footOf(options, state, canvas);
+  const foot = [...footOf(options, state, canvas), ...modeRows(options, canvas)];
   const { rows, activeRow } = stackRows({ head: [], body, active: cursor.row, foot }, canvas.rows);
   return { rows, cursor: { row: activeRow, column: cursor.column } };
 }
@@ -49,6 +49,14 @@ function footOf(options: InputOptions, state: InputState, canvas: Canvas): reado
   if (buffer.folds !== undefined) return hints(FOLD_HINTS, canvas);
   if (buffer.text !== "") return [];
   return hints(emptyHints(options), canvas);
+}
+
+function modeRows({ mode }: InputOptions, { columns, paint }: Canvas): readonly string[] {
+  const shown = mode?.();
+  if (shown === undefined) return [];
+  const { name, note = "Shift-Tab changes it" } = shown;
+  const rows = wrapWords(`mode ${name} · ${note}`, Math.max(1, columns - 2));
+  return rows.map((row) => paint("cyan", `  ${row}`));
 }
 
 function emptyHints({ hasEditor, hasCommands = false }: InputOptions): readonly string[] {

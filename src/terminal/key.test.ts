@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decodeInput, decodeLoneEscape } from "./key.ts";
+import { decodeInput, decodeLoneEscape, isKey, withoutPastedShiftTab } from "./key.ts";
 
 const ESCAPE = "\u001b";
 
@@ -10,6 +10,9 @@ test.each([
   [`${ESCAPE}[13;2u`, "new-line"],
   [`${ESCAPE}[27;2;13~`, "new-line"],
   ["\t", "tab"],
+  [`${ESCAPE}[Z`, "shift-tab"],
+  [`${ESCAPE}[9;2u`, "shift-tab"],
+  [`${ESCAPE}[27;2;9~`, "shift-tab"],
   ["\u007f", "backspace"],
   ["\b", "backspace"],
   ["\u0003", "ctrl-c"],
@@ -44,6 +47,23 @@ test("pasted text arrives whole, with its line breaks and key sequences", () => 
     ],
     rest: "",
   });
+});
+
+const SHIFT_TAB = `${ESCAPE}[Z`;
+
+test.each([
+  ["in a paste", `${ESCAPE}[200~a${SHIFT_TAB}${ESCAPE}[201~`],
+  ["next to a paste", `${ESCAPE}[200~a${ESCAPE}[201~${SHIFT_TAB}`],
+  ["next to text, which may be a paste that is not marked", `a${SHIFT_TAB}`],
+  ["before the end of a paste whose beginning was lost", `${SHIFT_TAB}${ESCAPE}[201~`],
+])("Shift-Tab is not a key %s", (_, input) => {
+  const keys = withoutPastedShiftTab(decodeInput(input).sent.filter(isKey));
+  expect(keys.filter(({ type }) => type === "named")).toEqual([]);
+});
+
+test("Shift-Tab is a key by itself, as often as it is pressed", () => {
+  const { sent } = decodeInput(SHIFT_TAB.repeat(2));
+  expect(withoutPastedShiftTab(sent.filter(isKey))).toEqual(sent);
 });
 
 test.each([ESCAPE, `${ESCAPE}[`, `${ESCAPE}[1;5`, `${ESCAPE}O`, `${ESCAPE}[200~begun`])(

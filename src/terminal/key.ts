@@ -27,6 +27,15 @@ export function breakPastedLines(keys: readonly Key[]): readonly Key[] {
   );
 }
 
+/** Shift-Tab changes what jp may do, so it counts only by itself: with text, it may be part of a paste that is not marked. */
+export function withoutPastedShiftTab(keys: readonly Key[]): readonly Key[] {
+  return keys.some(({ type }) => type !== "named") ? keys.filter((key) => !isShiftTab(key)) : keys;
+}
+
+function isShiftTab(key: Key): boolean {
+  return key.type === "named" && key.name === "shift-tab";
+}
+
 /** A terminal's reply to a request. */
 export type Report = CursorReport | VersionReport;
 
@@ -51,6 +60,7 @@ export type KeyName =
   | "new-line"
   | "escape"
   | "tab"
+  | "shift-tab"
   | "backspace"
   | "delete"
   | "up"
@@ -191,6 +201,9 @@ function decodeControlSequence(input: string): Decoded | undefined {
   const isModifiedEnter =
     (letter === "u" && first === "13") || (letter === "~" && first === "27" && third === "13");
   if (isModifiedEnter) return found(length, second === "" ? "enter" : "new-line");
+  const isModifiedTab =
+    (letter === "u" && first === "9") || (letter === "~" && first === "27" && third === "9");
+  if (letter === "Z" || (isModifiedTab && second === "2")) return found(length, "shift-tab");
   // The end of a paste whose beginning was lost: what it belongs to was pasted.
   if (letter === "~" && first === "201") return { length, sent: { type: "paste", text: "" } };
   if (letter === "~") return found(length, BY_NUMBER[first]);

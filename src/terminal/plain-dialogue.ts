@@ -159,6 +159,8 @@ export class PlainDialogue implements Dialogue {
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
     const { state, isFirst = false, hasCommands = false, hasWayBack = false, onOpen } = request;
     if (isFirst) this.#sayWords(`${MESSAGE_HELP} ${hasCommands ? COMMAND_HELP : "Ctrl-D leaves."}`);
+    const mode = request.mode?.();
+    if (mode !== undefined && !isFirst) this.#say(`Mode: ${mode.name}.`);
     let isClosed = false;
     // The first one of a session follows what is printed above it.
     let prompt = isFirst && onOpen !== undefined ? "" : MESSAGE_PROMPT;

@@ -10,6 +10,7 @@ import {
   isKey,
   type Key,
   type Report,
+  withoutPastedShiftTab,
 } from "./key.ts";
 import {
   canvasOf,
@@ -145,7 +146,7 @@ export class ShownWidget<State, Ending> {
       void this.#drawAfterPause();
       return typed.filter((key) => !isEnter(key)).map(asPaste);
     }
-    if (this.#widget.isMultiline === true) return breakPastedLines(typed);
+    if (this.#widget.isMultiline === true) return withoutPastedShiftTab(breakPastedLines(typed));
     return this.#widget.joinKeys?.(typed) ?? typed;
   }
 

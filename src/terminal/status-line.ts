@@ -2,8 +2,9 @@
  * The line below the output that shows what jp is doing and for how long. Without a row of its own, it is removed before
  * anything else is printed. It is shown only on a terminal.
  */
-import { truncate } from "../render/index.ts";
+import { textWidth, truncate } from "../render/index.ts";
 import type { OutputStream } from "./descriptor-output.ts";
+import type { ShownMode } from "./input-state.ts";
 import { columnsOf } from "./output.ts";
 
 export interface StatusLine {
@@ -35,6 +36,16 @@ export interface StatusLineOptions {
   readonly now: () => number;
   /** Where it is drawn instead, while that exists. */
   readonly row?: () => StatusRow | undefined;
+  /** What runs without asking, unless the row shows it. */
+  readonly mode?: ShownMode | undefined;
+}
+
+/** The mode comes last, and is shown in full where the rest has to be cut. */
+export function withMode(line: string, mode: ShownMode | undefined, columns: number): string {
+  if (mode === undefined) return truncate(line, columns);
+  const shown = `mode ${mode.name}`;
+  const room = columns - textWidth(` · ${shown}`);
+  return line === "" || room < 1 ? truncate(shown, columns) : `${truncate(line, room)} · ${shown}`;
 }
 
 /** A row of the screen, below the output. */
@@ -49,7 +60,7 @@ const DELAY_MS = 400;
 const CLEAR_LINE = "\r\u001b[K";
 
 export function createStatusLine(options: StatusLineOptions): StatusLine {
-  const { stream, isPlain, now, row = () => undefined } = options;
+  const { stream, isPlain, now, row = () => undefined, mode } = options;
   if (!stream.isTTY || isPlain)
     return { isBelow: false, set: () => {}, clear: () => {}, resume: () => {} };
   let text: string | undefined;
@@ -70,7 +81,7 @@ export function createStatusLine(options: StatusLineOptions): StatusLine {
       isDrawn = false;
       return own.setStatus(line);
     }
-    stream.write(`${CLEAR_LINE}${truncate(line, Math.max(1, columnsOf(stream) - 1))}`);
+    stream.write(`${CLEAR_LINE}${withMode(line, mode, Math.max(1, columnsOf(stream) - 1))}`);
     isDrawn = true;
   };
   const stop = () => {

@@ -3,7 +3,7 @@
  * a message for later. The output is printed above: its last line, as long as it is unfinished, is drawn with the rows below it.
  *
  *   The answer as it streams in
- *   ⠋ anthropic/claude 12.0s · ~340 tokens · Esc stops · Ctrl-C menu
+ *   ⠋ anthropic/claude 12.0s · ~340 tokens · mode edits · Esc stops · Ctrl-C menu
  *     queued: and fix the tests
  *   » what is being typed
  */
@@ -12,13 +12,13 @@ import { oneLine, textWidth, truncate, wrapCode } from "../render/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
 import type { OutputStream } from "./descriptor-output.ts";
 import { inputLine } from "./input-line.ts";
-import { emptyInput, type InputOptions, type InputState } from "./input-state.ts";
-import { isKey, type Key, type KeyName, type Report } from "./key.ts";
+import { emptyInput, type InputOptions, type InputState, type ShownMode } from "./input-state.ts";
+import { isKey, type Key, type KeyName, type Report, withoutPastedShiftTab } from "./key.ts";
 import { KeptTerminal } from "./kept-terminal.ts";
 import { LiveRegion } from "./live-region.ts";
 import type { SharedScreen } from "./output.ts";
 import { isXtermJs } from "./show-widget.ts";
-import type { StatusRow } from "./status-line.ts";
+import { type StatusRow, withMode } from "./status-line.ts";
 import type { Canvas, Frame, Widget } from "./widget.ts";
 
 export interface TurnKeyboardOptions {
@@ -27,6 +27,10 @@ export interface TurnKeyboardOptions {
   readonly kept?: KeptTerminal;
   /** What the line of a session works with. Without it, nothing is queued: what was typed is given back at the end. */
   readonly line?: Pick<InputOptions, "history" | "complete">;
+  /** What runs without asking, where that is shown. */
+  readonly mode?: () => ShownMode | undefined;
+  /** Shift-Tab. Must not throw. */
+  readonly onNextMode?: () => Promise<void>;
 }
 
 /** What keys do while something runs. */
@@ -160,7 +164,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   #receive(sent: readonly (Key | Report)[]): void {
     if (sent.some(isXtermJs)) this.#losesCursor = true;
     if (this.#region !== undefined) this.#region.losesCursor = this.#losesCursor;
-    for (const key of sent.filter(isKey)) this.#take(key);
+    for (const key of withoutPastedShiftTab(sent.filter(isKey))) this.#take(key);
     this.#refresh(sent.find((one) => one.type === "cursor")?.column);
   }
 
@@ -193,6 +197,9 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
         return true;
       case "ctrl-l":
         this.#clearScreen();
+        return true;
+      case "shift-tab":
+        void this.#options.onNextMode?.().then(() => this.#refresh());
         return true;
       case "ctrl-d":
         return buffer.text === "";
@@ -279,10 +286,12 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   }
 
   #statusRows({ columns, paint }: Canvas): readonly string[] {
-    if (this.#status === undefined) return [];
-    const room = columns - textWidth(this.#status);
+    const mode = this.#options.mode?.();
+    if (this.#status === undefined && mode === undefined) return [];
+    const status = withMode(this.#status ?? "", mode, columns);
+    const room = columns - textWidth(status);
     const keys = [KEYS, SHORT_KEYS].find((one) => textWidth(one) <= room);
-    return [truncate(this.#status, columns) + (keys === undefined ? "" : paint("dim", keys))];
+    return [status + (keys === undefined ? "" : paint("dim", keys))];
   }
 
   #queuedRows({ columns, paint }: Canvas): readonly string[] {

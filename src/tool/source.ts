@@ -10,7 +10,15 @@ export type Confinement = {
   readonly confinement?: "sandbox" | "none";
   /** In the sandbox: whether it reaches other machines. */
   readonly network?: boolean;
+  /**
+   * Whether what it changes can be undone. `git`: yes, except for files that Git ignores. Otherwise no: the workspace is in no Git
+   * work tree (`not_git`), git is missing or fails (`git_failed`), there is too much to keep (`too_large`), or nothing is kept (`off`).
+   */
+  readonly undo?: UndoForecast;
 };
+
+export const UNDO_FORECASTS = ["git", "not_git", "git_failed", "too_large", "off"] as const;
+export type UndoForecast = (typeof UNDO_FORECASTS)[number];
 
 /** Shown with every request to a person, and recorded with it. */
 export type ToolOrigin =

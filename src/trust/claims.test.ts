@@ -800,6 +800,17 @@ describe("a setting that loosens something", () => {
     expect(less.map((layer) => claimed(named, layer))).toEqual([[], []]);
   });
 
+  test("needs trust to keep nothing that could be restored", () => {
+    counters("T-UNDO-6");
+    const layers = [...BASE, workspace({ undo: { keep: false } })];
+    const claims = findClaims(layers);
+    expect(listClaims(claims)[1]).toBe("- undo.keep: is false");
+    expect(withoutClaims(layers, claims).undo?.keep).not.toBe(false);
+    expect(claimed(user({ undo: { keep: false } }), workspace({ undo: { keep: false } }))).toEqual(
+      [],
+    );
+  });
+
   test("needs none if it is as strict as before, or stricter", () => {
     const conversation = {
       limits: { automatic_answers_per_call: 0 },

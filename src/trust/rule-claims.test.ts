@@ -49,7 +49,7 @@ describe("rules of a workspace", () => {
   ])(
     "need trust if they let something through, and do not count without it: %s",
     (_title, rules) => {
-      counters("T-WORK-11");
+      counters("T-WORK-11", "T-RULE-5");
       for (const policy of [{ run: rules }, { result: rules }]) {
         const layers = [...BASE, workspace(ofWrite(policy))];
         const claims = findClaims(layers);

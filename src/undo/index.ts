@@ -17,5 +17,5 @@ export {
   type UndoPlan,
   type UndoStep,
 } from "./restore.ts";
-export { SNAPSHOT_LIMITS, type UnkeptFolderReason } from "./snapshot.ts";
+export { checkFolder, SNAPSHOT_LIMITS, type UnkeptFolderReason } from "./snapshot.ts";
 export { STORE_LIMITS, UndoStore } from "./store.ts";

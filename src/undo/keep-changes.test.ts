@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import {
   applyUndo,
@@ -48,7 +49,7 @@ describe("before a command", () => {
   test("nothing is kept outside of a Git work tree, which is noted", async () => {
     const { keeper, store } = start({ isGit: false });
     const changes = keeper();
-    const checked = await changes.checkFolder(signal);
+    const checked = await changes.checkFolder();
     const { reason } = await changes.keepFolder(signal);
     const [turn] = store.listTurns(conversation);
     expect([checked, reason, turn?.unkept]).toEqual(["not_git", "not_git", ["not_git"]]);
@@ -57,18 +58,25 @@ describe("before a command", () => {
   test.each([
     ["files", { files: 1, bytes: 1000 }],
     ["bytes", { files: 1000, bytes: 3 }],
-  ])("nothing is kept of too many %s", async (_what, snapshotLimits) => {
-    const { keeper, write } = start();
-    write("a", "aa");
-    write("b", "bb");
-    const changes = keeper({ snapshotLimits });
-    expect([await changes.checkFolder(signal), (await changes.keepFolder(signal)).reason]).toEqual([
-      "too_large",
-      "too_large",
-    ]);
-  });
+  ])(
+    "nothing is kept of too many %s, which is known from then on",
+    async (_what, snapshotLimits) => {
+      const { keeper, write } = start();
+      write("a", "aa");
+      write("b", "bb");
+      const changes = keeper({ snapshotLimits });
+      const before = await changes.checkFolder();
+      const { reason } = await changes.keepFolder(signal);
+      expect([before, reason, await changes.checkFolder()]).toEqual([
+        undefined,
+        "too_large",
+        "too_large",
+      ]);
+    },
+  );
 
   test("no program runs that the repository names", async () => {
+    counters("T-UNDO-3");
     const { keeper, write, file, git, folder } = start();
     const evil = path.join(folder, "evil");
     writeFileSync(evil, `#!/bin/sh\ntouch ${folder}/ran\ncat\n`);
@@ -131,6 +139,7 @@ describe("before a command", () => {
 
 describe("an undo", () => {
   test("writes through no link that has taken the place of a folder", async () => {
+    counters("T-UNDO-2");
     const { keeper, write, file, undo } = start();
     const outside = temporaryFolder();
     writeFileSync(path.join(outside, "a"), "mine");
@@ -145,6 +154,7 @@ describe("an undo", () => {
   });
 
   test("keeps what it replaces, so that a forced one loses nothing either", async () => {
+    counters("T-UNDO-1");
     const { keeper, write, file, store } = start();
     write("a", "one");
     const kept = await keeper().keepFile({ file: file("a"), after: Buffer.from("two") });

@@ -24,8 +24,11 @@ export interface ChangeKeeper {
    * cannot be kept: then nothing may be changed.
    */
   keepFile(change: PlannedChange): Promise<KeptFile>;
-  /** Why what a command changes could not be undone; undefined if it could. For whoever is asked about the command. */
-  checkFolder(signal: AbortSignal): Promise<UnkeptFolderReason | undefined>;
+  /**
+   * Why what a command changes could not be undone; undefined if it could. For whoever is asked about the command, so it is quick:
+   * that there is too much to keep is known only after the first command.
+   */
+  checkFolder(): Promise<UnkeptFolderReason | undefined>;
   /**
    * Before a command runs: keeps all files of the workspace that Git tracks or would add. Throws a `FileError` if they
    * cannot be written, and the signal's reason.
@@ -76,6 +79,8 @@ interface OpenTurn {
 class TurnChanges implements ChangeKeeper {
   readonly #options: KeepChangesOptions;
   readonly #store: UndoStore;
+  /** Why nothing was kept before the last command. */
+  #unkept: UnkeptFolderReason | undefined;
   #open: { readonly turn: string; readonly opened: Promise<OpenTurn> } | undefined;
 
   constructor(options: KeepChangesOptions) {
@@ -122,8 +127,9 @@ class TurnChanges implements ChangeKeeper {
     return [isKept ? { type: "plan", ...plan } : { type: "keep", ...plan, before: ABSENT }];
   }
 
-  checkFolder(signal: AbortSignal): Promise<UnkeptFolderReason | undefined> {
-    return checkFolder(this.#snapshotOptions(signal));
+  async checkFolder(): Promise<UnkeptFolderReason | undefined> {
+    const { variables } = this.#options;
+    return checkFolder({ root: this.#store.root, variables }) ?? this.#unkept;
   }
 
   async keepFolder(signal: AbortSignal): Promise<KeptFolder> {
@@ -131,6 +137,7 @@ class TurnChanges implements ChangeKeeper {
       const open = await this.#openTurn();
       const { journal } = open;
       const snapshot = await takeSnapshot(this.#snapshotOptions(signal));
+      this.#unkept = typeof snapshot === "string" ? snapshot : undefined;
       if (typeof snapshot === "string") {
         await journal.append([{ type: "unkept", reason: snapshot }]);
         return { reason: snapshot, done: async () => [] };

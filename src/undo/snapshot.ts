@@ -68,13 +68,17 @@ interface Listing {
 
 const MAX_LIST_BYTES = 256 * 1024 * 1024;
 
-/** Whether the files could be kept. Reads none of them. Throws the signal's reason. */
-export async function checkFolder(
-  options: Pick<SnapshotOptions, "root" | "variables" | "signal" | "limits">,
-): Promise<UnkeptFolderReason | undefined> {
-  const listing = await listFiles(options);
-  if (typeof listing === "string") return listing;
-  return isTooLarge(options.root, listing.files, options.limits) ? "too_large" : undefined;
+/** Whether files could be kept, as far as that is known without looking at them. */
+export function checkFolder({
+  root,
+  variables,
+}: Pick<SnapshotOptions, "root" | "variables">): UnkeptFolderReason | undefined {
+  try {
+    if (findGitFolder(root) === undefined) return "not_git";
+    return findGit(variables) === undefined ? "git_failed" : undefined;
+  } catch {
+    return "git_failed";
+  }
 }
 
 /** Throws system errors, and the signal's reason. */
@@ -130,9 +134,9 @@ async function listFiles({
   signal,
 }: Pick<SnapshotOptions, "root" | "variables" | "signal">): Promise<Listing | UnkeptFolderReason> {
   try {
-    if (findGitFolder(root) === undefined) return "not_git";
+    const problem = checkFolder({ root, variables });
     const found = findGit(variables);
-    if (found === undefined) return "git_failed";
+    if (problem !== undefined || found === undefined) return problem ?? "git_failed";
     const git = { ...found, folder: root, signal, maxOutputBytes: MAX_LIST_BYTES };
     const list = ["ls-files", "-z", "--others", "--exclude-standard"];
     const [files, ignored] = await Promise.all([

@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { findSandboxProblem } from "../../src/shell/index.ts";
 import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
 import { runCommand } from "../support/command-host.ts";
 import { Screen, ScreenProcess } from "./screen.ts";
 import { Project } from "./support.ts";
+
+const isSandboxed = (await findSandboxProblem()) === undefined;
 
 describe("the tour", () => {
   test("without a terminal takes its answers from a file and touches nothing of the user's", async () => {
@@ -21,6 +24,9 @@ describe("the tour", () => {
       isTold: true,
       ends: [
         "yes (you, via file)",
+        "approved (you, via file)",
+        "yes (policy: mode.edits)",
+        ...(isSandboxed ? [] : ["approved (you, via file)"]),
         "yes (you, via file)",
         "yes (you said so earlier in this turn)",
         "yes (you said so earlier in this turn)",
@@ -32,7 +38,7 @@ describe("the tour", () => {
     });
     const [, root = ""] = /^Read it: +jp --workspace (\S+) /m.exec(stdout) ?? [];
     const look = await project.jp("--workspace", root, "conversation", "show", "newest");
-    expect(look.stdout).toContain("Questions   6 answered, 1 redacted\n");
+    expect(look.stdout).toContain("Questions   7 answered, 1 redacted\n");
   });
 
   test.each([
@@ -43,6 +49,7 @@ describe("the tour", () => {
     await screen.answer(
       ["> Does the README", "\r"],
       ["Apply these", "y"],
+      ["> Raise the version", "\u0003/skip\r"],
       ["> Deploy it everywhere.", "\r"],
       ["Deploy to Frankfurt?", key],
     );
@@ -78,7 +85,7 @@ describe("the tour", () => {
     await screen.answer(
       ["> Does the README", "\r"],
       ["Apply these changes", "y"],
-      ["> Deploy it everywhere.", "\u0003\u0004"],
+      ["> Raise the version", "\u0003\u0004"],
     );
     const { lines } = await screen.end();
     const file = path.join(/--workspace (\S+)/.exec(lines.join(""))?.[1] ?? "", "README.md");
@@ -93,11 +100,48 @@ describe("the tour", () => {
     });
   });
 
+  test.runIf(isSandboxed)(
+    "saves a rule for a command, changes a file in a mode, and undoes that",
+    async () => {
+      const screen = new Screen(new Project({ isBare: true }), ["demo"]);
+      await screen.answer(
+        ["> Does the README", "\u0003/skip\r"],
+        ["> Raise the version", "\r"],
+        ["s always…", "s"],
+        ["❯ the command sh check.sh", "1\r"],
+        ["For how long?", "4\r"],
+        ["> Deploy it everywhere.", "\u0003\u0004"],
+      );
+      const { lines } = await screen.end();
+      const file = path.join(/--workspace (\S+)/.exec(lines.join(""))?.[1] ?? "", "package.json");
+      expect({
+        calls: lines
+          .filter((line) => line.startsWith("✓ "))
+          .map((line) => line.replace(/ [\d.]+s$/, "")),
+        versions: lines.flatMap((line) => /^ {2}│ +"version": "(.*)"/.exec(line)?.[1] ?? []),
+        saved: lines.filter((line) => line.includes("always  just now")).length,
+        isUndone: lines.includes("Restored 1 file."),
+        text: JSON.parse(readFileSync(file, "utf8")) as unknown,
+      }).toEqual({
+        calls: [
+          'shell_run(command: "sh check.sh")',
+          "Edit package.json +1 −1",
+          'shell_run(command: "sh check.sh")',
+        ].map((call) => `✓ ${call}`),
+        versions: ["1.2.0", "1.3.0"],
+        saved: 1,
+        isUndone: true,
+        text: { name: "weather", version: "1.2.0" },
+      });
+    },
+  );
+
   test("waits for the user at each step, and skips one only if they say so", async () => {
     const screen = new Screen(new Project({ isBare: true }), ["demo"]);
     await screen.answer(
       ["> Does the README", "\u0003/sk"],
       ["❯ /skip  Go to the next step", "\r"],
+      ["> Raise the version", "\u0003/skip\r"],
       ["> Deploy it everywhere.", "\u0003/skip\r"],
       ["> Announce it.", "\u0003/skip\r"],
       ["> Sign the release.", "\u0003/skip\r"],
@@ -115,7 +159,14 @@ describe("the tour", () => {
   test("does not end by itself while a tool of it runs", async () => {
     const variables = { TERM: "xterm" };
     const screen = new ScreenProcess(new Project({ isBare: true }), ["demo"], { variables });
-    for (const shown of ["Does the", "Deploy it", "Announce it", "Sign the", "Publish it"]) {
+    for (const shown of [
+      "Does the",
+      "Raise the",
+      "Deploy it",
+      "Announce it",
+      "Sign the",
+      "Publish it",
+    ]) {
       await screen.answer([`> ${shown}`, "\u0003"], ["Cleared.", "/skip\r"]);
     }
     await screen.answer(["> Upload the", "\r"], [" upload 1.", "\u0003"]);
@@ -149,7 +200,7 @@ describe("the tour", () => {
     await screen.answer(["> Upload the pictures.", "\r"], [" upload 0.", "\u0003"]);
     const { lines } = await screen.end();
     const start = lines.findIndex((line) => line.startsWith("$ jp query --defer"));
-    const end = lines.findIndex((line) => line.startsWith("6. "));
+    const end = lines.findIndex((line) => line.startsWith("7. "));
     const shown = lines.slice(start, end).map((line) => line.replace(/[\d.]+s$|\d{11}/, "…"));
     expect(shown).toEqual([
       '$ jp query --defer "Publish it tonight."',
@@ -216,6 +267,7 @@ async function reachJob(): Promise<Screen> {
   await screen.answer(
     ["> Does the README", "\r"],
     ["Apply these changes", "y"],
+    ["> Raise the version", "\u0003/skip\r"],
     ["> Deploy it everywhere.", "\r"],
     ["Deploy to Frankfurt?", "Y"],
     ["> Announce it.", "\r"],

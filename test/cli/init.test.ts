@@ -69,7 +69,8 @@ const RUN = "conversation.tools.*.run";
 const WHICH = "Which model should answer?";
 const MAY = "What may models do with the files here?";
 const FILES = "conversation.tools.fs.enable";
-const ASK = "Ask before commands and MCP tools run?";
+const COMMANDS = "May models run commands here?";
+const ASK = "Ask before your own tools run?";
 
 describe("a new workspace", () => {
   test("has an ID and a config with all choices open if jp cannot ask", async () => {
@@ -242,6 +243,7 @@ describe("on a terminal", () => {
       onScreen(await machine()),
       [WHICH, "\r"],
       [MAY, "\r"],
+      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     expect(shown.slice(-4)).toEqual([
@@ -259,7 +261,7 @@ describe("on a terminal", () => {
       status,
       lines: shown,
       bytes,
-    } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "\r"]);
+    } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "\r"]);
     expect({
       status,
       settings: await settings(here, MODEL, RUN),
@@ -289,7 +291,14 @@ describe("on a terminal", () => {
     async (_, typed, value, on) => {
       const here = await machine();
       const { project } = here;
-      await answer(onScreen(here), [WHICH, "\r"], [MAY, typed], [typed, "\r"], [ASK, "\r"]);
+      await answer(
+        onScreen(here),
+        [WHICH, "\r"],
+        [MAY, typed],
+        [typed, "\r"],
+        [COMMANDS, "\r"],
+        [ASK, "\r"],
+      );
       const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
       const { stdout } = await project.jpWith(variables, "tool", "ls", "fs");
       const trust = await project.jpWith(variables, "trust");
@@ -302,6 +311,34 @@ describe("on a terminal", () => {
     },
   );
 
+  test.each([
+    ["as Enter has it", "\r", "false", "off"],
+    ["as yes has it", "y", "true", "on"],
+  ])("models run commands %s, and jp still asks", async (_, key, value, state) => {
+    const here = await machine();
+    const steps = [WHICH, MAY].map((asked) => [asked, "\r"] as const);
+    const { bytes } = await answer(onScreen(here), ...steps, [COMMANDS, key], [ASK, "n\r"]);
+    const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
+    const { stdout } = await here.project.jpWith(variables, "tool", "ls", "shell");
+    const trust = await here.project.jpWith(variables, "trust");
+    expect({
+      // As `jp doctor` says it.
+      isSandboxNamed: /shell_run (confines commands|has no sandbox|has none)|no sandbox/.test(
+        bytes,
+      ),
+      line: readFileSync(configFile(here), "utf8").match(/^shell.*$/gm),
+      stdout: stdout.replaceAll(/ +/g, " "),
+      trust: trust.stderr,
+    }).toEqual({
+      isSandboxNamed: true,
+      line: [`shell.enable = ${value}`],
+      stdout: expect.stringMatching(
+        new RegExp(`^${state} shell_run shell builtin ask `, "m"),
+      ) as unknown,
+      trust: "Nothing here needs to be trusted.\n",
+    });
+  });
+
   test("Git ignores the conversations, unless the user wants to commit them", async () => {
     const [ignoring, committing] = [await machine(), await machine()];
     const commit = "Commit conversations to Git?";
@@ -310,7 +347,14 @@ describe("on a terminal", () => {
       [committing, "y"],
     ] as const) {
       mkdirSync(path.join(here.project.root, ".git"));
-      await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "\r"], [commit, key]);
+      await answer(
+        onScreen(here),
+        [WHICH, "\r"],
+        [MAY, "\r"],
+        [COMMANDS, "\r"],
+        [ASK, "\r"],
+        [commit, key],
+      );
     }
     const ignored = [ignoring, committing].map(({ project }) => {
       const file = path.join(project.root, ".jp", ".gitignore");
@@ -324,8 +368,8 @@ describe("on a terminal", () => {
 
   test("yes makes tools ask, and no makes them run unattended", async () => {
     const [careful, trusting] = [await machine(), await machine()];
-    await answer(onScreen(careful), [WHICH, "\r"], [MAY, "\r"], [ASK, "y"]);
-    await answer(onScreen(trusting), [WHICH, "\r"], [MAY, "\r"], [ASK, "n\r"]);
+    await answer(onScreen(careful), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "y"]);
+    await answer(onScreen(trusting), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "n\r"]);
     expect([await settings(careful, RUN), await settings(trusting, RUN)]).toEqual([
       ["ask"],
       ["unattended"],
@@ -351,7 +395,13 @@ describe("on a terminal", () => {
         '[conversation.tools.touch]\nsource = "local"\ncommand = "touch made"',
       );
       const { root } = here.project;
-      const { bytes } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, key]);
+      const { bytes } = await answer(
+        onScreen(here),
+        [WHICH, "\r"],
+        [MAY, "\r"],
+        [COMMANDS, "\r"],
+        [ASK, key],
+      );
       writeFileSync(path.join(root, "a.txt"), "content\n");
       await here.project.jpWith(here.variables, "query", "--non-interactive", "-t", "fs", "Go.");
       expect({
@@ -374,7 +424,7 @@ describe("on a terminal", () => {
 
   test("choices need no further trust", async () => {
     const here = await machine();
-    await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "n\r"]);
+    await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "n\r"]);
     const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
     expect(await here.project.jpWith(variables, "trust")).toEqual({
       status: 0,
@@ -394,6 +444,7 @@ describe("on a terminal", () => {
       [WHICH, "gpt"],
       ["OPENROUTER_API_KEY is set", "\r"],
       [MAY, "\r"],
+      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -419,6 +470,7 @@ describe("on a terminal", () => {
       ["Unknown model alias", "openai/gpt-5"],
       ["openai/gpt-5", "\r"],
       [MAY, "\r"],
+      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -440,6 +492,7 @@ describe("on a terminal", () => {
       [WHICH, "later"],
       ["jp query uses the first", "\r"],
       [MAY, "\r"],
+      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     const text = readFileSync(configFile(here), "utf8");
@@ -510,6 +563,7 @@ describe("the config", () => {
         "fs_read_file",
         "fs_list_files",
         "fs_grep_files",
+        "shell_run",
         "clean",
         "echo",
       ],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { findSandboxProblem } from "../../src/shell/index.ts";
 import { ModelServer } from "./model-server.ts";
 import { queryProject } from "./query-project.ts";
 import { Screen, ScreenProcess } from "./screen.ts";
@@ -90,8 +91,10 @@ describe("plain text", () => {
     const screen = new ScreenProcess(new Project({ isBare: true }), ["demo"], {
       variables: { JP_PLAIN: "1", NO_COLOR: "1" },
     });
-    const answers = ["y\r", "Y\r", "2\r", "hunter2\r", "y\r"];
-    await screen.answerLines(...answers.flatMap((answer) => ["\r", answer]), "\r");
+    // Without a sandbox, jp asks about each command.
+    const commands = (await findSandboxProblem()) === undefined ? ["a\r"] : ["y\r", "y\r"];
+    const answers = [["y\r"], commands, ["Y\r"], ["2\r"], ["hunter2\r"], ["y\r"]];
+    await screen.answerLines(...answers.flatMap((step) => ["\r", ...step]), "\r");
     await screen.until("It runs until you press Ctrl-C.");
     screen.type("\u0003");
     const { status, bytes, lines } = await screen.end();

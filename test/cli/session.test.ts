@@ -39,6 +39,89 @@ async function start(replies: readonly (Reply | string)[], tools: readonly Scrip
   };
 }
 
+const SHIFT_TAB = "\u001b[Z";
+const CREATE = { name: "fs_create_file", arguments: { path: "a.txt", content: "a" } };
+const FILES = "conversation.tools.fs.enable = true";
+const MODE_ROW = /^  mode (\w+) · /m;
+
+describe("the mode of a session", () => {
+  test("changes with Shift-Tab, counts for the next message, and is shown until then and during the turn", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using server = await ModelServer.start([
+      { calls: [CREATE] },
+      { text: "Work", after: promise, rest: "ing. Created." },
+    ]);
+    const screen = await open(queryProject({ server, config: FILES }));
+    screen.type(SHIFT_TAB);
+    await shows(screen, "  mode edits · Shift-Tab changes it");
+    screen.type("create it");
+    await shows(screen, /^> create it\n {2}mode edits · Shift-Tab changes it$/m);
+    screen.type("\r");
+    await shows(screen, /policy: mode\.edits[^]*scripted.* · mode edits · Esc stops/);
+    screen.type(SHIFT_TAB);
+    await shows(screen, /mode plan · Esc stops/);
+    resolve();
+    await shows(screen, /Created\.\n\n> ?\n(.*\n)+ {2}mode plan · Shift-Tab changes it/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+
+  test("changes during a turn: the stricter one counts at once", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const calls = { text: "Wait", after: promise, calls: [CREATE] };
+    await using server = await ModelServer.start([calls, "Planned."]);
+    const project = queryProject({ server, config: FILES });
+    const screen = new Screen(project, ["--mode", "edits"], { variables: { JP_SESSION: "s" } });
+    await shows(screen, "  mode edits · Shift-Tab changes it");
+    await shows(screen, /^New conversation/m);
+    screen.type("create it\r");
+    await shows(screen, /mode edits · Esc stops/);
+    screen.type(SHIFT_TAB);
+    await shows(screen, /mode plan · Esc stops/);
+    resolve();
+    await shows(screen, /Planned\.\n\n>/);
+    screen.type(CTRL_D);
+    await screen.end();
+    expect(existsSync(path.join(project.root, "a.txt"))).toBe(false);
+  });
+
+  test("is not changed by Shift-Tab in pasted text", async () => {
+    const screen = await open(queryProject({}));
+    screen.type(`\u001b[200~one${SHIFT_TAB}\u001b[201~`);
+    await shows(screen, "> one␛[Z");
+    screen.type(`${CTRL_C}two${SHIFT_TAB}`);
+    await shows(screen, "> two");
+    expect(screen.lines.join("\n")).not.toMatch(MODE_ROW);
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    await screen.end();
+  });
+
+  test("is the one of --mode, which counts more than that of the config", async () => {
+    const project = queryProject({ config: 'conversation.mode = "plan"' });
+    const configured = await open(project);
+    await shows(configured, "  mode plan · Shift-Tab changes it");
+    const given = new Screen(project, ["--mode", "ask"], { variables: { JP_SESSION: "s" } });
+    await shows(given, /^New conversation/m);
+    const before = given.lines.join("\n");
+    given.type("/allow\r");
+    await shows(given, /^\* ask /m);
+    for (const screen of [configured, given]) screen.type(CTRL_D);
+    await Promise.all([configured.end(), given.end()]);
+    expect(before).not.toMatch(MODE_ROW);
+  });
+
+  test("in plain mode is a line when the session opens and before each message", async () => {
+    const project = queryProject({});
+    const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
+    const screen = new ScreenProcess(project, ["--mode", "plan"], { variables });
+    await shows(screen, /^Mode plan: only tools that read run; nothing is changed\.\nMessage: ?$/m);
+    screen.type("/cost\r");
+    await shows(screen, /^Mode: plan\.\nMessage: ?$/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
+  });
+});
+
 describe("jp alone", () => {
   test("on a terminal opens a session, whose messages go to one conversation", async () => {
     await using parts = await start(["Hello.", "Again."]);

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordOf, without } from "./query-project.ts";
@@ -145,6 +146,7 @@ describe("jp undo", () => {
   });
 
   test("refuses if someone has changed a file since, unless it is forced", async () => {
+    counters("T-UNDO-1");
     await using parts = await start([[write("a.txt", "1\n"), write("b.txt", "b\n")]]);
     const { project } = parts;
     await query(project, ["Change it."]);
@@ -192,6 +194,7 @@ describe("jp undo", () => {
   });
 
   test("keeps contents where only the user can read them, outside of the workspace", async () => {
+    counters("T-UNDO-4");
     await using parts = await start([[write("a.txt", "1\n")]]);
     const { project } = parts;
     await query(project, ["Change it."]);

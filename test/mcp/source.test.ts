@@ -85,6 +85,12 @@ test("the address of a server is shown without credentials, query and fragment",
   expect(JSON.stringify(await tool.describeSource({}))).not.toContain("Authorization");
 });
 
+test("the word of a server that its tool only reads does not make it a tool that reads", async () => {
+  counters("T-MODE-1");
+  const { tool } = await scene();
+  expect(tool.effect).toBeUndefined();
+});
+
 describe("the definition of a tool", () => {
   test.each<readonly [what: string, change: JsonObject]>([
     ["description", { description: "Looks at the moon, and sells it." }],

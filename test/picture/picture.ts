@@ -13,7 +13,7 @@ export async function makePicture(): Promise<string> {
   return renderSvg(await framesOf(await recordDemo()), {
     title: "jp demo",
     description:
-      "A terminal. The assistant reads files, and a tool shows a diff and asks whether to apply it; three calls share one answer; " +
+      "A terminal. The assistant reads files, and a tool shows a diff and asks whether to apply it; a command runs in a sandbox, a rule is saved for it, and a change is undone; three calls share one answer; " +
       "the assistant asks which of three options; a passphrase is typed and redacted; a job leaves " +
       "a question, which is answered later; a list shows every question, who asked it and who answered.",
     columns: COLUMNS,

@@ -29,6 +29,10 @@ interface Answer {
 const ANSWERS: readonly Answer[] = [
   { shown: "Does the README", keys: ["\r"], label: "Enter" },
   { shown: "Apply these changes", keys: ["y"], label: "y" },
+  { shown: "Raise the version", keys: ["\r"], label: "Enter" },
+  { shown: "s always…", keys: ["s"], label: "s" },
+  { shown: "the command sh check.sh", keys: ["1", "\r"], label: "1 Enter" },
+  { shown: "For how long?", keys: ["4", "\r"], label: "4 Enter" },
   { shown: "Deploy it everywhere.", keys: ["\r"], label: "Enter" },
   { shown: "Deploy to Frankfurt?", keys: ["a"], label: "a" },
   { shown: "Announce it.", keys: ["\r"], label: "Enter" },
@@ -138,11 +142,12 @@ class Demo {
   }
 }
 
-/** Replaces what differs between runs: durations, the conversation id, the folder, the status line. */
+/** Replaces what differs between runs: durations, the ids of the conversation and of a saved rule, the folder, the status line. */
 function normalize(output: string): string {
   return output
     .replaceAll(new RegExp(MADE_FOLDER, "g"), "jp-demo-k3Xw9a")
     .replaceAll(/(?<!\d)\d{11}(?!\d)/g, "17947338624")
-    .replaceAll(/\r\u001B\[K[⠀-⣿] upload \d+\.\ds/g, "")
+    .replaceAll(/\r\u001B\[K[⠀-⣿] (?:upload|shell_run) \d+\.\ds/g, "")
+    .replaceAll(/(?<![\da-f])[\da-f]{8}(?=\S*\s+shell_run)/g, "3f9a01c2")
     .replaceAll(/ \d+\.\ds\b/g, " 0.4s");
 }

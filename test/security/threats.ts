@@ -44,6 +44,14 @@ const decisions: Area = {
         "Exported entries are exact: they match calls with equal arguments, and no others. What TOML cannot hold " +
         "becomes a comment. An entry that a person writes without `exact` lets other arguments through.",
     },
+    {
+      id: "T-DECIDE-5",
+      threat:
+        "A reply has many calls, one of them harmful among harmless ones, so that a yes meant for one falls on another.",
+      defence:
+        "Each call has a decision of its own on record. Prompts come in the order of the calls, and keys that were pressed for one " +
+        "do not answer the next. A model can still ask so often that a person stops reading: save a narrow rule instead.",
+    },
   ],
 };
 
@@ -80,6 +88,128 @@ const saved: Area = {
       defence:
         "They are in the user's own data folder, in a file for the real path of the workspace. A file that anyone else owns, " +
         "can write or can read is not used.",
+    },
+    {
+      id: "T-SAVED-5",
+      threat: "A model wants a broad rule, or a stray key grants one.",
+      defence:
+        "What is proposed follows from the call alone, never from words of the model, and is never the whole workspace. Enter alone " +
+        "chooses nothing.",
+    },
+  ],
+};
+
+const rules: Area = {
+  title: "Rules on arguments",
+  threats: [
+    {
+      id: "T-RULE-1",
+      threat:
+        "A path is written in another way, or leads elsewhere by a link, so that a rule that stops it does not find it, or one " +
+        "that lets it run does.",
+      defence:
+        "Paths are compared as the files that they lead to when the call is made. A rule that lets calls run holds for nothing outside of its " +
+        'folder; one that stops them finds other spellings too. A tool of the user\'s needs `type = "path"` for it.',
+    },
+    {
+      id: "T-RULE-2",
+      threat: "One harmless element of a list lets the others through.",
+      defence:
+        "A rule that lets a call run needs all elements, and at least one. One that stops it needs a single element.",
+    },
+    {
+      id: "T-RULE-3",
+      threat: "A pattern takes forever on text that a model chose, or cannot be used.",
+      defence:
+        "Patterns take linear time. One that cannot be used lets nothing run, and stops whatever it may be about.",
+    },
+    {
+      id: "T-RULE-4",
+      threat: "A person edits the arguments of a call into something that a rule stops.",
+      defence: "The rules decide again about what the person has made of the call.",
+    },
+    {
+      id: "T-RULE-5",
+      threat: "A workspace brings rules that let its own choice of calls run.",
+      defence:
+        "Such rules are claims. Also trusted ones come after the user's, do not bring back what the user skips, and do not answer the " +
+        "questions of file tools.",
+    },
+    {
+      id: "T-RULE-6",
+      threat: "A server gives its tool a name that a rule for another tool lets run.",
+      defence:
+        "A rule for all tools lets a server's tool run by that name only if it names the server.",
+    },
+    {
+      id: "T-RULE-7",
+      threat: "A rule for edits lets a file be deleted or overwritten.",
+      defence:
+        "The questions about deleting and overwriting are answered only by a rule that names them.",
+    },
+  ],
+};
+
+const modes: Area = {
+  title: "Modes",
+  threats: [
+    {
+      id: "T-MODE-1",
+      threat:
+        "Something is changed in the mode `plan`, because a rule allows it, or a server says that its tool only reads.",
+      defence:
+        "Only tools of which jp or the user says that they read can run. Rules do not change that, and the word of a server does not count.",
+    },
+    {
+      id: "T-MODE-2",
+      threat:
+        "The mode `edits` approves what another program asks under the name of a file tool's question.",
+      defence: "The mode answers only jp's own file tools.",
+    },
+    {
+      id: "T-MODE-3",
+      threat: "The mode `sandbox` runs a command that is not confined, or has a network.",
+      defence:
+        "The mode does not let it run: it is asked about, unless a rule or a setting of the user's says otherwise.",
+    },
+  ],
+};
+
+const undo: Area = {
+  title: "Undo",
+  threats: [
+    {
+      id: "T-UNDO-1",
+      threat: "An undo restores a file over changes that someone has made since.",
+      defence:
+        "If one of the files has changed, nothing is restored, and the files are named. A forced undo keeps what it replaces.",
+    },
+    {
+      id: "T-UNDO-2",
+      threat: "A link has taken the place of a folder, so that an undo writes elsewhere.",
+      defence: "An undo writes through no link.",
+    },
+    {
+      id: "T-UNDO-3",
+      threat: "A repository names programs that Git runs while jp looks for changes.",
+      defence: "Git runs without them.",
+    },
+    {
+      id: "T-UNDO-4",
+      threat: "The copies of changed files, secrets included, are read by others or committed.",
+      defence: "They are in the user's data folder, for the user alone, and not encrypted.",
+    },
+    {
+      id: "T-UNDO-5",
+      threat: "jp is killed during a turn or an undo, and a file is lost.",
+      defence:
+        "What was there is stored before the first change, so that either can be undone or repeated. After a command that was cut off, " +
+        "jp needs to be told that later changes may go.",
+    },
+    {
+      id: "T-UNDO-6",
+      threat: "A workspace sees to it that nothing is kept.",
+      defence: "`undo.keep = false` in its files is a claim.",
     },
   ],
 };
@@ -1167,6 +1297,8 @@ const web: Area = {
 export const areas: readonly Area[] = [
   decisions,
   saved,
+  rules,
+  modes,
   provenance,
   terminal,
   paths,
@@ -1175,6 +1307,7 @@ export const areas: readonly Area[] = [
   files,
   others,
   commands,
+  undo,
   attached,
   web,
   servers,

@@ -213,8 +213,8 @@ describe("a command in the sandbox", () => {
       (await sourceOf(place, { command: "ls" })).origin,
       (await sourceOf(place, { command: "ls", network: true })).origin,
     ]).toEqual([
-      { type: "builtin", confinement: "sandbox" },
-      { type: "builtin", confinement: "sandbox", network: true },
+      { type: "builtin", confinement: "sandbox", undo: "off" },
+      { type: "builtin", confinement: "sandbox", network: true, undo: "off" },
     ]);
   });
 
@@ -226,7 +226,7 @@ describe("a command in the sandbox", () => {
     const after = await sourceOf(place, { command: "ls" });
     expect([changedParts(before, after), after.origin]).toEqual([
       ["origin", "identity"],
-      { type: "builtin", confinement: "none" },
+      { type: "builtin", confinement: "none", undo: "off" },
     ]);
   });
 });
@@ -247,7 +247,21 @@ describe("the description of a call", () => {
       JSON.stringify(source.file).includes(String(script)),
       JSON.stringify(source.file).includes(String(nested)),
     ]).toEqual([true, true]);
-    expect([source.origin, source.folder]).toEqual([{ type: "builtin", confinement: "none" }, "."]);
+    expect([source.origin, source.folder]).toEqual([
+      { type: "builtin", confinement: "none", undo: "off" },
+      ".",
+    ]);
+  });
+
+  test.each([
+    [undefined, "git"],
+    ["not_git", "not_git"],
+    ["too_large", "too_large"],
+  ] as const)("says whether it can be undone (%s: %s)", async (reason, undo) => {
+    const fail = () => Promise.reject(new Error(`Nothing runs: ${undo}`));
+    const changes = { keepFile: fail, keepFolder: fail, checkFolder: async () => reason };
+    const { origin } = await sourceOf({ ...shellScene(UNCONFINED), changes }, { command: "ls" });
+    expect(origin).toMatchObject({ undo });
   });
 
   test.each([

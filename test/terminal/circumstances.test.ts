@@ -156,7 +156,7 @@ describe("a question", () => {
   });
 
   test("ignores keys typed before it was asked", async () => {
-    counters("T-PROV-7");
+    counters("T-PROV-7", "T-DECIDE-5");
     // Nothing reads the key until the question is shown.
     const shell = 'echo started; "$@"';
     const screen = openInShell(shell, QUESTIONS.boolean);

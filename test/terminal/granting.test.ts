@@ -77,6 +77,7 @@ describe("the key s at a prompt", () => {
   });
 
   test("decides nothing with Enter alone, and Escape goes one step back", async () => {
+    counters("T-SAVED-5");
     const screen = new PromptScreen(task(), WIDE);
     await screen.answer([KEYS, "s"], [WHICH, "\r\r"], [WHICH, "2\r"]);
     await screen.answer(["For how long?", "\r\r"], ["For how long?", ESCAPE]);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import { DyingDisk } from "./dying-disk.ts";
 import { World } from "./world.ts";
 
@@ -40,6 +41,7 @@ async function untilKilled(diesAt: number, action: () => Promise<void>): Promise
 }
 
 test("a turn that is killed at any point can be undone, and loses nothing", async () => {
+  counters("T-UNDO-5");
   const { steps } = await untilKilled(Infinity, async () => changeAll(await start()));
   expect(steps).toBeGreaterThan(50);
   for (let diesAt = 1; diesAt <= steps; diesAt += 1) {
@@ -53,6 +55,7 @@ test("a turn that is killed at any point can be undone, and loses nothing", asyn
 }, 300_000);
 
 test("an undo that is killed at any point can be repeated, and loses nothing", async () => {
+  counters("T-UNDO-5");
   const prepared = await start();
   await changeAll(prepared);
   const { steps } = await untilKilled(Infinity, () => prepared.undo());

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import type { UndoPlan, UndoStep } from "../../src/undo/index.ts";
 import { Random } from "../torture/random.ts";
 import { pick, World } from "./world.ts";
@@ -22,6 +23,7 @@ test("200 random turns are undone one by one, byte for byte, with modes and link
 }, 300_000);
 
 test("each of 50 edits since a turn keeps it from being undone, unless that is forced", async () => {
+  counters("T-UNDO-1");
   const refused: string[] = [];
   for (let round = 0; refused.length < 50; round += 1) {
     const random = new Random(1000 + round);

@@ -6,6 +6,7 @@ import {
   collect,
   command,
   formatOption,
+  modeOption,
   parseCount,
   repeatableChoice,
   targetHelp,
@@ -44,6 +45,7 @@ const RESUME_TARGET = [
 export function defineResume(definition: Command): void {
   definition
     .argument("[target...]", "Conversation to continue (default: choose from a list)")
+    .addOption(modeOption())
     .addHelpText("after", targetHelp(undefined, RESUME_TARGET))
     .addHelpText(
       "after",

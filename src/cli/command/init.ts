@@ -28,6 +28,7 @@ import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
 import { shippedConfig } from "../../runtime/index.ts";
 import { findClaims } from "../../trust/index.ts";
 import { workspaceTrust } from "../trust.ts";
+import { checkSandbox } from "./doctor/check-sandbox.ts";
 
 export interface InitFlags extends InteractionFlags {
   readonly workspace?: string;
@@ -98,7 +99,12 @@ async function choose(
   const made = { ...(files !== undefined && { files }), ...(commits !== undefined && { commits }) };
   const prompter = findQuietPrompter(context, situation.config, options);
   if (prompter?.canAsk() !== true) return made;
-  const choices = await askChoices(prompter, situation, made);
+  const describeSandbox = async () => {
+    const place = existsSync(situation.root) ? situation : undefined;
+    const { message } = await checkSandbox(context, place);
+    return /[.!?…]$/.test(message) ? message : `${message}.`;
+  };
+  const choices = await askChoices(prompter, { ...situation, describeSandbox }, made);
   if (choices !== undefined) return choices;
   context.output.notice("Cancelled. Nothing was created.");
   throw new ExitStatus(INTERRUPTED);
@@ -191,17 +197,25 @@ interface Situation {
   readonly config: PartialConfig;
 }
 
+interface AskedSituation extends Situation {
+  readonly root: string;
+  /** Whether commands can be confined here, in a sentence. Finding out starts a program. */
+  readonly describeSandbox: () => Promise<string>;
+}
+
 /** Undefined if the user cancels. */
 async function askChoices(
   prompter: TerminalPrompter,
-  situation: Situation & { readonly root: string },
+  situation: AskedSituation,
   made: Choices,
 ): Promise<Choices | undefined> {
   const model = await askModel(prompter, situation);
   if (model === undefined) return undefined;
   const files = made.files ?? (await askFileAccess(prompter));
   if (files === undefined) return undefined;
-  const question = booleanQuestion("ask", "Ask before commands and MCP tools run?", {
+  const runsCommands = await askCommands(prompter, situation);
+  if (runsCommands === undefined) return undefined;
+  const question = booleanQuestion("ask", "Ask before your own tools run?", {
     context:
       "This is about tools that you add: commands and MCP servers. With yes, jp asks before it runs one; with no, it " +
       "runs at once.",
@@ -213,7 +227,22 @@ async function askChoices(
   const commits = made.commits ?? (await askWhetherToCommit(prompter, situation.root));
   if (commits === undefined) return undefined;
   const run = asks === true ? "ask" : "unattended";
-  return { ...(model !== LATER && { model }), files, run, commits };
+  return { ...(model !== LATER && { model }), files, runsCommands, run, commits };
+}
+
+async function askCommands(
+  prompter: TerminalPrompter,
+  { describeSandbox }: AskedSituation,
+): Promise<boolean | undefined> {
+  const question = booleanQuestion("shell", "May models run commands here?", {
+    context:
+      "With yes, models get shell_run, for tests and builds for example. jp asks you before each command.\n" +
+      (await describeSandbox()),
+    default: false,
+    persistence: "none",
+  });
+  const answer = await ask(prompter, question);
+  return typeof answer === "boolean" ? answer : undefined;
 }
 
 async function askFileAccess(prompter: TerminalPrompter): Promise<FileAccess | undefined> {
@@ -309,12 +338,17 @@ interface Choices {
   /** Absent in a non-interactive run. */
   readonly run?: "ask" | "unattended";
   readonly files?: FileAccess;
+  /** Absent in a non-interactive run. */
+  readonly runsCommands?: boolean;
   /** Git sees the conversations. */
   readonly commits?: boolean;
 }
 
 /** `found` lists available models. No argument may contain control characters. */
-function configText({ model, run, files }: Choices, found: readonly string[]): string {
+function configText(
+  { model, run, files, runsCommands }: Choices,
+  found: readonly string[],
+): string {
   const [suggested = "ollama/qwen3", ...others] = found;
   const isOpen = model === undefined;
   return `#:schema ./${SCHEMA_FILE}
@@ -341,6 +375,9 @@ ${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
 # those that change files, which show you each change and ask. For one query: jp query -t fs
 [conversation.tools]
 ${files === undefined ? "#" : ""}fs.enable = ${JSON.stringify(FILE_ACCESS[files ?? "read"])}
+# shell_run, which runs commands in this folder, in a sandbox if there is one. jp asks before each. For
+# one query: jp query -t shell
+${runsCommands === undefined ? "#" : ""}shell.enable = ${runsCommands ?? true}
 
 # A tool of your own is a command. To ask, it prints a question and exits; jp runs it again with the
 # answer, which is null until then. Try it: jp tool run clean

@@ -6,25 +6,46 @@ import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Prompter, PromptResult } from "../../../agent/index.ts";
-import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
-import type { ConversationEvent, ConversationId } from "../../../conversation/index.ts";
+import {
+  mergeConfig,
+  parseConfigOrThrow,
+  type PartialConfig,
+  resolveTools,
+} from "../../../config/index.ts";
+import {
+  type ConversationEvent,
+  type ConversationId,
+  endOf as recordedEnd,
+  lastTurnOf,
+} from "../../../conversation/index.ts";
 import { createAskUser, createFileTools } from "../../../executor/index.ts";
 import { jsonLine, neutralize, oneLine, type StyleName, wrapProse } from "../../../render/index.ts";
-import { resumeTurn, runTurn, type ToolConfigs, type TurnResult } from "../../../runtime/index.ts";
+import {
+  configuredChanges,
+  createTurn,
+  openTools,
+  resumeTurn,
+  runTurn,
+  shippedConfig,
+  type TurnResult,
+} from "../../../runtime/index.ts";
 import { createWorkspaceFolder, openWorkspace } from "../../../storage/index.ts";
 import { createStatusLine, TerminalPrompter } from "../../../terminal/index.ts";
 import type { InquiryQuestion } from "../../../tool/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import { isJpError, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, WAITING } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
+import { machineOf } from "../../load-config.ts";
 import { answerFromCommandLine } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
+import { listPermissions } from "../permissions.ts";
 import { openCalls, printPending } from "../query/start.ts";
 import { TextView } from "../query/text-view.ts";
 import { type TurnView, withScreen } from "../query/view.ts";
 import { viewSettings } from "../query/view-settings.ts";
+import { diff, undo } from "../undo.ts";
 import { createTourModel, TOUR, TOUR_FILES, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
 export async function demo({ context }: Call<object>): Promise<void> {
@@ -80,6 +101,7 @@ async function createTour(context: CommandContext): Promise<Tour> {
     ...context.environment,
     home: folder, // The user's config would also count.
     variables: {
+      PATH: context.environment.variables["PATH"], // Commands need it.
       JP_USER_DATA_DIR: path.join(folder, "user-data"),
       JP_PLAIN: isPlain ? "1" : "0",
     },
@@ -131,6 +153,8 @@ async function runStep(step: TourStep, tour: Tour): Promise<StepEnd> {
   else if (step.isInterrupted === true) say("It runs until you press Ctrl-C.", tour);
   output.flush();
   const sent = { ...step, request };
+  if (step.config !== undefined)
+    return await runConfigured(sent, step.config, { ...tour, signal: interrupt.signal });
   const end = await takeTurn("run", sent, { ...tour, signal: interrupt.signal });
   if (step.isInterrupted !== true || end.type !== "interrupted") return endOf(end);
   say("The interrupted call is on record.", tour);
@@ -198,8 +222,56 @@ async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Pro
   return endOf(await takeTurn("resume", step, { ...tour, signal }));
 }
 
+/** A turn as `jp query` runs it, and the commands that show what came of it. */
+async function runConfigured(
+  step: TourStep,
+  given: JsonObject,
+  tour: TurnOfTour,
+): Promise<StepEnd> {
+  const { context, signal } = tour;
+  const { clock, workspace, output } = context;
+  const config = mergeConfig(shippedConfig().builtins, parseConfigOrThrow("the tour", given));
+  const view = createView(tour, config);
+  {
+    await using conversation = await workspace.conversations.open(tour.conversation);
+    const machine = machineOf(context);
+    const changes = configuredChanges(machine, config, conversation);
+    await using tools = openTools(machine, config, { conversation: conversation.id, changes });
+    const turn = createTurn({
+      conversation,
+      model: createTourModel(step),
+      toolbox: tools.toolbox,
+      policy: tools.policy,
+      prompter: createLeavingPrompter(withScreen(tour.prompter, view)),
+      observer: view,
+      clock,
+    });
+    signal.addEventListener("abort", () => view.noteStop(), { once: true });
+    signal.addEventListener("abort", () => turn.leave(), { once: true });
+    const end = await turn.run({ content: step.request });
+    await view.end(end);
+    const events = lastTurnOf(recordedEnd(conversation.stream));
+    if (endOf({ type: end.type, events }) === "left") return "left";
+  }
+  for (const [line, run] of [
+    ["jp permissions ls", () => listPermissions({ args: [], options: {}, context })],
+    ["jp diff", () => diff({ args: [tour.conversation], options: {}, context })],
+    ["jp undo --yes", () => undo({ args: [tour.conversation], options: { yes: true }, context })],
+  ] as const) {
+    output.print("");
+    showCommand(line, tour);
+    try {
+      await run();
+    } catch (error) {
+      if (!isJpError(error) || error.code !== "nothing_to_undo") throw error;
+      output.notice(error.message); // The user has said no before anything was changed.
+    }
+  }
+  return "done";
+}
+
 /** The tour ends if the user has cancelled a question, or the turn. */
-function endOf({ type, events }: TurnResult): StepEnd {
+function endOf({ type, events }: Pick<TurnResult, "type" | "events">): StepEnd {
   return type === "done" && !events.some(isCancelled) ? "done" : "left";
 }
 
@@ -228,7 +300,10 @@ async function takeTurn(
       shipped.map(({ tool, config }) => [tool.name, { ...(config as JsonObject), enable: true }]),
     ),
   };
-  const view = createView(tour, toolConfig);
+  const view = createView(
+    tour,
+    parseConfigOrThrow("the tour", { conversation: { tools: toolConfig } }),
+  );
   signal.addEventListener("abort", () => view.noteStop(), { once: true });
   await using conversation = await workspace.conversations.open(tour.conversation);
   const options = {
@@ -249,7 +324,7 @@ async function takeTurn(
   return end;
 }
 
-function createView({ context, isPlain }: Tour, toolConfig: ToolConfigs): TurnView {
+function createView({ context, isPlain }: Tour, config: PartialConfig): TurnView {
   const { output, clock, host } = context;
   const now = () => clock.now().getTime();
   return new TextView({
@@ -258,7 +333,7 @@ function createView({ context, isPlain }: Tour, toolConfig: ToolConfigs): TurnVi
     isPlain,
     clock,
     model: "demo/tour",
-    tools: resolveTools(parseConfigOrThrow("the tour", { conversation: { tools: toolConfig } })),
+    tools: resolveTools(config),
     ...viewSettings({}),
     hasHyperlinks: false,
     isStructured: false,
@@ -341,17 +416,28 @@ function createLeavingPrompter(inner: Prompter): Prompter {
 /** Answers from a file, in order; without a next answer, cancels. For runs without a terminal. */
 function createFilePrompter(file: string, notice: (line: string) => void): Prompter {
   const answers = JSON.parse(readFileSync(file, "utf8")) as Json[]; // Written by `createTour`.
+  let permission: Json | undefined;
   return {
     channel: "file",
     canAsk: () => true,
     ask: async (request) => {
       const { inquiryId } = request;
-      const next = answers.shift();
+      // Without a sandbox, nothing is saved, and jp asks about each command.
+      const next =
+        request.kind === "permission" ? (permission ??= answers.shift()) : answers.shift();
       // The tour has no forms.
       if (next === undefined || request.kind === "form") return { type: "cancelled", inquiryId };
-      const { answer = null, isRemembered } = isJsonObject(next) ? next : { answer: next };
+      const { answer = null, isRemembered, saves } = isJsonObject(next) ? next : { answer: next };
       for (const line of describe(request.question, answer)) notice(line);
-      return { type: "answered", inquiryId, answer, isRemembered: isRemembered === true };
+      const [proposed] = "grants" in request ? (request.grants ?? []) : [];
+      const isSaved = saves === "always" && proposed !== undefined;
+      return {
+        type: "answered",
+        inquiryId,
+        answer,
+        isRemembered: isRemembered === true,
+        ...(isSaved && { grant: { rule: proposed.rule, until: saves } }),
+      };
     },
   };
 }

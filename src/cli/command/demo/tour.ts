@@ -20,6 +20,8 @@ export interface TourStep {
   readonly answers: readonly Json[];
   /** For a job that leaves its question open: what to watch for when the user answers it. */
   readonly afterwards?: string;
+  /** Config for a turn with jp's own tools, as `jp query` would run it; afterwards, the tour shows what it saved and changed. */
+  readonly config?: JsonObject;
   /** The user is meant to interrupt this step, which does not end the tour. */
   readonly isInterrupted?: boolean;
 }
@@ -37,8 +39,11 @@ interface TourCall {
 /** The files of the workspace, by name. */
 export const TOUR_FILES: Readonly<Record<string, string>> = {
   "README.md": "# weather\n\nThe forecast for tomorrow. This is version 1.1.0.\n",
+  "check.sh": "grep version package.json\n",
   "package.json": '{\n  "name": "weather",\n  "version": "1.2.0"\n}\n',
 };
+
+const CHECK: TourCall = { name: "shell_run", arguments: { command: "sh check.sh" } };
 
 export const TOUR: readonly TourStep[] = [
   {
@@ -72,7 +77,35 @@ export const TOUR: readonly TourStep[] = [
     answers: [true],
   },
   {
-    title: "2. Three calls ask the same question",
+    title: "2. A command, a rule, a mode, and undo",
+    about:
+      "A command runs in a sandbox, where this machine has one: without a network, and without your home. The mode " +
+      "edits lets changes to files run without asking, because jp undo restores them.",
+    keys: "In the sandbox, s says yes and saves a rule: the second command then does not ask.",
+    request: "Raise the version to 1.3.0, and check it before and after.",
+    replies: [
+      { calls: [CHECK] },
+      {
+        calls: [
+          {
+            name: "fs_modify_file",
+            arguments: { path: "package.json", patterns: [{ old: "1.2.0", new: "1.3.0" }] },
+          },
+        ],
+      },
+      { calls: [CHECK] },
+    ],
+    conclusion: "It is 1.3.0 now.",
+    answers: [{ answer: true, saves: "always" }],
+    config: {
+      conversation: {
+        mode: "edits",
+        tools: { fs_modify_file: { enable: true }, shell_run: { enable: true } },
+      },
+    },
+  },
+  {
+    title: "3. Three calls ask the same question",
     about:
       "They run in parallel and ask one at a time. Say yes to all deployments of this turn, and jp reuses your " +
       "answer for the others. The record says so.",
@@ -89,7 +122,7 @@ export const TOUR: readonly TourStep[] = [
     answers: [{ answer: true, isRemembered: true }],
   },
   {
-    title: "3. The assistant asks",
+    title: "4. The assistant asks",
     about: "The model can ask too, with the ask_user tool.",
     keys: "Arrow keys choose, typing filters, Tab adds a note, and Other… lets you write your own answer.",
     request: "Announce it.",
@@ -115,7 +148,7 @@ export const TOUR: readonly TourStep[] = [
     answers: ["mail"],
   },
   {
-    title: "4. A secret",
+    title: "5. A secret",
     about:
       "Type anything. jp does not show it, passes it only to the tool, and records only that you " +
       "answered.",
@@ -125,7 +158,7 @@ export const TOUR: readonly TourStep[] = [
     answers: ["correct horse battery staple"],
   },
   {
-    title: "5. A question outlives its process",
+    title: "6. A question outlives its process",
     about:
       "A nightly job cannot ask you. With --defer, its questions wait for you. Without it, your config " +
       "decides what happens to them. Silence never counts as your answer.",
@@ -138,7 +171,7 @@ export const TOUR: readonly TourStep[] = [
       "run_tests does not run again.",
   },
   {
-    title: "6. Ctrl-C",
+    title: "7. Ctrl-C",
     about:
       "Press Ctrl-C while the tool runs. Everything it started is stopped, and the record is kept. " +
       "(Outside of the tour, jp asks first what to do.)",

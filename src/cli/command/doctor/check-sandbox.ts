@@ -13,7 +13,7 @@ const check = "sandbox";
 
 export async function checkSandbox(
   { environment: { home, platform } }: CommandContext,
-  workspace: Workspace | undefined,
+  workspace: Pick<Workspace, "root"> | undefined,
 ): Promise<Finding> {
   const problem =
     workspace === undefined

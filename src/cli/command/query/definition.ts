@@ -6,6 +6,7 @@ import {
   COMPACT_HELP,
   compactOption,
   formatOption,
+  modeOption,
   parseCount,
   withConfigOption,
   withToolOptions,
@@ -28,14 +29,7 @@ export function defineQuery(definition: Command): void {
     .option("-l, --local", "Store a new conversation outside the workspace, for you alone")
     .option("-m, --model <model>", "Use this model: provider/name or an alias")
     .option("-p, --param <key=value>", "Set a model parameter; repeatable", collect)
-    .addOption(
-      new Option("--mode <mode>", "What runs without asking").choices([
-        "ask",
-        "plan",
-        "edits",
-        "sandbox",
-      ]),
-    )
+    .addOption(modeOption())
     .option(
       "-a, --attach <what>",
       "Attach a path, a pattern, https://…, cmd:… or an MCP resource; repeatable",

@@ -6,6 +6,7 @@ import type { TurnMessage } from "../../../agent/index.ts";
 import {
   type AssistantSettings,
   mergeConfig,
+  type Mode,
   type PartialConfig,
   resolveAssistant,
   type ToolDirective,
@@ -80,6 +81,8 @@ export interface TurnRequest extends InteractionFlags {
   readonly servers?: McpServers | undefined;
   /** That of a session. Without it, the turn takes the keyboard itself. */
   readonly keyboard?: TurnKeyboard | undefined;
+  /** What runs without asking, where the user may change it during the turn. By default as configured. */
+  readonly mode?: (() => Mode) | undefined;
   /** Gets what was typed during the turn and not sent. Without it, that is printed. */
   readonly unsent?: UnsentText | undefined;
   /** Gets what was said to the assistant during the turn. */
@@ -330,7 +333,12 @@ export async function openTurn(
   if (start.type === "replay") assertLastRequest(start.request, conversation);
   const changes = configuredChanges(machine, config, conversation);
   const tools = resources.add(
-    openTools(machine, config, { conversation: conversation.id, servers, changes }),
+    openTools(machine, config, {
+      conversation: conversation.id,
+      servers,
+      changes,
+      ...(request.mode !== undefined && { mode: request.mode }),
+    }),
   );
   return {
     prepared,

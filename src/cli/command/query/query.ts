@@ -17,6 +17,7 @@ import { withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
+import { wantsPlainText } from "../../host.ts";
 import { machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
 import { trustRecord } from "../../trust.ts";
@@ -45,7 +46,7 @@ import { generateTitle } from "./title.ts";
 import { TurnKeys } from "./turn-keys.ts";
 import { UnsentText } from "./unsent-text.ts";
 import { menuWithScreen, type TurnView, withScreen } from "./view.ts";
-import { createView, type ViewFlags } from "./view-settings.ts";
+import { createView, modeToShow, type ViewFlags } from "./view-settings.ts";
 
 export interface QueryFlags
   extends
@@ -249,6 +250,7 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
     keyboard: () => keys.keyboard,
     sessionKeyboard: keyboard,
   });
+  sayMode(context, config, request);
   const { instructions } = loaded.trusted;
   const edits = watchEdits(context, { instructions, tools });
   const offers = new Offers(context, ready, view);
@@ -275,6 +277,14 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
     await offers.record();
     if (request.unsent === undefined) unsent.print(context.output);
   }
+}
+
+/** Where no status line shows it. A session says it before the message. */
+function sayMode(context: CommandContext, config: PartialConfig, request: TurnRequest): void {
+  const mode = modeToShow(config);
+  const isSaid = request.isSession !== true && request.view?.format !== "json";
+  if (mode !== undefined && isSaid && wantsPlainText(context, config))
+    context.output.notice(`Mode: ${mode.name}.`);
 }
 
 interface TurnParts {

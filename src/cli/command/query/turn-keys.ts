@@ -7,6 +7,7 @@ import { wantsPlainText } from "../../host.ts";
 import type { TurnRequest } from "./prepare.ts";
 import type { UnsentText } from "./unsent-text.ts";
 import type { TurnView } from "./view.ts";
+import { modeToShow } from "./view-settings.ts";
 
 interface KeysOptions extends Pick<TurnRequest, "keyboard"> {
   /** No one types anything, or the output is for a program. */
@@ -52,7 +53,8 @@ export class TurnKeys {
       if (given !== undefined) return show(given);
       if (this.#isOver) return;
       await view.aside(async () => {
-        const keyboard = await openKeyboard({ device: host.terminal });
+        const mode = modeToShow(this.#options.config);
+        const keyboard = await openKeyboard({ device: host.terminal, mode: () => mode });
         if (this.#isOver) keyboard[Symbol.dispose]();
         else show(keyboard);
       });

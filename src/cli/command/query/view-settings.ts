@@ -2,7 +2,12 @@
 import type { AssistantSettings, PartialConfig } from "../../../config/index.ts";
 import type { Model } from "../../../provider/index.ts";
 import type { Tools } from "../../../runtime/index.ts";
-import { createStatusLine, showsHyperlinks, type TurnKeyboard } from "../../../terminal/index.ts";
+import {
+  createStatusLine,
+  type ShownMode,
+  showsHyperlinks,
+  type TurnKeyboard,
+} from "../../../terminal/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
 import type { ReasoningDisplay } from "./reply-view.ts";
@@ -45,7 +50,13 @@ export function createView(
   const now = () => clock.now().getTime();
   return new TextView({
     output,
-    status: createStatusLine({ stream: host.notices, isPlain, now, row: keyboard }),
+    status: createStatusLine({
+      stream: host.notices,
+      isPlain,
+      now,
+      row: keyboard,
+      mode: modeToShow(config),
+    }),
     isPlain,
     hasHyperlinks: showsHyperlinks(environment.variables),
     clock,
@@ -57,6 +68,12 @@ export function createView(
     isVerbose,
     ...(undo !== undefined && { undo }),
   });
+}
+
+/** What runs without asking, unless that is as usual. */
+export function modeToShow({ conversation }: PartialConfig): ShownMode | undefined {
+  const { mode: name = "ask" } = conversation ?? {};
+  return name === "ask" ? undefined : { name };
 }
 
 const DEFAULT_NAME = "jp";

@@ -2,7 +2,6 @@
 import {
   applyDirectives,
   foldLayers,
-  type Mode,
   MODE_NAMES,
   resolveAssistant,
 } from "../../../config/index.ts";
@@ -30,19 +29,13 @@ import type { CompletedCommand } from "./completion.ts";
 import type { OpenSession } from "./open-session.ts";
 import { nameCommand } from "./own-command.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
+import { MODES } from "./session-mode.ts";
 
 /** The user leaves the session. */
 export const LEFT = Symbol("left");
 
 /** The session command that undoes a compaction. */
 export const UNDO_COMPACTION = "/compact undo";
-
-const MODES: Readonly<Record<Mode, string>> = {
-  ask: "jp asks, as your rules and the tools' settings say",
-  plan: "only tools that read run; nothing is changed",
-  edits: "files of the workspace are changed without asking; /undo restores them",
-  sandbox: "commands run without asking inside the sandbox, without a network",
-};
 
 /** To add one, add it to `COMMANDS`: help and completion follow. */
 export interface SessionCommand {
@@ -231,6 +224,7 @@ const DRAWN_KEYS = [
   ["↑ ↓, Ctrl-R", "Browse or search earlier messages"],
   ["@path", "Attach a file or folder; parts of its path find it"],
   ["!command", "Run it in your shell; /share shows it to the model"],
+  ["Shift-Tab", "Change the mode: what runs without asking"],
   ["Esc", "Go one step back; stop a turn"],
   ["Ctrl-O", "Open a long paste; in a turn, show or fold reasoning"],
   ...CONTROL_KEYS,
@@ -363,18 +357,20 @@ async function confirm(text: string, { prompter, signal }: OpenSession): Promise
   return result.type === "answered" && result.answer === true;
 }
 
-/** Takes effect with the next message. The conversation remembers it from then on. */
 async function changeMode(wanted: string, session: OpenSession): Promise<void> {
   const { output } = session.context;
+  const say = (text: string) =>
+    wrapProse(text, output.noticeWidth).forEach((row) => output.notice(row));
   if (wanted !== "") {
     const mode = MODE_NAMES.find((name) => name === wanted);
     if (mode === undefined) throw usageError(`Type /allow with one of ${MODE_NAMES.join(", ")}.`);
-    session.mode = mode;
-    output.notice(`Mode ${mode}: ${MODES[mode]}.`);
+    const isUsable = await session.mode.choose(mode);
+    say(`Mode ${mode}: ${MODES[mode]}.`);
+    if (!isUsable) say("There is no sandbox here, so jp asks as usual: see jp doctor.");
     return;
   }
-  const config = await effectiveConfig(session.context, session.configFlags);
-  const current = config.conversation?.mode ?? "ask";
+  session.mode.configure(await effectiveConfig(session.context, session.configFlags));
+  const { current } = session.mode;
   for (const name of MODE_NAMES) {
     output.notice(`${name === current ? "*" : " "} ${name.padEnd(7)}  ${MODES[name]}`);
   }

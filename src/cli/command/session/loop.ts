@@ -1,10 +1,5 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
-import {
-  type Mode,
-  type PartialConfig,
-  resolveTools,
-  type ToolDirective,
-} from "../../../config/index.ts";
+import { type PartialConfig, resolveTools, type ToolDirective } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import { ProviderError } from "../../../provider/index.ts";
@@ -18,12 +13,13 @@ import {
   leaveTerminal,
   openKeyboard,
   type OpenMessage,
+  type ShownMode,
   type TerminalPrompter,
   type TextBuffer,
   type TurnKeyboard,
 } from "../../../terminal/index.ts";
-import { isJpError } from "../../../util/index.ts";
-import { type CommandContext, createContext, type GlobalOptions, warn } from "../../context.ts";
+import { isJpError, loadModule } from "../../../util/index.ts";
+import { type CommandContext, createContext, warn } from "../../context.ts";
 import { type CustomCommands, loadCustomCommands } from "../../custom-commands.ts";
 import { type EditorSettings, findEditor } from "../../editor.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
@@ -55,7 +51,7 @@ import {
 import { completeInput, isOwnCommand } from "./completion.ts";
 import { FileSearch } from "./file-search.ts";
 import { InputHistory } from "./history.ts";
-import type { OpenSession } from "./open-session.ts";
+import type { OpenSession, SessionFlags } from "./open-session.ts";
 import {
   describeEnd,
   nameCommand,
@@ -64,6 +60,7 @@ import {
   toBlock,
 } from "./own-command.ts";
 import { describeCurrent, findCurrent } from "./picker.ts";
+import { MODES, SessionMode } from "./session-mode.ts";
 import { sentLines, textOf, type Typed, TypedAhead } from "./typed-ahead.ts";
 
 /** The prompt's history and completion. The prompt is open before they are loaded. */
@@ -73,11 +70,13 @@ export interface SessionInput {
   /** From the config. */
   editor?: EditorSettings;
   hasEditor: boolean;
+  mode: () => ShownMode | undefined;
+  nextMode: () => Promise<void>;
 }
 
 export interface SessionParts {
   readonly host: Host;
-  readonly options: GlobalOptions;
+  readonly options: SessionFlags;
   readonly input: SessionInput;
   /** Ends the session. */
   readonly signal: AbortSignal;
@@ -100,20 +99,21 @@ interface Entered extends Pick<EnteredMessage, "ending"> {
   readonly state: Typed;
 }
 
-type StartParts = Omit<SessionParts, "host" | "options">;
+type StartParts = Omit<SessionParts, "host">;
 
 interface Loaded {
   readonly prompter: TerminalPrompter;
   readonly history: InputHistory;
   readonly isPlain: boolean;
   readonly isPlainByConfig: boolean;
+  readonly mode: SessionMode;
   /** Absent in plain mode, where the terminal reads whole lines. */
   readonly keyboard: TurnKeyboard | undefined;
 }
 
 /** Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
-export async function runSession({ host, options, ...parts }: SessionParts): Promise<void> {
-  const context = createContext(host, options);
+export async function runSession({ host, ...parts }: SessionParts): Promise<void> {
+  const context = createContext(host, parts.options);
   const { first } = parts;
   try {
     await using session = await Session.start(context, parts);
@@ -147,7 +147,7 @@ class Session implements OpenSession, AsyncDisposable {
   readonly signal: AbortSignal;
   conversationId: ConversationId | undefined;
   model: string | undefined;
-  mode: Mode | undefined;
+  readonly mode: SessionMode;
   directives: readonly ToolDirective[] = [];
   title: string | undefined;
   attach: readonly string[] = [];
@@ -185,6 +185,7 @@ class Session implements OpenSession, AsyncDisposable {
     this.signal = parts.signal;
     this.prompter = loaded.prompter;
     this.isPlain = loaded.isPlain;
+    this.mode = loaded.mode;
     this.#input = parts.input;
     this.#history = loaded.history;
     this.#isPlainByConfig = loaded.isPlainByConfig;
@@ -227,14 +228,18 @@ class Session implements OpenSession, AsyncDisposable {
     parts.input.hasEditor = findEditor(context.environment.variables, config.editor) !== undefined;
     const isPlain = wantsPlainText(context, config);
     const isPlainByConfig = isPlain && !wantsPlainText(context, {});
+    const mode = openMode(context, parts);
+    mode.configure(config);
     const keyboard = isPlain ? undefined : await takeKeyboard(context, parts, history);
-    const loaded = { prompter, history, isPlain, isPlainByConfig, keyboard };
+    const loaded = { prompter, history, isPlain, isPlainByConfig, mode, keyboard };
     const session = new Session(context, parts, loaded);
     await session.#loadCustom();
     const summary = id && (await conversations.find(id));
     if (summary !== undefined) session.#continue(summary);
     if (summary === undefined) notices.push(NEW_CONVERSATION);
     else if (parts.conversationId === undefined) notices.push(describeCurrent(summary, context));
+    if (isPlain && mode.shown !== undefined)
+      notices.push(`Mode ${mode.current}: ${MODES[mode.current]}.`);
     const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
     session.#print(lines);
     session.findNames(config);
@@ -256,7 +261,8 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   get configFlags(): ConfigFlags {
-    const { conversationId: id, directives, model, mode } = this;
+    const { conversationId: id, directives, model } = this;
+    const { chosen: mode } = this.mode;
     const cfg = [
       ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
       ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
@@ -290,7 +296,9 @@ class Session implements OpenSession, AsyncDisposable {
     this.fork = undefined;
     this.model = undefined;
     this.directives = [];
-    this.findNames(await effectiveConfig(this.context, this.configFlags));
+    const config = await effectiveConfig(this.context, this.configFlags);
+    this.mode.configure(config);
+    this.findNames(config);
   }
 
   async run(first: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
@@ -366,6 +374,8 @@ class Session implements OpenSession, AsyncDisposable {
       hasWayBack,
       history: () => this.#history.entries,
       complete: (buffer) => this.#input.complete(buffer),
+      mode: () => this.mode.shown,
+      onNextMode: this.mode.next,
       signal: this.signal,
       onOpen: (open) => (this.#prompt = open),
     });
@@ -505,22 +515,26 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   async #prepare(start: StartFlags, unsent: UnsentText): Promise<PreparedTurn> {
-    const { conversationId: id, model, mode, directives, title, attach, fork } = this;
+    const { conversationId: id, model, directives, title, attach, fork } = this;
     const isNew = id === undefined;
     const request: TurnRequest = {
       conversation: { new: isNew, id, fork, title: isNew ? title : undefined },
-      settings: { model, mode, directives },
+      settings: { model, mode: this.mode.chosen, directives },
       start,
       attach,
       view: { undo: UNDO_COMPACTION },
       isSession: true,
       servers: this.#servers,
       keyboard: this.#keyboard,
+      mode: this.mode.forCall,
       unsent,
       onSaid: (text) => void this.#history.add(text),
       signal: this.signal,
     };
-    return prepareTurn(this.context, request, await loadTurn(this.context, request));
+    const loaded = await loadTurn(this.context, request);
+    this.mode.configure(loaded.trusted.config);
+    this.mode.settle();
+    return prepareTurn(this.context, request, loaded);
   }
 
   /** A model or tool that turns out not to exist is not used for the next message either. */
@@ -633,5 +647,28 @@ async function takeKeyboard(
 ): Promise<TurnKeyboard | undefined> {
   if (kept === undefined) return undefined;
   const complete = (buffer: TextBuffer) => input.complete(buffer);
-  return await openKeyboard({ device, kept, line: { history: () => history.entries, complete } });
+  return await openKeyboard({
+    device,
+    kept,
+    line: { history: () => history.entries, complete },
+    mode: () => input.mode(),
+    onNextMode: () => input.nextMode(),
+  });
 }
+
+function openMode(context: CommandContext, { options, input }: StartParts): SessionMode {
+  const mode = new SessionMode({
+    chosen: options.mode,
+    now: () => context.clock.now().getTime(),
+    hasSandbox: async () => {
+      const { checkSandbox } = await loadModule(() => import("../doctor/check-sandbox.ts"));
+      const { state } = await checkSandbox(context, machineOf(context)).catch(() => NO_SANDBOX);
+      return state === "ok";
+    },
+  });
+  input.mode = () => mode.shown;
+  input.nextMode = mode.next;
+  return mode;
+}
+
+const NO_SANDBOX = { state: "warning" } as const;

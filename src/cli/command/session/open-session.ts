@@ -3,10 +3,16 @@ import type { Mode, ToolDirective } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
-import type { CommandContext } from "../../context.ts";
+import type { CommandContext, GlobalOptions } from "../../context.ts";
 import type { CustomCommands } from "../../custom-commands.ts";
 import type { ConfigFlags } from "../../load-config.ts";
 import type { OwnCommand } from "./own-command.ts";
+import type { SessionMode } from "./session-mode.ts";
+
+/** With which it is opened. */
+export interface SessionFlags extends GlobalOptions {
+  readonly mode?: Mode | undefined;
+}
 
 export interface OpenSession {
   readonly context: CommandContext;
@@ -18,8 +24,7 @@ export interface OpenSession {
   readonly conversationId: ConversationId | undefined;
   /** For the next messages; a conversation remembers what they were sent with. */
   model: string | undefined;
-  /** What runs without asking, until the session ends; as configured if undefined. */
-  mode: Mode | undefined;
+  readonly mode: SessionMode;
   directives: readonly ToolDirective[];
   title: string | undefined;
   /** The attachments of the next message. */

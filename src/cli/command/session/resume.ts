@@ -3,7 +3,7 @@ import { compareTimestamps } from "../../../conversation/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import type { WorkspaceSummary } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
-import type { CommandContext, GlobalOptions } from "../../context.ts";
+import type { CommandContext } from "../../context.ts";
 import { findNamed, lastActivity } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
@@ -14,6 +14,7 @@ import { findByWords, type FoundConversation } from "../conversation/grep.ts";
 import { listConversations } from "../conversation/ls.ts";
 import { useConversation } from "../conversation/manage.ts";
 import { printConversation } from "./conversation-end.ts";
+import type { SessionFlags } from "./open-session.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
 import { session } from "./session.ts";
 
@@ -21,7 +22,7 @@ import { session } from "./session.ts";
  * The arguments are an ID, a keyword, or words to search for. Without a terminal, makes the conversation the active one of
  * the session, or lists several with status 2. Throws `conversation_not_found` and `no_active_conversation`.
  */
-export async function resume({ args, options, context }: Call<GlobalOptions>): Promise<void> {
+export async function resume({ args, options, context }: Call<SessionFlags>): Promise<void> {
   const named = args.length === 1 ? await findNamed(context, args.join()) : undefined;
   const found = named === undefined && args.length > 0 ? await search(args, context) : undefined;
   const only = named ?? (found?.length === 1 ? found[0]?.summary : undefined);

@@ -10,9 +10,9 @@ import {
   TerminalPrompter,
 } from "../../../terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
-import type { GlobalOptions } from "../../context.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import type { SessionInput } from "./loop.ts";
+import type { SessionFlags } from "./open-session.ts";
 
 /**
  * Continues that conversation, which the caller has shown, or the active one of this terminal. Returns when the user leaves. Throws `ExitStatus` if
@@ -20,14 +20,21 @@ import type { SessionInput } from "./loop.ts";
  */
 export async function session(
   host: Host,
-  options: GlobalOptions,
+  options: SessionFlags,
   conversationId?: ConversationId,
 ): Promise<void> {
   const stop = new AbortController();
   const prompt = new AbortController();
   const watch = host.onSignal(["SIGTERM", "SIGHUP"], () => stop.abort());
   const { promise: isOpen, resolve: onOpen } = Promise.withResolvers<OpenMessage>();
-  const input: SessionInput = { history: [], complete: () => undefined, hasEditor: false };
+  const { mode: name = "ask" } = options;
+  const input: SessionInput = {
+    history: [],
+    complete: () => undefined,
+    hasEditor: false,
+    mode: () => (name === "ask" ? undefined : { name }),
+    nextMode: async () => {}, // What is configured is not known yet.
+  };
   const isPlain = wantsPlainText(host, {});
   // What is typed between prompts is never echoed.
   const kept = isPlain ? undefined : await keepQuietly(host);
@@ -45,6 +52,8 @@ export async function session(
     history: () => input.history,
     complete: (buffer) => input.complete(buffer),
     hasEditor: () => input.hasEditor,
+    mode: () => input.mode(),
+    onNextMode: () => input.nextMode(),
     signal: AbortSignal.any([stop.signal, prompt.signal]),
     onOpen,
   });

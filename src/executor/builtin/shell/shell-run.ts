@@ -13,7 +13,7 @@ import {
   type SandboxProblem,
   shellVariables,
 } from "../../../shell/index.ts";
-import type { ToolContent, ToolContext } from "../../../tool/index.ts";
+import type { ToolContent, ToolContext, UndoForecast } from "../../../tool/index.ts";
 import type { UnkeptFolderReason } from "../../../undo/index.ts";
 import {
   assertNever,
@@ -162,8 +162,9 @@ function failure(text: string): ToolContent {
 export async function describeShellCall(args: JsonObject, place: ShellPlace): Promise<CallSource> {
   const { command = "", folder = "." } = args as Partial<Record<keyof ShellRunArguments, string>>;
   const shell = findCommandShell();
-  const [confinement, cwd] = await Promise.all([
+  const [confinement, undo, cwd] = await Promise.all([
     findConfinement(args, place),
+    foreseeUndo(place),
     resolvePath(place.root, folder).then(
       ({ realPath }) => realPath,
       () => place.root,
@@ -183,11 +184,17 @@ export async function describeShellCall(args: JsonObject, place: ShellPlace): Pr
   const unique = new Map(named.map((file) => [file.path, file] as const));
   return {
     ...confinement.shown,
+    undo,
     identity: { command, shell, ...confinement.identity },
     program: [files.describe(shell) ?? { missing: shell }, ...programs],
     ...(unique.size > 0 && { file: [...unique.values()] }),
     folder: path.relative(place.root, cwd) || ".",
   };
+}
+
+async function foreseeUndo({ changes }: ShellPlace): Promise<UndoForecast> {
+  if (changes === undefined) return "off";
+  return (await changes.checkFolder().catch(() => "git_failed" as const)) ?? "git";
 }
 
 interface FoundConfinement {

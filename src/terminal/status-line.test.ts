@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { withMode } from "./status-line.ts";
+
+const edits = { name: "edits" };
+
+test.each([
+  ["follows the rest", "⠋ model 12.0s", 80, "⠋ model 12.0s · mode edits"],
+  ["is whole where the rest is cut", "⠋ provider/model 12.0s", 24, "⠋ provider… · mode edits"],
+  ["is alone where there is no room, or nothing else", "⠋ model", 11, "mode edits"],
+  ["is alone where there is nothing else", "", 80, "mode edits"],
+])("the mode %s", (_, line, columns, shown) => {
+  expect(withMode(line, edits, columns)).toBe(shown);
+});
+
+test("without a mode, the line is only cut", () => {
+  expect([withMode("⠋ model", undefined, 80), withMode("⠋ model", undefined, 5)]).toEqual([
+    "⠋ model",
+    "⠋ mo…",
+  ]);
+});
