@@ -163,9 +163,9 @@ export class ChainedEntries {
   }
 }
 
-/** Whether any of them may be a link. */
+/** Whether something was asked or decided in them. */
 export function hasLinks(entries: readonly StreamEntry[]): boolean {
-  return entries.some(({ eventType }) => DECISIONS.has(eventType) || OUTCOMES.has(eventType));
+  return entries.some(({ eventType }) => DECISIONS.has(eventType));
 }
 
 type Summary = Readonly<Record<string, Json | undefined>>;

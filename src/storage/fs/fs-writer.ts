@@ -55,8 +55,10 @@ export class FsConversationWriter implements ConversationWriter {
   #folder: string;
   #lastAppend: Promise<unknown> = Promise.resolve();
   #chain: ChainFile | undefined;
-  /** Until what was appended is in the chain too. Undefined before the first append. */
-  #chaining: Promise<unknown> | undefined;
+  /** Something was decided in the turn. Undefined before the first append. */
+  #isChained: boolean | undefined;
+  /** Until what was appended is in the chain too. */
+  #chaining: Promise<unknown> = Promise.resolve();
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
   /** Absent until the record is read. */
@@ -141,12 +143,12 @@ export class FsConversationWriter implements ConversationWriter {
 
   async #append(entries: readonly StreamEntry[]): Promise<void> {
     await this.#events.append(entries);
-    const before = this.#stream.lastEntries;
-    this.#stream.append(entries);
-    const isFirst = this.#chaining === undefined;
+    const { lastEntries } = this.#stream;
     // A process that was killed may have left decisions without their links.
-    if (hasLinks(entries) || (isFirst && hasLinks(before))) this.#extendChain(entries, before);
-    this.#chaining ??= Promise.resolve();
+    this.#isChained ??= hasLinks(lastEntries);
+    this.#isChained ||= hasLinks(entries);
+    if (this.#isChained) this.#extendChain(entries, [...lastEntries]);
+    this.#stream.append(entries);
   }
 
   /** Never rejects: what is missing is made from the record the next time. */
@@ -156,7 +158,7 @@ export class FsConversationWriter implements ConversationWriter {
       this.#chain ??= new ChainFile(this.id, () => this.#folder);
       this.#chain.append(entries, before);
     };
-    this.#chaining = (this.#chaining ?? Promise.resolve()).then(extend).catch(() => undefined);
+    this.#chaining = this.#chaining.then(extend).catch(() => undefined);
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {

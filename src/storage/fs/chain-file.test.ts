@@ -1,0 +1,133 @@
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { type ChainLine, hashLink, parseChainLine } from "../../conversation/index.ts";
+import { REST, WAITING } from "../open-question.fixture.ts";
+import { type TemporaryWorkspace, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
+
+function chainIn({ live }: TemporaryWorkspace): string {
+  const [name = ""] = readdirSync(live);
+  return path.join(live, name, "decisions.jsonl");
+}
+
+function linesOf(workspace: TemporaryWorkspace): readonly ChainLine[] {
+  return readFileSync(chainIn(workspace), "utf8").trim().split("\n").map(parseChainLine);
+}
+
+/** Each link names the one before. */
+function kindsOf(workspace: TemporaryWorkspace): readonly unknown[] {
+  const lines = linesOf(workspace);
+  for (const [index, { link }] of lines.entries()) {
+    const before = lines[index - 1];
+    expect([link.seq, link.prev]).toEqual([
+      index,
+      before === undefined ? "" : hashLink(before.link),
+    ]);
+  }
+  return lines.map(({ link: { kind, json } }) =>
+    kind === "event"
+      ? [json["type"], ...(json["rebuilt"] === true ? ["rebuilt"] : [])].join(" ")
+      : (json["reason"] ?? kind),
+  );
+}
+
+async function waiting(): Promise<TemporaryWorkspace> {
+  const workspace = temporaryWorkspace();
+  await using writer = await workspace.conversations.create({});
+  await writer.append(...WAITING);
+  return workspace;
+}
+
+async function goOn(workspace: TemporaryWorkspace): Promise<void> {
+  const [{ id } = { id: undefined }] = await workspace.conversations.list();
+  if (id === undefined) throw new Error("no conversation");
+  await using writer = await workspace.conversations.open(id);
+  await writer.append(...REST);
+}
+
+const WHOLE = ["start", "inquiry_request", "inquiry_response", "tool_call_response"];
+
+describe("the chain of a conversation", () => {
+  test("has what was asked, what was decided, and what came of it, over several processes", async () => {
+    const workspace = await waiting();
+    await goOn(workspace);
+    expect(kindsOf(workspace)).toEqual(WHOLE);
+  });
+
+  test("is not there if nothing was decided", async () => {
+    const workspace = temporaryWorkspace();
+    await using writer = await workspace.conversations.create({});
+    await writer.append(...WAITING.slice(0, -1));
+    await writer.release();
+    expect(existsSync(chainIn(workspace))).toBe(false);
+  });
+
+  test("gets from the record what a killed process has not written, and marks it", async () => {
+    const workspace = await waiting();
+    const [start] = readFileSync(chainIn(workspace), "utf8").split("\n");
+    writeFileSync(chainIn(workspace), `${start ?? ""}\n`);
+    await goOn(workspace);
+    expect(kindsOf(workspace)).toEqual([
+      "start",
+      "inquiry_request rebuilt",
+      "inquiry_response",
+      "tool_call_response",
+    ]);
+  });
+
+  test("says that it begins late if it was removed", async () => {
+    const workspace = await waiting();
+    rmSync(chainIn(workspace));
+    await goOn(workspace);
+    expect(kindsOf(workspace)).toEqual([
+      "start",
+      "no_chain",
+      "inquiry_request rebuilt",
+      "inquiry_response",
+      "tool_call_response",
+    ]);
+  });
+
+  test("goes on after a line that was cut off, and says so", async () => {
+    const workspace = await waiting();
+    appendFileSync(chainIn(workspace), '{"link":{"kind":"event","seq":2');
+    await goOn(workspace);
+    const [first, second, torn, ...others] = readFileSync(chainIn(workspace), "utf8").split("\n");
+    expect(torn).toBe('{"link":{"kind":"event","seq":2');
+    writeFileSync(chainIn(workspace), [first, second, ...others].join("\n"));
+    expect(kindsOf(workspace)).toEqual(WHOLE.toSpliced(2, 0, "torn"));
+  });
+
+  test("finds its end again if that was cut off within a link that counts", async () => {
+    const workspace = await waiting();
+    truncateSync(chainIn(workspace), readFileSync(chainIn(workspace)).length - 20);
+    await goOn(workspace);
+    const [, , ...others] = readFileSync(chainIn(workspace), "utf8").trim().split("\n");
+    expect(others.map((line) => parseChainLine(line).link.json["type"] ?? "torn")).toEqual([
+      "torn",
+      "inquiry_request",
+      "inquiry_response",
+      "tool_call_response",
+    ]);
+  });
+
+  test("that cannot be written does not keep the record from being written", async () => {
+    const workspace = await waiting();
+    rmSync(chainIn(workspace));
+    writeFileSync(path.join(workspace.root, "elsewhere"), "");
+    symlinkSync(path.join(workspace.root, "elsewhere"), chainIn(workspace));
+    await goOn(workspace);
+    expect(readFileSync(path.join(workspace.root, "elsewhere"), "utf8")).toBe("");
+    const [summary] = await workspace.conversations.list();
+    expect(summary?.openTurn).toBeUndefined();
+  });
+});
