@@ -177,7 +177,7 @@ test("a turn whose last write is only partly in the record is the user's own", a
   const after = JSON.parse(readFileSync(events, "utf8")) as unknown[];
   writeFileSync(events, laidOut(after.slice(0, before.length + 1)));
   const isOwn = [await append(...WAITING.slice(3)), (await conversations.load(id)).isOwnTurn];
-  expect([isOwn, readdirSync(path.dirname(events)).length]).toEqual([[true, true], 3]);
+  expect([isOwn, readdirSync(path.dirname(events)).length]).toEqual([[true, true], 4]);
 });
 
 test("a clone with the same conversation neither has the user's own turn nor removes its marker", async () => {
