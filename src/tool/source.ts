@@ -17,8 +17,7 @@ export type Confinement = {
   readonly undo?: UndoForecast;
 };
 
-export const UNDO_FORECASTS = ["git", "not_git", "git_failed", "too_large", "off"] as const;
-export type UndoForecast = (typeof UNDO_FORECASTS)[number];
+export type UndoForecast = "git" | "not_git" | "git_failed" | "too_large" | "off";
 
 /** Shown with every request to a person, and recorded with it. */
 export type ToolOrigin =
