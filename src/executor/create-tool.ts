@@ -52,14 +52,12 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         executor: createBuiltinExecutor(tool, settings.name),
         describeSource: async (args) => {
           const described = (await describeCall?.(args)) ?? {};
-          const { confinement, network, undo, identity, ...call } = described;
-          const confined = confinementOf({ confinement, network, undo });
-          const isRenamed = wanted !== settings.name;
+          const { confinement, network, undo, ...call } = described;
+          const shown = confinementOf({ confinement, network, undo });
           return {
             ...call,
-            origin: isOwn ? { type: "program" } : { type: "builtin", ...confined },
-            ...(isRenamed && { identity: identity === undefined ? wanted : [wanted, identity] }),
-            ...(!isRenamed && identity !== undefined && { identity }),
+            origin: isOwn ? { type: "program" } : { type: "builtin", ...shown },
+            ...(wanted !== settings.name && { identity: wanted }),
           };
         },
         isIdempotent: isReadOnly || tool.isIdempotent === true,

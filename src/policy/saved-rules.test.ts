@@ -14,6 +14,7 @@ import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import { type Timestamp, timestampFromDate } from "../conversation/index.ts";
 import { counters } from "../../test/security/threats.ts";
+import type { Confinement, ToolSource } from "../tool/index.ts";
 import { callOf, localSource, type ToolOptions } from "./call-of-tool.fixture.ts";
 import { createPolicy, listAllSavedRules, openSavedRules } from "./policy.ts";
 import { SavedRules } from "./saved-rules.ts";
@@ -122,6 +123,27 @@ describe("a saved rule", () => {
     expect(
       await decides(place.policy(), callOf({ path: "src/a.ts" }, { ...EDIT, source: renamed })),
     ).toBe("ask");
+  });
+
+  test("for commands counts for another one, which runs other programs and may be undone or not", async () => {
+    const place = new Place();
+    const run = (command: string, { undo, ...source }: Partial<ToolSource & Confinement>) =>
+      callOf(
+        { command },
+        {
+          name: "shell_run",
+          argumentKinds: { "/command": "command" },
+          source: {
+            ...source,
+            origin: { type: "builtin", confinement: "sandbox", ...(undo && { undo }) },
+          },
+        },
+      );
+    const first = run("git status", { undo: "git", program: ["git"], confined: { readable: [] } });
+    const rule = { mode: "unattended", arg: "/command", prefix: "git" };
+    await place.open().save(place.grant({ rule, call: first }));
+    const second = run("git log", { undo: "too_large", program: ["git", "less"], file: ["log"] });
+    expect(await decides(place.policy(), second)).toBe("unattended saved");
   });
 
   test("no longer counts once the program of its local tool has changed", async () => {

@@ -47,6 +47,8 @@ export interface ToolSource {
   readonly file?: Json;
   /** The description of the tool by its MCP server: its description, input schema and annotations. */
   readonly definition?: Json;
+  /** More about how it is confined than the origin says and a prompt shows. */
+  readonly confined?: Json;
   /** Where it runs, relative to the workspace; `.` is the workspace itself. Absent if it runs in no folder. */
   readonly folder?: string;
 }
