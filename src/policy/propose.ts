@@ -1,0 +1,488 @@
+/**
+ * Proposes rules from what a person has decided: the fewest and narrowest that would have answered what they always answered the
+ * same way. Nothing is proposed for calls that destroy, and after the rules everything that was refused once is still asked about:
+ * a rule that would have let it run is left out, or comes after one that asks.
+ */
+import type { RuleConfig } from "../config/index.ts";
+import type { GrantScope } from "../conversation/index.ts";
+import {
+  canonicalJson,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from "../util/index.ts";
+import { parsePointer } from "./argument-values.ts";
+import { readCommandLine, wordsOf } from "./command-units.ts";
+import { compileRules, evaluateRules } from "./evaluate.ts";
+import { kindOf, narrowRules } from "./grants.ts";
+import { findRefusedFiles } from "./refused-files.ts";
+import { scopeOf } from "./rule-scope.ts";
+import { type CallOfTool, runsCommands } from "./verdict.ts";
+
+/** A call that a person has decided about. */
+export interface PastDecision {
+  readonly call: CallOfTool;
+  readonly isApproved: boolean;
+  /** Which tool it is now: only calls of the same can be let through together. */
+  readonly identity: string;
+  /** Only a rule about the exact call could let it run. */
+  readonly isOnlyExact?: boolean;
+}
+
+/** A rule, as it would be saved, and what it would have done. */
+export interface ProposedRule {
+  readonly tool: string;
+  readonly rule: RuleConfig;
+  readonly scope: GrantScope;
+  /** `unattended`: the prompts that it would have spared. `ask`: the refusals that it keeps from running. */
+  readonly count: number;
+  /** What these calls were about, the most frequent first: files, a command line, an address, or all arguments. */
+  readonly calls: readonly { readonly about: string; readonly count: number }[];
+  /** One of them. */
+  readonly example: CallOfTool;
+}
+
+/** Rules of one tool come together, those that ask first; the tool that spares most prompts is first. In the order of time. */
+export async function proposeRules(
+  decisions: AsyncIterable<PastDecision> | Iterable<PastDecision>,
+  root: string,
+): Promise<readonly ProposedRule[]> {
+  const history = new History(root);
+  for await (const decision of decisions) await history.add(decision);
+  const refusedFiles = findRefusedFiles(history.edits);
+  const proposed = await Promise.all(
+    history.groups.map(async (group) => {
+      const rules = new RulesOfGroup(group, refusedFiles).find();
+      return keepSafe(rules, group, root);
+    }),
+  );
+  const spared = (rules: readonly ProposedRule[]) =>
+    rules.reduce((sum, { rule, count }) => sum + (rule.mode === "unattended" ? count : 0), 0);
+  return proposed.toSorted((a, b) => spared(b) - spared(a)).flat();
+}
+
+/** Calls that rules cannot tell apart, or should not. */
+interface Unit {
+  readonly call: CallOfTool;
+  /** Set if a path is what matters about the call. */
+  readonly files: readonly string[];
+  readonly about: string;
+  readonly candidates: readonly RuleConfig[];
+  approved: number;
+  refused: number;
+}
+
+/** The decisions about one tool, as it is now. */
+interface Group {
+  readonly tool: string;
+  readonly units: Map<string, Unit>;
+  /** In the order of time. */
+  readonly decisions: { readonly unit: Unit; readonly isApproved: boolean }[];
+}
+
+/** A decision about a change of one file. */
+export interface EditDecision {
+  readonly file: string;
+  readonly isApproved: boolean;
+}
+
+/** Keeps of each call what matters, and of equal ones only the first. */
+class History {
+  readonly #root: string;
+  readonly #groups = new Map<string, Group>();
+  /** Of all tools that edit: whoever refuses a file to one would hardly give it to another. */
+  readonly edits: EditDecision[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  get groups(): readonly Group[] {
+    return [...this.#groups.values()];
+  }
+
+  async add(decision: PastDecision): Promise<void> {
+    const { call, isApproved, identity } = decision;
+    const { settings } = call.tool;
+    const effect = settings.effect ?? call.tool.effect;
+    if (effect === "destroys") return;
+    const key = JSON.stringify([settings.name, identity]);
+    const group = this.#groups.get(key) ?? { tool: settings.name, units: new Map(), decisions: [] };
+    this.#groups.set(key, group);
+    const unit = await this.#findUnit(group, decision);
+    if (isApproved) unit.approved += 1;
+    else unit.refused += 1;
+    group.decisions.push({ unit, isApproved });
+    if (effect !== "edits") return;
+    // Of several files, no one knows which was refused.
+    if (isApproved || unit.files.length === 1)
+      this.edits.push(...unit.files.map((file) => ({ file, isApproved })));
+  }
+
+  async #findUnit({ units }: Group, { call, isOnlyExact = false }: PastDecision): Promise<Unit> {
+    const { arguments: args, tool } = call;
+    const isEdit = (tool.settings.effect ?? tool.effect) === "edits";
+    const pointers = Object.keys(tool.argumentKinds ?? {});
+    const key = canonicalJson(
+      isEdit ? pointers.map((at) => textsAt(args, parsePointer(at))) : args,
+    );
+    const known = units.get(key);
+    if (known !== undefined) return known;
+    const narrow = await narrowRules(call, this.#root);
+    const candidates = isOnlyExact ? narrow.filter(({ arg }) => arg === "") : widen(narrow, call);
+    const files = filesIn(narrow, call);
+    const unit = { call, files, about: aboutOf(call, files), candidates, approved: 0, refused: 0 };
+    units.set(key, unit);
+    return unit;
+  }
+}
+
+/** Those at the end of a pointer, through lists. */
+function textsAt(value: Json | undefined, [segment, ...rest]: readonly string[]): string[] {
+  if (isJsonArray(value))
+    return value.flatMap((each) => textsAt(each, segment === undefined ? [] : [segment, ...rest]));
+  if (segment === undefined) return typeof value === "string" ? [value] : [];
+  return isJsonObject(value) ? textsAt(value[segment], rest) : [];
+}
+
+/** The narrowest rule names them. */
+function filesIn(narrow: readonly RuleConfig[], { tool }: CallOfTool): readonly string[] {
+  const kinds = tool.argumentKinds ?? {};
+  const rule = narrow.find(
+    (each) => kindOf(each, kinds) === "path" && (each.const ?? each.enum) !== undefined,
+  );
+  const values = rule?.const === undefined ? (rule?.enum ?? []) : [rule.const];
+  return values.filter((value) => typeof value === "string");
+}
+
+function aboutOf({ arguments: args, tool }: CallOfTool, files: readonly string[]): string {
+  const kinds = tool.argumentKinds ?? {};
+  const of = (kind: string) => Object.keys(kinds).find((at) => kinds[at] === kind);
+  const [line] = textsAt(args, parsePointer(of("command") ?? "/"));
+  if (of("command") !== undefined && line !== undefined) return line;
+  const [url = ""] = textsAt(args, parsePointer(of("url") ?? "/"));
+  if (of("url") !== undefined && URL.canParse(url)) {
+    const { origin, pathname } = new URL(url); // What follows may be a token.
+    return `${origin}${pathname}`;
+  }
+  return files.length > 0 ? files.join(", ") : JSON.stringify(args);
+}
+
+/** With the folders above, and the programs that only read. */
+function widen(narrow: readonly RuleConfig[], call: CallOfTool): readonly RuleConfig[] {
+  const kinds = call.tool.argumentKinds ?? {};
+  const wider = narrow.flatMap((rule): readonly RuleConfig[] => {
+    const { arg = "", prefix, const: line } = rule;
+    const kind = kindOf(rule, kinds);
+    if (kind === "path" && prefix !== undefined) {
+      const names = prefix.split("/");
+      return names.map((_, index) => ({ ...rule, prefix: names.slice(0, index + 1).join("/") }));
+    }
+    if (kind === "command" && typeof line === "string") {
+      const [program = ""] = wordsOf(line);
+      const isReading = READING_PROGRAMS.has(program);
+      return isReading ? [rule, { mode: "unattended", arg, prefix: program }] : [rule];
+    }
+    return [rule];
+  });
+  return runsCommands(call.tool) && destroys(call) ? [] : wider;
+}
+
+/** Whatever their arguments, they print what there is. */
+const READING_PROGRAMS: ReadonlySet<string> = new Set(
+  "cat cmp cut diff du file grep head ls nl pwd stat tail wc".split(" "),
+);
+
+/** A command that cannot be taken back, as far as its words say so. Sometimes another one, too. */
+function destroys({ arguments: args, tool }: CallOfTool): boolean {
+  const kinds = tool.argumentKinds ?? {};
+  const at = Object.keys(kinds).find((each) => kinds[each] === "command") ?? "/";
+  const [program = "", ...rest] = wordsOf(textsAt(args, parsePointer(at))[0] ?? "");
+  const words = DESTRUCTIVE.get(program);
+  return words !== undefined && (words.length === 0 || rest.some((word) => words.includes(word)));
+}
+
+/** Without words: always. */
+const DESTRUCTIVE: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    aws: "",
+    chmod: "",
+    chown: "",
+    dd: "",
+    docker: "down kill prune rm rmi stop system volume",
+    dropdb: "",
+    gcloud: "",
+    gh: "close delete merge",
+    git: "branch checkout clean filter-branch gc push rebase reflog reset restore rm stash switch tag update-ref worktree",
+    kubectl: "",
+    kill: "",
+    mkfs: "",
+    mv: "",
+    npm: "deprecate owner publish unpublish uninstall",
+    pkill: "",
+    rm: "",
+    rmdir: "",
+    shred: "",
+    terraform: "",
+    truncate: "",
+    unlink: "",
+  }).map(([program, words]) => [program, words.split(" ").filter((word) => word !== "")]),
+);
+
+/** A rule that may be proposed, and the calls that it is about. */
+interface Candidate {
+  readonly rule: RuleConfig;
+  readonly units: Set<Unit>;
+}
+
+/** How much it takes to propose a rule, by how much it covers. */
+const SUPPORT = {
+  exact: { approvals: 3, different: 1 },
+  some: { approvals: 4, different: 3 },
+  folder: { approvals: 10, different: 5 },
+};
+/** Of the calls that a rule covers, at most so many may have been refused. They are asked about then. */
+const MAX_REFUSED = 0.05;
+/** More refusals among the last decisions mean that a person has changed their mind. */
+const RECENT = { decisions: 20, refusals: 2 };
+/** A rule has to spare this many prompts to be worth reading. */
+const MIN_GAIN = 3;
+
+/** The rules of one tool. */
+class RulesOfGroup {
+  readonly #group: Group;
+  readonly #kinds: NonNullable<CallOfTool["tool"]["argumentKinds"]>;
+  readonly #refusedFiles: ReturnType<typeof findRefusedFiles>;
+
+  constructor(group: Group, refusedFiles: ReturnType<typeof findRefusedFiles>) {
+    const [first] = group.units.values();
+    this.#group = group;
+    this.#kinds = first?.call.tool.argumentKinds ?? {};
+    this.#refusedFiles = refusedFiles;
+  }
+
+  /** Those that ask first. */
+  find(): readonly RuleConfig[] {
+    const allowed = this.#choose(this.#candidates().filter((each) => this.#isSupported(each)));
+    if (allowed.length === 0) return [];
+    return [...this.#exceptions(allowed), ...allowed.map(({ rule }) => rule)];
+  }
+
+  #candidates(): readonly Candidate[] {
+    const found = new Map<string, Candidate>();
+    for (const unit of this.#group.units.values()) {
+      for (const rule of unit.candidates) {
+        const key = canonicalJson(rule as unknown as JsonObject); // Filled in here: JSON.
+        const known = found.get(key) ?? { rule, units: new Set<Unit>() };
+        known.units.add(unit);
+        found.set(key, known);
+      }
+    }
+    const all = [...found.values()];
+    return [...all, ...this.#joinFolders(all)];
+  }
+
+  /** A call that changes files of several folders needs one rule for all of them. */
+  #joinFolders(candidates: readonly Candidate[]): readonly Candidate[] {
+    const several = [...this.#group.units.values()].filter(({ files }) => files.length > 1);
+    const arg = candidates.find(({ rule }) => this.#kindOf(rule) === "path")?.rule.arg;
+    if (several.length === 0 || arg === undefined) return [];
+    const approved = several.filter((unit) => unit.approved > 0 && unit.refused === 0);
+    const folders = Map.groupBy(
+      new Set(approved.flatMap(({ files }) => files).filter((file) => file.includes("/"))),
+      topOf,
+    );
+    const known = [...folders].flatMap(([top, files]) =>
+      files.length >= SUPPORT.folder.different ? [top] : [],
+    );
+    if (known.length < 2) return [];
+    const glob = `{${known.toSorted().map(escapeGlob).join(",")}}/**`;
+    const isIn = ({ files }: Unit) =>
+      files.length > 0 && files.every((file) => file.includes("/") && known.includes(topOf(file)));
+    const units = new Set([...this.#group.units.values()].filter(isIn));
+    return [{ rule: { mode: "unattended", arg, glob }, units }];
+  }
+
+  #kindOf(rule: RuleConfig) {
+    return kindOf(rule, this.#kinds);
+  }
+
+  /** A rule that asks comes first, whatever else is proposed. */
+  #isAsked({ files }: Unit): boolean {
+    return files.some((file) => this.#refusedFiles.some(({ matches }) => matches(file)));
+  }
+
+  #isSupported({ rule, units }: Candidate): boolean {
+    const open = [...units].filter((unit) => !this.#isAsked(unit));
+    const total = (of: "approved" | "refused") => open.reduce((sum, unit) => sum + unit[of], 0);
+    const [approved, refused] = [total("approved"), total("refused")];
+    const clean = open.filter((unit) => unit.refused === 0);
+    const isExact = rule.prefix === undefined && rule.glob === undefined && !isHost(rule);
+    const isTop = this.#kindOf(rule) === "path" && rule.prefix?.includes("/") !== true;
+    const wanted = isExact ? SUPPORT.exact : isTop ? SUPPORT.folder : SUPPORT.some;
+    if (approved < wanted.approvals || clean.length < wanted.different) return false;
+    if (isExact) return refused === 0;
+    const recent = this.#group.decisions
+      .filter(({ unit }) => units.has(unit) && !this.#isAsked(unit))
+      .slice(-RECENT.decisions);
+    const isRecent = recent.filter(({ isApproved }) => !isApproved).length > RECENT.refusals;
+    return refused <= MAX_REFUSED * (approved + refused) && !isRecent;
+  }
+
+  /** The one that spares most first, until the rest is not worth a rule. */
+  #choose(candidates: readonly Candidate[]): readonly Candidate[] {
+    const open = new Set(
+      [...this.#group.units.values()].filter((unit) => unit.refused === 0 && !this.#isAsked(unit)),
+    );
+    const gainOf = ({ units }: Candidate) =>
+      [...units].reduce((sum, unit) => sum + (open.has(unit) ? unit.approved : 0), 0);
+    const chosen: Candidate[] = [];
+    // Of two that spare as much, the narrower one.
+    const left = candidates.toSorted((a, b) => a.units.size - b.units.size);
+    for (;;) {
+      const gains = left.map((candidate) => ({ candidate, gain: gainOf(candidate) }));
+      const best = gains.reduce((found, each) => (each.gain > found.gain ? each : found), {
+        candidate: undefined,
+        gain: MIN_GAIN - 1,
+      } as { candidate: Candidate | undefined; gain: number });
+      if (best.candidate === undefined) return chosen;
+      for (const unit of best.candidate.units) open.delete(unit);
+      chosen.push(best.candidate);
+    }
+  }
+
+  /** What was refused inside of what is allowed. */
+  #exceptions(allowed: readonly Candidate[]): readonly RuleConfig[] {
+    const units = new Set(allowed.flatMap((candidate) => [...candidate.units]));
+    const refused = [...units].filter((unit) => unit.refused > 0 && !this.#isAsked(unit));
+    const folders = allowed.filter(
+      ({ rule }) => this.#kindOf(rule) === "path" && (rule.prefix ?? rule.glob) !== undefined,
+    );
+    const arg = folders[0]?.rule.arg;
+    const isNear = (top: string) =>
+      folders.some(({ units: near }) =>
+        [...near].some(({ files }) => files.some((f) => topOf(f) === top)),
+      );
+    const general =
+      arg === undefined
+        ? []
+        : this.#refusedFiles
+            .filter(({ folder }) => folder === undefined || isNear(topOf(`${folder}/`)))
+            .map(({ condition }): RuleConfig => ({ mode: "ask", arg, ...condition }));
+    const values = [...new Set(refused.map((unit) => this.#valueToAsk(unit)))];
+    const byArg = Map.groupBy(values.filter(isKnown), ({ arg: at }) => at);
+    const single = [...byArg].map(([at, found]): RuleConfig => {
+      const [only, ...others] = found.map(({ value }) => value);
+      return others.length === 0 && only !== undefined
+        ? { mode: "ask", arg: at, const: only }
+        : { mode: "ask", arg: at, enum: [...new Set(found.map(({ value }) => value))] };
+    });
+    return [...general, ...single];
+  }
+
+  /** Of several files, the one that was approved least. */
+  #valueToAsk({ files, call }: Unit): { readonly arg: string; readonly value: Json } | undefined {
+    const kinds = this.#kinds;
+    const command = Object.keys(kinds).find((at) => kinds[at] === "command");
+    const arg = command ?? Object.keys(kinds)[0];
+    if (arg === undefined) return undefined;
+    if (kinds[arg] !== "path") {
+      const [value] = textsAt(call.arguments, parsePointer(arg));
+      return value === undefined ? undefined : { arg, value };
+    }
+    const approvals = (file: string) =>
+      [...this.#group.units.values()].reduce(
+        (sum, unit) => sum + (unit.files.includes(file) ? unit.approved : 0),
+        0,
+      );
+    const [value] = files.toSorted((a, b) => approvals(a) - approvals(b));
+    return value === undefined ? undefined : { arg, value };
+  }
+}
+
+function isKnown<Of>(value: Of | undefined): value is Of {
+  return value !== undefined;
+}
+
+function isHost({ arg = "" }: RuleConfig): boolean {
+  return arg.endsWith("/host");
+}
+
+function topOf(file: string): string {
+  return file.slice(0, Math.max(0, file.indexOf("/")));
+}
+
+function escapeGlob(text: string): string {
+  return text.replaceAll(/[*?[\]{}\\!,]/g, String.raw`\$&`);
+}
+
+/** Asks the rules themselves about each call on record, and drops those that let through what was refused. */
+async function keepSafe(
+  rules: readonly RuleConfig[],
+  { tool, units }: Group,
+  root: string,
+): Promise<readonly ProposedRule[]> {
+  const [first] = units.values();
+  if (first === undefined || rules.length === 0) return [];
+  const kinds = first.call.tool.argumentKinds ?? {};
+  const readCommand = runsCommands(first.call.tool) ? readCommandLine : undefined;
+  const place = { from: "saved", layer: "" } as const;
+  const placed = rules.map((rule, index) => ({ ...rule, place: { ...place, key: String(index) } }));
+  const compiled = await compileRules(placed, { root, kinds });
+  let kept = compiled;
+  for (;;) {
+    const found = new Map<string, Unit[]>();
+    const wrong = new Set<string>();
+    for (const unit of units.values()) {
+      const call = { tool: unit.call.tool.settings, arguments: unit.call.arguments, kinds, root };
+      const verdict = await evaluateRules(kept, call, readCommand);
+      const keys = verdict?.rules.map(({ place: { key } }) => key) ?? [];
+      if (verdict?.mode === "unattended" && unit.refused > 0)
+        for (const key of keys) wrong.add(key);
+      const [key] = keys;
+      if (key !== undefined) found.set(key, [...(found.get(key) ?? []), unit]);
+    }
+    const isLeft = ({
+      rule: {
+        mode,
+        place: { key },
+      },
+    }: (typeof kept)[number]) =>
+      !wrong.has(key) &&
+      (mode !== "unattended" || sum(found.get(key) ?? [], "approved") >= MIN_GAIN);
+    const left = kept.filter(isLeft);
+    if (left.length === kept.length) {
+      if (!left.some(({ rule }) => rule.mode === "unattended")) return [];
+      return left.map(({ rule }) =>
+        toProposal(
+          tool,
+          rules[Number(rule.place.key)] ?? rule,
+          found.get(rule.place.key) ?? [],
+          first.call,
+        ),
+      );
+    }
+    kept = left;
+  }
+}
+
+function sum(units: readonly Unit[], of: "approved" | "refused"): number {
+  return units.reduce((total, unit) => total + unit[of], 0);
+}
+
+function toProposal(
+  tool: string,
+  rule: RuleConfig,
+  units: readonly Unit[],
+  example: CallOfTool,
+): ProposedRule {
+  const of = rule.mode === "unattended" ? "approved" : "refused";
+  const calls = units
+    .filter((unit) => unit[of] > 0)
+    .toSorted((a, b) => b[of] - a[of])
+    .map((unit) => ({ about: unit.about, count: unit[of] }));
+  const kind = kindOf(rule, example.tool.argumentKinds ?? {});
+  const call = units[0]?.call ?? example;
+  return { tool, rule, scope: scopeOf(rule, kind), count: sum(units, of), calls, example: call };
+}
