@@ -3,7 +3,7 @@
  * same way. Nothing is proposed for calls that destroy, and after the rules everything that was refused once is still asked about:
  * a rule that would have let it run is left out, or comes after one that asks.
  */
-import type { RuleConfig } from "../config/index.ts";
+import type { Rule, RuleConfig } from "../config/index.ts";
 import type { GrantScope } from "../conversation/index.ts";
 import {
   canonicalJson,
@@ -14,7 +14,7 @@ import {
 } from "../util/index.ts";
 import { parsePointer } from "./argument-values.ts";
 import { readCommandLine, wordsOf } from "./command-units.ts";
-import { compileRules, evaluateRules } from "./evaluate.ts";
+import { type CompiledRule, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import { kindOf, narrowRules } from "./grants.ts";
 import { findRefusedFiles } from "./refused-files.ts";
 import { scopeOf } from "./rule-scope.ts";
@@ -238,7 +238,7 @@ interface Candidate {
 
 /** How much it takes to propose a rule, by how much it covers. */
 const SUPPORT = {
-  exact: { approvals: 3, different: 1 },
+  exact: { approvals: 5, different: 1 },
   some: { approvals: 4, different: 3 },
   folder: { approvals: 10, different: 5 },
 };
@@ -246,6 +246,8 @@ const SUPPORT = {
 const MAX_REFUSED = 0.05;
 /** More refusals among the last decisions mean that a person has changed their mind. */
 const RECENT = { decisions: 20, refusals: 2 };
+/** Of the calls that were decided so often, at most this share may have been decided both ways, beyond slips. */
+const MIXED = { decisions: 4, minority: 0.15, share: 0.3 };
 /** A rule has to spare this many prompts to be worth reading. */
 const MIN_GAIN = 3;
 
@@ -264,9 +266,22 @@ class RulesOfGroup {
 
   /** Those that ask first. */
   find(): readonly RuleConfig[] {
+    if (!this.#isConsistent()) return [];
     const allowed = this.#choose(this.#candidates().filter((each) => this.#isSupported(each)));
     if (allowed.length === 0) return [];
     return [...this.#exceptions(allowed), ...allowed.map(({ rule }) => rule)];
+  }
+
+  /** Whoever decides the same call now so and now so gets no rules: what they have not refused yet is chance. */
+  #isConsistent(): boolean {
+    const known = [...this.#group.units.values()].filter(
+      ({ approved, refused }) => approved + refused >= MIXED.decisions,
+    );
+    const mixed = known.filter(
+      ({ approved, refused }) =>
+        Math.min(approved, refused) > MIXED.minority * (approved + refused),
+    );
+    return mixed.length <= MIXED.share * known.length;
   }
 
   #candidates(): readonly Candidate[] {
@@ -359,17 +374,15 @@ class RulesOfGroup {
     const folders = allowed.filter(
       ({ rule }) => this.#kindOf(rule) === "path" && (rule.prefix ?? rule.glob) !== undefined,
     );
+    const tops = new Set(
+      folders.flatMap((each) => [...each.units].flatMap(({ files }) => files.map(topOf))),
+    );
     const arg = folders[0]?.rule.arg;
-    const isNear = (top: string) =>
-      folders.some(({ units: near }) =>
-        [...near].some(({ files }) => files.some((f) => topOf(f) === top)),
+    const general = this.#refusedFiles
+      .filter(({ tops: own }) => own === undefined || own.some((top) => tops.has(top)))
+      .flatMap(({ condition }): readonly RuleConfig[] =>
+        arg === undefined ? [] : [{ mode: "ask", arg, ...condition }],
       );
-    const general =
-      arg === undefined
-        ? []
-        : this.#refusedFiles
-            .filter(({ folder }) => folder === undefined || isNear(topOf(`${folder}/`)))
-            .map(({ condition }): RuleConfig => ({ mode: "ask", arg, ...condition }));
     const values = [...new Set(refused.map((unit) => this.#valueToAsk(unit)))];
     const byArg = Map.groupBy(values.filter(isKnown), ({ arg: at }) => at);
     const single = [...byArg].map(([at, found]): RuleConfig => {
@@ -429,41 +442,27 @@ async function keepSafe(
   const readCommand = runsCommands(first.call.tool) ? readCommandLine : undefined;
   const place = { from: "saved", layer: "" } as const;
   const placed = rules.map((rule, index) => ({ ...rule, place: { ...place, key: String(index) } }));
-  const compiled = await compileRules(placed, { root, kinds });
-  let kept = compiled;
-  for (;;) {
-    const found = new Map<string, Unit[]>();
-    const wrong = new Set<string>();
-    for (const unit of units.values()) {
-      const call = { tool: unit.call.tool.settings, arguments: unit.call.arguments, kinds, root };
-      const verdict = await evaluateRules(kept, call, readCommand);
-      const keys = verdict?.rules.map(({ place: { key } }) => key) ?? [];
-      if (verdict?.mode === "unattended" && unit.refused > 0)
-        for (const key of keys) wrong.add(key);
-      const [key] = keys;
-      if (key !== undefined) found.set(key, [...(found.get(key) ?? []), unit]);
+  const verdicts = new Map<Unit, RuleVerdict | undefined>();
+  const isOpen = (unit: Unit, kept: readonly CompiledRule[]) =>
+    !verdicts.has(unit) ||
+    verdicts.get(unit)?.rules.some((rule) => !kept.some((each) => each.rule === rule)) === true;
+  for (let kept = await compileRules(placed, { root, kinds }); ;) {
+    for (const unit of [...units.values()].filter((each) => isOpen(each, kept))) {
+      const { tool: own, arguments: args } = unit.call;
+      const call = { tool: own.settings, arguments: args, kinds, root };
+      verdicts.set(unit, await evaluateRules(kept, call, readCommand));
     }
-    const isLeft = ({
-      rule: {
-        mode,
-        place: { key },
-      },
-    }: (typeof kept)[number]) =>
-      !wrong.has(key) &&
-      (mode !== "unattended" || sum(found.get(key) ?? [], "approved") >= MIN_GAIN);
-    const left = kept.filter(isLeft);
-    if (left.length === kept.length) {
-      if (!left.some(({ rule }) => rule.mode === "unattended")) return [];
-      return left.map(({ rule }) =>
-        toProposal(
-          tool,
-          rules[Number(rule.place.key)] ?? rule,
-          found.get(rule.place.key) ?? [],
-          first.call,
-        ),
-      );
-    }
-    kept = left;
+    const decidedBy = ({ rule }: CompiledRule) =>
+      [...units.values()].filter((unit) => verdicts.get(unit)?.rules.includes(rule));
+    const isWrong = (unit: Unit) => unit.refused > 0 && verdicts.get(unit)?.mode === "unattended";
+    const left = kept.filter((each) => {
+      const own = decidedBy(each);
+      const isUseful = each.rule.mode !== "unattended" || sum(own, "approved") >= MIN_GAIN;
+      return isUseful && !own.some(isWrong);
+    });
+    if (!left.some(({ rule }) => rule.mode === "unattended")) return [];
+    if (left.length < kept.length) kept = left;
+    else return left.map((each) => toProposal(each.rule, tool, decidedBy(each), first.call));
   }
 }
 
@@ -472,8 +471,8 @@ function sum(units: readonly Unit[], of: "approved" | "refused"): number {
 }
 
 function toProposal(
+  { place: _place, ...rule }: Rule,
   tool: string,
-  rule: RuleConfig,
   units: readonly Unit[],
   example: CallOfTool,
 ): ProposedRule {

@@ -7,8 +7,8 @@ import type { Matcher } from "../config/index.ts";
 /** Files that are asked about, whatever folder is allowed. */
 export interface RefusedFiles {
   readonly condition: Matcher;
-  /** Set if it is about a single folder. */
-  readonly folder?: string;
+  /** Set if it is about folders: the first names of the paths that it is known from. */
+  readonly tops?: readonly string[];
   readonly matches: (file: string) => boolean;
 }
 
@@ -28,8 +28,7 @@ export function findRefusedFiles(decided: readonly Decided[]): readonly RefusedF
   const refused = [...byFile].flatMap(([file, own]) => (isRefused(own) ? [file] : []));
   const candidates = new Map(refused.flatMap(candidatesOf).map((each) => [keyOf(each), each]));
   const usable = [...candidates.values()].filter((candidate) => {
-    const matched = [...byFile].flatMap(([file, own]) => (candidate.matches(file) ? own : []));
-    return isRefused(candidate.folder === undefined ? matched : inOrder(matched, decided));
+    return isRefused(decided.filter(({ file }) => candidate.matches(file)));
   });
   const open = new Set(refused);
   const found: RefusedFiles[] = [];
@@ -37,15 +36,11 @@ export function findRefusedFiles(decided: readonly Decided[]): readonly RefusedF
     const covered = (candidate: RefusedFiles) => [...open].filter(candidate.matches).length;
     const best = usable.toSorted((a, b) => covered(b) - covered(a))[0];
     if (best === undefined || covered(best) === 0) break;
-    found.push(best);
+    const tops = refused.filter(best.matches).map((file) => file.split("/")[0] ?? "");
+    found.push(best.tops === undefined ? best : { ...best, tops: [...new Set(tops)] });
     for (const file of [...open].filter(best.matches)) open.delete(file);
   }
   return found;
-}
-
-function inOrder(matched: readonly Decided[], decided: readonly Decided[]): readonly Decided[] {
-  const all = new Set(matched);
-  return decided.filter((each) => all.has(each));
 }
 
 function isRefused(decided: readonly Decided[]): boolean {
@@ -71,17 +66,18 @@ function candidatesOf(file: string): readonly RefusedFiles[] {
     ...(dotted === undefined
       ? []
       : [ofGlob(`**/${dotted}*`, (other) => nameOf(other).startsWith(dotted))]),
-    ...folders.map((folder) =>
-      ofGlob(`**/${escapeGlob(folder)}/**`, (other) =>
+    ...folders.map((folder) => ({
+      ...ofGlob(`**/${escapeGlob(folder)}/**`, (other) =>
         other.split("/").slice(0, -1).includes(folder),
       ),
-    ),
+      tops: [],
+    })),
     ...(extension === undefined
       ? []
       : [ofGlob(`**/*${extension}`, (other) => nameOf(other).endsWith(extension))]),
     ...folders.map((_, index) => {
       const folder = folders.slice(0, index + 1).join("/");
-      return { condition: { prefix: folder }, folder, matches: below(folder) };
+      return { condition: { prefix: folder }, tops: [], matches: below(folder) };
     }),
     ofGlob(`**/${escapeGlob(name)}`, (other) => nameOf(other) === name),
   ];
