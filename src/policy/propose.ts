@@ -5,30 +5,21 @@
  */
 import type { Rule, RuleConfig } from "../config/index.ts";
 import type { GrantScope } from "../conversation/index.ts";
-import {
-  canonicalJson,
-  isJsonArray,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-} from "../util/index.ts";
+import { canonicalJson, type Json, type JsonObject } from "../util/index.ts";
 import { parsePointer } from "./argument-values.ts";
-import { readCommandLine, wordsOf } from "./command-units.ts";
+import { readCommandLine } from "./command-units.ts";
+import {
+  DecidedCalls,
+  type Group,
+  type PastDecision,
+  textsAt,
+  type Unit,
+} from "./decided-calls.ts";
 import { type CompiledRule, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
-import { kindOf, narrowRules } from "./grants.ts";
+import { kindOf } from "./grants.ts";
 import { findRefusedFiles } from "./refused-files.ts";
 import { scopeOf } from "./rule-scope.ts";
 import { type CallOfTool, runsCommands } from "./verdict.ts";
-
-/** A call that a person has decided about. */
-export interface PastDecision {
-  readonly call: CallOfTool;
-  readonly isApproved: boolean;
-  /** Which tool it is now: only calls of the same can be let through together. */
-  readonly identity: string;
-  /** Only a rule about the exact call could let it run. */
-  readonly isOnlyExact?: boolean;
-}
 
 /** A rule, as it would be saved, and what it would have done. */
 export interface ProposedRule {
@@ -48,7 +39,7 @@ export async function proposeRules(
   decisions: AsyncIterable<PastDecision> | Iterable<PastDecision>,
   root: string,
 ): Promise<readonly ProposedRule[]> {
-  const history = new History(root);
+  const history = new DecidedCalls(root);
   for await (const decision of decisions) await history.add(decision);
   const refusedFiles = findRefusedFiles(history.edits);
   const proposed = await Promise.all(
@@ -61,174 +52,6 @@ export async function proposeRules(
     rules.reduce((sum, { rule, count }) => sum + (rule.mode === "unattended" ? count : 0), 0);
   return proposed.toSorted((a, b) => spared(b) - spared(a)).flat();
 }
-
-/** Calls that rules cannot tell apart, or should not. */
-interface Unit {
-  readonly call: CallOfTool;
-  /** Set if a path is what matters about the call. */
-  readonly files: readonly string[];
-  readonly about: string;
-  readonly candidates: readonly RuleConfig[];
-  approved: number;
-  refused: number;
-}
-
-/** The decisions about one tool, as it is now. */
-interface Group {
-  readonly tool: string;
-  readonly units: Map<string, Unit>;
-  /** In the order of time. */
-  readonly decisions: { readonly unit: Unit; readonly isApproved: boolean }[];
-}
-
-/** A decision about a change of one file. */
-export interface EditDecision {
-  readonly file: string;
-  readonly isApproved: boolean;
-}
-
-/** Keeps of each call what matters, and of equal ones only the first. */
-class History {
-  readonly #root: string;
-  readonly #groups = new Map<string, Group>();
-  /** Of all tools that edit: whoever refuses a file to one would hardly give it to another. */
-  readonly edits: EditDecision[] = [];
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  get groups(): readonly Group[] {
-    return [...this.#groups.values()];
-  }
-
-  async add(decision: PastDecision): Promise<void> {
-    const { call, isApproved, identity } = decision;
-    const { settings } = call.tool;
-    const effect = settings.effect ?? call.tool.effect;
-    if (effect === "destroys") return;
-    const key = JSON.stringify([settings.name, identity]);
-    const group = this.#groups.get(key) ?? { tool: settings.name, units: new Map(), decisions: [] };
-    this.#groups.set(key, group);
-    const unit = await this.#findUnit(group, decision);
-    if (isApproved) unit.approved += 1;
-    else unit.refused += 1;
-    group.decisions.push({ unit, isApproved });
-    if (effect !== "edits") return;
-    // Of several files, no one knows which was refused.
-    if (isApproved || unit.files.length === 1)
-      this.edits.push(...unit.files.map((file) => ({ file, isApproved })));
-  }
-
-  async #findUnit({ units }: Group, { call, isOnlyExact = false }: PastDecision): Promise<Unit> {
-    const { arguments: args, tool } = call;
-    const isEdit = (tool.settings.effect ?? tool.effect) === "edits";
-    const pointers = Object.keys(tool.argumentKinds ?? {});
-    const key = canonicalJson(
-      isEdit ? pointers.map((at) => textsAt(args, parsePointer(at))) : args,
-    );
-    const known = units.get(key);
-    if (known !== undefined) return known;
-    const narrow = await narrowRules(call, this.#root);
-    const candidates = isOnlyExact ? narrow.filter(({ arg }) => arg === "") : widen(narrow, call);
-    const files = filesIn(narrow, call);
-    const unit = { call, files, about: aboutOf(call, files), candidates, approved: 0, refused: 0 };
-    units.set(key, unit);
-    return unit;
-  }
-}
-
-/** Those at the end of a pointer, through lists. */
-function textsAt(value: Json | undefined, [segment, ...rest]: readonly string[]): string[] {
-  if (isJsonArray(value))
-    return value.flatMap((each) => textsAt(each, segment === undefined ? [] : [segment, ...rest]));
-  if (segment === undefined) return typeof value === "string" ? [value] : [];
-  return isJsonObject(value) ? textsAt(value[segment], rest) : [];
-}
-
-/** The narrowest rule names them. */
-function filesIn(narrow: readonly RuleConfig[], { tool }: CallOfTool): readonly string[] {
-  const kinds = tool.argumentKinds ?? {};
-  const rule = narrow.find(
-    (each) => kindOf(each, kinds) === "path" && (each.const ?? each.enum) !== undefined,
-  );
-  const values = rule?.const === undefined ? (rule?.enum ?? []) : [rule.const];
-  return values.filter((value) => typeof value === "string");
-}
-
-function aboutOf({ arguments: args, tool }: CallOfTool, files: readonly string[]): string {
-  const kinds = tool.argumentKinds ?? {};
-  const of = (kind: string) => Object.keys(kinds).find((at) => kinds[at] === kind);
-  const [line] = textsAt(args, parsePointer(of("command") ?? "/"));
-  if (of("command") !== undefined && line !== undefined) return line;
-  const [url = ""] = textsAt(args, parsePointer(of("url") ?? "/"));
-  if (of("url") !== undefined && URL.canParse(url)) {
-    const { origin, pathname } = new URL(url); // What follows may be a token.
-    return `${origin}${pathname}`;
-  }
-  return files.length > 0 ? files.join(", ") : JSON.stringify(args);
-}
-
-/** With the folders above, and the programs that only read. */
-function widen(narrow: readonly RuleConfig[], call: CallOfTool): readonly RuleConfig[] {
-  const kinds = call.tool.argumentKinds ?? {};
-  const wider = narrow.flatMap((rule): readonly RuleConfig[] => {
-    const { arg = "", prefix, const: line } = rule;
-    const kind = kindOf(rule, kinds);
-    if (kind === "path" && prefix !== undefined) {
-      const names = prefix.split("/");
-      return names.map((_, index) => ({ ...rule, prefix: names.slice(0, index + 1).join("/") }));
-    }
-    if (kind === "command" && typeof line === "string") {
-      const [program = ""] = wordsOf(line);
-      const isReading = READING_PROGRAMS.has(program);
-      return isReading ? [rule, { mode: "unattended", arg, prefix: program }] : [rule];
-    }
-    return [rule];
-  });
-  return runsCommands(call.tool) && destroys(call) ? [] : wider;
-}
-
-/** Whatever their arguments, they print what there is. */
-const READING_PROGRAMS: ReadonlySet<string> = new Set(
-  "cat cmp cut diff du file grep head ls nl pwd stat tail wc".split(" "),
-);
-
-/** A command that cannot be taken back, as far as its words say so. Sometimes another one, too. */
-function destroys({ arguments: args, tool }: CallOfTool): boolean {
-  const kinds = tool.argumentKinds ?? {};
-  const at = Object.keys(kinds).find((each) => kinds[each] === "command") ?? "/";
-  const [program = "", ...rest] = wordsOf(textsAt(args, parsePointer(at))[0] ?? "");
-  const words = DESTRUCTIVE.get(program);
-  return words !== undefined && (words.length === 0 || rest.some((word) => words.includes(word)));
-}
-
-/** Without words: always. */
-const DESTRUCTIVE: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    aws: "",
-    chmod: "",
-    chown: "",
-    dd: "",
-    docker: "down kill prune rm rmi stop system volume",
-    dropdb: "",
-    gcloud: "",
-    gh: "close delete merge",
-    git: "branch checkout clean filter-branch gc push rebase reflog reset restore rm stash switch tag update-ref worktree",
-    kubectl: "",
-    kill: "",
-    mkfs: "",
-    mv: "",
-    npm: "deprecate owner publish unpublish uninstall",
-    pkill: "",
-    rm: "",
-    rmdir: "",
-    shred: "",
-    terraform: "",
-    truncate: "",
-    unlink: "",
-  }).map(([program, words]) => [program, words.split(" ").filter((word) => word !== "")]),
-);
 
 /** A rule that may be proposed, and the calls that it is about. */
 interface Candidate {
@@ -269,7 +92,9 @@ class RulesOfGroup {
     if (!this.#isConsistent()) return [];
     const allowed = this.#choose(this.#candidates().filter((each) => this.#isSupported(each)));
     if (allowed.length === 0) return [];
-    return [...this.#exceptions(allowed), ...allowed.map(({ rule }) => rule)];
+    // What the wider ones decide, no narrower one has to.
+    const rules = allowed.map(({ rule }) => rule).toSorted((a, b) => rank(a) - rank(b));
+    return [...this.#exceptions(allowed), ...rules];
   }
 
   /** Whoever decides the same call now so and now so gets no rules: what they have not refused yet is chance. */
@@ -412,6 +237,11 @@ class RulesOfGroup {
     const [value] = files.toSorted((a, b) => approvals(a) - approvals(b));
     return value === undefined ? undefined : { arg, value };
   }
+}
+
+function rank({ arg, prefix, glob }: RuleConfig): number {
+  if (arg === "") return 2;
+  return prefix === undefined && glob === undefined ? 1 : 0;
 }
 
 function isKnown<Of>(value: Of | undefined): value is Of {

@@ -176,7 +176,8 @@ function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSave
   return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
-function policyIn(config: PartialConfig): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {
+/** What decides where no rule does. */
+export function policyIn(config: PartialConfig): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {
   const { mode } = config.conversation ?? {};
   const allowsUnsandboxed = resolveShell(config).unsandboxed === "unattended";
   return { allowsUnsandboxed, ...(mode !== undefined && { mode }) };

@@ -1,5 +1,5 @@
 /** Terminal sessions: which one this process belongs to, and the conversations used in it. */
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type ConversationId } from "../../conversation/index.ts";
 import { type Clock, isJsonArray, isJsonObject, type Json } from "../../util/index.ts";
@@ -35,6 +35,15 @@ export class FsSessionStore implements SessionStore {
     return readVisits(await sessionFile(folder, session)).map((visit) => visit.id);
   }
 
+  async visited(): Promise<ReadonlySet<ConversationId>> {
+    const folder = this.#options.findUserFolder();
+    const sessions = folder === undefined ? "" : path.join(folder, SESSIONS);
+    if (sessions === "" || !existsSync(sessions)) return new Set();
+    const files = readdirSync(sessions).filter((name) => name.endsWith(".json"));
+    const visits = files.flatMap((name) => readVisits(path.join(sessions, name)));
+    return new Set(visits.map(({ id }) => id));
+  }
+
   async activate(id: ConversationId): Promise<void> {
     const { session, ensureUserFolder, clock } = this.#options;
     if (session === undefined) throw noSessionError();
@@ -53,8 +62,10 @@ export class FsSessionStore implements SessionStore {
   }
 }
 
+const SESSIONS = "sessions";
+
 async function sessionFile(userFolder: string, session: SessionId): Promise<string> {
-  return path.join(userFolder, "sessions", `${await sessionKey(session)}.json`);
+  return path.join(userFolder, SESSIONS, `${await sessionKey(session)}.json`);
 }
 
 /** An unreadable file counts as an empty history. */
