@@ -44,13 +44,23 @@ export async function proposeRules(
   const refusedFiles = findRefusedFiles(history.edits);
   const proposed = await Promise.all(
     history.groups.map(async (group) => {
-      const rules = new RulesOfGroup(group, refusedFiles).find();
-      return keepSafe(rules, group, root);
+      const found = new RulesOfGroup(group, refusedFiles);
+      const rules = found.find();
+      const trial = await Trial.start(group, root, rules);
+      const refused = await trial.evaluate(
+        [...group.units.values()].filter((unit) => unit.refused > 0),
+      );
+      const leaks = refused.filter(({ verdict }) => verdict?.mode === "unattended");
+      const asking = found.askAbout(leaks.map(({ unit }) => unit));
+      return keepSafe([...asking, ...rules], group, root);
     }),
   );
   const spared = (rules: readonly ProposedRule[]) =>
     rules.reduce((sum, { rule, count }) => sum + (rule.mode === "unattended" ? count : 0), 0);
-  return proposed.toSorted((a, b) => spared(b) - spared(a)).flat();
+  return proposed
+    .filter((rules) => spared(rules) >= MIN_GAIN * rules.length)
+    .toSorted((a, b) => spared(b) - spared(a))
+    .flat();
 }
 
 /** A rule that may be proposed, and the calls that it is about. */
@@ -71,7 +81,7 @@ const MAX_REFUSED = 0.05;
 const RECENT = { decisions: 20, refusals: 2 };
 /** Of the calls that were decided so often, at most this share may have been decided both ways, beyond slips. */
 const MIXED = { decisions: 4, minority: 0.15, share: 0.3 };
-/** A rule has to spare this many prompts to be worth reading. */
+/** A rule has to spare this many prompts to be worth reading, with those that ask on its account. */
 const MIN_GAIN = 3;
 
 /** The rules of one tool. */
@@ -179,7 +189,9 @@ class RulesOfGroup {
       [...units].reduce((sum, unit) => sum + (open.has(unit) ? unit.approved : 0), 0);
     const chosen: Candidate[] = [];
     // Of two that spare as much, the narrower one.
-    const left = candidates.toSorted((a, b) => a.units.size - b.units.size);
+    const left = candidates.toSorted(
+      (a, b) => a.units.size - b.units.size || lengthOf(b.rule) - lengthOf(a.rule),
+    );
     for (;;) {
       const gains = left.map((candidate) => ({ candidate, gain: gainOf(candidate) }));
       const best = gains.reduce((found, each) => (each.gain > found.gain ? each : found), {
@@ -208,15 +220,18 @@ class RulesOfGroup {
       .flatMap(({ condition }): readonly RuleConfig[] =>
         arg === undefined ? [] : [{ mode: "ask", arg, ...condition }],
       );
-    const values = [...new Set(refused.map((unit) => this.#valueToAsk(unit)))];
-    const byArg = Map.groupBy(values.filter(isKnown), ({ arg: at }) => at);
-    const single = [...byArg].map(([at, found]): RuleConfig => {
-      const [only, ...others] = found.map(({ value }) => value);
+    return [...general, ...this.askAbout(refused)];
+  }
+
+  /** As few rules as there are arguments. */
+  askAbout(refused: readonly Unit[]): readonly RuleConfig[] {
+    const found = refused.flatMap((unit) => this.#valueToAsk(unit) ?? []);
+    return [...Map.groupBy(found, ({ arg }) => arg)].map(([arg, all]): RuleConfig => {
+      const [only, ...others] = new Set(all.map(({ value }) => value));
       return others.length === 0 && only !== undefined
-        ? { mode: "ask", arg: at, const: only }
-        : { mode: "ask", arg: at, enum: [...new Set(found.map(({ value }) => value))] };
+        ? { mode: "ask", arg, const: only }
+        : { mode: "ask", arg, enum: [only, ...others].filter((value) => value !== undefined) };
     });
-    return [...general, ...single];
   }
 
   /** Of several files, the one that was approved least. */
@@ -239,13 +254,13 @@ class RulesOfGroup {
   }
 }
 
+function lengthOf({ prefix = "" }: RuleConfig): number {
+  return prefix.length;
+}
+
 function rank({ arg, prefix, glob }: RuleConfig): number {
   if (arg === "") return 2;
   return prefix === undefined && glob === undefined ? 1 : 0;
-}
-
-function isKnown<Of>(value: Of | undefined): value is Of {
-  return value !== undefined;
 }
 
 function isHost({ arg = "" }: RuleConfig): boolean {
@@ -260,39 +275,80 @@ function escapeGlob(text: string): string {
   return text.replaceAll(/[*?[\]{}\\!,]/g, String.raw`\$&`);
 }
 
-/** Asks the rules themselves about each call on record, and drops those that let through what was refused. */
+/** Rules, evaluated as they are at a prompt. */
+class Trial {
+  readonly #group: Group;
+  readonly #root: string;
+  rules: readonly CompiledRule[];
+
+  private constructor(group: Group, root: string, rules: readonly CompiledRule[]) {
+    this.#group = group;
+    this.#root = root;
+    this.rules = rules;
+  }
+
+  static async start(group: Group, root: string, rules: readonly RuleConfig[]): Promise<Trial> {
+    const kinds = kindsOf(group);
+    const placed = rules.map((rule, index) => ({
+      ...rule,
+      place: { from: "saved", layer: "", key: String(index) } as const,
+    }));
+    return new Trial(group, root, await compileRules(placed, { root, kinds }));
+  }
+
+  async evaluate(units: Iterable<Unit>): Promise<readonly Tried[]> {
+    const kinds = kindsOf(this.#group);
+    const tried: Tried[] = [];
+    for (const unit of units) {
+      const { tool, arguments: args } = unit.call;
+      const call = { tool: tool.settings, arguments: args, kinds, root: this.#root };
+      const readCommand = runsCommands(tool) ? readCommandLine : undefined;
+      tried.push({ unit, verdict: await evaluateRules(this.rules, call, readCommand) });
+    }
+    return tried;
+  }
+}
+
+interface Tried {
+  readonly unit: Unit;
+  readonly verdict: RuleVerdict | undefined;
+}
+
+function kindsOf({ units }: Group) {
+  const [first] = units.values();
+  return first?.call.tool.argumentKinds ?? {};
+}
+
+/** Asks the rules themselves about each call on record, and drops those that let through what was refused, or do nothing. */
 async function keepSafe(
   rules: readonly RuleConfig[],
-  { tool, units }: Group,
+  group: Group,
   root: string,
 ): Promise<readonly ProposedRule[]> {
-  const [first] = units.values();
-  if (first === undefined || rules.length === 0) return [];
-  const kinds = first.call.tool.argumentKinds ?? {};
-  const readCommand = runsCommands(first.call.tool) ? readCommandLine : undefined;
-  const place = { from: "saved", layer: "" } as const;
-  const placed = rules.map((rule, index) => ({ ...rule, place: { ...place, key: String(index) } }));
-  const verdicts = new Map<Unit, RuleVerdict | undefined>();
-  const isOpen = (unit: Unit, kept: readonly CompiledRule[]) =>
-    !verdicts.has(unit) ||
-    verdicts.get(unit)?.rules.some((rule) => !kept.some((each) => each.rule === rule)) === true;
-  for (let kept = await compileRules(placed, { root, kinds }); ;) {
-    for (const unit of [...units.values()].filter((each) => isOpen(each, kept))) {
-      const { tool: own, arguments: args } = unit.call;
-      const call = { tool: own.settings, arguments: args, kinds, root };
-      verdicts.set(unit, await evaluateRules(kept, call, readCommand));
-    }
+  const trial = await Trial.start(group, root, rules);
+  let tried = await trial.evaluate(group.units.values());
+  for (;;) {
     const decidedBy = ({ rule }: CompiledRule) =>
-      [...units.values()].filter((unit) => verdicts.get(unit)?.rules.includes(rule));
-    const isWrong = (unit: Unit) => unit.refused > 0 && verdicts.get(unit)?.mode === "unattended";
-    const left = kept.filter((each) => {
+      tried.filter(({ verdict }) => verdict?.rules.includes(rule)).map(({ unit }) => unit);
+    const left = trial.rules.filter((each) => {
+      if (each.rule.mode !== "unattended") return true;
       const own = decidedBy(each);
-      const isUseful = each.rule.mode !== "unattended" || sum(own, "approved") >= MIN_GAIN;
-      return isUseful && !own.some(isWrong);
+      const isLeaking = tried.some(
+        ({ unit, verdict }) =>
+          unit.refused > 0 && verdict?.mode === "unattended" && verdict.rules.includes(each.rule),
+      );
+      return !isLeaking && sum(own, "approved") >= MIN_GAIN;
     });
     if (!left.some(({ rule }) => rule.mode === "unattended")) return [];
-    if (left.length < kept.length) kept = left;
-    else return left.map((each) => toProposal(each.rule, tool, decidedBy(each), first.call));
+    if (left.length === trial.rules.length) {
+      return left.map((each) => toProposal(each.rule, group, decidedBy(each)));
+    }
+    trial.rules = left;
+    // Only what a rule decided that is gone can be decided otherwise now.
+    const isKept = ({ verdict }: Tried) =>
+      verdict?.rules.every((rule) => left.some((each) => each.rule === rule)) ?? true;
+    const open = tried.filter((each) => !isKept(each)).map(({ unit }) => unit);
+    tried = [...tried.filter(isKept), ...(await trial.evaluate(open))];
   }
 }
 
@@ -302,16 +358,24 @@ function sum(units: readonly Unit[], of: "approved" | "refused"): number {
 
 function toProposal(
   { place: _place, ...rule }: Rule,
-  tool: string,
+  group: Group,
   units: readonly Unit[],
-  example: CallOfTool,
 ): ProposedRule {
   const of = rule.mode === "unattended" ? "approved" : "refused";
   const calls = units
     .filter((unit) => unit[of] > 0)
     .toSorted((a, b) => b[of] - a[of])
     .map((unit) => ({ about: unit.about, count: unit[of] }));
-  const kind = kindOf(rule, example.tool.argumentKinds ?? {});
-  const call = units[0]?.call ?? example;
-  return { tool, rule, scope: scopeOf(rule, kind), count: sum(units, of), calls, example: call };
+  const kind = kindOf(rule, kindsOf(group));
+  const [first] = units.length > 0 ? units : group.units.values();
+  if (first === undefined) throw new Error("a rule for no calls");
+  const { tool } = group;
+  return {
+    tool,
+    rule,
+    scope: scopeOf(rule, kind),
+    count: sum(units, of),
+    calls,
+    example: first.call,
+  };
 }

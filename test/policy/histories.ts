@@ -141,7 +141,9 @@ class Project {
     const isFocused = this.#random.next() < 0.75;
     const near = isFocused ? this.#files.filter((file) => file.includes(`/${area}/`)) : [];
     if (near.length > 0) return this.#random.pickEarly(near);
-    return this.#random.next() < 0.5 ? this.#random.pick(this.#files) : this.#random.pick(OTHER_FILES);
+    return this.#random.next() < 0.5
+      ? this.#random.pick(this.#files)
+      : this.#random.pick(OTHER_FILES);
   }
 
   /** Beside another one. */
@@ -176,6 +178,13 @@ const TOOLS = {
   deploy: { name: "deploy", source: { origin: { type: "local", command: "./deploy" } } },
 } as const satisfies Readonly<Record<string, ToolOptions>>;
 
+const TEMPLATES = new Map(Object.entries(TOOLS).map(([name, tool]) => [name, callOf({}, tool)]));
+
+function callTo(name: keyof typeof TOOLS, args: JsonObject): CallOfTool {
+  const template = TEMPLATES.get(name) as CallOfTool; // One for each.
+  return { ...template, arguments: args };
+}
+
 interface NextCall {
   readonly call: CallOfTool;
   readonly asked: Asked;
@@ -188,16 +197,16 @@ const CALLS: readonly {
   {
     weight: 38,
     next: (random, project) => {
-      const path = project.file();
+      const file = project.file();
       const patterns = [{ old: String(random.next()), new: String(random.next()) }];
-      return edit("modify", { path, patterns }, [path]);
+      return edit("modify", { path: file, patterns }, [file]);
     },
   },
   {
     weight: 9,
     next: (random, project) => {
-      const path = project.newFile();
-      return edit("create", { path, content: String(random.next()) }, [path]);
+      const file = project.newFile();
+      return edit("create", { path: file, content: String(random.next()) }, [file]);
     },
   },
   {
@@ -205,7 +214,7 @@ const CALLS: readonly {
     next: (random, project) => {
       const files = [...new Set([project.file(), project.file(), project.file()])];
       const content = String(random.next());
-      return edit("edit", { files: files.map((path) => ({ path, content })) }, files);
+      return edit("edit", { files: files.map((file) => ({ path: file, content })) }, files);
     },
   },
   {
@@ -216,7 +225,7 @@ const CALLS: readonly {
         .line.replaceAll("FILE", () => project.file())
         .replaceAll("WORD", () => random.pick(NAMES))
         .replaceAll("N", () => String(random.below(20)));
-      return { call: callOf({ command: line }, TOOLS.shell), asked: { type: "command", line } };
+      return { call: callTo("shell", { command: line }), asked: { type: "command", line } };
     },
   },
   {
@@ -224,22 +233,22 @@ const CALLS: readonly {
     next: (random) => {
       const { host } = random.weighted(HOSTS);
       const url = `https://${host}/${random.pick(NAMES)}/${random.below(60)}`;
-      return { call: callOf({ url }, TOOLS.page), asked: { type: "page", host } };
+      return { call: callTo("page", { url }), asked: { type: "page", host } };
     },
   },
   {
     weight: 2,
     next: (random) => {
       const target = random.pickEarly(["staging", "production"]);
-      return { call: callOf({ target }, TOOLS.deploy), asked: { type: "deploy", target } };
+      return { call: callTo("deploy", { target }), asked: { type: "deploy", target } };
     },
   },
   {
     weight: 1,
     next: (_random, project) => {
-      const path = project.file();
-      const call = callOf({ path }, TOOLS.delete);
-      return { call, asked: { type: "delete", files: [path] } };
+      const file = project.file();
+      const call = callTo("delete", { path: file });
+      return { call, asked: { type: "delete", files: [file] } };
     },
   },
 ];
@@ -253,7 +262,7 @@ function edit(
   args: JsonObject,
   files: readonly string[],
 ): NextCall {
-  return { call: callOf(args, TOOLS[tool]), asked: { type: "edit", files } };
+  return { call: callTo(tool, args), asked: { type: "edit", files } };
 }
 
 const COMMANDS: readonly { readonly line: string; readonly weight: number }[] = [
@@ -321,9 +330,7 @@ function allowsLine(line: string, starts: readonly string[]): boolean {
 function isFineForStrict(asked: Asked): boolean {
   switch (asked.type) {
     case "edit":
-      return asked.files.every(
-        (file) => isIn(file, ["src", "test", "docs"]) && !isSensitive(file),
-      );
+      return asked.files.every((file) => isIn(file, ["src", "test", "docs"]) && !isSensitive(file));
     case "command":
       return allowsLine(asked.line, [...LOOKS, ...CHECKS, "sed"]);
     case "page":

@@ -1,14 +1,7 @@
 /** `jp permissions propose`: rules that would have answered what a person always answered the same way. */
 import { type PartialConfig, resolveShell } from "../../config/index.ts";
 import { type PastDecision, type ProposedRule, proposeFrom } from "../../policy/index.ts";
-import {
-  describeScope,
-  jsonLine,
-  truncate,
-  verbatim,
-  wrapCode,
-  wrapProse,
-} from "../../render/index.ts";
+import { jsonLine, truncate, verbatim, wrapCode, wrapProse } from "../../render/index.ts";
 import { openTools, type Tools } from "../../runtime/index.ts";
 import type { Output } from "../../terminal/index.ts";
 import type { JsonObject } from "../../util/index.ts";
@@ -24,6 +17,7 @@ import {
   readDecisions,
   type RecordFlags,
 } from "./past-decisions.ts";
+import { describeCalls } from "./permissions.ts";
 
 export interface ProposeFlags extends ConfigFlags, RecordFlags {
   readonly save?: boolean;
@@ -141,10 +135,7 @@ function showRule({ rule, scope, count, calls }: ProposedRule, output: Output): 
   const isAsking = rule.mode === "ask";
   const width = Math.max(output.lineWidth - INDENT.length, 20);
   const mark = isAsking ? paint("yellow", "  ask    ") : paint("green", "  allow  ");
-  const what =
-    rule.glob === undefined
-      ? describeScope(scope, true)
-      : `files that match ${verbatim(rule.glob)}`;
+  const what = describeCalls({ rule, scope });
   const [first = "", ...others] = wrapCode(truncate(what, 4 * width), width);
   output.print(`${mark}${first}`);
   for (const line of others) output.print(INDENT + line);
@@ -177,10 +168,7 @@ async function choose(
   if (way !== 2) return [];
   const taken = new Set<ProposedRule>();
   for (const each of proposed.filter(({ rule }) => rule.mode === "unattended")) {
-    const what =
-      each.rule.glob === undefined
-        ? describeScope(each.scope, true)
-        : `files that match ${verbatim(each.rule.glob)}`;
+    const what = describeCalls(each);
     const answer = await ask(`${verbatim(each.tool)}: ${what}`, [
       "no",
       "save",

@@ -1,5 +1,5 @@
 /** Terminal sessions: which one this process belongs to, and the conversations used in it. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type ConversationId } from "../../conversation/index.ts";
 import { type Clock, isJsonArray, isJsonObject, type Json } from "../../util/index.ts";
@@ -37,10 +37,9 @@ export class FsSessionStore implements SessionStore {
 
   async visited(): Promise<ReadonlySet<ConversationId>> {
     const folder = this.#options.findUserFolder();
-    const sessions = folder === undefined ? "" : path.join(folder, SESSIONS);
-    if (sessions === "" || !existsSync(sessions)) return new Set();
-    const files = readdirSync(sessions).filter((name) => name.endsWith(".json"));
-    const visits = files.flatMap((name) => readVisits(path.join(sessions, name)));
+    if (folder === undefined) return new Set();
+    const sessions = path.join(folder, SESSIONS);
+    const visits = namesIn(sessions).flatMap((name) => readVisits(path.join(sessions, name)));
     return new Set(visits.map(({ id }) => id));
   }
 
@@ -66,6 +65,15 @@ const SESSIONS = "sessions";
 
 async function sessionFile(userFolder: string, session: SessionId): Promise<string> {
   return path.join(userFolder, SESSIONS, `${await sessionKey(session)}.json`);
+}
+
+/** None if there is no such folder. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(".json"));
+  } catch {
+    return [];
+  }
 }
 
 /** An unreadable file counts as an empty history. */
