@@ -93,11 +93,10 @@ async function* toPast(
 export function warnAboutLeftOut({ missing, foreign }: ReadDecisions, { output }: CommandContext) {
   for (const [tool, reason] of missing) warn(`${tool} is left out: ${reason}`, output);
   if (foreign === 0) return;
-  const those = foreign === 1 ? "1 conversation is" : `${foreign} conversations are`;
-  warn(
-    `${those} left out: you have not used them in a terminal, so the decisions may not be yours.`,
-    output,
-  );
+  const [those, them] =
+    foreign === 1 ? ["1 conversation is", "it"] : [`${foreign} conversations are`, "them"];
+  const why = `you have not used ${them} in a terminal, so the decisions may not be yours.`;
+  warn(`${those} left out: ${why}`, output);
 }
 
 function show(
