@@ -62,7 +62,7 @@ describe("a folder is proposed", () => {
   });
 
   test("once for the files of several folders that are changed in one call", async () => {
-    const both = [..."abcdefgh"].map((name) => ({
+    const both = "abcdefgh".split("").map((name) => ({
       files: [{ path: `src/${name}.ts` }, { path: `test/${name}.test.ts` }],
     }));
     expect(await rulesFrom(yes(SEVERAL, ...both, ...both))).toEqual([
@@ -98,8 +98,8 @@ describe("what was refused once", () => {
   });
 
   test("many times in a folder keeps the folder from being proposed", async () => {
-    const mixed = filesIn("src", 12).flatMap((args, index) =>
-      decided(index % 4 > 0, EDIT, { path: `${String(args["path"])}${index}` }),
+    const mixed = filesIn("src", 12).flatMap((_, index) =>
+      decided(index % 4 > 0, EDIT, { path: `src/g${index}.ts` }),
     );
     expect(await rulesFrom(mixed)).toEqual([]);
   });
@@ -133,9 +133,11 @@ describe("nothing is proposed", () => {
   });
 
   test("to someone who decides about the same calls now so, now so", async () => {
-    const whims = [..."abcdef"].flatMap((name) =>
-      [true, false, true, true].flatMap((is) => decided(is, EDIT, { path: `src/${name}` })),
-    );
+    const whims = "abcdef"
+      .split("")
+      .flatMap((name) =>
+        [true, false, true, true].flatMap((is) => decided(is, EDIT, { path: `src/${name}` })),
+      );
     expect(await rulesFrom(whims, yes(EDIT, ...repeat(9, { path: "src/g" })))).toEqual([]);
   });
 

@@ -56,7 +56,7 @@ export async function proposeRules(
     }),
   );
   const spared = (rules: readonly ProposedRule[]) =>
-    rules.reduce((sum, { rule, count }) => sum + (rule.mode === "unattended" ? count : 0), 0);
+    rules.reduce((total, { rule, count }) => total + (rule.mode === "unattended" ? count : 0), 0);
   return proposed
     .filter((rules) => spared(rules) >= MIN_GAIN * rules.length)
     .toSorted((a, b) => spared(b) - spared(a))
@@ -165,8 +165,7 @@ class RulesOfGroup {
 
   #isSupported({ rule, units }: Candidate): boolean {
     const open = [...units].filter((unit) => !this.#isAsked(unit));
-    const total = (of: "approved" | "refused") => open.reduce((sum, unit) => sum + unit[of], 0);
-    const [approved, refused] = [total("approved"), total("refused")];
+    const [approved, refused] = [sum(open, "approved"), sum(open, "refused")];
     const clean = open.filter((unit) => unit.refused === 0);
     const isExact = rule.prefix === undefined && rule.glob === undefined && !isHost(rule);
     const isTop = this.#kindOf(rule) === "path" && rule.prefix?.includes("/") !== true;
@@ -186,7 +185,7 @@ class RulesOfGroup {
       [...this.#group.units.values()].filter((unit) => unit.refused === 0 && !this.#isAsked(unit)),
     );
     const gainOf = ({ units }: Candidate) =>
-      [...units].reduce((sum, unit) => sum + (open.has(unit) ? unit.approved : 0), 0);
+      [...units].reduce((total, unit) => total + (open.has(unit) ? unit.approved : 0), 0);
     const chosen: Candidate[] = [];
     // Of two that spare as much, the narrower one.
     const left = candidates.toSorted(
@@ -246,7 +245,7 @@ class RulesOfGroup {
     }
     const approvals = (file: string) =>
       [...this.#group.units.values()].reduce(
-        (sum, unit) => sum + (unit.files.includes(file) ? unit.approved : 0),
+        (total, unit) => total + (unit.files.includes(file) ? unit.approved : 0),
         0,
       );
     const [value] = files.toSorted((a, b) => approvals(a) - approvals(b));

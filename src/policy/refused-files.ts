@@ -61,7 +61,6 @@ function candidatesOf(file: string): readonly RefusedFiles[] {
   const folders = names.slice(0, -1);
   const [, dotted] = /^(\.[\w-]+)/.exec(name) ?? [];
   const [, extension] = /^[^.].*(\.\w+)$/.exec(name) ?? [];
-  const below = (folder: string) => (other: string) => other.startsWith(`${folder}/`);
   return [
     ...(dotted === undefined
       ? []
@@ -77,7 +76,11 @@ function candidatesOf(file: string): readonly RefusedFiles[] {
       : [ofGlob(`**/*${extension}`, (other) => nameOf(other).endsWith(extension))]),
     ...folders.map((_, index) => {
       const folder = folders.slice(0, index + 1).join("/");
-      return { condition: { prefix: folder }, tops: [], matches: below(folder) };
+      return {
+        condition: { prefix: folder },
+        tops: [],
+        matches: (other) => other.startsWith(`${folder}/`),
+      };
     }),
     ofGlob(`**/${escapeGlob(name)}`, (other) => nameOf(other) === name),
   ];

@@ -329,8 +329,8 @@ describe("proposed rules that are taken over", () => {
     const wider = { mode: "unattended", arg: "/path", prefix: "." } as const;
     counts.push(await saved.adopt([{ rule: wider, call: CALL }]));
     const env = callOf({ path: "src/.env" }, EDIT);
-    const { judge } = place.policy();
-    expect([counts, (await judge(CALL)).mode, (await judge(env)).mode]).toEqual([
+    const policy = place.policy();
+    expect([counts, (await policy.judge(CALL)).mode, (await policy.judge(env)).mode]).toEqual([
       [2, 0, 1],
       "unattended",
       "ask",

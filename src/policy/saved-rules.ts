@@ -188,11 +188,11 @@ export class SavedRules {
         added.filter(({ saved }) => saved.rule.mode !== "ask"),
       ];
       count = added.length;
-      const ids = added.map(({ saved }) => saved.id);
+      const ids = new Set(added.map(({ saved }) => saved.id));
       return {
         ...others,
         entries: [...allowing, ...entries, ...asking],
-        removed: removed.filter((id) => !ids.includes(id)),
+        removed: removed.filter((id) => !ids.has(id)),
       };
     });
     return count;

@@ -131,17 +131,17 @@ test("jp tool run offers no rule: there is nothing to save it for", async () => 
   expect(readFileSync(path.join(project.root, "src/a.ts"), "utf8")).toBe("x");
 });
 
-/** A turn in which the person approves eleven new files and refuses one. */
+/** A turn in which the person approves four new files and refuses one. */
 async function decidedProject(): Promise<Project> {
-  const names = [..."abcdefghijk"].map((name) => `src/${name}.ts`);
-  const calls = [...names, "src/.env"].map((name) => {
+  const names = ["a", "b", "c", "d"].map((name) => `src/new/${name}.ts`);
+  const calls = [...names, "src/new/.env"].map((name) => {
     return { name: "fs_create_file", arguments: { path: name, content: "x\n" } };
   });
   await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });
-  for (const name of names) await screen.answer([`Create ${name}?`, "y"]);
-  await screen.answer(["Create src/.env?", "n\r"]);
+  for (const name of names) await screen.answer([`? Create ${name}?`, "y\r"]);
+  await screen.answer(["? Create src/new/.env?", "n\r"]);
   await screen.end();
   return project;
 }
@@ -149,13 +149,12 @@ async function decidedProject(): Promise<Project> {
 test("rules are proposed from what a person has decided, saved, and replayed", async () => {
   const project = await decidedProject();
   const proposed = await project.jp("permissions", "propose", "--format", "json");
-  const rules = jsonLines(proposed);
-  expect(rules).toMatchObject([
+  expect(jsonLines(proposed)).toMatchObject([
     { tool: "fs_create_file", rule: { mode: "ask", glob: "**/.env*" }, refusals: 1 },
-    { tool: "fs_create_file", rule: { mode: "unattended", prefix: "src" }, prompts: 11 },
+    { tool: "fs_create_file", rule: { mode: "unattended", prefix: "src/new" }, prompts: 4 },
   ]);
   expect(await project.jp("permissions", "replay")).toEqual(
-    noticed(lines("0 of your 12 decisions would have been made without asking you.")),
+    noticed(lines("0 of your 5 decisions would have been made without asking you.")),
   );
   const file = path.join(project.root, "rules.jsonl");
   writeFileSync(file, proposed.stdout);
@@ -164,7 +163,11 @@ test("rules are proposed from what a person has decided, saved, and replayed", a
     const { about, before, after } = line as Record<string, string>;
     return `${about}: ${before}, ${after}`;
   });
-  expect([replayed.status, changes.length, changes[0]]).toEqual([0, 11, "src/a.ts: approved, run"]);
+  expect([replayed.status, changes.length, changes[0]]).toEqual([
+    0,
+    4,
+    "src/new/a.ts: approved, run",
+  ]);
 
   writeFileSync(file, proposed.stdout.split("\n").slice(1).join("\n"));
   const broken = await project.jp("permissions", "replay", "--rules", file);
@@ -173,7 +176,7 @@ test("rules are proposed from what a person has decided, saved, and replayed", a
     [
       "1 call that you refused, and would run without asking",
       "  COUNT  TOOL            CALL",
-      "  1      fs_create_file  src/.env",
+      "  1      fs_create_file  src/new/.env",
     ],
   ]);
 
@@ -185,14 +188,14 @@ test("rules are proposed from what a person has decided, saved, and replayed", a
     const { mode, rules = [] } = verdict as { mode: string; rules?: readonly unknown[] };
     return [mode, rules.length];
   };
-  expect([await check("path=src/new/l.ts"), await check("path=src/.env.local")]).toEqual([
+  expect([await check("path=src/new/l.ts"), await check("path=src/new/.env.local")]).toEqual([
     ["unattended", 1],
     ["ask", 1],
   ]);
   const listed = await project.jp("permissions", "ls");
   expect(listed.stdout).toContain("asking about files that match **/.env*");
   expect((await project.jp("permissions", "propose")).stderr).toContain(
-    "Nothing to propose from 12 decisions of yours in 1 conversation.",
+    "Nothing to propose from 5 decisions of yours in 1 conversation.",
   );
 });
 

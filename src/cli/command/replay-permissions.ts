@@ -155,10 +155,13 @@ function readRules(file: string, { cwd }: CommandContext): NonNullable<PolicyOpt
       { tool, rule: { ...rule, place: { from: "saved", key: String(index + 1), layer: file } } },
     ];
   });
-  const isAllowing = ({ rule }: NamedRule) => rule.mode === "unattended";
   const inOrder = [...rules.filter((each) => !isAllowing(each)), ...rules.filter(isAllowing)];
   return async ({ tool: { settings } }) =>
     inOrder.filter(({ tool }) => tool === settings.name).map(({ rule }) => rule);
+}
+
+function isAllowing({ rule }: NamedRule): boolean {
+  return rule.mode === "unattended";
 }
 
 interface NamedRule {
