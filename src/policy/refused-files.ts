@@ -79,7 +79,7 @@ function candidatesOf(file: string): readonly RefusedFiles[] {
       return {
         condition: { prefix: folder },
         tops: [],
-        matches: (other) => other.startsWith(`${folder}/`),
+        matches: (other: string) => other.startsWith(`${folder}/`),
       };
     }),
     ofGlob(`**/${escapeGlob(name)}`, (other) => nameOf(other) === name),

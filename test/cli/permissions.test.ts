@@ -131,9 +131,9 @@ test("jp tool run offers no rule: there is nothing to save it for", async () => 
   expect(readFileSync(path.join(project.root, "src/a.ts"), "utf8")).toBe("x");
 });
 
-/** A turn in which the person approves four new files and refuses one. */
+/** A turn in which the person approves six new files and refuses one. */
 async function decidedProject(): Promise<Project> {
-  const names = ["a", "b", "c", "d"].map((name) => `src/new/${name}.ts`);
+  const names = ["a", "b", "c", "d", "e", "f"].map((name) => `src/new/${name}.ts`);
   const calls = [...names, "src/new/.env"].map((name) => {
     return { name: "fs_create_file", arguments: { path: name, content: "x\n" } };
   });
@@ -151,10 +151,10 @@ test("rules are proposed from what a person has decided, saved, and replayed", a
   const proposed = await project.jp("permissions", "propose", "--format", "json");
   expect(jsonLines(proposed)).toMatchObject([
     { tool: "fs_create_file", rule: { mode: "ask", glob: "**/.env*" }, refusals: 1 },
-    { tool: "fs_create_file", rule: { mode: "unattended", prefix: "src/new" }, prompts: 4 },
+    { tool: "fs_create_file", rule: { mode: "unattended", prefix: "src/new" }, prompts: 6 },
   ]);
   expect(await project.jp("permissions", "replay")).toEqual(
-    noticed(lines("0 of your 5 decisions would have been made without asking you.")),
+    noticed(lines("0 of your 7 decisions would have been made without asking you.")),
   );
   const file = path.join(project.root, "rules.jsonl");
   writeFileSync(file, proposed.stdout);
@@ -195,7 +195,7 @@ test("rules are proposed from what a person has decided, saved, and replayed", a
   const listed = await project.jp("permissions", "ls");
   expect(listed.stdout).toContain("asking about files that match **/.env*");
   expect((await project.jp("permissions", "propose")).stderr).toContain(
-    "Nothing to propose from 5 decisions of yours in 1 conversation.",
+    "Nothing to propose from 7 decisions of yours in 1 conversation.",
   );
 });
 
