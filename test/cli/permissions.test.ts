@@ -165,7 +165,7 @@ test("rules are proposed from what a person has decided, saved, and replayed", a
   });
   expect([replayed.status, changes.length, changes[0]]).toEqual([
     0,
-    4,
+    6,
     "src/new/a.ts: approved, run",
   ]);
 
