@@ -339,3 +339,36 @@ describe("the file of saved rules", () => {
     );
   });
 });
+
+describe("proposed rules that are taken over", () => {
+  const ASKING = { mode: "ask", arg: "/path", glob: "**/.env*" } as const;
+
+  test("are saved once, those that ask before those that let calls run, also before later ones", async () => {
+    const place = new Place();
+    const rules = [ASKING, RULE].map((rule) => ({ rule, call: CALL }));
+    const saved = place.open();
+    const counts = [await saved.adopt(rules), await saved.adopt(rules)];
+    const wider = { mode: "unattended", arg: "/path", prefix: "." } as const;
+    counts.push(await saved.adopt([{ rule: wider, call: CALL }]));
+    const env = callOf({ path: "src/.env" }, EDIT);
+    const policy = place.policy();
+    expect([counts, (await policy.judge(CALL)).mode, (await policy.judge(env)).mode]).toEqual([
+      [2, 0, 1],
+      "unattended",
+      "ask",
+    ]);
+  });
+
+  test("come after what is granted at a prompt later, and can be removed and taken over again", async () => {
+    const place = new Place();
+    const saved = place.open();
+    await saved.adopt([{ rule: ASKING, call: CALL }]);
+    const env = callOf({ path: "src/.env" }, EDIT);
+    await saved.save(
+      place.grant({ rule: { mode: "unattended", arg: "/path", const: "src/.env" } }),
+    );
+    expect((await place.policy().judge(env)).mode).toBe("unattended");
+    await saved.remove(({ rule }) => rule.mode === "ask");
+    expect(await saved.adopt([{ rule: ASKING, call: CALL }])).toBe(1);
+  });
+});
