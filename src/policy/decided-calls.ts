@@ -1,7 +1,12 @@
 /** Collects what a person has decided about, by tool: of calls that rules should not tell apart one, and how often it was approved and refused. */
 import type { RuleConfig } from "../config/index.ts";
-import { canonicalJson, isJsonArray, isJsonObject, type Json } from "../util/index.ts";
-import { parsePointer } from "./argument-values.ts";
+import {
+  canonicalJson,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  parsePointer,
+} from "../util/index.ts";
 import { wordsOf } from "./command-units.ts";
 import { kindOf, narrowRules } from "./grants.ts";
 import { type CallOfTool, runsCommands } from "./verdict.ts";

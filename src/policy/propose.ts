@@ -5,8 +5,7 @@
  */
 import type { Rule, RuleConfig } from "../config/index.ts";
 import type { GrantScope } from "../conversation/index.ts";
-import { canonicalJson, type Json, type JsonObject } from "../util/index.ts";
-import { parsePointer } from "./argument-values.ts";
+import { canonicalJson, type Json, type JsonObject, parsePointer } from "../util/index.ts";
 import { readCommandLine } from "./command-units.ts";
 import {
   DecidedCalls,

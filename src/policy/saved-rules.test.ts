@@ -26,6 +26,20 @@ const CALL = callOf({ path: "src/a.ts" }, EDIT);
 const BY = { kind: "user", channel: "terminal", name: "Ada" } as const;
 const DAY = 24 * 60 * 60 * 1000;
 
+function run(command: string, { undo, ...source }: Partial<ToolSource & Confinement>): CallOfTool {
+  return callOf(
+    { command },
+    {
+      name: "shell_run",
+      argumentKinds: { "/command": "command" },
+      source: {
+        ...source,
+        origin: { type: "builtin", confinement: "sandbox", ...(undo && { undo }) },
+      },
+    },
+  );
+}
+
 class Place {
   readonly data = temporaryFolder();
   readonly root = temporaryFolder();
@@ -127,18 +141,6 @@ describe("a saved rule", () => {
 
   test("for commands counts for another one, which runs other programs and may be undone or not", async () => {
     const place = new Place();
-    const run = (command: string, { undo, ...source }: Partial<ToolSource & Confinement>) =>
-      callOf(
-        { command },
-        {
-          name: "shell_run",
-          argumentKinds: { "/command": "command" },
-          source: {
-            ...source,
-            origin: { type: "builtin", confinement: "sandbox", ...(undo && { undo }) },
-          },
-        },
-      );
     const first = run("git status", { undo: "git", program: ["git"], confined: { readable: [] } });
     const rule = { mode: "unattended", arg: "/command", prefix: "git" };
     await place.open().save(place.grant({ rule, call: first }));
