@@ -21,6 +21,7 @@ export const LONG = [
   "test/desk/seen.test.ts",
   "test/examples.test.ts",
   "test/mcp/endless.test.ts",
+  "test/policy/propose-figures.test.ts",
   "test/provider/light-streams.test.ts",
   "test/security/terminal.test.ts",
   "test/shell/hostile-lines.test.ts",

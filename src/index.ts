@@ -310,6 +310,7 @@ export {
   type ToolDefinition,
   type ToolOrigin,
   type ToolSource,
+  type UndoForecast,
   type TypedQuestion,
   type UnknownBlock,
 } from "./tool/index.ts";

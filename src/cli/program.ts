@@ -84,7 +84,7 @@ const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: "permissions",
-    description: "List and remove saved permissions",
+    description: "List, remove and propose saved permissions",
     loadDefinition: async () => (await import("./command/tool/definition.ts")).definePermissions,
   },
   {

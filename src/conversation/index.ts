@@ -116,6 +116,7 @@ export {
   deciderToJson,
   describeDecider,
   inquiryQuestionToJson,
+  UNDO_FORECASTS,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { deadlineOf, withEscalation } from "./open-question.ts";

@@ -12,7 +12,7 @@ import {
   parseInquiryQuestion,
   reusePolicyToJson,
   selectToJson,
-  UNDO_FORECASTS,
+  type UndoForecast,
 } from "../tool/index.ts";
 import {
   assertNever,
@@ -139,6 +139,14 @@ function parseOrigin(raw: JsonObject): Pick<DecisionSubject, "origin"> {
     ? { origin: { type, server, tool, command } }
     : {};
 }
+
+export const UNDO_FORECASTS = [
+  "git",
+  "not_git",
+  "git_failed",
+  "too_large",
+  "off",
+] as const satisfies readonly UndoForecast[];
 
 /** An unknown kind counts as none. */
 function parseConfinement({ confinement, network, undo: kept }: JsonObject): Confinement {

@@ -92,13 +92,25 @@ function callParts({ conversation, toolCallId, tool, source, ...call }: CallSubj
   const { origin, identity, program, file, definition, folder } = source;
   return {
     call: { conversation, id: toolCallId, tool },
-    source: { origin, identity },
+    source: { origin: withoutConfinement(origin), identity },
+    confinement: confinementOf(source),
     program,
     file,
     definition,
     folder,
     arguments: call.arguments,
   };
+}
+
+/** How a call is confined differs from call to call of one tool. */
+function withoutConfinement(origin: ToolOrigin): ToolOrigin {
+  return origin.type === "builtin" ? { type: origin.type } : origin;
+}
+
+function confinementOf({ origin, confined }: ToolSource): Json | undefined {
+  if (origin.type !== "builtin" || origin.confinement === undefined) return undefined;
+  const { type: _type, ...shown } = origin;
+  return { ...shown, ...(confined !== undefined && { confined }) };
 }
 
 const PART_DIGITS = 16;

@@ -1,7 +1,6 @@
 /** The JSON that the API answers with, as schemas. What is not listed may come on top: the fields are those of the record. */
 import * as v from "valibot";
-import { DECISION_KINDS } from "../conversation/index.ts";
-import { UNDO_FORECASTS } from "../tool/index.ts";
+import { DECISION_KINDS, UNDO_FORECASTS } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { ResponseSpec } from "./operation.ts";
 import { RIGHTS } from "./people.ts";

@@ -2,6 +2,7 @@
 import type { ToolSettings } from "../config/index.ts";
 import { findPaths, toParametersSchema } from "./parameters-schema.ts";
 import type { McpServers } from "../mcp/index.ts";
+import type { Confinement } from "../tool/index.ts";
 import { JpError, type JsonObject, loadModule } from "../util/index.ts";
 import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
 import type { LocalEnvironment } from "./local/local-executor.ts";
@@ -51,18 +52,12 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         executor: createBuiltinExecutor(tool, settings.name),
         describeSource: async (args) => {
           const described = (await describeCall?.(args)) ?? {};
-          const { confinement, network, undo, identity, ...call } = described;
-          const confined = confinement !== undefined && {
-            confinement,
-            ...(network && { network }),
-            ...(undo !== undefined && { undo }),
-          };
-          const isRenamed = wanted !== settings.name;
+          const { confinement, network, undo, ...call } = described;
+          const shown = confinementOf({ confinement, network, undo });
           return {
             ...call,
-            origin: isOwn ? { type: "program" } : { type: "builtin", ...confined },
-            ...(isRenamed && { identity: identity === undefined ? wanted : [wanted, identity] }),
-            ...(!isRenamed && identity !== undefined && { identity }),
+            origin: isOwn ? { type: "program" } : { type: "builtin", ...shown },
+            ...(wanted !== settings.name && { identity: wanted }),
           };
         },
         isIdempotent: isReadOnly || tool.isIdempotent === true,
@@ -82,6 +77,14 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return source satisfies never;
   }
 }
+
+/** Only what is known: the record and the digest have no empty fields. */
+function confinementOf({ confinement, network, undo }: Described): Confinement {
+  if (confinement === undefined) return {};
+  return { confinement, ...(network && { network }), ...(undo !== undefined && { undo }) };
+}
+
+type Described = { readonly [Key in keyof Confinement]: Confinement[Key] | undefined };
 
 function loadLocalTools() {
   return loadModule(() => import("./local/local-tools.ts"));

@@ -169,14 +169,16 @@ test("no rule is proposed for calls that destroy, for questions about that, and 
   expect(create).toHaveLength(2);
 });
 
+async function codesFor(args: JsonObject, source?: ToolSource) {
+  return (await proposed(args, { ...RUNS, ...(source && { source }) })).map(({ code }) => code);
+}
+
 test("a rule proposed for a command with an input or a network is for this exact call alone", async () => {
   counters("T-SAVED-1");
-  const codes = async (args: JsonObject, source?: ToolSource) =>
-    (await proposed(args, { ...RUNS, ...(source && { source }) })).map(({ code }) => code);
-  expect(await codes({ command: "npm test", stdin: "x" })).toEqual(["exact_call"]);
-  expect(await codes({ command: "npm test", stdin: "" })).toEqual(["command", "command_prefix"]);
+  expect(await codesFor({ command: "npm test", stdin: "x" })).toEqual(["exact_call"]);
+  expect(await codesFor({ command: "npm test", stdin: "" })).toEqual(["command", "command_prefix"]);
   const online = { origin: { type: "builtin", confinement: "sandbox", network: true } } as const;
-  expect(await codes({ command: "npm test", network: true }, online)).toEqual(["exact_call"]);
+  expect(await codesFor({ command: "npm test", network: true }, online)).toEqual(["exact_call"]);
 });
 
 test.each<[string, readonly string[]]>([

@@ -34,12 +34,17 @@ export async function proposeGrants(
   const { tool } = call;
   const effect = tool.settings.effect ?? tool.effect;
   if (effect === "destroys" || (await isAskedAnyway(call, options))) return [];
-  const own = (await needsExact(call)) ? [] : await rulesFor(call, options.root);
-  const rules = hasExact(call, own) ? own : [...exactCall(call), ...own];
+  const rules = await narrowRules(call, options.root);
   const matching = await Promise.all(rules.map((rule) => doesAllow(rule, call, options)));
   return rules
     .filter((_, index) => matching[index] === true)
     .map((rule) => toProposal(rule, tool.argumentKinds ?? {}));
+}
+
+/** Those that a call could be let through by, narrowest first, whether or not they are of use. */
+export async function narrowRules(call: CallOfTool, root: string): Promise<readonly RuleConfig[]> {
+  const own = (await needsExact(call)) ? [] : await rulesFor(call, root);
+  return hasExact(call, own) ? own : [...exactCall(call), ...own];
 }
 
 /** A rule of the person's own may say what they want, as long as it is about this tool and lets this call run. Never throws. */

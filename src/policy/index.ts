@@ -2,14 +2,19 @@
 export {
   assertRules,
   createPolicy,
+  identityOfCall,
   listAllSavedRules,
   matchRules,
   type OpenSavedRules,
   openSavedRules,
   type SavedRulesPlace,
   preloadPolicy,
+  proposeFrom,
+  subjectOfCall,
 } from "./policy.ts";
-export type { ListedRule, RulesOfWorkspace, SavedRules } from "./saved-rules.ts";
+export type { PastDecision } from "./decided-calls.ts";
+export type { ProposedRule } from "./propose.ts";
+export type { ListedRule, RulesOfWorkspace, RuleToAdopt, SavedRules } from "./saved-rules.ts";
 export {
   type CallOfTool,
   type CheckedGrant,

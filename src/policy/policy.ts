@@ -3,6 +3,8 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import { invalidConfigError, type Rule } from "../config/index.ts";
 import { type Clock, loadModule } from "../util/index.ts";
+import type { PastDecision } from "./decided-calls.ts";
+import type { ProposedRule } from "./propose.ts";
 import type { SavedRules } from "./saved-rules.ts";
 import {
   type CallOfTool,
@@ -139,6 +141,26 @@ export async function matchRules(
   const { evaluate } = await loadJudge();
   const verdicts = await Promise.all(rules.map((rule) => evaluate([rule], call, { root })));
   return verdicts.map((verdict) => verdict !== undefined);
+}
+
+/** The rules that would have answered these decisions. In the order of time. Throws `module_not_loaded`. */
+export async function proposeFrom(
+  decisions: AsyncIterable<PastDecision>,
+  root: string,
+): Promise<readonly ProposedRule[]> {
+  const { proposeRules } = await loadModule(() => import("./propose.ts"));
+  return proposeRules(decisions, root);
+}
+
+/** Which tool a call is of, as saved rules know it: see `toolIdentity`. */
+export async function identityOfCall(call: CallOfTool): Promise<string> {
+  return (await loadSavedRules()).identityOf(call);
+}
+
+/** What a call is about, in a line: files, a command line, an address, or all arguments. */
+export async function subjectOfCall(call: CallOfTool, root: string): Promise<string> {
+  const { subjectOf } = await loadModule(() => import("./decided-calls.ts"));
+  return subjectOf(call, root);
 }
 
 /** For calls that are judged after a wait. Throws `module_not_loaded`. */

@@ -14,6 +14,7 @@ import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import { type Timestamp, timestampFromDate } from "../conversation/index.ts";
 import { counters } from "../../test/security/threats.ts";
+import type { Confinement, ToolSource } from "../tool/index.ts";
 import { callOf, localSource, type ToolOptions } from "./call-of-tool.fixture.ts";
 import { createPolicy, listAllSavedRules, openSavedRules } from "./policy.ts";
 import { SavedRules } from "./saved-rules.ts";
@@ -24,6 +25,20 @@ const EDIT: ToolOptions = { effect: "edits", argumentKinds: { "/path": "path" } 
 const CALL = callOf({ path: "src/a.ts" }, EDIT);
 const BY = { kind: "user", channel: "terminal", name: "Ada" } as const;
 const DAY = 24 * 60 * 60 * 1000;
+
+function run(command: string, { undo, ...source }: Partial<ToolSource & Confinement>): CallOfTool {
+  return callOf(
+    { command },
+    {
+      name: "shell_run",
+      argumentKinds: { "/command": "command" },
+      source: {
+        ...source,
+        origin: { type: "builtin", confinement: "sandbox", ...(undo && { undo }) },
+      },
+    },
+  );
+}
 
 class Place {
   readonly data = temporaryFolder();
@@ -122,6 +137,15 @@ describe("a saved rule", () => {
     expect(
       await decides(place.policy(), callOf({ path: "src/a.ts" }, { ...EDIT, source: renamed })),
     ).toBe("ask");
+  });
+
+  test("for commands counts for another one, which runs other programs and may be undone or not", async () => {
+    const place = new Place();
+    const first = run("git status", { undo: "git", program: ["git"], confined: { readable: [] } });
+    const rule = { mode: "unattended", arg: "/command", prefix: "git" };
+    await place.open().save(place.grant({ rule, call: first }));
+    const second = run("git log", { undo: "too_large", program: ["git", "less"], file: ["log"] });
+    expect(await decides(place.policy(), second)).toBe("unattended saved");
   });
 
   test("no longer counts once the program of its local tool has changed", async () => {
@@ -315,5 +339,38 @@ describe("the file of saved rules", () => {
     expect(all.map(({ workspace }) => workspace).toSorted()).toEqual(
       [place.root, other].toSorted(),
     );
+  });
+});
+
+describe("proposed rules that are taken over", () => {
+  const ASKING = { mode: "ask", arg: "/path", glob: "**/.env*" } as const;
+
+  test("are saved once, those that ask before those that let calls run, also before later ones", async () => {
+    const place = new Place();
+    const rules = [ASKING, RULE].map((rule) => ({ rule, call: CALL }));
+    const saved = place.open();
+    const counts = [await saved.adopt(rules), await saved.adopt(rules)];
+    const wider = { mode: "unattended", arg: "/path", prefix: "." } as const;
+    counts.push(await saved.adopt([{ rule: wider, call: CALL }]));
+    const env = callOf({ path: "src/.env" }, EDIT);
+    const policy = place.policy();
+    expect([counts, (await policy.judge(CALL)).mode, (await policy.judge(env)).mode]).toEqual([
+      [2, 0, 1],
+      "unattended",
+      "ask",
+    ]);
+  });
+
+  test("come after what is granted at a prompt later, and can be removed and taken over again", async () => {
+    const place = new Place();
+    const saved = place.open();
+    await saved.adopt([{ rule: ASKING, call: CALL }]);
+    const env = callOf({ path: "src/.env" }, EDIT);
+    await saved.save(
+      place.grant({ rule: { mode: "unattended", arg: "/path", const: "src/.env" } }),
+    );
+    expect((await place.policy().judge(env)).mode).toBe("unattended");
+    await saved.remove(({ rule }) => rule.mode === "ask");
+    expect(await saved.adopt([{ rule: ASKING, call: CALL }])).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Stores the rules that a person has granted at a prompt, outside the workspace: one file for each, tied to its real path. A clone
+ * Stores the rules that a person has granted at a prompt or taken over from proposals, outside the workspace: one file for each, tied to its real path. A clone
  * elsewhere has none of them, whatever id it brings. They are read again when the file has changed, so that removing one counts at once.
  */
 import { readdirSync, realpathSync } from "node:fs";
@@ -20,6 +20,7 @@ import type { ArgumentKind } from "../executor/index.ts";
 import { PrivateFile, securePrivateFolder, StorageError } from "../storage/index.ts";
 import {
   arrayField,
+  canonicalJson,
   type Clock,
   isJsonObject,
   type Json,
@@ -66,6 +67,12 @@ export interface RulesOfWorkspace {
   readonly rules: readonly ListedRule[];
 }
 
+/** A rule, and a call of the tool that it is for. */
+export interface RuleToAdopt {
+  readonly rule: RuleConfig;
+  readonly call: CallOfTool;
+}
+
 export interface SavedRulesOptions {
   /** Of the user, with a file for each workspace. It exists only if something was saved. */
   readonly folder: string;
@@ -91,7 +98,7 @@ export class SavedRules {
     this.#options = options;
   }
 
-  /** Those for the tool that count now. None if the file cannot be used, of which the user is warned once. Never throws. */
+  /** Those for the tool that count now, the newest first: the person has said so last. None if the file cannot be used, of which the user is warned once. Never throws. */
   async find(call: CallOfTool): Promise<readonly Rule[]> {
     const { name } = call.tool.settings;
     const now = this.#options.clock.now();
@@ -101,6 +108,7 @@ export class SavedRules {
     const { file } = this.#open();
     return known
       .filter(({ source }) => source === identity)
+      .toReversed()
       .map(({ id, rule }) => ({ ...rule, place: { from: "saved", key: id, layer: file } }));
   }
 
@@ -144,6 +152,50 @@ export class SavedRules {
         ? undefined
         : { ...others, removed, entries: [...entries, { raw: toJson(saved), saved }] },
     );
+  }
+
+  /**
+   * Saves proposed rules, for good. One that asks is the newest, and one that lets calls run the oldest: it counts for what no other is
+   * about. Returns how many were not there yet. Throws `write_failed`.
+   */
+  async adopt(proposed: readonly RuleToAdopt[]): Promise<number> {
+    const created = timestampFromDate(this.#options.clock.now());
+    const adopted = await Promise.all(
+      proposed.map(async ({ rule, call }): Promise<SavedRule> => {
+        const { name: tool } = call.tool.settings;
+        const kind = kindOf(rule, call.tool.argumentKinds ?? {});
+        const source = await identityOf(call);
+        const written = canonicalJson(rule as unknown as JsonObject); // As it was proposed: JSON.
+        return {
+          id: sha256(`${tool}\0${source}\0${written}`).slice(0, ID_DIGITS),
+          tool,
+          rule,
+          ...(kind !== undefined && { kind }),
+          source,
+          created,
+          until: "always",
+          inquiry: "",
+        };
+      }),
+    );
+    let count = 0;
+    await this.#change(({ entries, removed, ...others }) => {
+      const added = adopted
+        .filter(({ id }) => !entries.some(({ saved }) => saved?.id === id))
+        .map((saved) => ({ raw: toJson(saved), saved }));
+      const [asking, allowing] = [
+        added.filter(({ saved }) => saved.rule.mode === "ask"),
+        added.filter(({ saved }) => saved.rule.mode !== "ask"),
+      ];
+      count = added.length;
+      const ids = new Set(added.map(({ saved }) => saved.id));
+      return {
+        ...others,
+        entries: [...allowing, ...entries, ...asking],
+        removed: removed.filter((id) => !ids.has(id)),
+      };
+    });
+    return count;
   }
 
   /** Returns those that were there. Throws `write_failed`. */
@@ -246,7 +298,8 @@ function realRoot(root: string): string {
   }
 }
 
-async function identityOf({ tool, arguments: args }: CallOfTool): Promise<string> {
+/** Which tool it is: see `toolIdentity`. */
+export async function identityOf({ tool, arguments: args }: CallOfTool): Promise<string> {
   const source = await tool.describeSource(args);
   const conversation = "" as ConversationId; // Which call it is does not matter here.
   const call = { conversation, toolCallId: "", tool: tool.settings.name, source, arguments: args };
@@ -349,7 +402,8 @@ function findSaved(raw: Json): SavedRule | undefined {
   if (typeof id !== "string" || typeof tool !== "string" || typeof source !== "string") {
     return undefined;
   }
-  if (rule?.mode !== "unattended" || created === undefined || until === undefined) return undefined;
+  const isKnown = rule?.mode === "unattended" || rule?.mode === "ask";
+  if (!isKnown || created === undefined || until === undefined) return undefined;
   const known = KINDS.find((each) => each === kind);
   return {
     id,

@@ -130,6 +130,7 @@ test.each([
     "its arguments, a file that its command names and the folder it runs in",
   ],
   [["call"], "the conversation that it belongs to"],
+  [["confinement"], "how it is confined"],
   [["toString", "digest"], "what was recorded with it"],
 ])("what has changed since a decision is described for people: %j", (changed, words) => {
   expect(describeChanged(changed)).toBe(words);

@@ -160,6 +160,7 @@ const CHANGED: Readonly<Record<string, string>> = {
   arguments: "its arguments",
   binding: "what it is about",
   call: "the conversation that it belongs to",
+  confinement: "how it is confined",
   definition: "the server's description of the tool",
   file: "a file that its command names",
   folder: "the folder it runs in",

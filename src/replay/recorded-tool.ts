@@ -32,8 +32,9 @@ export function sourceThen(script: ReplayScript, lane: string): ToolSource {
   const requests = script.requestsOf(lane);
   const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
   const { source, program, file, definition } = subject?.parts ?? {};
-  const identity = [source, program, file, definition].map((part) => part ?? null);
-  return { origin: origin ?? { type: "program" }, identity };
+  // As in `toolIdentity`.
+  const own = origin?.type === "builtin" ? [source] : [source, program, file, definition];
+  return { origin: origin ?? { type: "program" }, identity: own.map((part) => part ?? null) };
 }
 
 /** What the mode has decided about the call that comes next. That of today may be another one. */

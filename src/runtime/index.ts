@@ -50,7 +50,14 @@ export { switchServerTools } from "./server-tools.ts";
 export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
 export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
 export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";
-export { findTool, openConfiguredServers, openTools, serversForTurn, type Tools } from "./tools.ts";
+export {
+  findTool,
+  openConfiguredServers,
+  openTools,
+  policyIn,
+  serversForTurn,
+  type Tools,
+} from "./tools.ts";
 export { readUsage } from "./read-usage.ts";
 export {
   sumTotals,

@@ -178,7 +178,8 @@ function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSave
   return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
-function policyIn(
+/** What decides where no rule does. */
+export function policyIn(
   config: PartialConfig,
   mode: PolicyOptions["mode"] = () => config.conversation?.mode ?? "ask",
 ): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {

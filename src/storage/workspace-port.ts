@@ -40,6 +40,8 @@ export interface WorkspaceCreateOptions extends CreateOptions {
 export interface SessionStore {
   /** Most recent first. Empty if there is no session. */
   history(): Promise<readonly ConversationId[]>;
+  /** Every conversation that was active in a terminal of this user. No clone brings those along. */
+  visited(): Promise<ReadonlySet<ConversationId>>;
   /** Throws `no_session` if the terminal session cannot be identified. */
   activate(id: ConversationId): Promise<void>;
 }

@@ -65,13 +65,7 @@ export {
   textOfBlocks,
   type UnknownBlock,
 } from "./content.ts";
-export {
-  type Confinement,
-  type ToolOrigin,
-  type ToolSource,
-  UNDO_FORECASTS,
-  type UndoForecast,
-} from "./source.ts";
+export { type Confinement, type ToolOrigin, type ToolSource, type UndoForecast } from "./source.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   isStandardSchema,

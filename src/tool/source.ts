@@ -17,8 +17,7 @@ export type Confinement = {
   readonly undo?: UndoForecast;
 };
 
-export const UNDO_FORECASTS = ["git", "not_git", "git_failed", "too_large", "off"] as const;
-export type UndoForecast = (typeof UNDO_FORECASTS)[number];
+export type UndoForecast = "git" | "not_git" | "git_failed" | "too_large" | "off";
 
 /** Shown with every request to a person, and recorded with it. */
 export type ToolOrigin =
@@ -48,6 +47,8 @@ export interface ToolSource {
   readonly file?: Json;
   /** The description of the tool by its MCP server: its description, input schema and annotations. */
   readonly definition?: Json;
+  /** More about how it is confined than the origin says and a prompt shows. */
+  readonly confined?: Json;
   /** Where it runs, relative to the workspace; `.` is the workspace itself. Absent if it runs in no folder. */
   readonly folder?: string;
 }

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { counters } from "../security/threats.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordsOf } from "./query-project.ts";
 import { Screen, shows } from "./screen.ts";
@@ -128,4 +129,107 @@ test("jp tool run offers no rule: there is nothing to save it for", async () => 
   screen.type("y");
   await screen.end();
   expect(readFileSync(path.join(project.root, "src/a.ts"), "utf8")).toBe("x");
+});
+
+/** A turn in which the person approves six new files and refuses one. */
+async function decidedProject(): Promise<Project> {
+  const names = ["a", "b", "c", "d", "e", "f"].map((name) => `src/new/${name}.ts`);
+  const calls = [...names, "src/new/.env"].map((name) => {
+    return { name: "fs_create_file", arguments: { path: name, content: "x\n" } };
+  });
+  await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
+  const project = queryProject({ server, config: CONFIG });
+  const screen = new Screen(project, ["query", "one"], { columns: 100 });
+  for (const name of names) await screen.answer([`? Create ${name}?`, "y\r"]);
+  await screen.answer(["? Create src/new/.env?", "n\r"]);
+  await screen.end();
+  return project;
+}
+
+test("rules are proposed from what a person has decided, saved, and replayed", async () => {
+  const project = await decidedProject();
+  const proposed = await project.jp("permissions", "propose", "--format", "json");
+  expect(jsonLines(proposed)).toMatchObject([
+    { tool: "fs_create_file", rule: { mode: "ask", glob: "**/.env*" }, refusals: 1 },
+    { tool: "fs_create_file", rule: { mode: "unattended", prefix: "src/new" }, prompts: 6 },
+  ]);
+  expect(await project.jp("permissions", "replay")).toEqual(
+    noticed(lines("0 of your 7 decisions would have been made without asking you.")),
+  );
+  const file = path.join(project.root, "rules.jsonl");
+  writeFileSync(file, proposed.stdout);
+  const replayed = await project.jp("permissions", "replay", "--rules", file, "-F", "json");
+  const changes = jsonLines(replayed).map((line) => {
+    const { about, before, after } = line as Record<string, string>;
+    return `${about}: ${before}, ${after}`;
+  });
+  expect([replayed.status, changes.length, changes[0]]).toEqual([
+    0,
+    6,
+    "src/new/a.ts: approved, run",
+  ]);
+
+  writeFileSync(file, proposed.stdout.split("\n").slice(1).join("\n"));
+  const broken = await project.jp("permissions", "replay", "--rules", file);
+  expect([broken.status, broken.stdout.split("\n").slice(0, 3)]).toEqual([
+    1,
+    [
+      "1 call that you refused, and would run without asking",
+      "  COUNT  TOOL            CALL",
+      "  1      fs_create_file  src/new/.env",
+    ],
+  ]);
+
+  const saved = await project.jp("permissions", "propose", "--save");
+  expect(saved.stderr).toContain("Saved 2 rules.");
+  const check = async (argument: string) => {
+    const words = ["fs_create_file", "-a", "content=x", "-a", argument, "--format", "json"];
+    const [verdict] = jsonLines(await project.jp("permissions", "check", ...words));
+    const { mode, rules = [] } = verdict as { mode: string; rules?: readonly unknown[] };
+    return [mode, rules.length];
+  };
+  expect([await check("path=src/new/l.ts"), await check("path=src/new/.env.local")]).toEqual([
+    ["unattended", 1],
+    ["ask", 1],
+  ]);
+  const listed = await project.jp("permissions", "ls");
+  expect(listed.stdout).toContain("asking about files that match **/.env*");
+  expect((await project.jp("permissions", "propose")).stderr).toContain(
+    "Nothing to propose from 7 decisions of yours in 1 conversation.",
+  );
+});
+
+test("what a clone brings along is neither proposed from nor replayed", async () => {
+  counters("T-WORK-26");
+  const project = await decidedProject();
+  const clone = queryProject({ config: CONFIG });
+  cpSync(
+    path.join(project.root, ".jp", "conversations"),
+    path.join(clone.root, ".jp", "conversations"),
+    { recursive: true },
+  );
+  const warning =
+    "warning: 1 conversation is left out: you have not used it in a terminal, so the decisions may not be yours.";
+  const none = noticed(lines(warning, "You have not decided about any calls here yet."));
+  expect([
+    await clone.jp("permissions", "propose", "--save"),
+    await clone.jp("permissions", "replay"),
+  ]).toEqual([none, none]);
+});
+
+test("a file of rules that cannot be used is an error of usage", async () => {
+  const project = new Project();
+  const file = path.join(project.root, "rules.jsonl");
+  const run = async (text: string) => {
+    writeFileSync(file, text);
+    return project.jp("permissions", "replay", "--rules", file);
+  };
+  const results = [
+    await run("{}\n"),
+    await run('{"tool":"x","rule":{"mode":"\u001b[31m"}}\n'),
+    await project.jp("permissions", "replay", "--rules", "none.jsonl"),
+    await project.jp("permissions", "propose", "--from", "soon"),
+  ];
+  expect(results.map(({ status }) => status)).toEqual([2, 2, 2, 2]);
+  expect(results.map(({ stderr }) => stderr).join("")).not.toContain("\u001b");
 });

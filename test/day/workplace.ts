@@ -56,7 +56,8 @@ export function createWorkplace(model: ScriptedModel, { isPrepared }: WorkplaceO
   writeFileSync(at("notes", "list.txt"), "milk\nbread\n");
   writeFileSync(at("clock.cjs"), CLOCK);
   writeFileSync(at("bin", "jp"), `#!/bin/sh\nexec node -r "${at("clock.cjs")}" "${JP}" "$@"\n`);
-  chmodSync(at("bin", "jp"), 0o755);
+  writeFileSync(at("bin", "bwrap"), "#!/bin/sh\n"); // The same on all machines. No command runs in it.
+  for (const name of ["jp", "bwrap"]) chmodSync(at("bin", name), 0o755);
   const git = (...words: readonly string[]) =>
     execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@example.com", ...words], {
       cwd: at("shop"),

@@ -748,6 +748,14 @@ const workspace: Area = {
         "Each command is a claim: its text is shown whole, or what has changed in it, before it is sent the first time. Until " +
         "then its description is not shown. The names of jp and the user come first, and links are not followed.",
     },
+    {
+      id: "T-WORK-26",
+      threat:
+        "Its conversations say that the user has approved many calls, so that `jp permissions propose` offers rules for them.",
+      defence:
+        "Only conversations in the user's data folder, or that a terminal of the user has used, count. Which those are is in the data " +
+        "folder. A rule is saved only if the user says so.",
+    },
   ],
 };
 

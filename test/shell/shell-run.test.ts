@@ -225,7 +225,7 @@ describe("a command in the sandbox", () => {
     symlinkSync("/", path.join(place.root, ".git"));
     const after = await sourceOf(place, { command: "ls" });
     expect([changedParts(before, after), after.origin]).toEqual([
-      ["origin", "identity"],
+      ["origin", "confined"],
       { type: "builtin", confinement: "none", undo: "off" },
     ]);
   });

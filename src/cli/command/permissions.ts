@@ -1,4 +1,4 @@
-/** `jp permissions`: lists and removes the rules that were saved at a prompt. */
+/** `jp permissions`: lists and removes the rules that were saved. */
 import { type ListedRule, listAllSavedRules, openSavedRules } from "../../policy/index.ts";
 import {
   type Cell,
@@ -9,6 +9,7 @@ import {
   oneLine,
   relativeTime,
   renderTable,
+  verbatim,
 } from "../../render/index.ts";
 import { timestampToMilliseconds } from "../../conversation/index.ts";
 import { userDataFolder } from "../../storage/index.ts";
@@ -50,7 +51,7 @@ export async function listPermissions({
   const rows = listed.map(({ rule, workspace }): Cell[] => [
     { text: oneLine(rule.id), style: "cyan" },
     { text: oneLine(rule.tool) },
-    { text: describeScope(rule.scope, true) },
+    { text: describeRule(rule) },
     rule.isExpired
       ? { text: "expired", style: "yellow" }
       : { text: describeUntil(rule.until, now).replace(/^until /, ""), style: "dim" },
@@ -108,11 +109,23 @@ export async function removePermissions({
     const saved = await openSavedRules({ dataFolder, clock, onWarning, root: workspace }).load();
     const removed = new Set((await saved.remove(({ id }) => wanted.has(id))).map(({ id }) => id));
     for (const { rule } of permissions.filter((each) => removed.has(each.rule.id))) {
-      const what = `${rule.tool} for ${describeScope(rule.scope, true)}`;
+      const what = `${rule.tool} for ${describeRule(rule)}`;
       context.output.notice(neutralize(`Removed ${rule.id}: ${what}`));
     }
   }
   if (chosen.length === 0) context.output.notice("Nothing to remove.");
+}
+
+/** The calls that a rule is about, and whether it asks about them. One line, verbatim. */
+export function describeRule({ rule, scope }: Pick<ListedRule, "rule" | "scope">): string {
+  const calls = describeCalls({ rule, scope });
+  return rule.mode === "ask" ? `asking about ${calls}` : calls;
+}
+
+/** The calls that a rule is about. */
+export function describeCalls({ rule, scope }: Pick<ListedRule, "rule" | "scope">): string {
+  const { glob } = rule;
+  return glob === undefined ? describeScope(scope, true) : `files that match ${verbatim(glob)}`;
 }
 
 export interface Permission {

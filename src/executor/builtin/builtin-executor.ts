@@ -21,7 +21,7 @@ export interface ShippedTool {
 }
 
 /** What a call would run, and how it is confined, if it runs a command. */
-export type CallSource = Omit<ToolSource, "origin"> & Confinement;
+export type CallSource = Omit<ToolSource, "origin" | "identity"> & Confinement;
 
 /** `name` is the tool's name in the config, which is the one the model knows. */
 export function createBuiltinExecutor(tool: Tool, name: string): Executor {

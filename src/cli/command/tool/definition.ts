@@ -33,6 +33,25 @@ like this one. Rules are saved with your own data, for one workspace at its
 path, and never in its files. A rule counts until it expires, and as long as
 the program behind the tool stays as it is.`;
 
+const PROPOSE_HELP = `
+Reads what you have decided in this workspace: not what rules, config or models
+have, and only in conversations that you have used in a terminal. Proposes the
+fewest and narrowest rules that would have answered what you always answered the
+same way, each with the calls it covers. None is for calls that destroy
+something. What you refused once is still asked about: a rule that would let it
+run is not proposed, or follows one that asks.
+
+On a terminal, jp asks which to save. Saved rules count for this workspace at
+its path: see jp permissions ls and rm.`;
+
+const REPLAY_HELP = `
+Evaluates the rules of your config and the saved ones on each call that you have
+decided about, and lists what would have been different. Runs nothing. A file
+has one JSON object per line, as jp permissions propose and ls print them with
+--format json: the tool, and the rule.
+
+Exit status: 0, or 1 if a call that you refused would run without asking.`;
+
 export function definePermissions(group: Command): void {
   group
     .command("ls")
@@ -49,6 +68,23 @@ export function definePermissions(group: Command): void {
     .option("-y, --yes", "Do not ask for confirmation")
     .action(command(async () => (await import("../permissions.ts")).removePermissions));
   defineCheck(group.command("check <name>"));
+  withRecord(group.command("propose"))
+    .description("Propose rules from what you have decided at prompts")
+    .option("--save", "Save them all, without asking")
+    .addHelpText("after", PROPOSE_HELP)
+    .action(command(async () => (await import("../propose-permissions.ts")).proposePermissions));
+  withRecord(group.command("replay"))
+    .description("Say what rules would have changed about your past decisions")
+    .option("--rules <file>", "Evaluate the rules in this file, not the saved ones")
+    .addHelpText("after", REPLAY_HELP)
+    .action(command(async () => (await import("../replay-permissions.ts")).replayPermissions));
+}
+
+function withRecord(definition: Command): Command {
+  return withConfigOption(definition)
+    .option("--from <time>", "Only decisions since then: today, 3d (ago), a date or an ID", "8w")
+    .option("--until <time>", "Only decisions before then")
+    .addOption(formatOption("text", "json"));
 }
 
 function defineCheck(definition: Command): void {

@@ -50,8 +50,11 @@ function argumentsFor(name: string, file: string): JsonObject {
   return CALLS[name]?.(file) ?? {};
 }
 
+/** Without what is behind links. */
 function namesIn(root: string): readonly string[] {
-  return readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted();
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .map(({ parentPath, name }) => path.join(parentPath, name))
+    .toSorted();
 }
 
 interface Scene {

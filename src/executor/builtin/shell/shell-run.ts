@@ -185,7 +185,7 @@ export async function describeShellCall(args: JsonObject, place: ShellPlace): Pr
   return {
     ...confinement.shown,
     undo,
-    identity: { command, shell, ...confinement.identity },
+    ...(confinement.confined !== undefined && { confined: confinement.confined }),
     program: [files.describe(shell) ?? { missing: shell }, ...programs],
     ...(unique.size > 0 && { file: [...unique.values()] }),
     folder: path.relative(place.root, cwd) || ".",
@@ -199,19 +199,19 @@ async function foreseeUndo({ changes }: ShellPlace): Promise<UndoForecast> {
 
 interface FoundConfinement {
   readonly shown: Pick<CallSource, "confinement" | "network">;
-  readonly identity: JsonObject;
+  readonly confined?: JsonObject;
 }
 
 async function findConfinement(args: JsonObject, place: ShellPlace): Promise<FoundConfinement> {
   const problem = await findProblemIn(sandboxPlace(place)).catch(toProblem);
   if (problem !== undefined) {
-    return { shown: { confinement: "none" }, identity: { unconfined: problem.reason } };
+    return { shown: { confinement: "none" }, confined: { unconfined: problem.reason } };
   }
   const network = args["network"] === true;
   const { readable } = place.settings;
   return {
     shown: { confinement: "sandbox", ...(network && { network }) },
-    identity: readable.length === 0 ? {} : { readable: [...readable] },
+    ...(readable.length > 0 && { confined: { readable: [...readable] } }),
   };
 }
 
