@@ -17,7 +17,7 @@ import {
 import { randomKey, systemErrorCode } from "../../util/index.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
-export const CHAIN = "decisions.jsonl";
+const CHAIN = "decisions.jsonl";
 
 /** More than the links of any turn that a process can have left half-written. */
 const TAIL_BYTES = 256 * 1024;
@@ -27,6 +27,7 @@ export class ChainFile {
   readonly #id: ConversationId;
   readonly #folder: () => string;
   #opened: OpenedChain | undefined;
+  #noted = "";
 
   /** `folder`: of the conversation, which may be renamed. */
   constructor(id: ConversationId, folder: () => string) {
@@ -34,9 +35,13 @@ export class ChainFile {
     this.#folder = folder;
   }
 
-  /** What it has grown to, if this process has written to it. */
-  get head(): { readonly head: string; readonly length: number } | undefined {
-    return this.#opened?.builder;
+  /** Writes to the log of heads what the chain has grown to, if this process has added to it. Throws system errors. */
+  noteHead(log: string, workspace: string | undefined): void {
+    const { head, length } = this.#opened?.builder ?? {};
+    if (head === undefined || length === undefined || head === this.#noted) return;
+    this.#noted = head;
+    const of = { conversation: this.#id, ...(workspace !== undefined && { workspace }) };
+    appendText(log, `${JSON.stringify({ ...of, length, head })}\n`);
   }
 
   /**

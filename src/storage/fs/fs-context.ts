@@ -64,6 +64,8 @@ interface UserFolder {
   readonly ensureOwn: () => Promise<string>;
   /** The folder in which it is created. */
   readonly parent: string;
+  /** The user's data folder, for all workspaces. */
+  readonly data: string;
 }
 
 interface ReservedId {
@@ -73,8 +75,11 @@ interface ReservedId {
 
 type IdRequest = PromiseWithResolvers<ReservedId>;
 
+/** In the user's data folder, or in the store. */
+const HEADS = "heads.jsonl";
 /** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
+
 /** How many ids are reserved together. The first of those who wait has to wait for all of them. */
 const MAX_TOGETHER = 64;
 /** How often to look for what killed processes have left: a service may create thousands of conversations at once. */
@@ -106,6 +111,12 @@ export class FsContext {
   async ensurePrivateFolder(): Promise<string> {
     const { storage, userFolder } = this.options;
     return userFolder === undefined ? storage : userFolder.ensure();
+  }
+
+  /** The log of what the chains of decisions have grown to: one for all workspaces of the user, and one for each store. */
+  get headsFile(): string {
+    const { storage, userFolder } = this.options;
+    return path.join(userFolder?.data ?? storage, HEADS);
   }
 
   /**

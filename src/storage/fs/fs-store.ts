@@ -387,6 +387,7 @@ export class FsConversationStore implements ConversationStore {
         ...(await this.context.ensurePlace(parts.id)),
         metadata: await readOrReplaceMetadata(folder, this.#now(), written?.metadata),
         base: { createdAt: fileIdCreatedAt(parts.id), baseConfig },
+        headsFile: this.context.headsFile,
         ...(openFile !== undefined && { openFile }),
       },
       loaded,

@@ -40,6 +40,8 @@ export interface FsWriterParts extends PrivatePlace {
   readonly ownTurn?: string | undefined;
   /** The turn is the user's own, without a marker that says so. */
   readonly isOwnUnmarked?: boolean;
+  /** The log of heads: see `noteHead`. */
+  readonly headsFile: string;
   readonly openFile?: OpenFile;
 }
 
@@ -48,6 +50,7 @@ export class FsConversationWriter implements ConversationWriter {
   readonly #base: FsWriterParts["base"];
   readonly #lock: ConversationLock;
   readonly #place: PrivatePlace;
+  readonly #headsFile: string;
   readonly #listeners = new Set<Disposable>();
   readonly #release = new ReleaseListeners();
   readonly #events: EventFile;
@@ -73,6 +76,7 @@ export class FsConversationWriter implements ConversationWriter {
     this.#lock = parts.lock;
     const { id, privateFolder, workspace } = parts;
     this.#place = { privateFolder, id, workspace };
+    this.#headsFile = parts.headsFile;
     this.#folder = parts.folder;
     this.#otherFolders = parts.otherFolders;
     this.#metadata = parts.metadata;
@@ -151,6 +155,14 @@ export class FsConversationWriter implements ConversationWriter {
     this.#stream.append(entries);
   }
 
+  #noteHead(): void {
+    try {
+      this.#chain?.noteHead(this.#headsFile, this.#place.workspace);
+    } catch {
+      // The chain has it. Only a chain that is cut off later would not show.
+    }
+  }
+
   /** Never rejects: what is missing is made from the record the next time. */
   #extendChain(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
     const extend = async () => {
@@ -207,6 +219,7 @@ export class FsConversationWriter implements ConversationWriter {
     try {
       await this.#metadataWrites;
       await this.#chaining;
+      this.#noteHead();
       const closed = await this.#events.close();
       const { isWhole, lastEntries } = this.#stream;
       this.#marker?.close(lastEntries);

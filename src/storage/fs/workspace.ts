@@ -164,6 +164,7 @@ function openUserFolder(
       return ensureOwnPart(await ensure(), root, findKept());
     },
     parent: workspacesIn(data),
+    data,
   };
 }
 
@@ -186,6 +187,7 @@ function openFolderData(root: string, data: string): ReturnType<typeof openUserF
     findOwn: find,
     ensureOwn: ensure,
     parent,
+    data,
   };
 }
 
