@@ -10,6 +10,7 @@ import type {
   NoAnswer,
   NoAnswerReason,
   PermissionRequest,
+  PermissionsRequest,
   Prompter,
   PromptRequest,
   PromptResult,
@@ -137,6 +138,8 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
         return this.#permit(request);
       case "delivery":
         return this.#deliver(request);
+      case "permissions":
+        return this.#permitSeveral(request);
       default:
         return assertNever(request);
     }
@@ -184,6 +187,17 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     if (result.type !== "skip") return { inquiryId, ...result };
     const { type: _, reason: note, ...given } = result;
     return { inquiryId, type: "answered", answer: false, ...given, ...(note && { note }) };
+  }
+
+  /** Stops at the first one without a yes or no. */
+  async #permitSeveral({ calls, inquiryId }: PermissionsRequest): Promise<PromptResult> {
+    const results: PromptResult[] = [];
+    for (const call of calls) {
+      const result = await this.#permit(call);
+      results.push(result);
+      if (result.type !== "answered") break;
+    }
+    return { inquiryId, type: "form", results };
   }
 
   async #deliver(request: DeliveryRequest): Promise<PromptResult> {

@@ -347,8 +347,8 @@ function createFilePrompter(file: string, notice: (line: string) => void): Promp
     ask: async (request) => {
       const { inquiryId } = request;
       const next = answers.shift();
-      // The tour has no forms.
-      if (next === undefined || request.kind === "form") return { type: "cancelled", inquiryId };
+      // The tour has no forms, and no two calls in one reply.
+      if (next === undefined || !("question" in request)) return { type: "cancelled", inquiryId };
       const { answer = null, isRemembered } = isJsonObject(next) ? next : { answer: next };
       for (const line of describe(request.question, answer)) notice(line);
       return { type: "answered", inquiryId, answer, isRemembered: isRemembered === true };
