@@ -507,7 +507,10 @@ export class Decision implements Disposable {
     } finally {
       open.end(); // Ctrl-C while the answer is recorded is about the work.
     }
-    if (result === undefined) return REROUTED;
+    if (result === undefined) {
+      this.#asked.place.retake(); // Before this one closes: what is left of them is asked together again.
+      return REROUTED;
+    }
     const isClosed = result.type !== "answered";
     if (isClosed && this.hasChanged) return REROUTED;
     return this.accept(result, signal);

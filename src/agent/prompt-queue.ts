@@ -28,6 +28,8 @@ export interface PromptPlace extends Disposable {
   readonly isComplete: boolean;
   /** The call has asked, or goes on without: those after it need not wait for it any longer. */
   pass(): void;
+  /** The call asks again in a moment: those that are gathered wait for it until it has passed once more. */
+  retake(): void;
 }
 
 interface Waiting {
@@ -58,7 +60,7 @@ export class PromptQueue {
       ranks += 1;
       const pass = () => {
         passed.add(rank);
-        while (passed.has(reached)) reached += 1;
+        while (passed.has(reached)) reached += 1; // Never back: whoever was reached stays so.
         this.#openNext();
       };
       return {
@@ -68,9 +70,10 @@ export class PromptQueue {
           return rank <= reached;
         },
         get isComplete() {
-          return reached === ranks;
+          return passed.size === ranks;
         },
         pass,
+        retake: () => void passed.delete(rank),
         [Symbol.dispose]: pass,
       };
     };

@@ -100,6 +100,8 @@ export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
 export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly channel: string;
   readonly showsForms = true;
+  /** Set it to be asked about the calls of one reply at once. `permissions` in the script answers each of them. */
+  showsPermissions = false;
   /** Everything that was asked, in order, without requests that were aborted before. */
   readonly questions: (QuestionRequest | DoubtRequest)[] = [];
   readonly forms: FormRequest[] = [];
