@@ -21,12 +21,14 @@ interface Asking {
 
 /** Asks once all of its members have asked or left. */
 export class PromptGroup {
-  readonly #asking: Asking[] = [];
+  /** In the order in which they joined; undefined for those that have not asked. */
+  readonly #members: (Asking | undefined)[] = [];
   /** How many have neither asked nor left. */
   #missing = 0;
 
   join(): GroupMember {
     this.#missing += 1;
+    const place = this.#members.push(undefined) - 1;
     let isMissing = true;
     const arrive = () => {
       if (!isMissing) return;
@@ -37,7 +39,7 @@ export class PromptGroup {
     return {
       ask: (request, prompter) => {
         const { promise, resolve, reject } = Promise.withResolvers<PromptResult | undefined>();
-        this.#asking.push({ request, prompter, resolve, reject });
+        this.#members[place] = { request, prompter, resolve, reject };
         arrive();
         return promise;
       },
@@ -47,17 +49,18 @@ export class PromptGroup {
 
   /** In the order of the calls. Never throws: whoever asks gets the error. */
   async #askAll(): Promise<void> {
-    const [first, ...others] = this.#asking;
+    const asking = this.#members.filter((member) => member !== undefined);
+    const [first, ...others] = asking;
     if (first === undefined) return;
     const { prompter } = first;
     try {
       if (others.length === 0) return first.resolve(prompter.ask(first.request));
-      const all = this.#asking.map(({ request }) => request);
+      const all = asking.map(({ request }) => request);
       const request = requestFor(first.request, all);
       const results = resultsFor(request, await prompter.ask(request));
-      for (const [index, { resolve }] of this.#asking.entries()) resolve(results[index]);
+      for (const [index, { resolve }] of asking.entries()) resolve(results[index]);
     } catch (error) {
-      for (const { reject } of this.#asking) reject(error);
+      for (const { reject } of asking) reject(error);
     }
   }
 }
