@@ -41,7 +41,7 @@ const INTERRUPTED: Verdict = { ending: { type: "interrupted" }, summary: "interr
 const YES = answered("yes", { answer: true });
 const NO = answered("no", { answer: false });
 /** Back to the list of calls, from which it was opened. */
-const BACK: Verdict = { ending: { type: "cancelled" }, summary: "not decided" };
+const BACK: Verdict = { ending: { type: "cancelled" }, summary: "not decided yet" };
 const LATER: Verdict = { ending: { type: "later" }, summary: "left for later" };
 
 export async function askPermission(
@@ -62,7 +62,8 @@ export async function askListedPermission(
   const message = permissionMessage(request);
   const asked = { message, escape: "go back to the list", onEscape: BACK };
   const verdict = await findVerdict(asked, request, dialogue);
-  return verdict === BACK ? "back" : close(request, { ...verdict, message }, dialogue);
+  const result = close(request, { ...verdict, message }, dialogue);
+  return verdict === BACK ? "back" : result;
 }
 
 async function findVerdict(

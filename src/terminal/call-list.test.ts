@@ -35,6 +35,8 @@ const KEYS = [
   "  y yes to all · n no to all · Space choose · Enter show in full · Tab say why",
   "  ? more",
 ];
+/** On ten rows. */
+const CUT_KEYS = `${KEYS[0]} …`;
 const idsOf = (calls: readonly ListedCall[]) => calls.map(({ id }) => id);
 const ALL = idsOf(THREE);
 
@@ -176,10 +178,11 @@ describe("a yes to all", () => {
       "  Call 1 of 40 · ↑↓ and Page Down move",
       "? Run these 40 calls? ▮",
       "  33 calls have not been on the screen yet: ↓ or Page Down shows more.",
-      "  y yes to all · n no to all · Space choose · Enter show in full · Tab say why …",
+      CUT_KEYS,
     ]);
     expect(list.type(END).type("y").wait().ending).toBeUndefined();
     list.type("\u001b[H").type(PAGE_DOWN.repeat(9));
+    expect(list.screen.slice(-2)).toEqual(["? Run these 40 calls? ▮", CUT_KEYS]);
     expect(list.type("y").wait().ending).toEqual({ type: "approved", ids: idsOf(calls) });
   });
 

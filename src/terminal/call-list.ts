@@ -90,8 +90,10 @@ class CallListWidget {
   }
 
   /** Undefined for keys of the question. */
-  #moveOrOpen(state: OpenCallList, key: Key, size: Size): CallStep | undefined {
+  #moveOrOpen(before: OpenCallList, key: Key, size: Size): CallStep | undefined {
     const { calls } = this.#list;
+    const { problem: _problem, ...decision } = before.decision;
+    const state = { ...before, decision };
     const at = this.#at(state);
     const { id } = calls[at] ?? { id: "" };
     if (isEnter(key)) return { ending: { type: "opened", id } };

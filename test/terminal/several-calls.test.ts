@@ -88,6 +88,12 @@ describe("several calls on one screen", () => {
     await screen.answer([OPEN, "\r"], [ONE, ESCAPE], [OPEN, " "], ["Run the chosen call?", "n"]);
     await screen.answer(["No:", "\r"]);
     expect(await screen.result()).toEqual(form(answered(1, false)));
+    expect(screen.lines).toEqual([
+      '• sweep(path: "a")',
+      'Source: local command "broom"',
+      "✖ Run local sweep tool? not decided yet",
+      '✖ Run sweep(path: "a")? no',
+    ]);
   });
 
   test("show escape sequences of a call as what they are, and do not let a yes cover it", async () => {
