@@ -7,7 +7,6 @@ import {
   type CallListState,
   chooseClosing,
   type Dialogue,
-  LATER_OR_CANCEL,
   type ListedCall,
 } from "./dialogue.ts";
 
@@ -39,7 +38,7 @@ export async function askPermissions(
   const message = `Run these ${calls.length} calls?`;
   await dialogue.start();
   dialogue.notify(message);
-  const escape = allowsLater ? LATER_OR_CANCEL : "cancel all of them";
+  const escape = allowsLater ? "leave all of them for later, or cancel them" : "cancel all of them";
   const list = { calls: calls.map(toListed), escape };
   let state = before ?? { active: "", chosen: [], seen: [] };
   for (;;) {
@@ -49,7 +48,7 @@ export async function askPermissions(
     if (ending.type === "aborted") return { ending: { inquiryId, type: "interrupted" }, state };
     if (ending.type === "opened") return { ending: open(request, ending.id, state), state };
     if (ending.type !== "cancelled") return { ending: toResult(request, ending, dialogue), state };
-    const closing = await chooseClosing(ending, { allowsLater }, dialogue);
+    const closing = await chooseClosing(ending, { allowsLater, areSeveral: true }, dialogue);
     if (closing === "back") continue;
     if (closing === "aborted") return { ending: { inquiryId, type: "interrupted" }, state };
     const summary = closing === "later" ? "left for later" : "cancelled";

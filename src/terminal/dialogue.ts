@@ -335,6 +335,8 @@ export interface ClosingOptions {
   readonly allowsLater?: boolean;
   /** Cancelling would lose answers to other questions, so Escape does not do it alone. */
   readonly hasAnswers?: boolean;
+  /** Several calls wait, and all of them are left or cancelled. */
+  readonly areSeveral?: boolean;
 }
 
 /** What Escape does then, in the help. */
@@ -346,15 +348,17 @@ export const LATER_OR_CANCEL = "leave it for later, or cancel it";
  */
 export async function chooseClosing(
   { isInterrupt = false }: Extract<NoAnswer, { readonly type: "cancelled" }>,
-  { allowsLater = false, hasAnswers = false }: ClosingOptions,
+  { allowsLater = false, hasAnswers = false, areSeveral = false }: ClosingOptions,
   dialogue: Pick<Dialogue, "choose">,
 ): Promise<Closing> {
   if (!allowsLater && (isInterrupt || !hasAnswers)) return "cancelled";
+  const [all, them] = areSeveral ? ["all of them", "them"] : ["this", "it"];
+  const later = { key: "l", label: `leave ${them} for later`, short: "later" } as const;
   const chosen = await dialogue.choose<"l" | "c" | "b">({
-    message: allowsLater ? "Leave this for later, or cancel it?" : "Cancel it?",
+    message: allowsLater ? `Leave ${all} for later, or cancel ${them}?` : "Cancel it?",
     choices: [
-      ...(allowsLater ? [{ key: "l", label: "leave it for later", short: "later" } as const] : []),
-      { key: "c", label: "cancel it", short: "cancel" },
+      ...(allowsLater ? [later] : []),
+      { key: "c", label: `cancel ${them}`, short: "cancel" },
       { key: "b", label: "go back", short: "back" },
     ],
     escape: "go back",

@@ -115,7 +115,7 @@ describe("several calls on one screen", () => {
       { allowsLater: true },
       [
         [OPEN, CTRL_C],
-        ["Leave this for later", "l"],
+        ["Leave all of them for later, or cancel them?", "l"],
       ],
     ],
     [
@@ -123,7 +123,7 @@ describe("several calls on one screen", () => {
       { allowsLater: true },
       [
         [OPEN, ESCAPE],
-        ["Leave this for later", "c"],
+        ["Leave all of them for later, or cancel them?", "c"],
       ],
     ],
   ] as const)("can be left all together: %s, %j", async (type, more, typed) => {
