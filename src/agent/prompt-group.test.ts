@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { InquiryId } from "../conversation/index.ts";
-import type { PermissionRequest, Prompter, PromptRequest, PromptResult } from "./ports.ts";
+import type { PermissionRequest, PromptRequest, PromptResult } from "./ports.ts";
+import { prompterThat } from "./questioner.fixture.ts";
 import { PromptGroup } from "./prompt-group.ts";
 
 const { signal } = new AbortController();
@@ -25,7 +26,7 @@ function person() {
     if (given.kind !== "permissions" && first !== undefined) return first;
     return { type: "form", inquiryId: "any" as InquiryId, results };
   };
-  return { asked, prompter: { channel: "test", canAsk: () => true, ask } satisfies Prompter };
+  return { asked, prompter: prompterThat(ask) };
 }
 
 test("a group asks in the order of its members, whichever of them is ready first", async () => {
@@ -52,10 +53,7 @@ test("a group of which all but one leave asks about that one alone", async () =>
 });
 
 test("a group that cannot ask tells each of its members", async () => {
-  const ask = async () => {
-    throw new Error("no screen");
-  };
-  const prompter = { channel: "test", canAsk: () => true, ask };
+  const prompter = prompterThat(() => Promise.reject(new Error("no screen")));
   const group = new PromptGroup();
   const members = [group.join(), group.join()];
   const results = members.map((member, index) => member.ask(request(`${index}`), prompter));

@@ -227,9 +227,9 @@ function gather(queue = new PromptQueue()) {
   const { signal } = new AbortController();
   const opened: number[] = [];
   const permit = async (rank: 0 | 1 | 2, own = signal) => {
-    const open = await queue.open(own, places[rank], { isGathered: true });
-    if (open !== undefined) opened.push(rank);
-    return open;
+    const prompt = await queue.open(own, places[rank], { isGathered: true });
+    if (prompt !== undefined) opened.push(rank);
+    return prompt;
   };
   return { queue, opened, permit, places };
 }

@@ -66,7 +66,7 @@ class Person implements Prompter {
     const given = await this.#react(ids, request);
     if ("type" in given) return { inquiryId, ...given } as PromptResult; // As the test says.
     const results = calls.flatMap((each): readonly PromptResult[] => {
-      const reply = (given as Readonly<Record<string, Reply>>)[each.toolCallId];
+      const reply = given[each.toolCallId];
       return reply === undefined ? [] : [{ inquiryId: each.inquiryId, type: "answered", ...reply }];
     });
     return { inquiryId, type: "form", results };
@@ -96,6 +96,16 @@ function decisionsOf(turn: ModelTurn) {
   return turn.events.flatMap((event) => (event.type === "permission_decision" ? [event] : []));
 }
 
+/** Without who was asked how, and whatever came in between. */
+function permissionsOf(turn: ModelTurn) {
+  return turn.events
+    .filter(({ type }) => type.startsWith("permission_"))
+    .map((event) =>
+      event.type === "permission_decision" ? { ...event, decidedBy: "a person" } : event,
+    )
+    .toSorted((one, two) => (JSON.stringify(one) < JSON.stringify(two) ? -1 : 1));
+}
+
 function outline(turn: ModelTurn): readonly string[] {
   return decisionsOf(turn).map(({ toolCallId, decision }) => `${toolCallId} ${decision}`);
 }
@@ -118,14 +128,7 @@ describe("several calls of one reply that need permission", () => {
     });
     await alone.run();
     expect(person.shown).toEqual([["a", "b", "c"]]);
-    const recorded = (from: ModelTurn) =>
-      from.events
-        .filter(({ type }) => type.startsWith("permission_"))
-        .map((event) =>
-          event.type === "permission_decision" ? { ...event, decidedBy: "a person" } : event,
-        )
-        .toSorted((one, two) => (JSON.stringify(one) < JSON.stringify(two) ? -1 : 1));
-    expect(recorded(turn)).toEqual(recorded(alone));
+    expect(permissionsOf(turn)).toEqual(permissionsOf(alone));
     expect(decisionsOf(turn).map(({ id, digest }) => [id, digest !== undefined])).toEqual([
       ["a:run:1", true],
       ["b:run:1", true],

@@ -39,6 +39,11 @@ const KEYS = [
 const CUT_KEYS = `${KEYS[0]} …`;
 const idsOf = (calls: readonly ListedCall[]) => calls.map(({ id }) => id);
 const ALL = idsOf(THREE);
+const said = (text: string, isMessage: boolean) => ({
+  type: "denied",
+  ids: ALL,
+  said: { type: "said_no", text, isMessage },
+});
 
 describe("a list of calls", () => {
   test("has one row per call, and the keys in words", () => {
@@ -100,11 +105,6 @@ describe("a list of calls", () => {
   });
 
   test("takes words as a no, never as a yes", () => {
-    const said = (text: string, isMessage: boolean) => ({
-      type: "denied",
-      ids: ALL,
-      said: { type: "said_no", text, isMessage },
-    });
     expect(open().type("yes please\r").ending).toEqual(said("yes please", true));
     expect(open().type("\tuse tabs\r").ending).toEqual(said("use tabs", false));
     expect(open().send("yyyy").wait().ending).toBeUndefined();
