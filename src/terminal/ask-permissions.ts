@@ -67,7 +67,7 @@ function toListed({ inquiryId, tool, ...request }: Shown<PermissionRequest>): Li
   return {
     id: `${inquiryId} ${whole}`,
     line: whole,
-    text: [...callText(call).replace(/^• /, "").split("\n"), ...source],
+    text: [...callText(call).slice("• ".length).split("\n"), ...source],
     isDecidedAlone,
     isUnclear: !isClear,
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ListedCall } from "./dialogue.ts";
-import { plainCalls } from "./plain-calls.ts";
+import { numberCalls, plainCalls } from "./plain-calls.ts";
 
 function listed(id: string, more: Partial<ListedCall> = {}): ListedCall {
   const text = [`${id}()`, 'Source: local command "x"'];
@@ -74,6 +74,16 @@ describe("several calls in plain mode", () => {
       type: "end",
       ending: { type: "denied", ids: ["a", "b", "remove"], said },
     });
+  });
+
+  test("keep their numbers when some of them are decided", () => {
+    const left = CALLS.slice(1);
+    const numbered = numberCalls(left, numberCalls(CALLS, []));
+    const { lines, readLine, hint } = plainCalls({ calls: left, escape: "cancel" }, numbered);
+    expect(lines.filter((line) => /^\d\./.test(line))).toEqual(["2. b()", "3. remove()"]);
+    expect(hint).toContain("such as 2,3");
+    expect([readLine("1"), readLine("2")]).toEqual([again("There is no call 1."), approved("b")]);
+    expect(numberCalls([listed("x"), listed("y")], numbered)).toEqual(["x", "y"]);
   });
 
   test("are shown one by one if none of them can be decided with others", () => {

@@ -15,31 +15,38 @@ const NONE = new Set(["none", "n", "no"]);
 /** `1,3`, `no 2` and `show 2`. */
 const NUMBERED = /^(?:(no|show)\s+)?(\d+(?:[\s,]+\d+)*)$/;
 
-export function plainCalls({
-  calls,
-  escape,
-  sendsWords = true,
-}: CallList & { readonly sendsWords?: boolean }): PlainQuestion<CallListEnding> {
+/** The ids of all calls that were listed, in the order of their numbers, which stay the same when some are decided. */
+export function numberCalls(calls: readonly ListedCall[], before: readonly string[]) {
+  const isSameList = calls.some(({ id }) => before.includes(id));
+  return [...new Set([...(isSameList ? before : []), ...idsOf(calls)])];
+}
+
+export function plainCalls(
+  { calls, escape, sendsWords = true }: CallList & { readonly sendsWords?: boolean },
+  numbered: readonly string[] = idsOf(calls),
+): PlainQuestion<CallListEnding> {
   const words = sendsWords ? "what to do instead" : "why not";
-  const hint = `Type all, none, or the numbers of the calls to run, such as 1,2, and press Enter, or say ${words}.`;
+  const byNumber = new Map(calls.map((call) => [numbered.indexOf(call.id) + 1, call]));
+  const [one = 1, two = 2] = byNumber.keys();
+  const hint = `Type all, none, or the numbers of the calls to run, such as ${one},${two}, and press Enter, or say ${words}.`;
   return {
     lines: [
       `${calls.length} calls wait for your permission:`,
-      ...calls.flatMap(({ text, isDecidedAlone }, index) => [
-        ...text.map((line, row) => (row === 0 ? `${index + 1}. ${line}` : `   ${line}`)),
+      ...[...byNumber].flatMap(([number, { text, isDecidedAlone }]) => [
+        ...text.map((line, row) => (row === 0 ? `${number}. ${line}` : `   ${line}`)),
         ...(isDecidedAlone ? [ALONE] : []),
       ]),
       `Run these ${calls.length} calls?`,
     ],
     hint,
-    commands: ["show 1 to decide about call 1 alone", WHY_COMMAND],
+    commands: [`show ${one} to decide about call ${one} alone`, WHY_COMMAND],
     cancelHint: `/cancel to ${escape}`,
     help: [
       "all, yes or y: run all of them, except those that are only decided alone",
       "none, no or n: run none of them",
-      "1,2: run calls 1 and 2; jp asks again about the others",
-      "no 1,2: do not run calls 1 and 2; jp asks again about the others",
-      "show 1: decide about call 1 alone, with all its choices",
+      `${one},${two}: run calls ${one} and ${two}; jp asks again about the others`,
+      `no ${one},${two}: do not run calls ${one} and ${two}; jp asks again about the others`,
+      `show ${one}: decide about call ${one} alone, with all its choices`,
     ],
     readLine: (line) => {
       const typed = line.trim();
@@ -47,7 +54,7 @@ export function plainCalls({
       if (ALL.has(command)) return approve(calls);
       if (NONE.has(command)) return accept({ type: "denied", ids: idsOf(calls) });
       const [, verb = "", numbers] = NUMBERED.exec(command) ?? [];
-      if (numbers !== undefined) return readNumbers(calls, verb, numbers);
+      if (numbers !== undefined) return readNumbers(byNumber, verb, numbers);
       const said = readNo(typed, sendsWords);
       if (said === undefined) return askAgain(hint);
       if (said.type === "again") return said;
@@ -57,14 +64,14 @@ export function plainCalls({
 }
 
 function readNumbers(
-  calls: readonly ListedCall[],
+  calls: ReadonlyMap<number, ListedCall>,
   verb: string,
   numbers: string,
 ): LineResult<CallListEnding> {
   const named = [...new Set(numbers.split(/[\s,]+/).map(Number))];
-  const unknown = named.find((number) => calls[number - 1] === undefined);
+  const unknown = named.find((number) => !calls.has(number));
   if (unknown !== undefined) return askAgain(`There is no call ${unknown}.`);
-  const some = named.flatMap((number) => calls[number - 1] ?? []);
+  const some = named.flatMap((number) => calls.get(number) ?? []);
   const [first] = some;
   if (verb === "show" && first !== undefined) {
     return some.length > 1

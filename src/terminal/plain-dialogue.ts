@@ -45,7 +45,7 @@ import {
   type ReadLineOptions,
 } from "./line-terminal.ts";
 import { plainList } from "./plain-list.ts";
-import { plainCalls } from "./plain-calls.ts";
+import { numberCalls, plainCalls } from "./plain-calls.ts";
 import {
   END_LINE,
   joinTypedLines,
@@ -130,8 +130,9 @@ export class PlainDialogue implements Dialogue {
 
   async decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls> {
     const { sendsWords = true } = this.#options;
-    const question = plainCalls({ ...list, sendsWords });
-    return { state, ending: await this.#ask(question, { takesPaste: true }) };
+    const seen = numberCalls(list.calls, state.seen);
+    const question = plainCalls({ ...list, sendsWords }, seen);
+    return { state: { ...state, seen }, ending: await this.#ask(question, { takesPaste: true }) };
   }
 
   async select(list: SelectList, state: SelectState): Promise<Selected> {
