@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
 import { callList, undecidedList } from "./call-list.ts";
 import type { ListedCall } from "./dialogue.ts";
 import { TypedWidget } from "./typed-widget.fixture.ts";
@@ -144,6 +145,7 @@ describe("a yes to all", () => {
   const long = listed(`run("${"x".repeat(300)}; rm -rf ~")`);
 
   test("leaves out calls that are not shown in full, or have to be decided alone", () => {
+    counters("T-DECIDE-5");
     const list = open([...THREE, alone, unclear, long]);
     expect(list.screen.slice(3, -4)).toEqual([
       "  [!] remove()",
@@ -172,6 +174,7 @@ describe("a yes to all", () => {
   });
 
   test("waits until each of them was on the screen", () => {
+    counters("T-DECIDE-5");
     const calls = many(40);
     const list = open(calls, { rows: 10 });
     expect(list.type("y").wait().screen.slice(-4)).toEqual([
