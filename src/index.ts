@@ -14,6 +14,7 @@ export type {
   Observer,
   GrantChoices,
   PermissionRequest,
+  PermissionsRequest,
   Prompter,
   PromptRequest,
   PromptResult,

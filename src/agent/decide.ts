@@ -467,7 +467,10 @@ export class Decision implements Disposable {
   }
 
   async #askPerson(): Promise<Decided | Rerouted> {
-    using open = await this.#context.prompts.open(this.signal, this.#asked.place);
+    const isGathered =
+      this.#asked.kind === "permission" && this.#context.prompter.showsPermissions === true;
+    const { signal } = this;
+    using open = await this.#context.prompts.open(signal, this.#asked.place, { isGathered });
     if (open === undefined) return this.#closed();
     // While this waited, the person may have decided the same for the whole turn, or for longer. Other routes are
     // followed outside the queue, so that no prompt waits for them.
@@ -488,18 +491,25 @@ export class Decision implements Disposable {
   }
 
   async #prompt(open: OpenPrompt): Promise<Decided | Rerouted> {
-    const { signal } = open;
-    let result: PromptResult;
+    const { signal, member } = open;
+    let result: PromptResult | undefined;
     try {
       // No rule answers what only one person may answer.
       if (this.for === undefined)
         this.#grantable = await findGrantable(this.#context, grantingOf(this.#asked));
-      result = await this.#context.prompter.ask(this.toPrompt(signal));
+      const { prompter } = this.#context;
+      const request = this.toPrompt(signal);
+      const isOneOfSeveral = member !== undefined && request.kind === "permission";
+      result = await (isOneOfSeveral ? member.ask(request, prompter) : prompter.ask(request));
     } catch (error) {
       if (isNotLoaded(error)) throw error; // No one has seen the prompt: it stays open.
       return this.failPrompt(messageOf(error));
     } finally {
       open.end(); // Ctrl-C while the answer is recorded is about the work.
+    }
+    if (result === undefined) {
+      this.#asked.place.retake(); // Before this one closes: what is left of them is asked together again.
+      return REROUTED;
     }
     const isClosed = result.type !== "answered";
     if (isClosed && this.hasChanged) return REROUTED;

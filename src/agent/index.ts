@@ -28,6 +28,7 @@ export {
   type Observer,
   type GrantChoices,
   type PermissionRequest,
+  type PermissionsRequest,
   type Prompter,
   type PromptRequest,
   type PromptResult,

@@ -37,6 +37,9 @@ export interface Prompter {
   /** Several questions can be shown together, for review. Otherwise they are asked one by one. */
   readonly showsForms?: boolean;
 
+  /** Several calls of one reply can be shown together: see `PermissionsRequest`. Otherwise jp asks about one after the other. */
+  readonly showsPermissions?: boolean;
+
   /** Whether a person can be asked right now, about this call if one is given. Throwing, or a promise, counts as false. */
   canAsk(toolCallId?: string): boolean;
 
@@ -47,15 +50,18 @@ export interface Prompter {
   ask(request: PromptRequest): Promise<PromptResult>;
 }
 
-/** A decision that waits for a person, or several questions in one form. Told apart by `kind`. */
-export type PromptRequest = DecisionRequest | FormRequest;
+/** A decision that waits for a person, several questions in one form, or several calls. Told apart by `kind`. */
+export type PromptRequest = DecisionRequest | FormRequest | PermissionsRequest;
 
-/** One thing to decide. A prompter that does not show forms gets no other request, and may declare that. */
+/** One thing to decide. A prompter that shows neither forms nor several calls gets no other request, and may declare that. */
 export type DecisionRequest = QuestionRequest | PermissionRequest | DeliveryRequest | DoubtRequest;
 
 /** The parts that every request to a person has. */
 export interface RequestBase {
-  /** Unique in the conversation's turn, and the id under which the record has the request. A form has that of its first question. */
+  /**
+   * Unique in the conversation's turn, and the id under which the record has the request. A form has that of its first
+   * question, and several permissions have that of the first call.
+   */
   readonly inquiryId: InquiryId;
   readonly conversation: ConversationId;
   /** The call that the request is about. Not unique: some providers reuse ids within a turn. */
@@ -117,6 +123,21 @@ export interface PermissionRequest extends DecisionBase, GrantChoices {
   readonly isEditing: boolean;
   /** Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. Absent if they cannot be edited. */
   readonly check?: (edited: JsonObject) => Promise<string | undefined>;
+  /**
+   * Among several calls, a yes to all must not cover this one: it destroys something, runs without a sandbox or with a
+   * network, has changed since it was decided, or is asked about each time.
+   */
+  readonly isDecidedAlone?: boolean;
+}
+
+/**
+ * Two or more calls of one reply that wait for permission, in the order of the reply. The result is of the type `form`, with
+ * results for some of them or all: jp records each by itself, and asks again about those that have none. A yes may only cover
+ * what the person could see in full. The fields of `RequestBase` are those of the first call, but `signal` closes all.
+ */
+export interface PermissionsRequest extends RequestBase {
+  readonly kind: "permissions";
+  readonly calls: readonly PermissionRequest[];
 }
 
 /** A tool's result that the model sees only if a person approves it: the answer is true or false. */
@@ -153,7 +174,7 @@ export interface AnsweredPrompt extends Reply {
   readonly userName?: string;
 }
 
-/** A form is answered as a whole, with one result per field, or not at all. */
+/** A form is answered as a whole, with one result per field, or not at all. Of several permissions, some may have one. */
 export interface AnsweredForm {
   readonly type: "form";
   readonly results: readonly PromptResult[];

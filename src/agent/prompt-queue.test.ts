@@ -222,6 +222,103 @@ describe("the prompts of one reply", () => {
   });
 });
 
+/** Permissions of the calls of one reply, which open together. */
+function gather(queue = new PromptQueue()) {
+  const nextPlace = queue.startReply();
+  const places = [nextPlace(), nextPlace(), nextPlace()] as const;
+  const { signal } = new AbortController();
+  const opened: number[] = [];
+  const permit = async (rank: 0 | 1 | 2, own = signal) => {
+    const prompt = await queue.open(own, places[rank], { isGathered: true });
+    if (prompt !== undefined) opened.push(rank);
+    return prompt;
+  };
+  return { queue, opened, permit, places };
+}
+
+describe("prompts that are gathered", () => {
+  test("wait until every call of the reply has passed, and open together in the order of the calls", async () => {
+    const { opened, permit, places } = gather();
+    const [third, first] = [permit(2), permit(0)];
+    await setImmediate();
+    expect(opened).toEqual([]);
+    places[1].pass();
+    const prompts = await Promise.all([third, first]);
+    expect(opened).toEqual([0, 2]);
+    expect(prompts.map((prompt) => prompt?.member !== undefined)).toEqual([true, true]);
+  });
+
+  test("are asked alone if no other waits", async () => {
+    const { permit, places } = gather();
+    const first = permit(0);
+    for (const place of places) place[Symbol.dispose]();
+    expect((await first)?.member).toBeUndefined();
+  });
+
+  test("keep others waiting until the last of them is closed", async () => {
+    const { queue, permit } = gather();
+    const prompts = await Promise.all([permit(0), permit(1), permit(2)]);
+    const log: string[] = [];
+    const other = new Prompt(queue, "other", log);
+    for (const prompt of prompts.slice(1)) prompt?.[Symbol.dispose]();
+    await setImmediate();
+    expect(log).toEqual([]);
+    prompts[0]?.[Symbol.dispose]();
+    other.answer();
+    expect(await other.result).toBe("answer to other");
+  });
+
+  test("wait for a question that is open, and are gathered when it closes", async () => {
+    const queue = new PromptQueue();
+    const log: string[] = [];
+    const question = new Prompt(queue, "question", log);
+    const { opened, permit } = gather(queue);
+    const all = [permit(0), permit(1), permit(2)];
+    await setImmediate();
+    expect([log, opened]).toEqual([["question opens"], []]);
+    question.answer();
+    await Promise.all(all);
+    expect(opened).toEqual([0, 1, 2]);
+  });
+
+  test("leave out one that is aborted while it waits", async () => {
+    const { opened, permit } = gather();
+    const abort = new AbortController();
+    const [first, second] = [permit(0), permit(1, abort.signal)];
+    abort.abort();
+    expect(await second).toBeUndefined();
+    await Promise.all([first, permit(2)]);
+    expect(opened).toEqual([0, 2]);
+  });
+
+  test("are gathered again, if some of them have to be asked again", async () => {
+    const { opened, permit, places } = gather();
+    const [first, second, third] = await Promise.all([permit(0), permit(1), permit(2)]);
+    for (const rank of [0, 2] as const) places[rank].retake();
+    for (const prompt of [first, second, third]) prompt?.[Symbol.dispose]();
+    const again = permit(0);
+    await setImmediate();
+    expect(opened).toEqual([0, 1, 2]);
+    const both = await Promise.all([again, permit(2)]);
+    expect(both.map((prompt) => prompt?.member !== undefined)).toEqual([true, true]);
+  });
+
+  test("are cancelled together, but for those that are answered", async () => {
+    const { queue, permit } = gather();
+    const [first, second, third] = await Promise.all([permit(0), permit(1), permit(2)]);
+    second?.end();
+    expect(queue.cancelOpen()).toBe(true);
+    expect([first, second, third].map((prompt) => prompt?.signal.aborted)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    first?.end();
+    third?.end();
+    expect(queue.cancelOpen()).toBe(false);
+  });
+});
+
 describe("cancelling the open prompt", () => {
   test("closes only the open one", async () => {
     const { queue, log, prompts } = open("a", "b");

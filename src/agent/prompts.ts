@@ -23,7 +23,8 @@ import {
   type Json,
   type JsonObject,
 } from "../util/index.ts";
-import type { Asked } from "./asked.ts";
+import type { Verdict } from "../policy/index.ts";
+import type { Asked, OpenCall } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { Grantable } from "./grants.ts";
 import { warnOnce } from "./observer.ts";
@@ -115,11 +116,24 @@ export function promptRequest(
       };
       const isKept = mode === "ask" && !isAskedEachTime;
       const shown = { question, canRemember: isKept, check, ...grantsOf(decision) };
-      return { ...base, kind: asked.kind, ...shown, isEditing: mode === "edit" };
+      const alone = isDecidedAlone(base, asked) ? { isDecidedAlone: true } : {};
+      return { ...base, kind: asked.kind, ...shown, isEditing: mode === "edit", ...alone };
     }
     default:
       return assertNever(asked);
   }
+}
+
+/** Whether a person has to look at this call by itself, however many others wait with it. */
+function isDecidedAlone(
+  { origin, changed }: Pick<RequestBase, "origin" | "changed">,
+  { tool, verdict }: Pick<OpenCall & { readonly verdict: Verdict }, "tool" | "verdict">,
+): boolean {
+  const effect = tool.settings.effect ?? tool.effect;
+  const isLoose =
+    origin?.type === "builtin" && (origin.confinement === "none" || origin.network === true);
+  const isOwn = verdict.isAskedEachTime === true || verdict.mode === "edit";
+  return isOwn || isLoose || effect === "destroys" || changed !== undefined;
 }
 
 /** The same for every kind. */
@@ -198,7 +212,7 @@ export const CLOSING_MS = 2000;
  * `interrupted`, and what it returns later is ignored. Its `canAsk` and `canReach` never throw.
  */
 export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
-  const { unavailableBecause, showsForms } = prompter;
+  const { unavailableBecause, showsForms, showsPermissions } = prompter;
   const reach = prompter.canReach?.bind(prompter);
   const warn = warnOnce("The prompter's canAsk failed");
   const warnOfReach = warnOnce("The prompter's canReach failed");
@@ -219,6 +233,7 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
     },
     ...(unavailableBecause !== undefined && { unavailableBecause }),
     ...(showsForms !== undefined && { showsForms }),
+    ...(showsPermissions !== undefined && { showsPermissions }),
     canAsk: (toolCallId) => isTrue(() => prompter.canAsk(toolCallId), warn),
     ...(reach !== undefined && {
       canReach: (name) => isTrue(() => reach(name), warnOfReach),
@@ -287,7 +302,8 @@ function knownResult(request: PromptRequest, given: unknown): PromptResult {
     throw new Error("the prompter returned no result");
   }
   const type = TYPES.find((each) => each === given["type"]);
-  if (type === undefined || (type === "answered" && request.kind === "form")) {
+  const parts = partsOf(request);
+  if (type === undefined || (type === "answered" && parts !== undefined)) {
     throw new Error(
       `the prompter returned a result of an unknown type: ${JSON.stringify(given["type"])}`,
     );
@@ -297,11 +313,17 @@ function knownResult(request: PromptRequest, given: unknown): PromptResult {
   }
   const result = withKnownFields(given) as unknown as PromptResult; // Its fields have been checked.
   if (result.type !== "form") return result;
-  if (request.kind !== "form") throw new Error("the prompter returned a form for one question");
+  if (parts === undefined) throw new Error("the prompter returned a form for one question");
   if (!Array.isArray(result.results)) throw new Error("the prompter returned no results");
-  const [first] = request.fields;
+  const [first] = parts;
   if (first === undefined) return result;
   return { ...result, results: result.results.map((each) => knownResult(first, each)) };
+}
+
+/** Undefined unless several things are decided together. */
+function partsOf(request: PromptRequest): readonly DecisionRequest[] | undefined {
+  if (request.kind === "form") return request.fields;
+  return request.kind === "permissions" ? request.calls : undefined;
 }
 
 const TEXTS = new Set(["inquiryId", "userName", "note", "reason", "content"]);

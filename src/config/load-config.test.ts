@@ -575,21 +575,23 @@ test("only the user's own config says how commands are confined", async () => {
   ]);
 });
 
+const mode = (word: string) => `[conversation]\nmode = "${word}"\nmax_cycles = 3\n`;
+
+async function modeIn(files: Files) {
+  const { layers, warnings } = await load(files);
+  const { mode: found, max_cycles } = foldLayers(layers).conversation ?? {};
+  return [found, max_cycles, warnings.length];
+}
+
 test("a workspace can have the assistant plan only, and never sets another mode", async () => {
   counters("T-SHELL-8");
-  const mode = (word: string) => `[conversation]\nmode = "${word}"\nmax_cycles = 3\n`;
-  const modeOf = async (files: Files) => {
-    const { layers, warnings } = await load(files);
-    const { mode: found, max_cycles } = foldLayers(layers).conversation ?? {};
-    return [found, max_cycles, warnings.length];
-  };
-  expect(await modeOf({ "work/.jp/config.toml": mode("plan") })).toEqual(["plan", 3, 0]);
+  expect(await modeIn({ "work/.jp/config.toml": mode("plan") })).toEqual(["plan", 3, 0]);
   for (const word of ["edits", "sandbox", "ask"]) {
     expect(
-      await modeOf({ "user/config.toml": mode("plan"), "work/.jp/config.toml": mode(word) }),
+      await modeIn({ "user/config.toml": mode("plan"), "work/.jp/config.toml": mode(word) }),
     ).toEqual(["plan", 3, 1]);
   }
-  expect(await modeOf({ "user/config.toml": mode("edits") })).toEqual(["edits", 3, 0]);
+  expect(await modeIn({ "user/config.toml": mode("edits") })).toEqual(["edits", 3, 0]);
 });
 
 async function load(files: Files, options: TestOptions = {}) {

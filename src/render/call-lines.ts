@@ -161,17 +161,24 @@ const MAX_ONE_LINE_CALL = 60;
  * per line. Lines of a text get a bar in front, so that none of them can pass for an argument. An address that writes its
  * host in another way than it is looked up is followed by a line with the host.
  */
-export function callText({
-  name,
-  arguments: given,
-}: Pick<ToolCallRequest, "name" | "arguments">): string {
+export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): string {
+  const { line, isClear } = callLine(call);
+  if (isClear && textWidth(line) + 2 <= MAX_ONE_LINE_CALL) return `• ${line}`;
+  const parts = Object.entries(call.arguments).map(
+    ([key, value]) => [partKey(key), value] as const,
+  );
+  return [`• ${verbatim(call.name)}`, ...argumentLines(parts)].join("\n");
+}
+
+/**
+ * The same on one line, however long that is. `isClear` is false if it has to be read on several: where a text has line
+ * breaks, or an address needs a line with its host.
+ */
+export function callLine({ name, arguments: given }: Pick<ToolCallRequest, "name" | "arguments">) {
   const entries = Object.entries(given);
   const shown = entries.map(([key, value]) => argumentLine(keyText(key), value));
-  const line = `• ${verbatim(name)}(${shown.join(", ")})`;
-  const hasLines = entries.some(([, value]) => hasSeveralLines(value) || hostOf(value) !== "");
-  if (!hasLines && textWidth(line) <= MAX_ONE_LINE_CALL) return line;
-  const parts = entries.map(([key, value]) => [partKey(key), value] as const);
-  return [`• ${verbatim(name)}`, ...argumentLines(parts)].join("\n");
+  const isClear = entries.every(([, value]) => !hasSeveralLines(value) && hostOf(value) === "");
+  return { line: `${verbatim(name)}(${shown.join(", ")})`, isClear };
 }
 
 /** Empty unless it is an address that does not show its host. */

@@ -3,6 +3,7 @@ export {
   type CallEnd,
   callEnd,
   type CallEvents,
+  callLine,
   callText,
   describeCall,
   editedArguments,

@@ -8,6 +8,7 @@ import {
   type Prompter,
   type PromptRequest,
   type PromptResult,
+  type RequestBase,
 } from "../agent/index.ts";
 import {
   ACTIONS,
@@ -52,6 +53,8 @@ export interface RecordedPrompterOptions {
 /** Answers as recorded. What the process got no answer to is left for later. */
 export class RecordedPrompter implements Prompter {
   readonly channel = "replay";
+  /** Calls of one reply may have been decided in another order than theirs. */
+  readonly showsPermissions = true;
   readonly #options: RecordedPrompterOptions;
 
   constructor(options: RecordedPrompterOptions) {
@@ -66,8 +69,16 @@ export class RecordedPrompter implements Prompter {
     return this.#options.people.includes(name);
   }
 
+  /** Of several calls, the one that was decided first. The others are asked about again. */
+  async ask(request: PromptRequest): Promise<PromptResult> {
+    if (request.kind !== "permissions") return this.#askOne(request);
+    const { inquiryId, calls } = request;
+    const first = await Promise.race(calls.map((call) => this.#askOne(call)));
+    return { inquiryId, type: "form", results: [first] };
+  }
+
   /** Answers at the time at which it was answered then. */
-  async ask({ inquiryId, signal }: PromptRequest): Promise<PromptResult> {
+  async #askOne({ inquiryId, signal }: RequestBase): Promise<PromptResult> {
     const { script, asksModel } = this.#options;
     const left: PromptResult = { inquiryId, type: "later" };
     const item = this.#findItem(inquiryId);

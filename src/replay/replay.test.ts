@@ -403,8 +403,12 @@ describe("a replay", () => {
           if (found === undefined) return undefined;
           const effect = mode === "edits" ? "edits" : undefined;
           const argumentKinds = { "/command": "command" } as const;
-          const describeSource = async () => source;
-          return { ...found, ...(effect && { effect }), argumentKinds, describeSource };
+          return {
+            ...found,
+            ...(effect && { effect }),
+            argumentKinds,
+            describeSource: async () => source,
+          };
         },
       };
       await createTurn({

@@ -2,8 +2,8 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import type {
   DecisionRequest,
+  FormRequest,
   Prompter,
-  PromptRequest,
   PromptResult,
   RequestBase,
 } from "../agent/index.ts";
@@ -44,7 +44,7 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
     channel: parts.channel,
     showsForms: true,
     canAsk: () => true,
-    ask: async (request) => {
+    ask: async (request: DecisionRequest | FormRequest) => {
       const { inquiryId, signal } = request;
       const fields = request.kind === "form" ? request.fields : [toField(request)];
       const answers = await askFields(parts, {
@@ -122,7 +122,7 @@ function toField(request: DecisionRequest): Field {
 }
 
 /** Comes before the question, whose words may be a tool's. Throws if the client cannot show the request. */
-function describeRequest(request: PromptRequest): readonly string[] {
+function describeRequest(request: DecisionRequest | FormRequest): readonly string[] {
   const { changed = [], acts } = request;
   if ((request.kind === "permission" || request.kind === "delivery") && request.isEditing) {
     throw new Error("the client cannot show anything for editing");

@@ -40,6 +40,8 @@ const CANCELLED: Verdict = { ending: { type: "cancelled" }, summary: "cancelled"
 const INTERRUPTED: Verdict = { ending: { type: "interrupted" }, summary: "interrupted" };
 const YES = answered("yes", { answer: true });
 const NO = answered("no", { answer: false });
+/** Back to the list of calls, from which it was opened. */
+const BACK: Verdict = { ending: { type: "cancelled" }, summary: "not decided yet" };
 const LATER: Verdict = { ending: { type: "later" }, summary: "left for later" };
 
 export async function askPermission(
@@ -47,12 +49,43 @@ export async function askPermission(
   dialogue: Dialogue,
 ): Promise<PromptResult> {
   const message = permissionMessage(request);
-  await dialogue.start();
   dialogue.notify(message);
+  const verdict = await findVerdict({ message, escape: escapeOf(request) }, request, dialogue);
+  return close(request, { ...verdict, message }, dialogue);
+}
+
+/** The same for one of several calls. Escape goes back to their list. */
+export async function askListedPermission(
+  request: ShownPermission,
+  dialogue: Dialogue,
+): Promise<PromptResult | "back"> {
+  const message = permissionMessage(request);
+  const asked = { message, escape: "go back to the list", onEscape: BACK };
+  const verdict = await findVerdict(asked, request, dialogue);
+  const result = close(request, { ...verdict, message }, dialogue);
+  return verdict === BACK ? "back" : result;
+}
+
+async function findVerdict(
+  asked: Asking,
+  request: ShownPermission,
+  dialogue: Dialogue,
+): Promise<NonNullable<Verdict>> {
+  await dialogue.start();
   printSubject(request, dialogue);
   let verdict = request.isEditing ? await editArguments(request, dialogue) : undefined;
-  while (verdict === undefined) verdict = await decidePermission(message, request, dialogue);
-  return close(request, { ...verdict, message }, dialogue);
+  while (verdict === undefined) verdict = await decidePermission(asked, request, dialogue);
+  return verdict;
+}
+
+/** What a prompt asks, and where Escape leads. */
+interface Asking extends Pick<YesNoMenu<never>, "message" | "escape"> {
+  /** By default it closes the prompt, or offers to. */
+  readonly onEscape?: Verdict;
+}
+
+function escapeOf({ allowsLater }: Pick<RequestBase, "allowsLater">): string {
+  return allowsLater ? LATER_OR_CANCEL : "cancel";
 }
 
 function permissionMessage({ tool: name, origin, question }: ShownPermission): string {
@@ -74,7 +107,7 @@ function permissionMessage({ tool: name, origin, question }: ShownPermission): s
 }
 
 function decidePermission(
-  message: string,
+  asked: Asking,
   request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<Verdict> {
@@ -98,7 +131,7 @@ function decidePermission(
     p: () => dialogue.print(jsonBlock(request.arguments)),
     e: () => editArguments(request, dialogue, true),
   };
-  return decide({ message, choices, verdicts }, request, dialogue);
+  return decide({ ...asked, choices, verdicts }, request, dialogue);
 }
 
 /** Undefined to go back to the question. */
@@ -109,20 +142,22 @@ async function grant(request: Required<GrantChoices>, dialogue: Dialogue): Promi
   return answered(granted.summary, { answer: true, grant: granted.grant });
 }
 
-interface Deciding<Choice extends string> extends Pick<YesNoMenu<Choice>, "message" | "choices"> {
+interface Deciding<Choice extends string> extends Asking, Pick<YesNoMenu<Choice>, "choices"> {
   readonly default?: Choice;
   /** The end that each key leads to. */
   readonly verdicts: Readonly<Record<Choice, () => Verdict | Promise<Verdict> | void>>;
 }
 
 async function decide<Choice extends string>(
-  { verdicts, ...menu }: Deciding<Choice | "n">,
+  { verdicts, onEscape, ...menu }: Deciding<Choice | "n">,
   request: Pick<RequestBase, "allowsLater">,
   dialogue: Dialogue,
 ): Promise<Verdict> {
-  const escape = request.allowsLater ? LATER_OR_CANCEL : "cancel";
-  const chosen = await dialogue.decide({ ...menu, noKey: "n", escape });
+  const chosen = await dialogue.decide({ ...menu, noKey: "n" });
   if (chosen.type === "aborted") return INTERRUPTED;
+  if (chosen.type === "cancelled" && chosen.isInterrupt !== true && onEscape !== undefined) {
+    return onEscape;
+  }
   if (chosen.type === "cancelled") return await closingVerdict(chosen, request, dialogue);
   if (chosen.type === "said_no") return saidNo(chosen);
   return (await verdicts[chosen.choice]()) ?? undefined;
@@ -235,7 +270,8 @@ function decideDelivery(
     e: () => editResult(request, dialogue),
     p: () => dialogue.print(request.content),
   };
-  const menu = { message, choices: DELIVERY_CHOICES, default: "y", verdicts } as const;
+  const asked = { message, escape: escapeOf(request), default: "y" } as const;
+  const menu = { ...asked, choices: DELIVERY_CHOICES, verdicts };
   return decide(menu, request, dialogue);
 }
 

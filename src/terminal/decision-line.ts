@@ -240,24 +240,35 @@ class DecisionLine<Choice extends string> {
   }
 
   #hints({ isTouched }: DecisionState): Hints {
-    const { choices, default: suggested } = this.#menu;
+    const { choices, default: suggested, besides = [] } = this.#menu;
     const { note } = this.#sideActions;
     const why = this.#takesWords && note === undefined ? ["Tab say why"] : [];
+    const others = besides.flatMap(({ key, label }) =>
+      label === undefined ? [] : `${key} ${label}`,
+    );
     const named = choices.flatMap(({ key, label, short = label }) =>
       label === undefined || short === undefined
         ? []
         : [{ key, label, short, onEnter: key === suggested && !isTouched ? " (Enter)" : "" }],
     );
     return {
-      own: [...named.map(({ key, label, onEnter }) => `${key} ${label}${onEnter}`), ...why],
-      short: [...named.map(({ key, short, onEnter }) => `${key} ${short}${onEnter}`), ...why],
+      own: [
+        ...named.map(({ key, label, onEnter }) => `${key} ${label}${onEnter}`),
+        ...others,
+        ...why,
+      ],
+      short: [
+        ...named.map(({ key, short, onEnter }) => `${key} ${short}${onEnter}`),
+        ...others,
+        ...why,
+      ],
       readKey: READ_KEY,
       last: [`${HELP_KEY} more`],
     };
   }
 
   #helpRows({ columns }: Canvas): readonly string[] {
-    const { choices, escape } = this.#menu;
+    const { choices, escape, besides = [] } = this.#menu;
     const { note } = this.#sideActions;
     const words = [
       [
@@ -267,7 +278,7 @@ class DecisionLine<Choice extends string> {
       ["Tab", note === undefined ? "no, with a reason" : "add a note to the answer"],
     ];
     const lines = [
-      ...choices.flatMap(({ key, label, help = label }) =>
+      ...[...choices, ...besides].flatMap(({ key, label, help = label }) =>
         help === undefined ? [] : [[key, help]],
       ),
       ...(this.#takesWords ? words : note === undefined ? [] : words.slice(1)),

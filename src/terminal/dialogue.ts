@@ -40,6 +40,8 @@ export interface Dialogue extends Disposable {
   decide<Choice extends string>(
     menu: YesNoMenu<Choice>,
   ): Promise<Chosen<Choice> | SaidNo | NoAnswer>;
+  /** The same for several calls at once. */
+  decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls>;
   select(list: SelectList, state: SelectState): Promise<Selected>;
   /** Reads text, typed here or in the user's editor. */
   enterText(request: TextRequest): Promise<Entered | NoAnswer>;
@@ -102,6 +104,8 @@ export interface KeyMenu<Choice extends string> {
   readonly noKey?: NoInfer<Choice> | undefined;
   /** False if words are only the reason of a no, and not the next message. */
   readonly sendsWords?: boolean;
+  /** Keys of whatever the question is about: named with its own. */
+  readonly besides?: readonly KeyChoice<string>[];
   /** It decides nothing about what is above, which then need not be read first. */
   readonly isAside?: boolean;
 }
@@ -130,6 +134,46 @@ export interface SaidNo {
   /** They say what to do instead, and are the next message. Otherwise they are only the reason. */
   readonly isMessage: boolean;
 }
+
+/** Calls to decide about, two or more. */
+export interface CallList {
+  readonly calls: readonly ListedCall[];
+  /** What Escape does. */
+  readonly escape: string;
+}
+
+export interface ListedCall {
+  /** Unlike its place in the list, it does not change when another call drops out. */
+  readonly id: string;
+  /** All of it on one line, verbatim. */
+  readonly line: string;
+  /** The same to be read at leisure, verbatim. */
+  readonly text: readonly string[];
+  /** A yes to several never covers it: it has to be opened. */
+  readonly isDecidedAlone: boolean;
+  /** Its one line does not show clearly what it does. */
+  readonly isUnclear: boolean;
+}
+
+export interface CallListState {
+  /** The ids of the call that is active, of those that are chosen, and of those that were on the screen. */
+  readonly active: string;
+  readonly chosen: readonly string[];
+  readonly seen: readonly string[];
+}
+
+export interface DecidedCalls {
+  /** Pass it back in when asking about what is left of the same. */
+  readonly state: CallListState;
+  readonly ending: CallListEnding | NoAnswer;
+}
+
+/** Which calls were decided, by their ids. */
+export type CallListEnding =
+  | { readonly type: "approved"; readonly ids: readonly string[] }
+  | { readonly type: "denied"; readonly ids: readonly string[]; readonly said?: SaidNo }
+  /** The user wants to see one in full, and decide about it alone. */
+  | { readonly type: "opened"; readonly id: string };
 
 export interface SelectList {
   readonly message: string;
@@ -293,6 +337,8 @@ export interface ClosingOptions {
   readonly allowsLater?: boolean;
   /** Cancelling would lose answers to other questions, so Escape does not do it alone. */
   readonly hasAnswers?: boolean;
+  /** Several calls wait, and all of them are left or cancelled. */
+  readonly areSeveral?: boolean;
 }
 
 /** What Escape does then, in the help. */
@@ -304,15 +350,17 @@ export const LATER_OR_CANCEL = "leave it for later, or cancel it";
  */
 export async function chooseClosing(
   { isInterrupt = false }: Extract<NoAnswer, { readonly type: "cancelled" }>,
-  { allowsLater = false, hasAnswers = false }: ClosingOptions,
+  { allowsLater = false, hasAnswers = false, areSeveral = false }: ClosingOptions,
   dialogue: Pick<Dialogue, "choose">,
 ): Promise<Closing> {
   if (!allowsLater && (isInterrupt || !hasAnswers)) return "cancelled";
+  const [all, them] = areSeveral ? ["all of them", "them"] : ["this", "it"];
+  const later = { key: "l", label: `leave ${them} for later`, short: "later" } as const;
   const chosen = await dialogue.choose<"l" | "c" | "b">({
-    message: allowsLater ? "Leave this for later, or cancel it?" : "Cancel it?",
+    message: allowsLater ? `Leave ${all} for later, or cancel ${them}?` : "Cancel it?",
     choices: [
-      ...(allowsLater ? [{ key: "l", label: "leave it for later", short: "later" } as const] : []),
-      { key: "c", label: "cancel it", short: "cancel" },
+      ...(allowsLater ? [later] : []),
+      { key: "c", label: `cancel ${them}`, short: "cancel" },
       { key: "b", label: "go back", short: "back" },
     ],
     escape: "go back",

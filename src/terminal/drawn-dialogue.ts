@@ -17,7 +17,10 @@ import {
   withHeader,
 } from "./context.ts";
 import {
+  type CallList,
+  type CallListState,
   type Chosen,
+  type DecidedCalls,
   type Dialogue,
   type DialogueOptions,
   editInEditor,
@@ -41,6 +44,7 @@ import {
   type SideAction,
   type SideActions,
 } from "./question-rows.ts";
+import { callList } from "./call-list.ts";
 import { inputLine } from "./input-line.ts";
 import { emptyInput } from "./input-state.ts";
 import { messageRows } from "./input-view.ts";
@@ -63,6 +67,8 @@ import type { Canvas, Size, Widget } from "./widget.ts";
 
 const NOT_SENT = "Not sent:";
 const MAX_NOTIFICATION_WIDTH = 200;
+/** The words at a list of calls, which has no fixed question. */
+const CALLS = "calls";
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
 interface WidgetPlace extends Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen"> {
@@ -166,12 +172,25 @@ export class DrawnDialogue implements Dialogue {
     const initial = this.#drafts.get(message) ?? undecided;
     const asked = { make, initial, passages: [asQuestion(message)] };
     const { state, ending } = await this.#show({ ...asked, scrollsText: true });
-    const { line, isHeld } = state;
-    // Kept for when the same is asked again.
-    const isDraft = ending.type === "cancelled" || ending.type === "aborted";
-    if (isDraft && !isHeld && line.text.trim() !== "") this.#drafts.set(message, state);
-    else this.#drafts.delete(message);
+    this.#noteDraft(message, state, ending);
     return ending;
+  }
+
+  /** Words are kept for when the same is asked again. */
+  #noteDraft(message: string, state: DecisionState, ending: { readonly type: string }): void {
+    const { line, isHeld } = state;
+    if (isNoAnswer(ending) && !isHeld && line.text.trim() !== "") this.#drafts.set(message, state);
+    else this.#drafts.delete(message);
+  }
+
+  async decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls> {
+    const { sendsWords = true } = this.#options;
+    const make = (sideActions: SideActions) => callList({ ...list, sendsWords }, sideActions);
+    const decision = this.#drafts.get(CALLS) ?? undecided;
+    const asked = { make, initial: { ...state, decision }, passages: [] };
+    const { state: end, ending } = await this.#show(asked);
+    this.#noteDraft(CALLS, end.decision, ending);
+    return { state: end, ending };
   }
 
   async select(list: SelectList, state: SelectState): Promise<Selected> {

@@ -13,7 +13,10 @@ import {
 } from "../render/index.ts";
 import { contextLines } from "./context.ts";
 import {
+  type CallList,
+  type CallListState,
   type Chosen,
+  type DecidedCalls,
   type Dialogue,
   type DialogueOptions,
   editInEditor,
@@ -42,6 +45,7 @@ import {
   type ReadLineOptions,
 } from "./line-terminal.ts";
 import { plainList } from "./plain-list.ts";
+import { numberCalls, plainCalls } from "./plain-calls.ts";
 import {
   END_LINE,
   joinTypedLines,
@@ -122,6 +126,13 @@ export class PlainDialogue implements Dialogue {
   ): Promise<Chosen<Choice> | SaidNo | NoAnswer> {
     const { sendsWords = true } = this.#options;
     return await this.#ask(plainDecision({ ...menu, sendsWords }), { takesPaste: true });
+  }
+
+  async decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls> {
+    const { sendsWords = true } = this.#options;
+    const seen = numberCalls(list.calls, state.seen);
+    const question = plainCalls({ ...list, sendsWords }, seen);
+    return { state: { ...state, seen }, ending: await this.#ask(question, { takesPaste: true }) };
   }
 
   async select(list: SelectList, state: SelectState): Promise<Selected> {

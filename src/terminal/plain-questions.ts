@@ -62,23 +62,29 @@ export function plainDecision<Choice extends string>(
   return {
     ...describeMenu(menu),
     hint: `${wanted} and press Enter, or say ${words}.${onEnter(menu)}`,
-    commands: [`${WHY} and words to say no for a reason`],
+    commands: [WHY_COMMAND],
     readLine: (line) => {
       const typed = line.trim();
       const choice = findChoice(menu, typed);
       if (choice !== undefined) return accept({ type: "chosen", choice });
-      if (typed === WHY) return askAgain(`Type the reason after ${WHY}, on the same line.`);
-      if (typed.startsWith(`${WHY} `)) {
-        const text = typed.slice(WHY.length).trim();
-        return accept({ type: "said_no", text, isMessage: false });
-      }
-      const meaning = readWords(typed);
-      if (meaning.type === "words") {
-        return accept({ type: "said_no", text: meaning.text, isMessage });
-      }
-      return askAgain(`${wanted}, or say in a few words ${words}.`);
+      return readNo(typed, isMessage) ?? askAgain(`${wanted}, or say in a few words ${words}.`);
     },
   };
+}
+
+/** The command for a reason that is not the next message. */
+export const WHY_COMMAND = `${WHY} and words to say no for a reason`;
+
+/** A no in words. Undefined if the line is none. */
+export function readNo(typed: string, isMessage: boolean): LineResult<SaidNo> | undefined {
+  if (typed === WHY) return askAgain(`Type the reason after ${WHY}, on the same line.`);
+  if (typed.startsWith(`${WHY} `)) {
+    const text = typed.slice(WHY.length).trim();
+    return accept({ type: "said_no", text, isMessage: false });
+  }
+  const meaning = readWords(typed);
+  if (meaning.type !== "words") return undefined;
+  return accept({ type: "said_no", text: meaning.text, isMessage });
 }
 
 function describeMenu<Choice extends string>({ message, choices, escape }: KeyMenu<Choice>) {

@@ -8,9 +8,12 @@ import type {
   QuestionRequest,
 } from "../agent/index.ts";
 import { abortable, assertNever, loadModule, systemClock } from "../util/index.ts";
+import type { InquiryId } from "../conversation/index.ts";
+import type { ShownCalls } from "./ask-permissions.ts";
 import type { Shown } from "./ask-question.ts";
 import type { MenuRequest } from "./interrupt-menu.ts";
 import type {
+  CallListState,
   Dialogue,
   DialogueOptions,
   EnteredMessage,
@@ -62,9 +65,14 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
   readonly unavailableBecause = NO_TERMINAL;
   readonly showsForms = true;
+  readonly showsPermissions = true;
   readonly #options: TerminalPrompterOptions & DialogueOptions;
   /** An editor keeps the screen until the user closes it, even if its prompt is over by then. */
   #editing: Promise<unknown> = Promise.resolve();
+  /** The list of calls as it was, for when what is left of them is asked again. */
+  #callList: CallListState | undefined;
+  /** The call of the list that was open when another one was decided elsewhere. */
+  #openedCall: InquiryId | undefined;
   /** When the last question or menu was withdrawn. */
   #withdrawnAt: number | undefined;
 
@@ -132,12 +140,42 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
         const { askPermission } = await loadModule(() => import("./ask-permission.ts"));
         return await askPermission(request, dialogue);
       }
+      case "permissions":
+        return await this.#askSeveral(dialogue, request);
       case "delivery": {
         const { askDelivery } = await loadModule(() => import("./ask-permission.ts"));
         return await askDelivery(request, dialogue);
       }
       default:
         return assertNever(request);
+    }
+  }
+
+  /** A call that is opened has the screen to itself, as if it had been asked about alone. */
+  async #askSeveral(dialogue: Dialogue, request: ShownCalls): Promise<PromptResult> {
+    const { inquiryId, signal, calls } = request;
+    const { askPermissions } = await loadModule(() => import("./ask-permissions.ts"));
+    const { askListedPermission } = await loadModule(() => import("./ask-permission.ts"));
+    for (;;) {
+      let call = calls.find((each) => each.inquiryId === this.#openedCall);
+      let next = this.#callList;
+      if (call === undefined) {
+        const { ending, state } = await askPermissions(request, dialogue, this.#callList);
+        const isOver = ending.type === "form" && ending.results.length === calls.length;
+        this.#callList = isOver ? undefined : state;
+        if (ending.type !== "opened") return ending;
+        ({ call, next } = ending);
+      }
+      this.#openedCall = call.inquiryId;
+      dialogue[Symbol.dispose]();
+      using own = await this.#open(signal);
+      const result = await askListedPermission({ ...call, signal }, own);
+      this.#keepDraft(own);
+      if (result !== "back" && result.type === "interrupted") return { ...result, inquiryId };
+      this.#openedCall = undefined;
+      if (result === "back") continue;
+      this.#callList = next;
+      return { inquiryId, type: "form", results: [result] };
     }
   }
 
@@ -151,6 +189,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
       loadModule(() => import("./ask-question.ts")),
       loadModule(() => import("./ask-form.ts")),
       loadModule(() => import("./ask-permission.ts")),
+      loadModule(() => import("./ask-permissions.ts")),
       loadModule(() => import("./interrupt-menu.ts")),
     ]);
   }

@@ -10,6 +10,7 @@ import type {
   NoAnswer,
   NoAnswerReason,
   PermissionRequest,
+  PermissionsRequest,
   Prompter,
   PromptRequest,
   PromptResult,
@@ -99,6 +100,8 @@ export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
 export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly channel: string;
   readonly showsForms = true;
+  /** Set it to be asked about the calls of one reply at once. `permissions` in the script answers each of them. */
+  showsPermissions = false;
   /** Everything that was asked, in order, without requests that were aborted before. */
   readonly questions: (QuestionRequest | DoubtRequest)[] = [];
   readonly forms: FormRequest[] = [];
@@ -137,6 +140,8 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
         return this.#permit(request);
       case "delivery":
         return this.#deliver(request);
+      case "permissions":
+        return this.#permitSeveral(request);
       default:
         return assertNever(request);
     }
@@ -184,6 +189,17 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     if (result.type !== "skip") return { inquiryId, ...result };
     const { type: _, reason: note, ...given } = result;
     return { inquiryId, type: "answered", answer: false, ...given, ...(note && { note }) };
+  }
+
+  /** Stops at the first one without a yes or no. */
+  async #permitSeveral({ calls, inquiryId }: PermissionsRequest): Promise<PromptResult> {
+    const results: PromptResult[] = [];
+    for (const call of calls) {
+      const result = await this.#permit(call);
+      results.push(result);
+      if (result.type !== "answered") break;
+    }
+    return { inquiryId, type: "form", results };
   }
 
   async #deliver(request: DeliveryRequest): Promise<PromptResult> {

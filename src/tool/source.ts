@@ -17,6 +17,7 @@ export type Confinement = {
   readonly undo?: UndoForecast;
 };
 
+/** Whether what a command changes could be undone: see `Confinement`. */
 export type UndoForecast = "git" | "not_git" | "git_failed" | "too_large" | "off";
 
 /** Shown with every request to a person, and recorded with it. */

@@ -49,8 +49,9 @@ const decisions: Area = {
       threat:
         "A reply has many calls, one of them harmful among harmless ones, so that a yes meant for one falls on another.",
       defence:
-        "Each call has a decision of its own on record. Prompts come in the order of the calls, and keys that were pressed for one " +
-        "do not answer the next. A model can still ask so often that a person stops reading: save a narrow rule instead.",
+        "Several calls are listed on one screen, in their order, and each has a decision of its own on record. A yes to all covers only " +
+        "those that were on the screen in full; one that destroys, has no sandbox or is cut off has to be opened. Keys that were pressed for " +
+        "one call do not answer for another. A model can still ask so often that a person stops reading: save a narrow rule instead.",
     },
   ],
 };

@@ -6,6 +6,7 @@ import type {
   InterruptMenu,
   InterruptRequest,
   PermissionRequest,
+  PermissionsRequest,
   Prompter,
   PromptRequest,
   QuestionRequest,
@@ -18,10 +19,15 @@ type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &
 
 type TaskQuestion = Shown<QuestionRequest, "question">;
 
+type TaskCalls = Omit<Shown<PermissionsRequest, "kind">, "calls"> & {
+  readonly calls: readonly Shown<PermissionRequest, "tool">[];
+};
+
 type TaskRequest =
   | (TaskQuestion & { readonly kind?: "question" })
   | Shown<DoubtRequest, "kind" | "tool">
   | Shown<PermissionRequest, "kind" | "tool">
+  | TaskCalls
   | Shown<DeliveryRequest, "kind" | "tool" | "content">
   | (Omit<Shown<FormRequest, "kind">, "fields"> & { readonly fields: readonly TaskQuestion[] });
 
@@ -82,12 +88,16 @@ function toRequest(
         const fields = request.fields.map((field) => ({ ...base, ...toField(field) }));
         return { ...base, acts: fields.some(({ acts }) => acts), ...request, fields };
       }
-      case "permission": {
-        const question = questionAbout(request.kind, request.tool);
-        const check = async (edited: object) =>
-          JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined;
-        const shown = { question, acts: true, canRemember: true, arguments: {}, isEditing: false };
-        return { ...base, ...shown, check, ...withGrants(request, refused), ...request };
+      case "permission":
+        return { ...base, ...toPermission(request, refused) };
+      case "permissions": {
+        const calls = request.calls.map((call, index) => ({
+          ...base,
+          ...toPermission(call, refused),
+          allowsLater: request.allowsLater === true,
+          inquiryId: `call_${index + 1}:run:1`,
+        }));
+        return { ...base, acts: true, ...request, calls };
       }
       case "in_doubt": {
         const question = questionAbout(request.kind, request.tool);
@@ -103,6 +113,14 @@ function toRequest(
     }
   })();
   return filled as PromptRequest;
+}
+
+function toPermission(request: Shown<PermissionRequest, "tool">, refused: string | undefined) {
+  const question = questionAbout("permission", request.tool);
+  const check = async (edited: object) =>
+    JSON.stringify(edited) === refused ? "No \u001b[2Jgood." : undefined;
+  const shown = { question, acts: true, canRemember: true, arguments: {}, isEditing: false };
+  return { kind: "permission", ...shown, check, ...withGrants(request, refused), ...request };
 }
 
 /** A rule of one's own can be granted, except the one that is refused. */

@@ -83,17 +83,19 @@ export class StoryTurn {
       },
     });
     const { prompter } = turn;
-    const react = inTurn(story.answers, (reaction: PersonReaction, request: PromptRequest) =>
-      request.kind === "form"
-        ? fillIn(reaction, request, answers)
-        : answer(reaction, request, answers),
+    const react = inTurn(
+      story.answers,
+      (reaction: PersonReaction, request: DecisionRequest | FormRequest) =>
+        request.kind === "form"
+          ? fillIn(reaction, request, answers)
+          : answer(reaction, request, answers),
     );
     // The scripted prompter always answers the right question. This one may not.
     const person: Prompter = {
       channel: "story",
       showsForms: story.hasForms,
       canAsk: () => prompter.canAsk(),
-      ask: async (request) => {
+      ask: async (request: DecisionRequest | FormRequest) => {
         if (request.kind === "permission" || request.kind === "delivery") {
           return prompter.ask(request);
         }

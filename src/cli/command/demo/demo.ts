@@ -425,8 +425,8 @@ function createFilePrompter(file: string, notice: (line: string) => void): Promp
       // Without a sandbox, nothing is saved, and jp asks about each command.
       const next =
         request.kind === "permission" ? (permission ??= answers.shift()) : answers.shift();
-      // The tour has no forms.
-      if (next === undefined || request.kind === "form") return { type: "cancelled", inquiryId };
+      // The tour has no forms, and no two calls in one reply.
+      if (next === undefined || !("question" in request)) return { type: "cancelled", inquiryId };
       const { answer = null, isRemembered, saves } = isJsonObject(next) ? next : { answer: next };
       for (const line of describe(request.question, answer)) notice(line);
       const [proposed] = "grants" in request ? (request.grants ?? []) : [];

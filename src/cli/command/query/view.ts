@@ -56,15 +56,17 @@ export function createJsonView(output: Output): TurnView {
 
 /** A prompter that owns the screen while it asks, about any call or only about this one. */
 export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string): Prompter {
-  const { channel, unavailableBecause, showsForms } = prompter;
+  const { channel, unavailableBecause, showsForms, showsPermissions } = prompter;
   return {
     channel,
     ...(unavailableBecause !== undefined && { unavailableBecause }),
     ...(showsForms !== undefined && { showsForms }),
+    ...(showsPermissions !== undefined && { showsPermissions }),
     canAsk: (call) => (onlyCall === undefined || call === onlyCall) && prompter.canAsk(call),
     ask: (request) =>
       view.aside(() => {
-        if (request.acts) view.showCall(request);
+        if (request.kind === "permissions") request.calls.forEach((call) => view.showCall(call));
+        else if (request.acts) view.showCall(request);
         else if (request.kind !== "delivery") view.showAsker(request.inquiryId);
         return prompter.ask(request);
       }),

@@ -6,7 +6,7 @@ import type { ShownMode } from "../../../terminal/index.ts";
 export const MODES: Readonly<Record<Mode, string>> = {
   ask: "jp asks, as your rules and the tools' settings say",
   plan: "only tools that read run; nothing is changed",
-  edits: "files of the workspace are changed without asking; /undo restores them",
+  edits: "files here are changed without asking; /undo restores them",
   sandbox: "commands run without asking inside the sandbox, without a network",
 };
 
