@@ -131,3 +131,55 @@ describe("the chain of a conversation", () => {
     expect(summary?.openTurn).toBeUndefined();
   });
 });
+
+describe("the log of heads", () => {
+  const headsIn = ({ data }: TemporaryWorkspace) =>
+    readFileSync(path.join(data, "heads.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+
+  test("has what each process has left, and what was removed", async () => {
+    const workspace = await waiting();
+    await goOn(workspace);
+    const [{ id } = { id: undefined }] = await workspace.conversations.list();
+    const [first, last] = [1, 3].map((index) => linesOf(workspace)[index]);
+    if (id === undefined || first === undefined || last === undefined) throw new Error("no chain");
+    await workspace.conversations.remove(id);
+    const of = { conversation: id, workspace: workspace.root };
+    expect(headsIn(workspace)).toEqual([
+      { ...of, length: 2, head: hashLink(first.link) },
+      { ...of, length: 4, head: hashLink(last.link) },
+      { ...of, length: 4, head: hashLink(last.link), removed: true },
+    ]);
+  });
+
+  test("is not written to by whoever decides nothing", async () => {
+    const workspace = await waiting();
+    const before = headsIn(workspace);
+    const [{ id } = { id: undefined }] = await workspace.conversations.list();
+    if (id === undefined) throw new Error("no conversation");
+    await using writer = await workspace.conversations.open(id);
+    await writer.updateMetadata((metadata) => ({ ...metadata, title: "Renamed" }));
+    await writer.release();
+    expect(headsIn(workspace)).toEqual(before);
+  });
+});
+
+test("the chain of a copy starts with the head of the original", async () => {
+  const workspace = await waiting();
+  const [{ id } = { id: undefined }] = await workspace.conversations.list();
+  if (id === undefined) throw new Error("no conversation");
+  const [, original] = linesOf(workspace);
+  const copy = await workspace.conversations.fork(id);
+  const { events } = workspace.files.paths(copy);
+  const [line = ""] = readFileSync(
+    path.join(path.dirname(events), "decisions.jsonl"),
+    "utf8",
+  ).split("\n");
+  expect(parseChainLine(line).link.json).toMatchObject({
+    kind: "start",
+    conversation: copy,
+    copy_of: { conversation: id, head: original && hashLink(original.link) },
+  });
+});

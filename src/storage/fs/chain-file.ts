@@ -11,13 +11,13 @@ import {
   chainLineToText,
   commitTo,
   type ConversationId,
+  hashLink,
   parseChainLine,
   type StreamEntry,
 } from "../../conversation/index.ts";
 import { randomKey, systemErrorCode } from "../../util/index.ts";
+import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
-
-const CHAIN = "decisions.jsonl";
 
 /** More than the links of any turn that a process can have left half-written. */
 const TAIL_BYTES = 256 * 1024;
@@ -37,11 +37,10 @@ export class ChainFile {
 
   /** Writes to the log of heads what the chain has grown to, if this process has added to it. Throws system errors. */
   noteHead(log: string, workspace: string | undefined): void {
-    const { head, length } = this.#opened?.builder ?? {};
-    if (head === undefined || length === undefined || head === this.#noted) return;
-    this.#noted = head;
-    const of = { conversation: this.#id, ...(workspace !== undefined && { workspace }) };
-    appendText(log, `${JSON.stringify({ ...of, length, head })}\n`);
+    const builder = this.#opened?.builder;
+    if (builder === undefined || builder.head === this.#noted) return;
+    this.#noted = builder.head;
+    appendText(log, headLine(this.#id, workspace, builder));
   }
 
   /**
@@ -73,6 +72,7 @@ export class ChainFile {
     const { lines, isTorn } = readTail(this.#file);
     const last = lines.at(-1)?.link;
     const builder = new ChainBuilder(this.#id, last);
+    this.#noted = builder.head;
     const known = earlier.findLastIndex((entry) => lines.some((line) => isOf(line, entry)));
     const missing = earlier.slice(known + 1);
     const hasNone = last === undefined && missing.length > 0;
@@ -84,6 +84,46 @@ export class ChainFile {
     ];
     return { builder, chained, first };
   }
+}
+
+/** The end of a chain. */
+interface ChainHead {
+  readonly head: string;
+  readonly length: number;
+}
+
+/** Starts the chain of a copy with the head that the original has now, if it has a chain. Throws like `append`. */
+export function copyChain(
+  original: { readonly id: ConversationId; readonly folder: string },
+  copy: { readonly id: ConversationId; readonly folder: string },
+): void {
+  const { lines } = readTail(path.join(original.folder, CHAIN));
+  const last = lines.at(-1);
+  if (last === undefined) return;
+  const origin = { conversation: original.id, head: hashLink(last.link) };
+  const line = new ChainBuilder(copy.id).start(origin);
+  appendText(path.join(copy.folder, CHAIN), chainLineToText(line));
+}
+
+/** Notes that a conversation is about to be removed, if it has a chain. Throws like `append`. */
+export function noteRemoved(
+  log: string,
+  { id, folder, workspace }: { id: ConversationId; folder: string; workspace: string | undefined },
+): void {
+  const { lines } = readTail(path.join(folder, CHAIN));
+  const last = lines.at(-1)?.link;
+  if (last === undefined) return;
+  const head = { head: hashLink(last), length: last.seq + 1, removed: true };
+  appendText(log, headLine(id, workspace, head));
+}
+
+function headLine(
+  conversation: ConversationId,
+  workspace: string | undefined,
+  { head, length, removed }: ChainHead & { readonly removed?: boolean },
+): string {
+  const of = { conversation, ...(workspace !== undefined && { workspace }) };
+  return `${JSON.stringify({ ...of, length, head, ...(removed === true && { removed }) })}\n`;
 }
 
 interface OpenedChain {

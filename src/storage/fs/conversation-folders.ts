@@ -19,6 +19,8 @@ export const WORKSPACE_FOLDER = ".jp";
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
 export const BASE_CONFIG = "base_config.json";
+/** See `chain-file.ts`. */
+export const CHAIN = "decisions.jsonl";
 const ARCHIVE = ".archive";
 
 /** `local`: the user's own conversations of a workspace. */

@@ -50,6 +50,7 @@ import {
 } from "./conversation-files.ts";
 import {
   BASE_CONFIG,
+  CHAIN,
   type ConversationCopies,
   type ConversationCopy,
   type ConversationRoots,
@@ -67,7 +68,7 @@ import { fingerprintOf, type LoadedEvents, outlineEarlier, readEarlier } from ".
 import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
-import { FsConversationWriter, type FsWriterParts } from "./fs-writer.ts";
+import { FsConversationWriter, type FsWriterParts, loadChainFile } from "./fs-writer.ts";
 import { findLastTurns, findRecordEnd } from "./last-turns.ts";
 import { Offers } from "./offers.ts";
 import {
@@ -305,12 +306,21 @@ export class FsConversationStore implements ConversationStore {
       ? turnToText(lastTurn)
       : this.#findOwnTurn(id, lastTurn)?.text;
     await using writer = await this.#createConversation(root, files, ownTurn);
+    if (existsSync(path.join(folder, CHAIN))) {
+      const { copyChain } = await loadChainFile();
+      copyChain({ id, folder }, writer);
+    }
     return writer.id;
   }
 
   async remove(id: ConversationId): Promise<void> {
     await this.context.withLock(id, async () => {
+      const { headsFile: log, workspace } = this.context;
       for (const { folder } of this.context.copies(id)) {
+        if (existsSync(path.join(folder, CHAIN))) {
+          const { noteRemoved } = await loadChainFile();
+          noteRemoved(log, { id, folder, workspace });
+        }
         await removeFolder(folder);
         this.context.findIndex()?.forget(folder);
       }

@@ -45,6 +45,11 @@ export interface FsWriterParts extends PrivatePlace {
   readonly openFile?: OpenFile;
 }
 
+/** Only decisions need it. Throws `module_not_loaded`. */
+export function loadChainFile() {
+  return loadModule(() => import("./chain-file.ts"));
+}
+
 export class FsConversationWriter implements ConversationWriter {
   readonly id: ConversationId;
   readonly #base: FsWriterParts["base"];
@@ -115,6 +120,11 @@ export class FsConversationWriter implements ConversationWriter {
     }
   }
 
+  /** Where it is now: a new title renames it. */
+  get folder(): string {
+    return this.#folder;
+  }
+
   get metadata(): ConversationMetadata {
     return this.#metadata;
   }
@@ -166,7 +176,7 @@ export class FsConversationWriter implements ConversationWriter {
   /** Never rejects: what is missing is made from the record the next time. */
   #extendChain(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
     const extend = async () => {
-      const { ChainFile } = await loadModule(() => import("./chain-file.ts"));
+      const { ChainFile } = await loadChainFile();
       this.#chain ??= new ChainFile(this.id, () => this.#folder);
       this.#chain.append(entries, before);
     };
