@@ -41,7 +41,7 @@ describe("the folder of a store", () => {
     }).toEqual({
       mode: 0o700,
       above: [["some"], ["data"]],
-      names: ["conversations", "locks", "open-turns"],
+      names: ["conversations", "heads.jsonl", "locks", "open-turns"],
     });
   });
 

@@ -40,7 +40,7 @@ export class ChainFile {
     const builder = this.#opened?.builder;
     if (builder === undefined || builder.head === this.#noted) return;
     this.#noted = builder.head;
-    appendText(log, headLine(this.#id, workspace, builder));
+    appendText(log, headLine(this.#id, workspace, builder), OWNER_FILE);
   }
 
   /**
@@ -114,7 +114,7 @@ export function noteRemoved(
   const last = lines.at(-1)?.link;
   if (last === undefined) return;
   const head = { head: hashLink(last), length: last.seq + 1, removed: true };
-  appendText(log, headLine(id, workspace, head));
+  appendText(log, headLine(id, workspace, head), OWNER_FILE);
 }
 
 function headLine(
@@ -194,8 +194,8 @@ function findEnd(file: string): string | undefined {
 }
 
 /** On a line of its own, whatever the file ends with. Not synced. */
-function appendText(file: string, text: string): void {
-  const descriptor = openToAppend(file);
+function appendText(file: string, text: string, mode = 0o644): void {
+  const descriptor = openToAppend(file, mode);
   try {
     const { size } = fstatSync(descriptor);
     const end = Buffer.alloc(1);
@@ -207,3 +207,5 @@ function appendText(file: string, text: string): void {
 }
 
 const NEWLINE = 0x0a;
+/** The log names other workspaces. */
+const OWNER_FILE = 0o600;

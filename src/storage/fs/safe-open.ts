@@ -8,6 +8,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -47,9 +48,10 @@ export async function openRecordToWrite(file: string): Promise<DirectHandle> {
 }
 
 /** Opens a file of a record for reading and appending, and creates it. Throws `UnsafePathError` and system errors. */
-export function openToAppend(file: string): number {
+export function openToAppend(file: string, mode: number): number {
   assertFolderNotLink(file);
-  return openRegularFile(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT).fd;
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
+  return openRegularFile(file, { flags, mode }).fd;
 }
 
 function openHandleCarefully(file: string): DirectHandle {
@@ -102,9 +104,12 @@ export function isLink(file: string): boolean {
 }
 
 /** Opens a file for reading, without a check of its folder. Throws `UnsafePathError` and system errors. */
-export function openRegularFile(file: string, flags: number = constants.O_RDONLY): OpenedFile {
-  if (noFollow === undefined && flags === constants.O_RDONLY) assertRegularFile(lstatSync(file));
-  const fd = openCarefully(file, flags);
+export function openRegularFile(
+  file: string,
+  { flags, mode }: HowToOpen = { flags: constants.O_RDONLY },
+): OpenedFile {
+  if (noFollow === undefined && existsSync(file)) assertRegularFile(lstatSync(file));
+  const fd = openCarefully(file, { flags, mode });
   try {
     const stats = fstatSync(fd);
     assertRegularFile(stats);
@@ -115,9 +120,15 @@ export function openRegularFile(file: string, flags: number = constants.O_RDONLY
   }
 }
 
-function openCarefully(file: string, flags: number): number {
+interface HowToOpen {
+  readonly flags: number;
+  /** Of a new file. */
+  readonly mode?: number | undefined;
+}
+
+function openCarefully(file: string, { flags, mode }: HowToOpen): number {
   try {
-    return openSync(file, flags | SAFE_FLAGS, 0o644);
+    return openSync(file, flags | SAFE_FLAGS, mode);
   } catch (error) {
     return rethrowUnsafe(error);
   }
