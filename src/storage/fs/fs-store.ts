@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import {
   type AnswerEvent,
+  type ChainLine,
   type ConversationId,
   createStream,
   describeOpenTurn,
@@ -16,11 +17,12 @@ import {
   timestampFromDate,
   withRequiredConfig,
 } from "../../conversation/index.ts";
-import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { loadModule, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "../answering.ts";
 import type {
   AnswerOptions,
   AnswerResult,
+  ChainProblem,
   ChangeListener,
   Conversation,
   ConversationStore,
@@ -193,6 +195,15 @@ export class FsConversationStore implements ConversationStore {
     }
     // It may have lost all of its events.
     if (isEmpty) yield { ...(await readWithCopy(file, this.context.findPlace(id))), entries: [] };
+  }
+
+  async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
+    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const { CHAIN, readChain } = await loadModule(() => import("./chain-file.ts"));
+    for (const lines of readChain(path.join(folder, CHAIN))) {
+      yield* lines;
+      if (shouldYield()) await yieldToEventLoop();
+    }
   }
 
   async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
