@@ -12,7 +12,7 @@ import {
   type StreamEntry,
 } from "../conversation/index.ts";
 import type { ConversationStore } from "../storage/index.ts";
-import { type Clock, type JsonObject, randomKey } from "../util/index.ts";
+import { type Clock, isJpError, type JsonObject, randomKey } from "../util/index.ts";
 import { digestOf, type Signer, signLine } from "./dsse.ts";
 import {
   commitmentOf,
@@ -71,8 +71,7 @@ export async function exportEvidence(
   let contents = 0;
   for (const id of options.conversations) {
     const one = new ConversationExport(id, options.store, sheet);
-    await one.writeLinks();
-    await one.compareRecord(hasContent);
+    await one.write(hasContent);
     for (const [code, count] of one.findings) found.set(code, (found.get(code) ?? 0) + count);
     contents += one.contents;
     if (one.isBroken) broken.push(id);
@@ -139,7 +138,22 @@ class ConversationExport {
     return { conversation: this.#id, length: this.#length, head: this.#head };
   }
 
-  async writeLinks(): Promise<void> {
+  /** A conversation that cannot be read is named, and does not keep others from being exported. */
+  async write(hasContent: boolean): Promise<void> {
+    await this.#unlessUnreadable("unreadable_chain", () => this.#writeLinks());
+    await this.#unlessUnreadable("unreadable_record", () => this.#compareRecord(hasContent));
+  }
+
+  async #unlessUnreadable(code: FindingCode, read: () => Promise<void>): Promise<void> {
+    try {
+      await read();
+    } catch (error) {
+      if (!isJpError(error) || error.code !== "read_failed") throw error;
+      await this.#find(code, {});
+    }
+  }
+
+  async #writeLinks(): Promise<void> {
     for await (const read of this.#store.readChain?.(this.#id) ?? []) {
       if ("problem" in read) {
         await this.#find("unreadable_line", { line: read.line });
@@ -166,7 +180,7 @@ class ConversationExport {
   }
 
   /** Reads the record once: for the events that links commit to, and for those that should have a link. */
-  async compareRecord(hasContent: boolean): Promise<void> {
+  async #compareRecord(hasContent: boolean): Promise<void> {
     const chained = new ChainedEntries();
     let unlinked: JsonObject[] = [];
     let gap: FindingCode = this.#length === 0 ? "no_chain" : "before_chain";

@@ -59,13 +59,13 @@ interface Growing {
 
 /** Reads the chain of one conversation, link by link. */
 export class DecisionSheet {
-  readonly #conversation: string;
+  readonly conversation: string;
   readonly #requests = new Map<string, JsonObject>();
   /** Decisions whose calls have not ended. */
   #open: Growing[] = [];
 
   constructor(conversation: string) {
-    this.#conversation = conversation;
+    this.conversation = conversation;
   }
 
   /** Returns the decisions that this link settles. */
@@ -123,7 +123,7 @@ export class DecisionSheet {
     const request = (id === undefined ? undefined : this.#requests.get(id)) ?? {};
     const by = findObject(json, "by") ?? {};
     const row = {
-      conversation: this.#conversation,
+      conversation: this.conversation,
       seq,
       link: hashLink(link),
       about: findText(json, "action") ?? "question",

@@ -89,7 +89,9 @@ export type FindingCode =
   | "link_missing"
   /** In the record after the last event that has a link: its process is still running, or was killed. */
   | "link_pending"
-  /** A part of the record cannot be read. */
+  /** The chain's file cannot be read at all. */
+  | "unreadable_chain"
+  /** The record, or a part of it, cannot be read. */
   | "unreadable_record";
 
 /** The last one. */
