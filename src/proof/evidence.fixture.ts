@@ -1,6 +1,17 @@
 /** Exports for tests: of chains and records that are given, or of any. */
 import * as fc from "fast-check";
-import { anyEvent } from "../conversation/events.fixture.ts";
+import {
+  answered,
+  anyEvent,
+  attemptStart,
+  entriesOf,
+  inquiry,
+  permission,
+  permissionRequest,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../conversation/events.fixture.ts";
 import {
   ChainBuilder,
   ChainedEntries,
@@ -25,8 +36,19 @@ export interface Kept {
 
 export const SIGNER: Signer = generateSigner();
 
-export const IDS = ["jp-c17673230450", "jp-c17673230460", "jp-c17673230470"].map((id) =>
-  parseConversationId(id),
+export const ID = parseConversationId("jp-c17673230450");
+const IDS = [ID, parseConversationId("jp-c17673230460"), parseConversationId("jp-c17673230470")];
+
+/** Something was permitted, asked, answered and done. */
+export const ENTRIES: readonly StreamEntry[] = entriesOf(
+  turnStart(),
+  toolCall("a"),
+  permissionRequest("a"),
+  permission("a"),
+  attemptStart("a"),
+  { ...inquiry("a.q.1"), toolCallId: "a" },
+  answered("a.q.1"),
+  toolResult("a"),
 );
 
 export interface Exported {
@@ -93,7 +115,7 @@ const anyKept: fc.Arbitrary<readonly Kept[]> = fc
   )
   .map((all) =>
     all.map(({ events, rebuilt, lost, unlinked, unreadable, hasGap }, position): Kept => {
-      const id = IDS[position] ?? parseConversationId("jp-c1");
+      const id = IDS[position] ?? ID;
       // As a record has them: read from text.
       const entries = events.map((event) => {
         const raw = StreamEntry.fromEvent(event).toText();

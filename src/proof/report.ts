@@ -61,6 +61,8 @@ interface Growing {
 export class DecisionSheet {
   readonly conversation: string;
   readonly #requests = new Map<string, JsonObject>();
+  /** The tools of calls, which questions do not name. */
+  readonly #tools = new Map<string, string>();
   /** Decisions whose calls have not ended. */
   #open: Growing[] = [];
 
@@ -73,6 +75,8 @@ export class DecisionSheet {
     const { json } = link;
     const id = findText(json, "id");
     const call = findText(json, "call");
+    const tool = findText(json, "tool");
+    if (call !== undefined && tool !== undefined) this.#tools.set(call, tool);
     switch (findText(json, "type")) {
       case "permission_request":
       case "inquiry_request":
@@ -122,12 +126,13 @@ export class DecisionSheet {
     const id = findText(json, "id");
     const request = (id === undefined ? undefined : this.#requests.get(id)) ?? {};
     const by = findObject(json, "by") ?? {};
+    const call = findText(json, "call") ?? findText(request, "call");
     const row = {
       conversation: this.conversation,
       seq,
       link: hashLink(link),
       about: findText(json, "action") ?? "question",
-      tool: findText(json, "tool") ?? findText(request, "tool") ?? "",
+      tool: (call === undefined ? undefined : this.#tools.get(call)) ?? "",
       decision: findText(json, "decision") ?? "",
       kind: findText(by, "kind") ?? "",
       name: findText(by, "name") ?? findText(by, "model") ?? "",
@@ -140,7 +145,6 @@ export class DecisionSheet {
       decidedAt: findText(json, "at") ?? "",
       isRebuilt: json["rebuilt"] === true,
     };
-    const call = findText(json, "call") ?? findText(request, "call");
     return { row, id, call, isStarted: false };
   }
 }

@@ -153,7 +153,7 @@ interface Gap {
 class Check {
   readonly #options: VerifyOptions;
   readonly #problems = new Map<EvidenceProblemCode, EvidenceProblem>();
-  readonly #contents = new ContentCheck((code) => this.#report(code));
+  readonly #contents = new ContentCheck((code) => this.#note(code));
   #line = 0;
   #header: Header | undefined;
   #key: PublicKey | undefined;
@@ -165,6 +165,8 @@ class Check {
   /** Lines since the last one that counts. Each may be one that is missing. */
   #unread = 0;
   #hasEnd = false;
+  /** All statements so far are signed, there, and in order. */
+  #isSound = true;
   isOver = false;
 
   constructor(options: VerifyOptions) {
@@ -196,7 +198,13 @@ class Check {
     };
   }
 
+  /** From here on, what statements say is not checked: what is missing may be why it makes no sense. */
   #report(code: EvidenceProblemCode, line = this.#line): void {
+    this.#isSound = false;
+    this.#note(code, line);
+  }
+
+  #note(code: EvidenceProblemCode, line = this.#line): void {
     const before = this.#problems.get(code);
     this.#problems.set(code, { code, line: before?.line ?? line, count: (before?.count ?? 0) + 1 });
   }
@@ -270,7 +278,7 @@ class Check {
     this.#next = index + 1;
     this.#unread = 0;
     this.#hasEnd ||= statement.type === "end";
-    if (this.#problems.size > 0 || this.#gaps.length > 0) return;
+    if (!this.#isSound || this.#gaps.length > 0) return;
     this.#contents.read(statement, payload);
     if (statement.type === "link") this.#options.onLink?.(statement);
   }

@@ -134,10 +134,10 @@ function known({ counts }: Verification): readonly string[] {
   const { gaps, rebuilt, findings, unknown } = counts;
   const lines = [
     ...describeGaps(gaps),
-    ...(rebuilt > 0 ? [`${counted(rebuilt, "link")} made later, from the record`] : []),
+    ...(rebuilt > 0 ? [`links that were made later, from the record: ${rebuilt}`] : []),
     ...describeFindings(findings),
     ...(unknown > 0
-      ? [`${unknown} of kinds that this version does not know, and has not checked`]
+      ? [`of kinds that this version does not know, and has not checked: ${unknown}`]
       : []),
   ];
   return lines.length === 0 ? [] : ["", "It says of itself:", ...lines.map((line) => `- ${line}`)];

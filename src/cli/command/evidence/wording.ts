@@ -43,11 +43,11 @@ const FINDINGS: Readonly<Record<FindingCode, string>> = {
 export function describeFindings(findings: ReadonlyMap<string, number>): readonly string[] {
   const known = Object.entries(FINDINGS).flatMap(([code, text]) => {
     const count = findings.get(code);
-    return count === undefined ? [] : [`${count} ${text} (${code})`];
+    return count === undefined ? [] : [`${text}: ${count} (${code})`];
   });
   const others = [...findings].filter(([code]) => !Object.hasOwn(FINDINGS, code));
   const sum = others.reduce((total, [, count]) => total + count, 0);
-  return [...known, ...(sum > 0 ? [`${sum} of kinds that this version does not know`] : [])];
+  return [...known, ...(sum > 0 ? [`of kinds that this version does not know: ${sum}`] : [])];
 }
 
 const GAPS: Readonly<Record<string, string>> = {
