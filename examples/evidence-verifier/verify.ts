@@ -11,6 +11,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
+const STATEMENT = "https://in-toto.io/Statement/v1";
 const PREDICATES = "https://jp-ts.dev/evidence/";
 
 /** What a file proves, or why it proves nothing. */
@@ -23,7 +24,24 @@ export interface Report {
   readonly contents: number;
 }
 
+interface Link {
+  readonly kind: string;
+  readonly seq: number;
+  readonly prev: string;
+  readonly conversation?: string;
+  readonly event?: unknown;
+}
+
+/** All members of all types: each type has some of them. */
 interface Predicate {
+  readonly export: string;
+  readonly index: number;
+  readonly key: string;
+  readonly conversation: string;
+  readonly link: Link;
+  readonly seq: number;
+  readonly salt: string;
+  readonly code: string;
   readonly [name: string]: unknown;
 }
 
@@ -43,15 +61,8 @@ interface Chain {
   readonly commitments: Map<number, string>;
 }
 
-/** One code, thrown where checking a line ends. */
-class Problem extends Error {
-  readonly code: string;
-
-  constructor(code: string) {
-    super(code);
-    this.code = code;
-  }
-}
+/** Its message is a code. */
+class Problem extends Error {}
 
 /** Checks the bytes of a file. */
 export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
@@ -59,16 +70,9 @@ export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
   const lines = Buffer.from(bytes).toString("latin1").split("\n");
   if (lines.pop() !== "" || lines.length === 0) problems.add("truncated");
   const isCut = problems.size > 0;
-  const report = {
-    problems: [],
-    keyId: "",
-    isKeyExpected: false,
-    statements: 0,
-    links: 0,
-    contents: 0,
-  };
+  const nothing = { keyId: "", isKeyExpected: false, statements: 0, links: 0, contents: 0 };
   const [first, ...others] = lines;
-  if (first === undefined) return { ...report, problems: ["truncated"] };
+  if (first === undefined) return { ...nothing, problems: ["truncated"] };
   let header: Statement;
   let key: Buffer;
   try {
@@ -78,24 +82,25 @@ export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
     if (!isAbout(header)) throw new Problem("bad_subject");
     if (header.predicate["version"] !== 1) throw new Problem("newer_version");
   } catch (error) {
-    return { ...report, problems: [codeOf(error)] };
+    return { ...nothing, problems: [codeOf(error)] };
   }
   const placed = place(header, others, { key, problems });
   if (!isCut && !placed.hasEnd && !placed.isEndUnread) problems.add("truncated");
   const read = readAll(placed.whole, problems);
   const keyId = sha256(key);
-  return { ...read, problems: [...problems].sort(), keyId, isKeyExpected: keyId === expectedKeyId };
+  const isKeyExpected = keyId === expectedKeyId;
+  return { ...read, problems: [...problems].toSorted(), keyId, isKeyExpected };
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Problem ? error.code : "malformed";
+  return error instanceof Problem ? error.message : "malformed";
 }
 
 /** The first line has the key that it is signed with. */
 function keyIn(line: string): Buffer {
   const { type, predicate } = statementIn(envelopeIn(line).payload);
-  if (type !== "export" || predicate["index"] !== 0) throw new Problem("no_header");
-  const key = bytesOf(predicate["key"]);
+  if (type !== "export" || predicate.index !== 0) throw new Problem("no_header");
+  const key = bytesOf(predicate.key);
   if (key.length !== 32) throw new Problem("malformed");
   return key;
 }
@@ -115,15 +120,15 @@ function place(
     let statement: Statement;
     try {
       statement = open(line, key);
-      if (statement.predicate["export"] !== header.predicate["export"])
-        throw new Problem("foreign_export");
+      const isOwn = statement.predicate.export === header.predicate.export;
+      if (!isOwn) throw new Problem("foreign_export");
+      if (!isAbout(statement)) problems.add("bad_subject");
     } catch (error) {
       problems.add(codeOf(error));
       unread += 1;
       continue;
     }
-    if (!isAbout(statement)) problems.add("bad_subject");
-    const index = Number(statement.predicate["index"]);
+    const { index } = statement.predicate;
     if (index < next) {
       problems.add(passed.delete(index) ? "out_of_order" : "repeated");
       continue;
@@ -168,19 +173,17 @@ function envelopeIn(line: string) {
 
 function statementIn(payload: Buffer): Statement {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload);
-  const json = JSON.parse(text) as {
-    readonly _type: unknown;
-    readonly subject: unknown;
-    readonly predicateType: string;
+  const { predicate, ...json } = JSON.parse(text) as {
     readonly predicate: Predicate;
+    readonly [name: string]: unknown;
   };
-  const { subject, predicateType, predicate } = json;
   const isPlaced =
-    typeof predicate["export"] === "string" &&
-    Number.isSafeInteger(predicate["index"]) &&
-    Number(predicate["index"]) >= 0;
-  if (json._type !== "https://in-toto.io/Statement/v1" || !isPlaced) throw new Problem("malformed");
-  const [, name = ""] = new RegExp(`^${PREDICATES}(\\w+)/v1$`).exec(predicateType) ?? [];
+    typeof predicate.export === "string" &&
+    Number.isSafeInteger(predicate.index) &&
+    predicate.index >= 0;
+  if (json["_type"] !== STATEMENT || !isPlaced) throw new Problem("malformed");
+  const { subject, predicateType } = json;
+  const [, name = ""] = new RegExp(`^${PREDICATES}(\\w+)/v1$`).exec(String(predicateType)) ?? [];
   const type = ["export", "link", "content", "finding", "end"].includes(name) ? name : "";
   return { type, subject, predicate, payload };
 }
@@ -191,9 +194,9 @@ function isAbout({ type, subject, predicate }: Statement): boolean {
   const { conversation, link, seq, event, code, about } = predicate;
   const [name, digest] =
     type === "export"
-      ? ["machine key", sha256(bytesOf(predicate["key"]))]
+      ? ["machine key", sha256(bytesOf(predicate.key))]
       : type === "link"
-        ? [`${conversation}/${(link as Predicate)["seq"]}`, sha256(canonical(link))]
+        ? [`${conversation}/${link.seq}`, sha256(canonical(link))]
         : type === "content"
           ? [`${conversation}/${seq}/event`, sha256(canonical(event))]
           : type === "finding"
@@ -210,10 +213,10 @@ function readAll(statements: readonly Statement[], problems: Set<string>) {
   let contents = 0;
   for (const [index, { type, predicate, payload }] of statements.entries()) {
     if (type === "link" || type === "content" || type === "finding") {
-      const chain = enter(chains, predicate["conversation"] as string, problems);
+      const chain = enter(chains, predicate.conversation, problems);
       if (type === "link") {
         links += 1;
-        if (!add(chain, predicate["link"] as Predicate)) problems.add("broken_chain");
+        if (!add(chain, predicate.link)) problems.add("broken_chain");
       }
       if (type === "content") {
         const code = check(chain, predicate);
@@ -223,13 +226,9 @@ function readAll(statements: readonly Statement[], problems: Set<string>) {
     }
     if (type === "end") {
       const ends = chains.map(({ conversation, length, head }) => ({ conversation, length, head }));
-      const total = {
-        count: index + 1,
-        conversations: ends,
-        payloads: payloads.copy().digest("hex"),
-      };
+      const total = [index + 1, ends, payloads.copy().digest("hex")];
       const { count, conversations, payloads: digest } = predicate;
-      const isSame = canonical({ count, conversations, payloads: digest }) === canonical(total);
+      const isSame = canonical([count, conversations, digest]) === canonical(total);
       if (!isSame) problems.add("wrong_total");
     }
     payloads.update(sha256(payload));
@@ -247,21 +246,21 @@ function enter(chains: Chain[], conversation: string, problems: Set<string>): Ch
 }
 
 /** Each link has the digest of the one before; the first one says whose chain it is. */
-function add(chain: Chain, link: Predicate): boolean {
+function add(chain: Chain, link: Link): boolean {
   const isFirst = chain.length === 0;
-  const isStart = link["kind"] === "start";
-  const follows = link["seq"] === chain.length && link["prev"] === chain.head;
-  const isOwn = !isFirst || link["conversation"] === chain.conversation;
+  const isStart = link.kind === "start";
+  const follows = link.seq === chain.length && link.prev === chain.head;
+  const isOwn = !isFirst || link.conversation === chain.conversation;
   chain.length += 1;
   chain.head = sha256(canonical(link));
-  if (link["kind"] === "event" && typeof link["event"] === "string") {
-    chain.commitments.set(Number(link["seq"]), link["event"]);
+  if (link.kind === "event" && typeof link.event === "string") {
+    chain.commitments.set(link.seq, link.event);
   }
   return follows && isOwn && isFirst === isStart;
 }
 
 function check({ commitments }: Chain, { seq, salt, event }: Predicate): string | undefined {
-  const commitment = commitments.get(Number(seq));
+  const commitment = commitments.get(seq);
   if (commitment === undefined) return "unknown_link";
   return sha256(`${salt}.${canonical(event)}`) === commitment ? undefined : "commitment_mismatch";
 }
@@ -270,7 +269,7 @@ function check({ commitments }: Chain, { seq, salt, event }: Predicate): string 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  const members = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return `{${members.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
 }
 
@@ -279,8 +278,8 @@ function sha256(data: string | Buffer): string {
 }
 
 /** Base64 in the one way to write it. */
-function bytesOf(text: unknown): Buffer {
-  const bytes = Buffer.from(String(text), "base64");
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.from(text, "base64");
   if (bytes.toString("base64") !== text) throw new Problem("malformed");
   return bytes;
 }
@@ -288,6 +287,6 @@ function bytesOf(text: unknown): Buffer {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , file = "", keyId] = process.argv;
   const report = verify(readFileSync(file), keyId);
-  console.log(JSON.stringify(report));
+  process.stdout.write(`${JSON.stringify(report)}\n`);
   if (report.problems.length > 0) process.exitCode = 1;
 }

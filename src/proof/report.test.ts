@@ -39,6 +39,10 @@ const APPROVED = {
   decidedBy: BY_ANA,
 };
 
+function resultOf(...events: readonly ConversationEvent[]): string | undefined {
+  return rowsOf(...events)[0]?.result;
+}
+
 describe("a decision in a report", () => {
   test("says who, how they were authenticated, what was shown, when, and what came of it", () => {
     expect(rowsOf(ASKED, APPROVED, attemptStart("a"), toolResult("a"))).toEqual([
@@ -79,7 +83,6 @@ describe("a decision in a report", () => {
   });
 
   test("has the result of its call", () => {
-    const resultOf = (...events: readonly ConversationEvent[]) => rowsOf(...events)[0]?.result;
     const delivered = { ...permission("a"), action: "deliver" } as const;
     expect([
       resultOf(APPROVED),
@@ -94,8 +97,9 @@ describe("a decision in a report", () => {
 });
 
 describe("a sample", () => {
-  const [row] = rowsOf(APPROVED);
-  const rows = Array.from({ length: 50 }, (_, seq) => ({ ...row!, seq, link: `link ${seq}` }));
+  const rows = rowsOf(APPROVED).flatMap((row) =>
+    Array.from({ length: 50 }, (_, seq) => ({ ...row, seq, link: `link ${seq}` })),
+  );
 
   function seqsOf(size: number, seed: string, pieces = 1): readonly number[] {
     const sample = new Sample(size, seed);

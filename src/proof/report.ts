@@ -191,7 +191,6 @@ export class Sample {
   /** In the order of the decisions. */
   get rows(): readonly DecisionRow[] {
     this.#cut();
-    const compare = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);
     return this.#chosen
       .map(({ row }) => row)
       .toSorted(
@@ -207,6 +206,10 @@ export class Sample {
       .toSorted((left, right) => (left.rank < right.rank ? -1 : 1))
       .slice(0, this.#size);
   }
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 const COLUMNS: readonly (readonly [

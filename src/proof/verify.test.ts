@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verify as verifyAlone } from "../../examples/evidence-verifier/verify.ts";
-import { ChainBuilder, type ChainLine } from "../conversation/index.ts";
+import { ChainBuilder, type ChainLine, hashLink } from "../conversation/index.ts";
 import { sha256 } from "../util/index.ts";
 import { signLine } from "./dsse.ts";
 import { chainOf, ENTRIES, evidenceOf, ID, SIGNER } from "./evidence.fixture.ts";
@@ -70,13 +70,13 @@ describe("an export that no one has changed is verified", () => {
     ]);
   });
 
-  test("with statements of a newer version, which are counted and not checked", async () => {
-    const lines = signedAgain(await genuine(), (text) => text.replace("/link/v1", "/link/v1"));
-    const newer = signedAgain(lines, (text) =>
-      text.includes('"index":8') ? text : text.replace("/link/v1", "/link/v2"),
-    );
-    const { problems, counts } = await verifyEvidence([Buffer.from(newer.join(""))]);
-    expect([counts.unknown, problems.map(({ code }) => code)]).toEqual([7, ["wrong_total"]]);
+  test("with links of a newer version, which are counted", async () => {
+    const [start] = WHOLE.chain as readonly [ChainLine];
+    const link = { kind: "anchor", seq: 1, prev: hashLink(start.link) };
+    const chain = [start, { link: { ...link, json: link } }];
+    const { lines } = await evidenceOf([{ ...WHOLE, chain, entries: [] }]);
+    const { counts } = await verifyEvidence([Buffer.from(lines.join(""))]);
+    expect([await problemsOf(lines), counts.unknown]).toEqual([[], 1]);
   });
 });
 
@@ -227,6 +227,16 @@ describe("both verifiers refuse what was signed", () => {
   test("with other totals: wrong_total", async () => {
     const lines = signedAgain(await genuine(), (text) => text.replace('"length":7', '"length":6'));
     expect(await problemsOf(lines)).toEqual([{ code: "wrong_total", line: 9, count: 1 }]);
+  });
+
+  test("but is not a statement that jp makes: malformed", async () => {
+    const lines = await genuine();
+    const [odd = ""] = signedAgain(lines.slice(3, 4), (text) =>
+      text.replace('"link":{', '"links":{'),
+    );
+    expect(await problemsOf(lines.with(3, odd))).toEqual([
+      { code: "malformed", line: 4, count: 1 },
+    ]);
   });
 
   test("by a newer version: newer_version", async () => {

@@ -122,14 +122,14 @@ describe("evidence", () => {
     writeFileSync(events, text.replace('"outcome": "answered"', '"outcome": "redacted"'));
     const { stderr } = await project.jp("evidence", "export", "-o", "evidence.jsonl");
     expect(stderr.split("\n").slice(1)).toEqual([
-      "warning: links whose event is not in the record as it was: 1 (event_missing)",
+      "warning: links whose event was changed in the record or removed from it: 1 (event_missing)",
       "warning: events without a link, between others that have one: 1 (link_missing)",
       "",
     ]);
     const { stdout } = await project.jp("evidence", "verify", "evidence.jsonl");
     expect(stdout.split("\n").slice(-4)).toEqual([
-      "It says of itself:",
-      "- links whose event is not in the record as it was: 1 (event_missing)",
+      "Reported in the export:",
+      "- links whose event was changed in the record or removed from it: 1 (event_missing)",
       "- events without a link, between others that have one: 1 (link_missing)",
       "",
     ]);

@@ -7,6 +7,13 @@ import { collect, command, formatOption, parseCount, repeatableChoice } from "..
 const SAMPLE = 25;
 
 export function defineEvidence(group: Command): void {
+  defineExport(group);
+  defineVerify(group);
+  defineReport(group);
+  defineKey(group);
+}
+
+function defineExport(group: Command): void {
   withSelection(
     group
       .command("export")
@@ -26,7 +33,9 @@ A conversation is exported whole: with --since, each that has changed since. Wha
 record and chain do not agree about is named in the export.`,
     )
     .action(command(async () => (await import("./export.ts")).exportToFile));
+}
 
+function defineVerify(group: Command): void {
   group
     .command("verify")
     .description("Check a file of evidence, and say what it proves")
@@ -41,7 +50,9 @@ Get the ID of the key from its owner, in another way than the file: see
 \`jp evidence key\`. If something is wrong, the exit status is 1.`,
     )
     .action(command(async () => (await import("./verify.ts")).verifyFile));
+}
 
+function defineReport(group: Command): void {
   withSelection(
     group.command("report").description("Make a sheet with a sample of decisions, for an audit"),
   )
@@ -62,7 +73,9 @@ The same seed chooses the same decisions. A file is verified first, and jp makes
 no report if something is wrong with it.`,
     )
     .action(command(async () => (await import("./report.ts")).printReport));
+}
 
+function defineKey(group: Command): void {
   group
     .command("key")
     .description("Print the public key of this machine")

@@ -30,7 +30,7 @@ export async function printReport({ args, options, context }: Call<ReportFlags>)
   const add = (rows: readonly DecisionRow[]) =>
     sample.add(rows.filter(({ kind }) => by === undefined || by.some((each) => each === kind)));
   if (file === undefined) await readWorkspace(options, context, add);
-  else await readEvidence(file, options, context, add);
+  else await readEvidence({ ...options, file }, context, add);
   const { rows, total } = sample;
   const lines = format === "csv" ? reportToCsv(rows) : reportToMarkdown(rows, { total, seed });
   for (const line of lines) output.print(line);
@@ -60,8 +60,7 @@ async function readWorkspace(
 
 /** Throws `usage`, `file_not_read`, `evidence_not_verified`. */
 async function readEvidence(
-  file: string,
-  { key, conversation, since }: ReportFlags,
+  { file, key, conversation, since }: ReportFlags & { readonly file: string },
   context: CommandContext,
   add: AddRows,
 ): Promise<void> {

@@ -134,13 +134,15 @@ function known({ counts }: Verification): readonly string[] {
   const { gaps, rebuilt, findings, unknown } = counts;
   const lines = [
     ...describeGaps(gaps),
-    ...(rebuilt > 0 ? [`links that were made later, from the record: ${rebuilt}`] : []),
+    ...(rebuilt > 0 ? [`links rebuilt from the record: ${rebuilt}`] : []),
     ...describeFindings(findings),
     ...(unknown > 0
-      ? [`of kinds that this version does not know, and has not checked: ${unknown}`]
+      ? [`of a kind that this version does not know, and did not check: ${unknown}`]
       : []),
   ];
-  return lines.length === 0 ? [] : ["", "It says of itself:", ...lines.map((line) => `- ${line}`)];
+  return lines.length === 0
+    ? []
+    : ["", "Reported in the export:", ...lines.map((line) => `- ${line}`)];
 }
 
 function verificationToJson(verification: Verification, isExpected: boolean) {

@@ -8,28 +8,28 @@ export function counted(count: number, noun: string): string {
 
 /** After a line number. */
 export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
-  malformed: "not a statement as jp writes it",
-  no_header: "not the first statement of an export, which names the key",
-  newer_version: "an export of a newer version of jp",
-  wrong_key: "signed with another key",
+  malformed: "not a valid statement",
+  no_header: "the file does not start with the first statement of an export",
+  newer_version: "exported by a newer version of jp",
+  wrong_key: "signed with a different key",
   bad_signature:
-    "the signature does not fit: the statement was changed, or the signature is of another one",
+    "invalid signature: the statement was changed, or the signature belongs to another one",
   foreign_export: "a statement of another export",
   missing: "one or more statements before this one are missing",
-  out_of_order: "not in its place",
-  repeated: "the same statement again",
+  out_of_order: "out of order",
+  repeated: "a repeated statement",
   after_end: "after the end of the export",
-  truncated: "the rest of the export is missing",
-  bad_subject: "the subject of the statement is not what it is about",
-  broken_chain: "the link does not follow the one before it",
-  commitment_mismatch: "the event is not the one that its link commits to",
+  truncated: "the file is cut off",
+  bad_subject: "the subject does not match the statement",
+  broken_chain: "the link does not continue the chain",
+  commitment_mismatch: "the event does not match its link",
   unknown_link: "an event without a link",
-  wrong_total: "the totals at the end are wrong",
+  wrong_total: "the totals at the end do not match",
 };
 
 const FINDINGS: Readonly<Record<FindingCode, string>> = {
-  unreadable_line: "lines of the chain that could not be read",
-  event_missing: "links whose event is not in the record as it was",
+  unreadable_line: "unreadable lines in the chain",
+  event_missing: "links whose event was changed in the record or removed from it",
   salt_missing: "links without a salt, which cannot be compared with the record",
   no_chain: "events without a link, in a conversation without a chain",
   before_chain: "events without a link, from before the chain begins",
@@ -47,7 +47,7 @@ export function describeFindings(findings: ReadonlyMap<string, number>): readonl
   });
   const others = [...findings].filter(([code]) => !Object.hasOwn(FINDINGS, code));
   const sum = others.reduce((total, [, count]) => total + count, 0);
-  return [...known, ...(sum > 0 ? [`of kinds that this version does not know: ${sum}`] : [])];
+  return [...known, ...(sum > 0 ? [`of a kind that this version does not know: ${sum}`] : [])];
 }
 
 const GAPS: Readonly<Record<string, string>> = {
