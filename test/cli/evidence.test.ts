@@ -73,7 +73,7 @@ describe("evidence", () => {
     expect(stdout).toContain("it proves a key, not a person");
   });
 
-  test("that was changed is refused with the reason, by text and as JSON", async () => {
+  test("is refused with the reason if it was changed, as text and as JSON", async () => {
     counters("T-PROOF-1");
     const { project } = await decided();
     await project.jp("evidence", "export", "-o", "evidence.jsonl");
@@ -92,7 +92,7 @@ describe("evidence", () => {
     ]);
   });
 
-  test("of another machine is refused if the key is known", async () => {
+  test("is refused if another machine has signed it, and the key is known", async () => {
     counters("T-PROOF-2");
     const { project } = await decided();
     const { project: other } = await decided();

@@ -7,7 +7,6 @@ import { anyEvidence, SIGNER } from "../../src/proof/evidence.fixture.ts";
 import { signLine } from "../../src/proof/dsse.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
 import { verifyEvidence } from "../../src/proof/index.ts";
-import { counters } from "../security/threats.ts";
 import { fuzz } from "./fuzz.ts";
 
 /** What both verifiers say, which has to be the same. */
@@ -192,7 +191,6 @@ for (const [kind, mutate] of Object.entries(MUTATIONS)) {
         maxLength: CHANGES,
       }),
       async ([make, makeOther], draws) => {
-        counters("T-PROOF-1", "T-PROOF-2");
         const { lines } = await make();
         const { lines: other } = await makeOther();
         for (const drawn of draws) {

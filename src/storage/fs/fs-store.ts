@@ -199,8 +199,8 @@ export class FsConversationStore implements ConversationStore {
 
   async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
     const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
-    const { CHAIN, readChain } = await loadModule(() => import("./chain-file.ts"));
-    for (const lines of readChain(path.join(folder, CHAIN))) {
+    const { readChain } = await loadModule(() => import("./read-chain.ts"));
+    for (const lines of readChain(folder)) {
       yield* lines;
       if (shouldYield()) await yieldToEventLoop();
     }
