@@ -95,6 +95,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "agent",
     "runtime",
   ],
+  proof: ["util", "conversation", "storage", "render"],
   desk: ["util", "tool", "config", "conversation", "storage", "render", "agent", "runtime"],
   terminal: ["util", "process", "tool", "conversation", "render", "storage", "agent"],
   cli: [
@@ -120,6 +121,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "runtime",
     "replay",
     "serve-mcp",
+    "proof",
     "desk",
     "terminal",
   ],

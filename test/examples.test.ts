@@ -146,6 +146,27 @@ describe("the examples", () => {
     );
   });
 
+  test("include a verifier of evidence", async () => {
+    const project = new Project();
+    const events = [
+      turnStart(1),
+      call(2, "a", "deploy"),
+      permission(3, "a"),
+      result(4, "a", "Done."),
+    ];
+    project.place({ second: 1, config: {}, events });
+    await project.jp("evidence", "export", "-o", "evidence.jsonl");
+    const file = path.join(project.root, "evidence.jsonl");
+    const verified = await run("evidence-verifier/verify.ts", { words: [file] });
+    expect([verified.status, jsonLines(verified)]).toMatchObject([
+      0,
+      [{ problems: [], isKeyExpected: false, statements: 4 }],
+    ]);
+    writeFileSync(file, readFileSync(file).subarray(0, -1));
+    const cut = await run("evidence-verifier/verify.ts", { words: [file] });
+    expect([cut.status, jsonLines(cut)]).toMatchObject([1, [{ problems: ["truncated"] }]]);
+  });
+
   test("include a bot that asks in a chat, and knows who clicked", async () => {
     expect(await run("chat-bot/bot.ts")).toEqual(printed(lines(...CHAT_BOT)));
   });

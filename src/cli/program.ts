@@ -57,6 +57,11 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/definitions.ts")).defineInquiry,
   },
   {
+    name: "evidence",
+    description: "Export decisions as evidence, and verify it",
+    loadDefinition: async () => (await import("./command/evidence/definition.ts")).defineEvidence,
+  },
+  {
     name: "attachment",
     alias: "a",
     description: "Attach files, pages and command output",

@@ -15,6 +15,7 @@ import {
   type Shape,
   shapeOf,
   stringField,
+  withoutLoneSurrogates,
 } from "../util/index.ts";
 import type { ConversationId } from "./conversation-id.ts";
 import type { StreamEntry } from "./entry.ts";
@@ -48,7 +49,12 @@ export function hashLink({ json }: ChainLink): string {
 
 /** The digest that commits to an event, without saying what it is. */
 export function commitTo(raw: JsonObject, salt: string): string {
-  return sha256(`${salt}.${canonicalJson(raw)}`);
+  const text = canonicalJson(raw);
+  // As it can be read again: a record has no lone surrogates.
+  const stored = text.includes(String.raw`\ud`)
+    ? canonicalJson(parseJson(withoutLoneSurrogates(text)))
+    : text;
+  return sha256(`${salt}.${stored}`);
 }
 
 /** Why a link is not about an event. Codes. */

@@ -238,9 +238,9 @@ test("listeners are told that a decision that waited is void", async () => {
 test("a store's own reason to refuse an answer is a conflict with its code", async () => {
   const store = new MemoryConversationStore(new FakeClock());
   const conversation = await place(store, WAITING.permission);
-  const refusing = new Proxy(store, {
+  const refusing = new Proxy<ConversationStore>(store, {
     get: (target, name: keyof ConversationStore) =>
-      name === "answer" ? async () => ({ type: "other_workspace" }) : target[name].bind(target),
+      name === "answer" ? async () => ({ type: "other_workspace" }) : target[name]?.bind(target),
   });
   const answer = await serve(await open(refusing));
   expect(await answer(conversation, "a:run:1", { ...YES, digest: "d1" })).toMatchObject([

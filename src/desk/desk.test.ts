@@ -640,7 +640,7 @@ function quiet(store: ConversationStore, reads: ConversationId[] = []): Conversa
     },
   };
   return new Proxy(store, {
-    get: (target, name: keyof ConversationStore) => own[name] ?? target[name].bind(target),
+    get: (target, name: keyof ConversationStore) => own[name] ?? target[name]?.bind(target),
   });
 }
 

@@ -28,6 +28,7 @@ export type {
   AnswerOptions,
   AnswerResult,
   AnswerWait,
+  ChainProblem,
   ChangeListener,
   Conversation,
   ConversationChange,

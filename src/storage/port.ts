@@ -18,6 +18,7 @@
 import type {
   AnswerEvent,
   AnswerProblem,
+  ChainLine,
   ConversationCreation,
   ConversationEvent,
   ConversationId,
@@ -44,6 +45,12 @@ export interface ConversationStore {
 
   /** Reads the record in order, in pieces of bounded size. Throws `conversation_not_found`. */
   scan(id: ConversationId): AsyncIterable<RecordPiece>;
+
+  /**
+   * Reads the chain of the conversation's decisions in order, line by line. Nothing if there is none yet. Absent if the
+   * store keeps no chains. Throws `conversation_not_found`, `read_failed`.
+   */
+  readChain?(id: ConversationId): AsyncIterable<ChainLine | ChainProblem>;
 
   /**
    * Reads the last turns, without what comes before them. Undefined if the store has no quick way that is certain to
@@ -291,6 +298,13 @@ export interface RecordPiece {
   readonly entries: readonly StreamEntry[];
   /** See `Conversation.problems`. */
   readonly problems?: readonly RecordProblem[];
+}
+
+/** A line of a chain that could not be read. */
+export interface ChainProblem {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly problem: string;
 }
 
 /** How much of a record to read at once. */

@@ -35,6 +35,7 @@ export {
   parsePointer,
   pathToText,
   unescapePointer,
+  withoutLoneSurrogates,
 } from "./json.ts";
 export { isDeepEqual } from "./deep-equal.ts";
 export { canonicalJson, canonicalObject, sha256 } from "./digest.ts";

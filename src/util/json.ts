@@ -66,6 +66,14 @@ export function findJson(text: string): Json | undefined {
   }
 }
 
+/** Of JSON text. Other parsers reject the escapes of lone surrogates, and with them the whole text: they are replaced. */
+export function withoutLoneSurrogates(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return json.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
+    escape.startsWith("\\ud") ? "\u{fffd}" : escape,
+  );
+}
+
 /** The keys of a JSON Pointer (RFC 6901). */
 export function parsePointer(pointer: string): readonly string[] {
   return pointer.split("/").slice(1).map(unescapePointer);

@@ -1303,6 +1303,59 @@ const web: Area = {
   ],
 };
 
+const proof: Area = {
+  title: "What an export of decisions proves",
+  threats: [
+    {
+      id: "T-PROOF-1",
+      threat:
+        "Someone changes an export of decisions: a field, the order, or they leave out or repeat a part, or cut off its end.",
+      defence:
+        "Each statement is signed, and has the random ID of its export and its position. The last one has the count, the heads " +
+        "of the chains, and a digest of all others. `jp evidence verify` names what is wrong. Whoever has the key of the " +
+        "machine can sign anything.",
+    },
+    {
+      id: "T-PROOF-2",
+      threat:
+        "Someone joins parts of two genuine exports, uses a signature again, or signs an export with a key of their own.",
+      defence:
+        "Statements of another export are refused, and signatures are of one statement. A key of someone else is refused if the " +
+        "verifier is told which key to expect; if not, it says that the export is self-signed.",
+    },
+    {
+      id: "T-PROOF-3",
+      threat:
+        "Someone removes a decision from the record, adds one, or edits one, before it is exported.",
+      defence:
+        "The chain beside the record commits to each event. An export names the links whose events are gone or changed, and the " +
+        "decisions without a link. Whoever can write the files can rewrite both, unless a head of the chain is kept elsewhere.",
+    },
+    {
+      id: "T-PROOF-4",
+      threat:
+        "An export shows what was asked and answered to a reader who was to see only that it was decided.",
+      defence:
+        "Without `--content`, an export has codes, names, times and digests. Events are committed to with a salt that stays " +
+        "behind, so that no one can try out guesses. Secrets are in no event. Names of tools, questions and people are shown.",
+    },
+    {
+      id: "T-PROOF-5",
+      threat:
+        "An export from someone else, or a name in it, acts on the terminal, a spreadsheet or a Markdown reader.",
+      defence:
+        "What comes from a file is neutralized before it is printed. In a report, no cell begins like a formula, and what " +
+        "Markdown would act on is escaped.",
+    },
+    {
+      id: "T-PROOF-6",
+      threat: "Another user of the machine reads the key, or puts one of their own in its place.",
+      defence:
+        "The key is in a file that only its owner may read. A file that others may read or write, or that is a link, is refused.",
+    },
+  ],
+};
+
 export const areas: readonly Area[] = [
   decisions,
   saved,
@@ -1322,6 +1375,7 @@ export const areas: readonly Area[] = [
   servers,
   desk,
   notifications,
+  proof,
 ];
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));

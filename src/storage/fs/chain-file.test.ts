@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { type ChainLine, hashLink, parseChainLine } from "../../conversation/index.ts";
-import { REST, WAITING } from "../open-question.fixture.ts";
+import { type ChainLine, commitTo, hashLink, parseChainLine } from "../../conversation/index.ts";
+import { answerBy, REST, WAITING } from "../open-question.fixture.ts";
 import { type TemporaryWorkspace, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 
 function chainIn({ live }: TemporaryWorkspace): string {
@@ -35,7 +35,7 @@ function kindsOf(workspace: TemporaryWorkspace): readonly unknown[] {
   }
   return lines.map(({ link: { kind, json } }) =>
     kind === "event"
-      ? [json["type"], ...(json["rebuilt"] === true ? ["rebuilt"] : [])].join(" ")
+      ? `${json["type"] as string}${json["rebuilt"] === true ? " rebuilt" : ""}`
       : (json["reason"] ?? kind),
   );
 }
@@ -130,6 +130,43 @@ describe("the chain of a conversation", () => {
     const [summary] = await workspace.conversations.list();
     expect(summary?.openTurn).toBeUndefined();
   });
+
+  test("is read line by line, and says which lines cannot be read", async () => {
+    const workspace = await waiting();
+    await goOn(workspace);
+    const [first, ...others] = readFileSync(chainIn(workspace), "utf8").trimEnd().split("\n");
+    writeFileSync(chainIn(workspace), [first, "{", '{"link":1}', "", ...others].join("\n"));
+    expect(await readAll(workspace)).toEqual([
+      "start",
+      { line: 2, problem: "1:2: invalid JSON" },
+      { line: 3, problem: "link: not an object" },
+      ...WHOLE.slice(1),
+    ]);
+  });
+
+  test("is empty if it was never written, and an error if it is a link", async () => {
+    const workspace = await waiting();
+    rmSync(chainIn(workspace));
+    expect(await readAll(workspace)).toEqual([]);
+    symlinkSync("/dev/null", chainIn(workspace));
+    await expect(readAll(workspace)).rejects.toMatchObject({ code: "read_failed" });
+  });
+
+  test("commits to events as the record has them, whatever characters they contain", async () => {
+    const workspace = temporaryWorkspace();
+    await using writer = await workspace.conversations.create({});
+    const half = "\ud83d";
+    await writer.append(...WAITING, { ...answerBy(half), metadata: { half } });
+    await writer.release();
+    const { conversations } = workspace;
+    const lines: ChainLine[] = [];
+    for await (const read of conversations.readChain?.(writer.id) ?? []) {
+      if ("link" in read) lines.push(read);
+    }
+    const { stream } = await conversations.load(writer.id);
+    const { salt = "", link } = lines.at(-1) as ChainLine;
+    expect(commitTo(stream.entries.at(-1)?.raw ?? {}, salt)).toBe(link.json["event"]);
+  });
 });
 
 describe("the log of heads", () => {
@@ -183,3 +220,14 @@ test("the chain of a copy starts with the head of the original", async () => {
     copy_of: { conversation: id, head: original && hashLink(original.link) },
   });
 });
+
+/** The kinds of links, and what is no link. */
+async function readAll({ conversations }: TemporaryWorkspace): Promise<readonly unknown[]> {
+  const [{ id } = { id: undefined }] = await conversations.list();
+  const all: unknown[] = [];
+  if (id === undefined) return all;
+  for await (const read of conversations.readChain?.(id) ?? []) {
+    all.push("problem" in read ? read : (read.link.json["type"] ?? read.link.kind));
+  }
+  return all;
+}

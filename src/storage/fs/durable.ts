@@ -12,7 +12,7 @@ import {
 import path from "node:path";
 import { writeError } from "../storage-error.ts";
 import { readRegularFile } from "./safe-open.ts";
-import { randomName, systemErrorCode } from "../../util/index.ts";
+import { randomName, systemErrorCode, withoutLoneSurrogates } from "../../util/index.ts";
 import { DirectHandle } from "./record-handle.ts";
 
 /**
@@ -75,14 +75,6 @@ export async function writeJson(file: string, value: unknown): Promise<void> {
 /** Indented, and without lone surrogates. */
 export function jsonText(value: unknown): string {
   return withoutLoneSurrogates(JSON.stringify(value, null, 2));
-}
-
-/** Replaces them: other JSON parsers reject their escapes, and with them the whole file. */
-export function withoutLoneSurrogates(json: string): string {
-  if (!json.includes("\\ud")) return json;
-  return json.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
-    escape.startsWith("\\ud") ? "\u{fffd}" : escape,
-  );
 }
 
 /** Creates a folder and its parents durably. Throws `write_failed`. */

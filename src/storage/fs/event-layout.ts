@@ -4,11 +4,11 @@
  */
 import { readSync } from "node:fs";
 import type { StreamEntry } from "../../conversation/index.ts";
-import type { JsonObject } from "../../util/index.ts";
+import { type JsonObject, withoutLoneSurrogates } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 import { damagedError, writeError } from "../storage-error.ts";
 import { ByteWindow } from "./byte-window.ts";
-import { setAside, withoutLoneSurrogates, writeDurably } from "./durable.ts";
+import { setAside, writeDurably } from "./durable.ts";
 import { scanElements } from "./element-scan.ts";
 import type { RestoredTurn } from "./restore-turn.ts";
 import { openRecordToWrite, readRecord } from "./safe-open.ts";

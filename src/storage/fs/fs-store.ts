@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import {
   type AnswerEvent,
+  type ChainLine,
   type ConversationId,
   createStream,
   describeOpenTurn,
@@ -16,11 +17,12 @@ import {
   timestampFromDate,
   withRequiredConfig,
 } from "../../conversation/index.ts";
-import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { loadModule, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "../answering.ts";
 import type {
   AnswerOptions,
   AnswerResult,
+  ChainProblem,
   ChangeListener,
   Conversation,
   ConversationStore,
@@ -196,6 +198,15 @@ export class FsConversationStore implements ConversationStore {
     if (isEmpty) yield { ...(await readWithCopy(file, this.context.findPlace(id))), entries: [] };
   }
 
+  async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
+    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const { readChain } = await loadModule(() => import("./read-chain.ts"));
+    for (const lines of readChain(folder)) {
+      yield* lines;
+      if (shouldYield()) await yieldToEventLoop();
+    }
+  }
+
   async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
     const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
     const found = await findLastTurns(path.join(folder, EVENTS), count);
@@ -306,10 +317,7 @@ export class FsConversationStore implements ConversationStore {
       ? turnToText(lastTurn)
       : this.#findOwnTurn(id, lastTurn)?.text;
     await using writer = await this.#createConversation(root, files, ownTurn);
-    if (existsSync(path.join(folder, CHAIN))) {
-      const { copyChain } = await loadChainFile();
-      copyChain({ id, folder }, writer);
-    }
+    await withChain(folder, ({ copyChain }) => copyChain({ id, folder }, writer));
     return writer.id;
   }
 
@@ -317,10 +325,7 @@ export class FsConversationStore implements ConversationStore {
     await this.context.withLock(id, async () => {
       const { headsFile: log, workspace } = this.context;
       for (const { folder } of this.context.copies(id)) {
-        if (existsSync(path.join(folder, CHAIN))) {
-          const { noteRemoved } = await loadChainFile();
-          noteRemoved(log, { id, folder, workspace });
-        }
+        await withChain(folder, ({ noteRemoved }) => noteRemoved(log, { id, folder, workspace }));
         await removeFolder(folder);
         this.context.findIndex()?.forget(folder);
       }
@@ -498,4 +503,17 @@ async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   if (end === undefined || lastTurnOf(end.entries).length === 0) return undefined;
   const { entries, offset } = end;
   return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset } }) };
+}
+
+/** If the conversation has a chain. What cannot be written is missing in the evidence, which says so: nothing else fails for it. */
+async function withChain(
+  folder: string,
+  action: (module: Awaited<ReturnType<typeof loadChainFile>>) => void,
+): Promise<void> {
+  if (!existsSync(path.join(folder, CHAIN))) return;
+  try {
+    action(await loadChainFile());
+  } catch {
+    // See above.
+  }
 }

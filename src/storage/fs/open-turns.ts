@@ -40,9 +40,14 @@ import {
   readTurnProgress,
   type StreamEntry,
 } from "../../conversation/index.ts";
-import { findJson, isJsonObject, type Json, systemErrorCode } from "../../util/index.ts";
+import {
+  findJson,
+  isJsonObject,
+  type Json,
+  systemErrorCode,
+  withoutLoneSurrogates,
+} from "../../util/index.ts";
 import { readError, writeError } from "../storage-error.ts";
-import { withoutLoneSurrogates } from "./durable.ts";
 import { OWNER_FOLDER } from "./private-folder.ts";
 import { lineOf, type TurnCopy } from "./restore-turn.ts";
 import type { PrivatePlace } from "./user-data.ts";

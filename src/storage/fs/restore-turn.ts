@@ -3,9 +3,8 @@
  * the copy can restore. Reads and writes nothing itself.
  */
 import { StreamEntry } from "../../conversation/index.ts";
-import { parseJson, isJsonObject } from "../../util/index.ts";
+import { parseJson, isJsonObject, withoutLoneSurrogates } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { withoutLoneSurrogates } from "./durable.ts";
 
 /** A problem, and where it is: after so many entries. */
 export interface PlacedProblem {

@@ -1,0 +1,142 @@
+/** `jp evidence export` and `key`: decisions in a file that others can check, and the key that signs it. */
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import path from "node:path";
+import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
+import {
+  ensureMachineKey,
+  exportEvidence,
+  type ExportSummary,
+  machineKeyFile,
+  publicKeyToPem,
+} from "../../../proof/index.ts";
+import { jsonLine, wrapProse } from "../../../render/index.ts";
+import type { Output } from "../../../terminal/index.ts";
+import { JpError, type JsonObject, systemErrorCode } from "../../../util/index.ts";
+import { type CommandContext, printFields, warn } from "../../context.ts";
+import { parseTime, resolveTargets } from "../../conversations.ts";
+import type { Call } from "../../define.ts";
+import { counted, describeFindings } from "./wording.ts";
+
+/** Which conversations. */
+export interface SelectionFlags {
+  readonly conversation?: readonly string[];
+  readonly since?: string;
+}
+
+export interface ExportFlags extends SelectionFlags {
+  readonly content?: boolean;
+  readonly output?: string;
+}
+
+export async function exportToFile({ options, context }: Call<ExportFlags>): Promise<void> {
+  const { environment, clock, version, output, workspace, cwd } = context;
+  const { conversations, filters } = await selectConversations(options, context);
+  const signer = await ensureMachineKey(environment);
+  using file =
+    options.output === undefined ? undefined : new NewFile(path.resolve(cwd, options.output));
+  const summary = await exportEvidence(
+    {
+      store: workspace.conversations,
+      conversations,
+      signer,
+      clock,
+      tool: `jp ${version}`,
+      hasContent: options.content === true,
+      filters,
+    },
+    (line) => (file === undefined ? output.print(line.trimEnd()) : file.write(line)),
+  );
+  file?.keep();
+  output.flush();
+  describeExport(summary, signer.key.id, output);
+}
+
+function describeExport(summary: ExportSummary, keyId: string, output: Output): void {
+  const { conversations, findings, broken } = summary;
+  const links = conversations.reduce((sum, { length }) => sum + length, 0);
+  const what = `${counted(links, "link")} of ${counted(conversations.length, "conversation")}`;
+  for (const line of wrapProse(`Exported ${what}, signed with key ${keyId}.`, output.noticeWidth)) {
+    output.notice(line);
+  }
+  for (const line of describeFindings(new Map(Object.entries(findings)))) warn(line, output);
+  for (const id of broken) {
+    warn(`${id}: its chain does not hold together, so the export cannot be verified.`, output);
+  }
+}
+
+/** Oldest first, and how they were chosen. Throws `usage`, `conversation_not_found` and so on. */
+export async function selectConversations(
+  { conversation, since }: SelectionFlags,
+  context: CommandContext,
+): Promise<{ readonly conversations: readonly ConversationId[]; readonly filters: JsonObject }> {
+  const from = since === undefined ? undefined : parseTime(since, context.clock.now());
+  const summaries =
+    conversation === undefined
+      ? await context.workspace.conversations.list({ which: "all" })
+      : await resolveTargets(context, conversation);
+  const chosen = summaries.filter(
+    ({ createdAt, lastEventAt = createdAt }) =>
+      from === undefined || timestampToMilliseconds(lastEventAt) >= from.getTime(),
+  );
+  const ids = chosen.map(({ id }) => id).toSorted((left, right) => (left < right ? -1 : 1));
+  return {
+    conversations: ids,
+    filters: {
+      ...(conversation !== undefined && { conversations: ids }),
+      ...(from !== undefined && { since: from.toISOString() }),
+    },
+  };
+}
+
+export async function printKey({
+  options,
+  context,
+}: Call<{ readonly format?: "text" | "json" | "pem" }>): Promise<void> {
+  const { environment, output } = context;
+  const { key } = await ensureMachineKey(environment);
+  if (options.format === "pem") return output.print(publicKeyToPem(key).trimEnd());
+  if (options.format === "json") return output.print(jsonLine({ id: key.id, key: key.text }));
+  return printFields(
+    { "Key ID": key.id, "Public key": key.text, File: machineKeyFile(environment) },
+    output,
+  );
+}
+
+/** Only its owner may read it. Removed again unless it is whole. */
+class NewFile implements Disposable {
+  readonly #file: string;
+  readonly #descriptor: number;
+  #isWhole = false;
+
+  /** Throws `file_not_written`. */
+  constructor(file: string) {
+    this.#file = file;
+    this.#descriptor = this.#try(() => openSync(file, "wx", 0o600));
+  }
+
+  /** Throws `file_not_written`. */
+  write(line: string): void {
+    this.#try(() => writeSync(this.#descriptor, line));
+  }
+
+  keep(): void {
+    this.#isWhole = true;
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#descriptor);
+    if (!this.#isWhole) rmSync(this.#file, { force: true });
+  }
+
+  #try<Result>(action: () => Result): Result {
+    try {
+      return action();
+    } catch (cause) {
+      const reason = systemErrorCode(cause) ?? "";
+      throw new JpError("file_not_written", `${this.#file} could not be written: ${reason}.`, {
+        cause,
+        ...(reason === "EEXIST" && { hint: "Choose another name, or delete it first." }),
+      });
+    }
+  }
+}

@@ -1,0 +1,165 @@
+/** `jp evidence verify`: whether a file of evidence is whole, and what that proves. */
+import { createReadStream, readFileSync } from "node:fs";
+import path from "node:path";
+import {
+  keyIdOfPem,
+  type Verification,
+  verifyEvidence,
+  type VerifyOptions,
+} from "../../../proof/index.ts";
+import { jsonLine, oneLine, wrapProse } from "../../../render/index.ts";
+import { JpError, systemErrorCode } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import type { Call } from "../../define.ts";
+import { ExitStatus, usageError } from "../../exit-status.ts";
+import { counted, describeFindings, describeGaps, PROBLEMS } from "./wording.ts";
+
+export interface VerifyFlags {
+  readonly key?: string;
+  readonly format?: "text" | "json";
+}
+
+export async function verifyFile({ args, options, context }: Call<VerifyFlags>): Promise<void> {
+  const [name = ""] = args;
+  const expectedKey = options.key === undefined ? undefined : expectedKeyOf(options.key, context);
+  const verification = await verifyIn(name, context, { ...(expectedKey && { expectedKey }) });
+  const isExpected = expectedKey !== undefined;
+  if (options.format === "json") {
+    context.output.print(jsonLine(verificationToJson(verification, isExpected)));
+  } else {
+    for (const line of describe(verification, isExpected)) printWrapped(line, context);
+  }
+  if (verification.problems.length > 0) throw new ExitStatus(1);
+}
+
+/** Throws `file_not_read`. */
+export async function verifyIn(
+  name: string,
+  { cwd }: CommandContext,
+  options: VerifyOptions,
+): Promise<Verification> {
+  try {
+    return await verifyEvidence(createReadStream(path.resolve(cwd, name)), options);
+  } catch (cause) {
+    throw notRead(name, cause);
+  }
+}
+
+/** The ID of the key. Throws `usage`, `file_not_read`. */
+export function expectedKeyOf(text: string, { cwd }: CommandContext): string {
+  if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();
+  let pem: string;
+  try {
+    pem = readFileSync(path.resolve(cwd, text), "utf8");
+  } catch (cause) {
+    if (systemErrorCode(cause) !== "ENOENT") throw notRead(text, cause);
+    throw usageError(
+      `Not a key: ${oneLine(text)}`,
+      "Pass the ID of a key, which has 64 digits, or the name of a PEM file.",
+    );
+  }
+  try {
+    return keyIdOfPem(pem);
+  } catch {
+    throw usageError(`${oneLine(text)} has no Ed25519 key in PEM.`);
+  }
+}
+
+function notRead(name: string, cause: unknown): unknown {
+  const reason = systemErrorCode(cause);
+  if (reason === undefined) return cause;
+  return new JpError("file_not_read", `${name} could not be read: ${reason}.`, { cause });
+}
+
+function printWrapped(line: string, { output }: CommandContext): void {
+  const indent = line.startsWith("- ") ? "  " : "";
+  const rows = wrapProse(line, output.lineWidth - indent.length);
+  for (const [index, row] of rows.entries()) output.print(index === 0 ? row : indent + row);
+}
+
+function describe(verification: Verification, isExpected: boolean): readonly string[] {
+  const { problems } = verification;
+  if (problems.length > 0) {
+    return [
+      "Not verified. It proves nothing.",
+      ...problems.map(({ code, line, count }) => {
+        const others = count > 1 ? `, and ${counted(count - 1, "other")}` : "";
+        return `- line ${line}${others}: ${PROBLEMS[code]} (${code})`;
+      }),
+    ];
+  }
+  const { header, keyId = "", counts } = verification;
+  const { statements, conversations, links } = counts;
+  const made = header === undefined ? "" : ` at ${oneLine(header.at)} by ${oneLine(header.tool)}`;
+  return [
+    `Verified: ${counted(statements, "statement")} with ${counted(links, "link")} of ${counted(conversations, "conversation")}, made${made}.`,
+    isExpected ? `Signed with the expected key, ${keyId}.` : `Self-signed, with key ${keyId}.`,
+    "",
+    "It proves:",
+    ...proven(verification),
+    "",
+    "It does not prove:",
+    ...unproven(isExpected),
+    ...known(verification),
+  ];
+}
+
+function proven({ counts }: Verification): readonly string[] {
+  const { contents } = counts;
+  return [
+    "- Whoever has this key has signed these statements. Since then, none was changed, left out, added or moved.",
+    "- The links of each conversation make a chain: each has the digest of the one before.",
+    contents > 0
+      ? `- ${counted(contents, "event")} with contents: as the chain has committed to them.`
+      : "- Contents are not in it. An event that someone shows you later, with its salt, can be compared with its link.",
+  ];
+}
+
+function unproven(isExpected: boolean): readonly string[] {
+  return [
+    ...(isExpected
+      ? []
+      : [
+          "- Whose key it is: the file names it itself. Get the ID of the key from its owner, and pass it with --key.",
+        ]),
+    "- Who decided: it proves a key, not a person. An answer on a terminal proves this machine's key, and a name is what the config said.",
+    "- When: times are those of the machine's clock.",
+    "- That nothing was rewritten before the export. Whoever can write the files and has the key can rewrite everything that is not anchored elsewhere.",
+    "- That these are all conversations: some may have been left out or deleted.",
+  ];
+}
+
+/** What the export itself says is missing. */
+function known({ counts }: Verification): readonly string[] {
+  const { gaps, rebuilt, findings, unknown } = counts;
+  const lines = [
+    ...describeGaps(gaps),
+    ...(rebuilt > 0 ? [`links rebuilt from the record: ${rebuilt}`] : []),
+    ...describeFindings(findings),
+    ...(unknown > 0
+      ? [`of a kind that this version does not know, and did not check: ${unknown}`]
+      : []),
+  ];
+  return lines.length === 0
+    ? []
+    : ["", "Reported in the export:", ...lines.map((line) => `- ${line}`)];
+}
+
+function verificationToJson(verification: Verification, isExpected: boolean) {
+  const { problems, keyId, header, counts } = verification;
+  const { gaps, findings, ...rest } = counts;
+  return {
+    verified: problems.length === 0,
+    problems,
+    ...(keyId !== undefined && { key_id: keyId, key: isExpected ? "expected" : "self_signed" }),
+    ...(header !== undefined && {
+      made_at: header.at,
+      tool: header.tool,
+      content: header.hasContent,
+      filters: header.filters,
+    }),
+    ...rest,
+    gaps: Object.fromEntries(gaps),
+    findings: Object.fromEntries(findings),
+  };
+}

@@ -1,0 +1,62 @@
+/** What `jp evidence` says of codes. */
+import type { EvidenceProblemCode, FindingCode } from "../../../proof/index.ts";
+import { oneLine } from "../../../render/index.ts";
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** After a line number. */
+export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
+  malformed: "not a valid statement",
+  no_header: "the file does not start with the first statement of an export",
+  newer_version: "exported by a newer version of jp",
+  wrong_key: "signed with a different key",
+  bad_signature:
+    "invalid signature: the statement was changed, or the signature belongs to another one",
+  foreign_export: "a statement of another export",
+  missing: "one or more statements before this one are missing",
+  out_of_order: "out of order",
+  repeated: "a repeated statement",
+  after_end: "after the end of the export",
+  truncated: "the file is cut off",
+  bad_subject: "the subject does not match the statement",
+  broken_chain: "the link does not continue the chain",
+  commitment_mismatch: "the event does not match its link",
+  unknown_link: "an event without a link",
+  wrong_total: "the totals at the end do not match",
+};
+
+const FINDINGS: Readonly<Record<FindingCode, string>> = {
+  unreadable_line: "unreadable lines in the chain",
+  event_missing: "links whose event was changed in the record or removed from it",
+  salt_missing: "links without a salt, which cannot be compared with the record",
+  no_chain: "events without a link, in a conversation without a chain",
+  before_chain: "events without a link, from before the chain begins",
+  link_missing: "events without a link, between others that have one",
+  link_pending: "events at the end without a link: jp is still running, or was killed",
+  unreadable_chain: "conversations whose chain could not be read",
+  unreadable_record: "places where the record could not be read",
+};
+
+/** One line per code that this version knows, and one for all others. */
+export function describeFindings(findings: ReadonlyMap<string, number>): readonly string[] {
+  const known = Object.entries(FINDINGS).flatMap(([code, text]) => {
+    const count = findings.get(code);
+    return count === undefined ? [] : [`${text}: ${count} (${code})`];
+  });
+  const others = [...findings].filter(([code]) => !Object.hasOwn(FINDINGS, code));
+  const sum = others.reduce((total, [, count]) => total + count, 0);
+  return [...known, ...(sum > 0 ? [`of a kind that this version does not know: ${sum}`] : [])];
+}
+
+const GAPS: Readonly<Record<string, string>> = {
+  no_chain: "there was no chain before, or it was removed",
+  torn: "the end of the chain was lost",
+};
+
+export function describeGaps(gaps: ReadonlyMap<string, number>): readonly string[] {
+  return [...gaps]
+    .slice(0, Object.keys(GAPS).length + 1)
+    .map(([reason, count]) => `${counted(count, "gap")}: ${GAPS[reason] ?? oneLine(reason)}`);
+}

@@ -1,0 +1,145 @@
+/** Exports for tests: of chains and records that are given, or of any. */
+import * as fc from "fast-check";
+import {
+  answered,
+  anyEvent,
+  attemptStart,
+  entriesOf,
+  inquiry,
+  permission,
+  permissionRequest,
+  toolCall,
+  toolResult,
+  turnStart,
+} from "../conversation/events.fixture.ts";
+import {
+  ChainBuilder,
+  ChainedEntries,
+  type ChainLine,
+  type ConversationId,
+  parseConversationId,
+  StreamEntry,
+} from "../conversation/index.ts";
+import { FakeClock } from "../testing/index.ts";
+import type { ChainProblem } from "../storage/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import type { Signer } from "./dsse.ts";
+import { exportEvidence, type ExportSummary } from "./export.ts";
+import { generateSigner } from "./machine-key.ts";
+
+/** A conversation as a store has it. */
+export interface Kept {
+  readonly id: ConversationId;
+  readonly chain: readonly (ChainLine | ChainProblem)[];
+  readonly entries: readonly StreamEntry[];
+}
+
+export const SIGNER: Signer = generateSigner();
+
+export const ID = parseConversationId("jp-c17673230450");
+const IDS = [ID, parseConversationId("jp-c17673230460"), parseConversationId("jp-c17673230470")];
+
+/** Something was permitted, asked, answered and done. */
+export const ENTRIES: readonly StreamEntry[] = entriesOf(
+  turnStart(),
+  toolCall("a"),
+  permissionRequest("a"),
+  permission("a"),
+  attemptStart("a"),
+  { ...inquiry("a.q.1"), toolCallId: "a" },
+  answered("a.q.1"),
+  toolResult("a"),
+);
+
+export interface Exported {
+  readonly lines: readonly string[];
+  readonly summary: ExportSummary;
+}
+
+export interface EvidenceOptions {
+  readonly signer?: Signer;
+  readonly hasContent?: boolean;
+  readonly filters?: JsonObject;
+}
+
+/** The lines have their newlines. */
+export async function evidenceOf(
+  kept: readonly Kept[],
+  { signer = SIGNER, ...options }: EvidenceOptions = {},
+): Promise<Exported> {
+  const find = (id: ConversationId) => kept.find((each) => each.id === id);
+  const store = {
+    async *readChain(id: ConversationId) {
+      yield* find(id)?.chain ?? [];
+    },
+    async *scan(id: ConversationId) {
+      yield { entries: find(id)?.entries ?? [] };
+    },
+  };
+  const lines: string[] = [];
+  const conversations = kept.map(({ id }) => id);
+  const tool = "jp 0.0.0-test";
+  const summary = await exportEvidence(
+    { store, conversations, signer, clock: new FakeClock(), tool, ...options },
+    (line) => void lines.push(line),
+  );
+  return { lines, summary };
+}
+
+/** A chain of all entries that are links. `isRebuilt` says which were made later. */
+export function chainOf(
+  id: ConversationId,
+  entries: readonly StreamEntry[],
+  isRebuilt: (index: number) => boolean = () => false,
+): readonly ChainLine[] {
+  const builder = new ChainBuilder(id);
+  const picked = new ChainedEntries().pick(entries);
+  return [
+    builder.start(),
+    ...picked.map((entry, index) => builder.event(entry, `salt-${index}`, isRebuilt(index))),
+  ];
+}
+
+/** Conversations with decisions of all kinds; some have gaps, lost events or lines that cannot be read. */
+const anyKept: fc.Arbitrary<readonly Kept[]> = fc
+  .array(
+    fc.record({
+      events: fc.array(anyEvent, { maxLength: 8 }),
+      rebuilt: fc.nat(8),
+      lost: fc.option(fc.nat(8), { nil: undefined, freq: 3 }),
+      unlinked: fc.option(fc.nat(8), { nil: undefined, freq: 3 }),
+      unreadable: fc.boolean(),
+      hasGap: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((all) =>
+    all.map(({ events, rebuilt, lost, unlinked, unreadable, hasGap }, position): Kept => {
+      const id = IDS[position] ?? ID;
+      // As a record has them: read from text.
+      const entries = events.map((event) => {
+        const raw = StreamEntry.fromEvent(event).toText();
+        return StreamEntry.fromJson(JSON.parse(raw) as JsonObject);
+      });
+      const linked = entries.filter((_, index) => index !== unlinked);
+      const builder = new ChainBuilder(id);
+      const chain: (ChainLine | ChainProblem)[] = [
+        builder.start(),
+        ...(hasGap ? [builder.gap("torn")] : []),
+        ...new ChainedEntries()
+          .pick(linked)
+          .map((entry, index) => builder.event(entry, `salt-${index}`, index === rebuilt)),
+      ];
+      if (unreadable) chain.splice(1, 0, { line: 2, problem: "not JSON" });
+      return { id, chain, entries: entries.filter((_, index) => index !== lost) };
+    }),
+  );
+
+/** Any export, with the key that signed it. */
+export const anyEvidence: fc.Arbitrary<() => Promise<Exported>> = fc
+  .tuple(anyKept, fc.boolean())
+  .map(
+    ([kept, hasContent]) =>
+      () =>
+        evidenceOf(kept, { hasContent }),
+  );

@@ -1,0 +1,240 @@
+/**
+ * Writes evidence: the chains of conversations as signed statements, what their links commit to if that is wanted, and
+ * whatever chain and record do not agree about. Neither chains nor records are held in memory.
+ */
+import { createHash } from "node:crypto";
+import {
+  ChainedEntries,
+  type ChainLink,
+  commitTo,
+  type ConversationId,
+  hashLink,
+  type StreamEntry,
+} from "../conversation/index.ts";
+import type { ConversationStore } from "../storage/index.ts";
+import { type Clock, isJpError, type JsonObject, randomKey } from "../util/index.ts";
+import { digestOf, type Signer, signLine } from "./dsse.ts";
+import {
+  commitmentOf,
+  type Content,
+  type ConversationEnd,
+  type Finding,
+  type FindingCode,
+  findText,
+  type Header,
+  EXPORT_VERSION,
+  type LinkStatement,
+  statementToBytes,
+  type End,
+} from "./statement.ts";
+
+export interface ExportOptions {
+  readonly store: Pick<ConversationStore, "scan" | "readChain">;
+  readonly conversations: readonly ConversationId[];
+  readonly signer: Signer;
+  readonly clock: Clock;
+  /** Such as `jp 1.0.0`. */
+  readonly tool: string;
+  /** With the events that links commit to: what was asked, answered and done. */
+  readonly hasContent?: boolean;
+  /** How the conversations were chosen, to be named in the export. */
+  readonly filters?: JsonObject;
+}
+
+export interface ExportSummary {
+  readonly conversations: readonly ConversationEnd[];
+  readonly contents: number;
+  readonly findings: Readonly<Partial<Record<FindingCode, number>>>;
+  /** Those whose chain does not hold together. Their export cannot be verified. */
+  readonly broken: readonly ConversationId[];
+}
+
+/** Calls `write` with one line after the other. Throws what reading a record, and what `write` throws. */
+export async function exportEvidence(
+  options: ExportOptions,
+  write: (line: string) => Promise<void> | void,
+): Promise<ExportSummary> {
+  const { signer, clock, tool, hasContent = false, filters = {} } = options;
+  const sheet = new Sheet(signer, write);
+  await sheet.add({
+    type: "export",
+    version: EXPORT_VERSION,
+    tool,
+    at: clock.now().toISOString(),
+    key: signer.key.text,
+    hasContent,
+    filters,
+  });
+  const ends: ConversationEnd[] = [];
+  const broken: ConversationId[] = [];
+  const found = new Map<FindingCode, number>();
+  let contents = 0;
+  for (const id of options.conversations) {
+    const one = new ConversationExport(id, options.store, sheet);
+    await one.write(hasContent);
+    for (const [code, count] of one.findings) found.set(code, (found.get(code) ?? 0) + count);
+    contents += one.contents;
+    if (one.isBroken) broken.push(id);
+    if (one.end.length > 0 || one.findings.size > 0) ends.push(one.end);
+  }
+  await sheet.end(ends);
+  return { conversations: ends, contents, findings: Object.fromEntries(found), broken };
+}
+
+/** The file that is being written. */
+class Sheet {
+  readonly #signer: Signer;
+  readonly #write: (line: string) => Promise<void> | void;
+  readonly #export = randomKey();
+  readonly #payloads = createHash("sha256");
+  #count = 0;
+
+  constructor(signer: Signer, write: (line: string) => Promise<void> | void) {
+    this.#signer = signer;
+    this.#write = write;
+  }
+
+  async add(content: Header | LinkStatement | Content | Finding | End): Promise<void> {
+    const place = { export: this.#export, index: this.#count };
+    const payload = statementToBytes({ ...place, ...content });
+    this.#count += 1;
+    this.#payloads.update(digestOf(payload));
+    await this.#write(signLine(payload, this.#signer));
+  }
+
+  async end(conversations: readonly ConversationEnd[]): Promise<void> {
+    const payloads = this.#payloads.copy().digest("hex");
+    await this.add({ type: "end", count: this.#count + 1, conversations, payloads });
+  }
+}
+
+/** A link that commits to an event, until that is found. */
+interface Commitment {
+  readonly seq: number;
+  readonly salt: string;
+  readonly digest: string;
+  isFound: boolean;
+}
+
+class ConversationExport {
+  readonly #id: ConversationId;
+  readonly #store: ExportOptions["store"];
+  readonly #sheet: Sheet;
+  /** By type and time of the event. */
+  readonly #commitments = new Map<string, Commitment[]>();
+  readonly findings = new Map<FindingCode, number>();
+  contents = 0;
+  isBroken = false;
+  #length = 0;
+  #head = "";
+
+  constructor(id: ConversationId, store: ExportOptions["store"], sheet: Sheet) {
+    this.#id = id;
+    this.#store = store;
+    this.#sheet = sheet;
+  }
+
+  get end(): ConversationEnd {
+    return { conversation: this.#id, length: this.#length, head: this.#head };
+  }
+
+  /** A conversation that cannot be read is named, and does not keep others from being exported. */
+  async write(hasContent: boolean): Promise<void> {
+    await this.#unlessUnreadable("unreadable_chain", () => this.#writeLinks());
+    await this.#unlessUnreadable("unreadable_record", () => this.#compareRecord(hasContent));
+  }
+
+  async #unlessUnreadable(code: FindingCode, read: () => Promise<void>): Promise<void> {
+    try {
+      await read();
+    } catch (error) {
+      if (!isJpError(error) || error.code !== "read_failed") throw error;
+      await this.#find(code, {});
+    }
+  }
+
+  async #writeLinks(): Promise<void> {
+    for await (const read of this.#store.readChain?.(this.#id) ?? []) {
+      if ("problem" in read) {
+        await this.#find("unreadable_line", { line: read.line });
+        continue;
+      }
+      const { link, salt } = read;
+      await this.#sheet.add({ type: "link", conversation: this.#id, link });
+      this.isBroken ||= link.seq !== this.#length || link.prev !== this.#head;
+      this.#length += 1;
+      this.#head = hashLink(link);
+      await this.#expect(link, salt);
+    }
+  }
+
+  async #expect(link: ChainLink, salt: string | undefined): Promise<void> {
+    const digest = commitmentOf(link);
+    if (digest === undefined) return;
+    if (salt === undefined) return this.#find("salt_missing", { seq: link.seq });
+    const key = keyOf(link.json["type"], link.json["at"]);
+    const alike = this.#commitments.get(key);
+    const commitment = { seq: link.seq, salt, digest, isFound: false };
+    if (alike === undefined) this.#commitments.set(key, [commitment]);
+    else alike.push(commitment);
+  }
+
+  /** Reads the record once: for the events that links commit to, and for those that should have a link. */
+  async #compareRecord(hasContent: boolean): Promise<void> {
+    const chained = new ChainedEntries();
+    let unlinked: JsonObject[] = [];
+    let gap: FindingCode = this.#length === 0 ? "no_chain" : "before_chain";
+    for await (const { entries, problems = [] } of this.#store.scan(this.#id)) {
+      for (const { offset } of problems) await this.#find("unreadable_record", { offset });
+      for (const entry of chained.pick(entries)) {
+        const commitments = this.#commitmentsTo(entry);
+        if (commitments.length === 0) unlinked.push(nameOf(entry));
+        else {
+          for (const about of unlinked) await this.#find(gap, about);
+          unlinked = [];
+          gap = "link_missing";
+        }
+        for (const commitment of commitments) {
+          commitment.isFound = true;
+          if (hasContent) await this.#show(entry.raw, commitment);
+        }
+      }
+    }
+    const last = gap === "link_missing" ? "link_pending" : gap;
+    for (const about of unlinked) await this.#find(last, about);
+    for (const alike of this.#commitments.values()) {
+      for (const { seq, isFound } of alike)
+        if (!isFound) await this.#find("event_missing", { seq });
+    }
+  }
+
+  /** Several if the chain was cut and made again. */
+  #commitmentsTo({ raw }: StreamEntry): readonly Commitment[] {
+    const alike = this.#commitments.get(keyOf(raw["type"], raw["timestamp"])) ?? [];
+    return alike.filter(({ isFound, salt, digest }) => !isFound && commitTo(raw, salt) === digest);
+  }
+
+  async #show(event: JsonObject, { seq, salt }: Commitment): Promise<void> {
+    this.contents += 1;
+    await this.#sheet.add({ type: "content", conversation: this.#id, seq, salt, event });
+  }
+
+  async #find(code: FindingCode, about: JsonObject): Promise<void> {
+    this.findings.set(code, (this.findings.get(code) ?? 0) + 1);
+    await this.#sheet.add({ type: "finding", conversation: this.#id, code, about });
+  }
+}
+
+function keyOf(type: unknown, at: unknown): string {
+  return JSON.stringify([type ?? null, at ?? null]);
+}
+
+/** No more of the event than a link would say. */
+function nameOf({ raw }: StreamEntry): JsonObject {
+  const named = { type: "type", at: "timestamp", id: "id", call: "tool_call_id" };
+  const members = Object.entries(named).flatMap(([name, key]) => {
+    const text = findText(raw, key);
+    return text === undefined ? [] : [[name, text] as const];
+  });
+  return Object.fromEntries(members);
+}

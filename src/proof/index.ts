@@ -1,0 +1,18 @@
+export { exportEvidence, type ExportOptions, type ExportSummary } from "./export.ts";
+export { ensureMachineKey, keyIdOfPem, machineKeyFile, publicKeyToPem } from "./machine-key.ts";
+export {
+  type DecisionRow,
+  DecisionSheet,
+  reportToCsv,
+  reportToMarkdown,
+  Sample,
+} from "./report.ts";
+export type { FindingCode } from "./statement.ts";
+export {
+  type EvidenceCounts,
+  type EvidenceProblem,
+  type EvidenceProblemCode,
+  type Verification,
+  verifyEvidence,
+  type VerifyOptions,
+} from "./verify.ts";

@@ -1,0 +1,429 @@
+/**
+ * Checks evidence line by line: that a key has signed every statement, that all statements of one export are there and in
+ * order, and that the links in them make chains. Says nothing about who has the key.
+ */
+import { createHash } from "node:crypto";
+import { type ChainLink, commitTo, hashLink } from "../conversation/index.ts";
+import { canonicalJson } from "../util/index.ts";
+import {
+  digestOf,
+  type Envelope,
+  findEnvelope,
+  findPublicKey,
+  isSignedBy,
+  type PublicKey,
+} from "./dsse.ts";
+import {
+  commitmentOf,
+  type Content,
+  type ConversationEnd,
+  type End,
+  EXPORT_VERSION,
+  findText,
+  type Header,
+  type LinkStatement,
+  parseStatement,
+  type Statement,
+} from "./statement.ts";
+
+export type EvidenceProblemCode =
+  /** A line is not an envelope, or its statement has not the form of one. */
+  | "malformed"
+  /** The file does not begin with the statement that has the key. Nothing else can be checked. */
+  | "no_header"
+  /** The export is of a newer version. Nothing else can be checked. */
+  | "newer_version"
+  /** Signed with another key than the first statement names, or than was expected. */
+  | "wrong_key"
+  /** The signature is not of this statement. */
+  | "bad_signature"
+  /** A statement of another export. */
+  | "foreign_export"
+  /** A statement between two others is not there. */
+  | "missing"
+  | "out_of_order"
+  | "repeated"
+  /** Something follows the last statement. */
+  | "after_end"
+  /** The last statement, or a part of it, is not there. */
+  | "truncated"
+  /** The subject of a statement is not what it is about. */
+  | "bad_subject"
+  /** A link does not name the one before it. */
+  | "broken_chain"
+  /** An event is not what its link commits to. */
+  | "commitment_mismatch"
+  /** There is no link for an event. */
+  | "unknown_link"
+  /** The last statement counts something else. */
+  | "wrong_total";
+
+export interface EvidenceProblem {
+  readonly code: EvidenceProblemCode;
+  /** The first line that has it, counted from 1. */
+  readonly line: number;
+  /** How many have it. */
+  readonly count: number;
+}
+
+export interface VerifyOptions {
+  /** The id of the key that must have signed. Without it, any key may have. */
+  readonly expectedKey?: string;
+  /** Gets each link that is where it belongs, before the rest of the file is checked. */
+  readonly onLink?: (statement: LinkStatement) => void;
+}
+
+export interface Verification {
+  /** Empty if the evidence is whole. */
+  readonly problems: readonly EvidenceProblem[];
+  /** Of the key that the export names. Absent if there is none. */
+  readonly keyId?: string;
+  readonly header?: Header;
+  readonly counts: EvidenceCounts;
+}
+
+/** Of what was checked. */
+export interface EvidenceCounts {
+  readonly statements: number;
+  readonly conversations: number;
+  readonly links: number;
+  /** Events that came with their link. */
+  readonly contents: number;
+  /** Links that were made later, from the record. */
+  readonly rebuilt: number;
+  /** By reason. */
+  readonly gaps: ReadonlyMap<string, number>;
+  /** By code. */
+  readonly findings: ReadonlyMap<string, number>;
+  /** Statements and links of kinds that this version does not know. */
+  readonly unknown: number;
+}
+
+/** Never throws for what the file contains. Throws what reading throws. */
+export async function verifyEvidence(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: VerifyOptions = {},
+): Promise<Verification> {
+  const check = new Check(options);
+  for await (const { text, isWhole } of linesOf(pieces)) {
+    check.read(text, isWhole);
+    if (check.isOver) break;
+  }
+  return check.end();
+}
+
+/** More than any event that jp records. */
+const MAX_LINE_BYTES = 256 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+interface Line {
+  /** One character per byte. */
+  readonly text: string;
+  /** It ends with a newline, and is not too long. */
+  readonly isWhole: boolean;
+}
+
+async function* linesOf(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Line> {
+  let parts: string[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      yield { text: parts.join("") + bytes.toString("latin1", start, end), isWhole: true };
+      parts = [];
+      length = 0;
+      start = end + 1;
+    }
+    length += bytes.length - start;
+    if (length > MAX_LINE_BYTES) break; // A line that no one can have written is as good as cut off.
+    if (start < bytes.length) parts.push(bytes.toString("latin1", start));
+  }
+  if (length > 0) yield { text: parts.join(""), isWhole: false };
+}
+
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+  readonly line: number;
+}
+
+class Check {
+  readonly #options: VerifyOptions;
+  readonly #problems = new Map<EvidenceProblemCode, EvidenceProblem>();
+  readonly #contents = new ContentCheck((code) => this.#note(code));
+  #line = 0;
+  #header: Header | undefined;
+  #key: PublicKey | undefined;
+  #export = "";
+  /** The index that comes next. */
+  #next = 0;
+  /** Indices that were passed over, and have not come later. */
+  #gaps: Gap[] = [];
+  /** Lines since the last one that counts. Each may be one that is missing. */
+  #unread = 0;
+  #hasEnd = false;
+  /** All statements so far are signed, there, and in order. */
+  #isSound = true;
+  isOver = false;
+
+  constructor(options: VerifyOptions) {
+    this.#options = options;
+  }
+
+  read(text: string, isWhole: boolean): void {
+    this.#line += 1;
+    if (!isWhole) {
+      this.#report("truncated");
+      this.isOver = true;
+      return;
+    }
+    if (this.#line === 1) return this.#begin(text);
+    const payload = this.#open(text);
+    if (payload === undefined) this.#unread += 1;
+    else this.#place(payload);
+  }
+
+  end(): Verification {
+    for (const { line } of this.#gaps) this.#report("missing", line);
+    const isCut = !this.isOver && !this.#hasEnd && this.#unread === 0;
+    if (isCut) this.#report("truncated");
+    return {
+      problems: [...this.#problems.values()].toSorted((left, right) => left.line - right.line),
+      ...(this.#key !== undefined && { keyId: this.#key.id }),
+      ...(this.#header !== undefined && { header: this.#header }),
+      counts: this.#contents.counts,
+    };
+  }
+
+  /** From here on, what statements say is not checked: what is missing may be why it makes no sense. */
+  #report(code: EvidenceProblemCode, line = this.#line): void {
+    this.#isSound = false;
+    this.#note(code, line);
+  }
+
+  #note(code: EvidenceProblemCode, line = this.#line): void {
+    const before = this.#problems.get(code);
+    this.#problems.set(code, { code, line: before?.line ?? line, count: (before?.count ?? 0) + 1 });
+  }
+
+  /** The first statement has the key that it is signed with. */
+  #begin(text: string): void {
+    const problem = this.#findHeader(text);
+    if (problem === undefined) return;
+    this.#report(problem);
+    this.isOver = true;
+  }
+
+  #findHeader(text: string): EvidenceProblemCode | undefined {
+    const envelope = findEnvelope(text);
+    if (envelope === undefined) return "malformed";
+    const parsed = findStatement(envelope.payload);
+    if (parsed === undefined) return "malformed";
+    const { statement, isAbout } = parsed;
+    if (statement.type !== "export" || statement.index !== 0) return "no_header";
+    const key = findPublicKey(statement.key);
+    if (key === undefined) return "malformed";
+    const { expectedKey = key.id } = this.#options;
+    if (envelope.keyId !== key.id || key.id !== expectedKey) return "wrong_key";
+    if (!isSignedBy(envelope, key)) return "bad_signature";
+    if (!isAbout) return "bad_subject";
+    if (statement.version !== EXPORT_VERSION) return "newer_version";
+    this.#header = statement;
+    this.#key = key;
+    this.#export = statement.export;
+    this.#next = 1;
+    this.#contents.read(statement, envelope.payload);
+    return undefined;
+  }
+
+  /** What a line says, if the key has signed it for this export. */
+  #open(text: string): { readonly statement: Statement; readonly payload: Buffer } | undefined {
+    const envelope = findEnvelope(text);
+    const problem = this.#problemOf(envelope);
+    const parsed = envelope && problem === undefined ? findStatement(envelope.payload) : undefined;
+    if (envelope === undefined || parsed === undefined) {
+      this.#report(problem ?? "malformed");
+      return undefined;
+    }
+    const { statement, isAbout } = parsed;
+    if (statement.export !== this.#export) {
+      this.#report("foreign_export");
+      return undefined;
+    }
+    if (!isAbout) this.#report("bad_subject");
+    return { statement, payload: envelope.payload };
+  }
+
+  #problemOf(envelope: Envelope | undefined): EvidenceProblemCode | undefined {
+    if (envelope === undefined || this.#key === undefined) return "malformed";
+    if (envelope.keyId !== this.#key.id) return "wrong_key";
+    return isSignedBy(envelope, this.#key) ? undefined : "bad_signature";
+  }
+
+  #place({
+    statement,
+    payload,
+  }: {
+    readonly statement: Statement;
+    readonly payload: Buffer;
+  }): void {
+    const { index } = statement;
+    if (index < this.#next) return this.#placeLate(index);
+    if (this.#hasEnd) this.#report("after_end");
+    const from = Math.min(index, this.#next + this.#unread);
+    if (from < index) this.#gaps.push({ from, to: index, line: this.#line });
+    this.#next = index + 1;
+    this.#unread = 0;
+    this.#hasEnd ||= statement.type === "end";
+    if (!this.#isSound || this.#gaps.length > 0) return;
+    this.#contents.read(statement, payload);
+    if (statement.type === "link") this.#options.onLink?.(statement);
+  }
+
+  #placeLate(index: number): void {
+    const gap = this.#gaps.find(({ from, to }) => from <= index && index < to);
+    this.#report(gap === undefined ? "repeated" : "out_of_order");
+    if (gap === undefined) return;
+    const { from, to, line } = gap;
+    const rest = [
+      { from, to: index, line },
+      { from: index + 1, to, line },
+    ];
+    this.#gaps = [
+      ...this.#gaps.filter((each) => each !== gap),
+      ...rest.filter((each) => each.from < each.to),
+    ];
+  }
+}
+
+function findStatement(payload: Buffer) {
+  try {
+    return parseStatement(payload);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checks what statements say. They are signed, all there, and in order. */
+class ContentCheck {
+  readonly #report: (code: EvidenceProblemCode) => void;
+  readonly #payloads = createHash("sha256");
+  readonly #ends: ConversationEnd[] = [];
+  /** What the links of the last conversation commit to. */
+  #commitments = new Map<number, string>();
+  /** Conversations come one after the other. */
+  readonly #seen = new Set<string>();
+  readonly #gaps = new Map<string, number>();
+  readonly #findings = new Map<string, number>();
+  #statements = 0;
+  #links = 0;
+  #contents = 0;
+  #rebuilt = 0;
+  #unknown = 0;
+
+  constructor(report: (code: EvidenceProblemCode) => void) {
+    this.#report = report;
+  }
+
+  get counts(): EvidenceCounts {
+    return {
+      statements: this.#statements,
+      conversations: this.#ends.length,
+      links: this.#links,
+      contents: this.#contents,
+      rebuilt: this.#rebuilt,
+      gaps: this.#gaps,
+      findings: this.#findings,
+      unknown: this.#unknown,
+    };
+  }
+
+  read(statement: Statement, payload: Buffer): void {
+    this.#statements += 1;
+    switch (statement.type) {
+      case "link":
+        this.#readLink(statement);
+        break;
+      case "content":
+        this.#readContent(statement);
+        break;
+      case "finding":
+        this.#enter(statement.conversation);
+        increase(this.#findings, statement.code);
+        break;
+      case "end":
+        this.#readEnd(statement);
+        break;
+      case "unknown":
+        this.#unknown += 1;
+        break;
+      case "export":
+        break;
+    }
+    this.#payloads.update(digestOf(payload));
+  }
+
+  /** The end of the chain of this conversation, so far. */
+  #enter(conversation: string): ConversationEnd {
+    const last = this.#ends.at(-1);
+    if (last?.conversation === conversation) return last;
+    if (this.#seen.has(conversation)) this.#report("broken_chain");
+    this.#seen.add(conversation);
+    this.#commitments = new Map();
+    const end = { conversation, length: 0, head: "" };
+    this.#ends.push(end);
+    return end;
+  }
+
+  #readLink({ conversation, link }: LinkStatement): void {
+    const { length, head } = this.#enter(conversation);
+    if (!follows(link, { conversation, length, head })) this.#report("broken_chain");
+    this.#ends[this.#ends.length - 1] = {
+      conversation,
+      length: length + 1,
+      head: hashLink(link),
+    };
+    this.#links += 1;
+    if (link.json["rebuilt"] === true) this.#rebuilt += 1;
+    if (link.kind === "gap") increase(this.#gaps, findText(link.json, "reason") ?? "");
+    if (!KINDS.has(link.kind)) this.#unknown += 1;
+    const commitment = commitmentOf(link);
+    if (commitment !== undefined) this.#commitments.set(link.seq, commitment);
+  }
+
+  #readContent({ conversation, seq, salt, event }: Content): void {
+    this.#enter(conversation);
+    const commitment = this.#commitments.get(seq);
+    if (commitment === undefined) return this.#report("unknown_link");
+    if (commitTo(event, salt) !== commitment) return this.#report("commitment_mismatch");
+    this.#contents += 1;
+  }
+
+  #readEnd({ count, conversations, payloads }: End): void {
+    const isSame =
+      count === this.#statements &&
+      endsToText(conversations) === endsToText(this.#ends) &&
+      payloads === this.#payloads.copy().digest("hex");
+    if (!isSame) this.#report("wrong_total");
+  }
+}
+
+function endsToText(ends: readonly ConversationEnd[]): string {
+  return canonicalJson(ends.map((each) => ({ ...each })));
+}
+
+const KINDS: ReadonlySet<string> = new Set(["start", "event", "gap"]);
+
+/** The first link of a chain says whose it is. */
+function follows(link: ChainLink, { conversation, length, head }: ConversationEnd): boolean {
+  if (link.seq !== length || link.prev !== head) return false;
+  const isStart = link.kind === "start" && findText(link.json, "conversation") === conversation;
+  return length === 0 ? isStart : link.kind !== "start";
+}
+
+function increase(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
