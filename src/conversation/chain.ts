@@ -31,7 +31,7 @@ export interface ChainLine {
   readonly salt?: string;
 }
 
-/** JSON. What its digest covers is all of it. */
+/** One link: its JSON, all of which its digest covers. */
 export interface ChainLink {
   /** `start`, `event` or `gap`. Others are of a newer version. */
   readonly kind: string;

@@ -67,6 +67,8 @@ export type {
 /** The parts of a conversation that a store keeps, and needs to know about. */
 export {
   type AnswerEvent,
+  type ChainLine,
+  type ChainLink,
   compareCreation,
   type ConversationCreation,
   type ConversationEvent,
