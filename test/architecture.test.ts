@@ -169,11 +169,11 @@ const BARE_IMPORTS: Readonly<Record<string, string>> = {
 };
 
 /** On the way of a question from a local tool to a person and back. */
-const MAX_FILES_FOR_A_QUESTION = 21;
+const MAX_FILES_FOR_A_QUESTION = 22;
 /** On the way of a message from the command line to a provider. */
 const MAX_FILES_FOR_A_QUERY = 22;
 /** On the way of an answer from a request to the desk to the record, and from there to the tool that asked. */
-const MAX_FILES_FOR_A_DESK_ANSWER = 28;
+const MAX_FILES_FOR_A_DESK_ANSWER = 30;
 
 interface SourceFile {
   readonly name: string;
@@ -296,7 +296,7 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most 21 files, listed in order in docs/project/architecture.md", () => {
+test("a question passes through at most 22 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("question-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUESTION);
   expect(listedPath("Follow one question")).toEqual(measured);
@@ -308,7 +308,7 @@ test("a query passes through at most 22 files, listed in order in docs/project/a
   expect(listedPath("Follow one query")).toEqual(measured);
 });
 
-test("a desk answer passes through at most 28 files, listed in order in docs/project/architecture.md", () => {
+test("a desk answer passes through at most 30 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("desk-answer-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_DESK_ANSWER);
   expect(listedPath("Follow one desk answer")).toEqual(measured);

@@ -169,13 +169,12 @@ describe("the chain of a conversation", () => {
   });
 });
 
-describe("the log of heads", () => {
-  const headsIn = ({ data }: TemporaryWorkspace) =>
-    readFileSync(path.join(data, "heads.jsonl"), "utf8")
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+function headsIn({ data }: TemporaryWorkspace): readonly unknown[] {
+  const text = readFileSync(path.join(data, "heads.jsonl"), "utf8").trim();
+  return text.split("\n").map((line) => JSON.parse(line) as unknown);
+}
 
+describe("the log of heads", () => {
   test("has what each process has left, and what was removed", async () => {
     const workspace = await waiting();
     await goOn(workspace);

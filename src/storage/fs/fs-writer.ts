@@ -158,11 +158,14 @@ export class FsConversationWriter implements ConversationWriter {
   async #append(entries: readonly StreamEntry[]): Promise<void> {
     await this.#events.append(entries);
     const { lastEntries } = this.#stream;
+    const isDecisive = hasLinks(entries);
     // A process that was killed may have left decisions without their links.
     this.#isChained ??= hasLinks(lastEntries);
-    this.#isChained ||= hasLinks(entries);
+    this.#isChained ||= isDecisive;
     if (this.#isChained) this.#extendChain(entries, [...lastEntries]);
     this.#stream.append(entries);
+    // Nothing acts on a decision before its link is there.
+    if (isDecisive) await this.#chaining;
   }
 
   #noteHead(): void {
