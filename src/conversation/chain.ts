@@ -19,7 +19,7 @@ import {
 } from "../util/index.ts";
 import type { ConversationId } from "./conversation-id.ts";
 import type { StreamEntry } from "./entry.ts";
-import type { ConversationEvent, Decider, EventType } from "./event.ts";
+import { type ConversationEvent, type Decider, type EventType, isDecisive } from "./event.ts";
 
 /** How links are made. */
 const CHAIN_VERSION = 1;
@@ -133,16 +133,6 @@ export interface ChainOrigin {
   readonly head: string;
 }
 
-/** Events that are links, whatever call they are about. */
-const DECISIONS: ReadonlySet<EventType | undefined> = new Set([
-  "inquiry_request",
-  "inquiry_escalation",
-  "inquiry_response",
-  "permission_request",
-  "permission_decision",
-  "decision_void",
-] satisfies readonly EventType[]);
-
 /** What came of a decision: links only for calls that someone or something has decided about. */
 const OUTCOMES: ReadonlySet<EventType | undefined> = new Set([
   "attempt_start",
@@ -161,17 +151,12 @@ export class ChainedEntries {
     if (eventType === "turn_start") this.#calls.clear();
     const call =
       raw["tool_call_id"] ?? (eventType === "tool_call_response" ? raw["id"] : undefined);
-    if (DECISIONS.has(eventType)) {
+    if (isDecisive(eventType)) {
       if (typeof call === "string") this.#calls.add(call);
       return true;
     }
     return OUTCOMES.has(eventType) && typeof call === "string" && this.#calls.has(call);
   }
-}
-
-/** Whether something was asked or decided in them. */
-export function hasLinks(entries: readonly StreamEntry[]): boolean {
-  return entries.some(({ eventType }) => DECISIONS.has(eventType));
 }
 
 type Summary = Readonly<Record<string, Json | undefined>>;

@@ -446,6 +446,21 @@ const PROVIDER_VISIBLE = {
 /** All event types. */
 export const EVENT_TYPES = Object.keys(PROVIDER_VISIBLE) as readonly EventType[];
 
+/** What is asked, decided, or no longer counts. */
+const DECISIVE: ReadonlySet<EventType | undefined> = new Set([
+  "inquiry_request",
+  "inquiry_escalation",
+  "inquiry_response",
+  "permission_request",
+  "permission_decision",
+  "decision_void",
+] satisfies readonly EventType[]);
+
+/** Whether it is part of a decision. */
+export function isDecisive(type: EventType | undefined): boolean {
+  return DECISIVE.has(type);
+}
+
 /** Whether it is the type of an event that jp knows. */
 export function isEventType(type: unknown): type is EventType {
   return typeof type === "string" && Object.hasOwn(PROVIDER_VISIBLE, type);

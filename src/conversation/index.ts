@@ -8,7 +8,6 @@ export {
   commitTo,
   type GapReason,
   hashLink,
-  hasLinks,
   parseChainLine,
   parseLink,
 } from "./chain.ts";
@@ -48,6 +47,7 @@ export {
   type InquiryOutcome,
   type InquiryRequest,
   type InquiryResponse,
+  isDecisive,
   isEventType,
   isProviderVisible,
   isReasoning,

@@ -4,7 +4,7 @@ import { DOCUMENT, renderFigures } from "./propose-figures.ts";
 
 test(
   "the documentation has the figures of the rules that are proposed",
-  { timeout: 180_000 },
+  { timeout: 900_000 },
   async () => {
     const { text } = readDocument(DOCUMENT);
     expect(text).toBe(await renderFigures(text));

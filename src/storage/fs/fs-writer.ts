@@ -5,7 +5,7 @@ import {
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
-  hasLinks,
+  isDecisive,
   StreamEntry,
 } from "../../conversation/index.ts";
 import { type JsonObject, loadModule } from "../../util/index.ts";
@@ -43,6 +43,10 @@ export interface FsWriterParts extends PrivatePlace {
   /** The log of heads: see `noteHead`. */
   readonly headsFile: string;
   readonly openFile?: OpenFile;
+}
+
+function hasLinks(entries: readonly StreamEntry[]): boolean {
+  return entries.some(({ eventType }) => isDecisive(eventType));
 }
 
 /** Only decisions need it. Throws `module_not_loaded`. */
@@ -158,14 +162,14 @@ export class FsConversationWriter implements ConversationWriter {
   async #append(entries: readonly StreamEntry[]): Promise<void> {
     await this.#events.append(entries);
     const { lastEntries } = this.#stream;
-    const isDecisive = hasLinks(entries);
+    const hasDecision = hasLinks(entries);
     // A process that was killed may have left decisions without their links.
     this.#isChained ??= hasLinks(lastEntries);
-    this.#isChained ||= isDecisive;
+    this.#isChained ||= hasDecision;
     if (this.#isChained) this.#extendChain(entries, [...lastEntries]);
     this.#stream.append(entries);
     // Nothing acts on a decision before its link is there.
-    if (isDecisive) await this.#chaining;
+    if (hasDecision) await this.#chaining;
   }
 
   #noteHead(): void {
