@@ -82,6 +82,7 @@ export {
   eventToJson,
   type EventType,
   type Grant,
+  type Directory,
   type GrantScope,
   type InquiryEscalation,
   type InquiryId,
@@ -91,6 +92,7 @@ export {
   type InquiryRequest,
   type InquiryResponse,
   type KnownCancellationReason,
+  type KnownPerson,
   lastTurnOf,
   type LoggedInquiry,
   type MessageFile,
@@ -268,6 +270,7 @@ export {
   type StorageErrorCode,
 } from "./storage/index.ts";
 export {
+  type Addressee,
   type Annotations,
   answerFits,
   type AnswerReusePolicy,

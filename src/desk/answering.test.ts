@@ -6,7 +6,8 @@ import { type ConversationEvent, eventsOf, type InquiryId } from "../conversatio
 import { REST, WAITING } from "../storage/open-question.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
-import { createDesk, type Desk, type Person } from "./index.ts";
+import type { Person } from "../people/index.ts";
+import { createDesk, type Desk } from "./index.ts";
 import { bearer, ServedDesk } from "./served.fixture.ts";
 
 const ADA: Person = { name: "Ada", rights: ["see", "answer", "approve"] };
@@ -55,7 +56,7 @@ test("a question for someone is answered and cancelled by no one else, but an ad
   const first = { conversation: await place(store, FOR_ADA), id };
   const second = { conversation: await place(store, FOR_ADA), id };
   const desk = await open(store);
-  const refused = { type: "forbidden", message: "Only ada can answer this." };
+  const refused = { type: "forbidden", code: "not_for_you", message: "Only ada can answer this." };
   expect(await desk.answer(first, YES, BEN)).toEqual(refused);
   expect(await desk.answer(first, CANCEL, BEN)).toEqual(refused);
   expect(await desk.answer(first, YES, OLGA)).toEqual(refused);
@@ -96,7 +97,11 @@ test("a no with the next message is recorded as such, and needs the right to app
   const desk = await open(store);
   const eve: Person = { name: "Eve", rights: ["see", "answer"] };
   const no = { answer: false, note: "Use sed.", redirects: true };
-  const refused = { type: "forbidden", message: "This needs the right to approve." };
+  const refused = {
+    type: "forbidden",
+    code: "forbidden",
+    message: "This needs the right to approve.",
+  };
   expect(await desk.answer({ conversation, id }, no, eve)).toEqual(refused);
   expect(await desk.answer({ conversation, id }, no, ADA)).toEqual({ type: "recorded" });
   const events = await store.open(conversation).then(({ stream }) => [...eventsOf(stream.entries)]);

@@ -5,7 +5,9 @@ import {
   type Decider,
   deciderOf,
   type DecisionKind,
+  describeWhom,
   inquiriesIn,
+  isForSome,
   timestampToMilliseconds,
   TurnCounter,
 } from "../../conversation/index.ts";
@@ -250,7 +252,7 @@ function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void 
     Default: question.default === undefined ? undefined : jsonLine(question.default),
     "Asked at": request && `${row.askedAt} UTC`,
     Deadline: deadline && `${deadline} UTC`,
-    For: asked?.for,
+    For: isForSome(request ?? {}) ? describeWhom(request ?? {}) : undefined,
     "Asked first": escalation && describeEscalation(escalation),
     Changed: changed && `since it was decided: ${describeChanged(changed)}`,
     Outcome: describeEnd(row, clock.now()),

@@ -1,4 +1,5 @@
 /** The inbox: what waits, oldest first, and what was answered while the page was open. */
+import { whomText } from "./draft.ts";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { type EndedItem, toForms } from "./inbox-state.ts";
@@ -66,6 +67,7 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
   const { kind, title, conversation, workspace } = item;
   const deadline = timeOf(item.deadline);
   const isChange = fileChangeOf(item) !== undefined;
+  const whom = whomText(item);
   return (
     <li>
       <a class="card" data-item href={inquiryLink(item)}>
@@ -99,9 +101,9 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
               <Value text={workspace} />
             </span>
           )}
-          {item.for !== undefined && (
+          {whom !== undefined && (
             <span>
-              for <Line text={item.for} />
+              for <Line text={whom} />
             </span>
           )}
         </span>

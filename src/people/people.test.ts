@@ -3,8 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
-import { hashOf, openPeople } from "./people.ts";
-import type { People } from "./port.ts";
+import { hashOf, openPeople, type People } from "./people.ts";
 
 function open() {
   const folder = path.join(temporaryFolder(), "data");
