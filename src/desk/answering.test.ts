@@ -64,6 +64,49 @@ test("a question for someone is answered and cancelled by no one else, but an ad
   expect(await desk.answer(second, CANCEL, OLGA)).toEqual({ type: "recorded" });
 });
 
+test("what is for a role is decided by those who have it, and by the owner only if their OS user is one of them", async () => {
+  counters("T-PEOPLE-1");
+  const [request, ...others] = FOR_ADA.toReversed();
+  if (request?.type !== "inquiry_request") throw new Error("nothing is asked");
+  const { for: _person, ...asked } = request;
+  const forAny = [{ role: "finance" }];
+  const events = [...others.toReversed(), { ...asked, forAny }];
+  const answered = async (person: Person, here: string) => {
+    const store = new MemoryConversationStore(new FakeClock());
+    const conversation = await place(store, events);
+    const people = [
+      { name: "Ada", roles: ["Finance"] },
+      { name: "finance", roles: [] },
+    ];
+    const directory = {
+      list: () => people,
+      findHere: () => people.find((each) => each.name === here),
+    };
+    const workspaces = [{ root: "/0", conversations: store }];
+    await using desk = await createDesk(workspaces, { clock: new FakeClock(), directory });
+    const result = await desk.answer({ conversation, id }, YES, person);
+    const { stream } = await store.load(conversation);
+    const last = [...eventsOf(stream.entries)].at(-1);
+    const by = last?.type === "inquiry_response" && last.outcome === "answered" && last.answeredBy;
+    return result.type === "forbidden" ? result.code : by;
+  };
+  const owner: Person = { ...OLGA, isOwner: true };
+  const by = { kind: "user", channel: "desk", name: "Ada", role: "Finance" };
+  expect([
+    await answered(ADA, ""),
+    await answered(BEN, ""),
+    await answered({ ...BEN, name: "finance" }, ""),
+    await answered(owner, "Ada"),
+    await answered({ ...owner, name: "Ada" }, "finance"),
+  ]).toEqual([
+    { ...by, auth: "token" },
+    "not_for_you",
+    "not_for_you",
+    { ...by, auth: "os_user" },
+    "not_for_you",
+  ]);
+});
+
 test("whoever may only answer does not approve what a tool does, however the tool asks", async () => {
   counters("T-DESK-11");
   const store = new MemoryConversationStore(new FakeClock());

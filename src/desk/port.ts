@@ -4,7 +4,7 @@
  * `wire.ts`.
  */
 import type { ConversationId, InquiryId, ReplyOrCancel } from "../conversation/index.ts";
-import type { People, Person } from "../people/index.ts";
+import type { Person } from "../people/index.ts";
 import type {
   ConversationAddress,
   ConversationJson,
@@ -18,7 +18,7 @@ import type {
   Page,
 } from "./wire.ts";
 
-export type { People, Person };
+export type { People, Person } from "../people/index.ts";
 
 /** Which conversation: ids are unique within a workspace, whose root is in `workspace` where there are several. */
 export interface ConversationRef extends ConversationAddress {

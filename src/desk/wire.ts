@@ -7,7 +7,7 @@ import type { Right } from "../people/index.ts";
 import type { Addressee, InquirySource, ToolOrigin } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
-export type { Right };
+export type { Right } from "../people/index.ts";
 
 /** Who is calling. */
 export interface DeskUser {

@@ -45,6 +45,7 @@ import { usageError } from "../exit-status.ts";
 
 export interface ListInquiryFlags extends InquiryFlags {
   readonly pending?: boolean;
+  readonly mine?: boolean;
   readonly all?: boolean;
   readonly outcome?: readonly InquiryState[];
   readonly by?: readonly Decider["kind"][];
@@ -56,6 +57,7 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
   if (options.pending === true)
     return (await loadModule(() => import("./pending.ts"))).printPending(call);
   if (options.all === true) throw usageError("--all requires --pending.");
+  if (options.mine === true) throw usageError("--mine requires --pending.");
   const { output } = context;
   let count = 0;
   let conversation: string | undefined;
