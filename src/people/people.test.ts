@@ -200,7 +200,7 @@ describe("a role", () => {
     expect(await people.change("bob", { roles: ["finance"] })).toBe(false);
   });
 
-  test("that only looks like another is refused, and so is the OS user of someone else", async () => {
+  test("is refused if it only looks like another, and so is the OS user of someone else", async () => {
     counters("T-PEOPLE-1");
     const { people } = open();
     await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });

@@ -472,7 +472,7 @@ test.each<[Json, Json, string | undefined]>([
   ],
   [{ target: { role: "finance" } }, { policy: { run: [{ mode: "ask" }] } }, undefined],
 ])(
-  "who decides about calls needs trust if it is someone else: from %j to %j: %s",
+  "the people who decide about calls need trust if they are others than before: from %j to %j: %s",
   (own, said, text) => {
     counters("T-PEOPLE-4");
     const [before, after] = [own, said].map((table) => table as JsonObject);
@@ -482,7 +482,8 @@ test.each<[Json, Json, string | undefined]>([
       workspace({ conversation: tools({ make: after ?? {} }) }),
     ]);
     const texts = claims.flatMap((claim) => listClaims([claim]).at(-1) ?? []);
-    expect(texts).toEqual(text === undefined ? [] : [expect.stringContaining(text)]);
+    const isSaid = (each: string) => text !== undefined && each.includes(text);
+    expect(texts.map(isSaid)).toEqual(text === undefined ? [] : [true]);
   },
 );
 

@@ -210,8 +210,8 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const questions = Object.entries(tableIn(fields, "questions"))
     .map(([id, question]) => {
       const before = tableIn(tableIn(policy, "questions"), id);
-      const target = before["target"] === undefined ? policy : before;
-      return [id, withoutStricter(question, tableIn(target, "target"))] as const;
+      const asked = before["target"] === undefined ? policy : before;
+      return [id, withoutStricter(question, tableIn(asked, "target"))] as const;
     })
     .filter(([, question]) => Object.keys(question).length > 0);
   return {
