@@ -197,7 +197,7 @@ export function isMine(item: Item, { name, known, decides_all: decidesAll }: Me)
   return named || mayDecide(whom, identify(whom, claimant, directory));
 }
 
-export function whomOfItem({ for: person, for_any: forAny }: Item): ForWhom {
+function whomOfItem({ for: person, for_any: forAny }: Item): ForWhom {
   return { for: person, forAny };
 }
 
