@@ -84,6 +84,7 @@ export {
   eventToJson,
   type EventType,
   type Grant,
+  type Directory,
   type GrantScope,
   type InquiryEscalation,
   type InquiryId,
@@ -93,6 +94,7 @@ export {
   type InquiryRequest,
   type InquiryResponse,
   type KnownCancellationReason,
+  type KnownPerson,
   lastTurnOf,
   type LoggedInquiry,
   type MessageFile,
@@ -271,6 +273,7 @@ export {
   type StorageErrorCode,
 } from "./storage/index.ts";
 export {
+  type Addressee,
   type Annotations,
   answerFits,
   type AnswerReusePolicy,

@@ -3,6 +3,7 @@ import type { ToolSettings } from "../config/index.ts";
 import type {
   AttemptStart,
   CallProgress,
+  ForWhom,
   InquiryId,
   InquiryPair,
   Timestamp,
@@ -47,7 +48,7 @@ export interface AskedDelivery extends Omit<OpenCall, "tool"> {
 
 /** A result outlives its tool, which may be gone by now. */
 export interface DeliveringTool extends Partial<Pick<CallableTool, "describeSource">> {
-  readonly settings: Pick<ToolSettings, "name" | "result" | "detached">;
+  readonly settings: Pick<ToolSettings, "name" | "result" | "detached" | "target">;
 }
 
 /** A question of a call. */
@@ -87,8 +88,8 @@ export interface Replaced {
   readonly changed: readonly string[];
   /** A person gave it, so that neither a model nor a default may give the next one. */
   readonly isForPerson: boolean;
-  /** The name of the only person who may give the next one. */
-  readonly for: string | undefined;
+  /** Who may give the next one. */
+  readonly whom: ForWhom;
   /** The event that says so is on record. */
   readonly isRecorded: boolean;
 }

@@ -12,15 +12,18 @@ import {
   deciderOf,
   digestCall,
   digestQuestion,
+  explainDecider,
   grantOf,
   type InquiryId,
   type InquiryPair,
   type InquiryRequest,
   isActing,
+  isForSome,
   type PermissionDecision,
   type PermissionRequestEvent,
   timestampFromDate,
   type ToolResult,
+  whomOf,
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
@@ -270,7 +273,7 @@ async function confirm(
   let isStarted = false;
   while (!isStarted) {
     const now = await describeCall(context, call);
-    const stale = attempt.given.recorded.flatMap((answered) => staleAnswer(answered, now));
+    const stale = attempt.given.recorded.flatMap((answered) => staleAnswer(context, answered, now));
     const permission = stalePermission(context, call, { now, answers: attempt.given.recorded });
     const changed = stale.length > 0 ? stale.map(({ replaces }) => replaces) : permission;
     if (changed.length === 0) return undefined;
@@ -301,11 +304,14 @@ function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt
     const earlier = given.recorded.filter(({ request }) => !asked.has(request.questionId));
     const answers = [...earlier, ...added];
     return (
-      answers.every((answered) => staleAnswer(answered, now).length === 0) &&
+      answers.every((answered) => staleAnswer(context, answered, now).length === 0) &&
       stalePermission(context, call, { now, answers }).length === 0
     );
   };
 }
+
+/** Whoever has decided may not do so, or no longer: they do not have the role. */
+const NOT_THEIRS = ["person"];
 
 interface StaleAnswer {
   readonly request: InquiryRequest;
@@ -313,15 +319,20 @@ interface StaleAnswer {
 }
 
 /** Empty if the answer still counts. What config says does, whatever has changed, and so does a no. */
-function staleAnswer({ request, response }: AnsweredInquiry, now: CallSubject): StaleAnswer[] {
+function staleAnswer(
+  { directory }: Pick<TurnContext, "directory">,
+  { request, response }: AnsweredInquiry,
+  now: CallSubject,
+): StaleAnswer[] {
   const decider = deciderOf(response);
   if (decider === undefined || decider.kind === "config" || decider.kind === "answers_file") {
     return [];
   }
   if (response.outcome === "answered" && response.answer === false) return [];
   const subject = digestQuestion(now, request);
-  if (response.digest === subject.digest) return [];
-  const changed = changesSince(request.subject, subject);
+  const isAnothers = explainDecider(whomOf(request), decider, directory) !== undefined;
+  if (response.digest === subject.digest && !isAnothers) return [];
+  const changed = isAnothers ? NOT_THEIRS : changesSince(request.subject, subject);
   return [{ request, replaces: replacedBy({ request, response }, changed, false) }];
 }
 
@@ -333,27 +344,31 @@ function replacedBy(
   const by = response && deciderOf(response);
   const isForPerson =
     request.isForPerson === true || by?.kind === "user" || by?.kind === "remembered";
-  return { id: request.id, changed, isForPerson, for: request.for, isRecorded };
+  return { id: request.id, changed, isForPerson, whom: whomOf(request), isRecorded };
 }
 
 /** Empty if what lets the call run still counts: the permission, or a person's yes to what it has become. */
 function stalePermission(
-  { journal }: TurnContext,
+  { journal, directory }: TurnContext,
   { permission, progress, arguments: args }: PermittedCall,
   { now, answers }: { readonly now: CallSubject; readonly answers: readonly AnsweredInquiry[] },
 ): readonly Pick<DecisionVoid, "id" | "changed">[] {
   if (permission === undefined || !isComparable(permission)) return [];
-  const subject = digestCall({ ...now, arguments: args });
-  if (permission.digest === subject.digest) return [];
-  if (answers.some((answered) => isPermitting(answered, now))) return [];
   const { run, [permission.action]: own } = progress.permissions;
   // It may have been asked since the progress was read.
   const asked = permission.id === undefined ? own?.request : findRequest(journal, permission.id);
   // A doubt that was decided before anyone was asked is about what was permitted.
   const isPermitted = run?.request?.subject?.digest === permission.digest;
   const request = asked ?? (isPermitted ? run?.request : undefined);
+  const whom = whomOf(request ?? {});
+  const subject = digestCall({ ...now, arguments: args }, whom);
+  const isAnothers = explainDecider(whom, permission.decidedBy, directory) !== undefined;
+  if (permission.digest === subject.digest && !isAnothers) return [];
+  // A yes to a question of the call is not that of those who had to let it run.
+  if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
   const id = permission.id ?? request?.id;
   if (id === undefined) return [];
+  if (isAnothers) return [{ id, changed: NOT_THEIRS }];
   const changed = changesSince(request?.subject, subject);
   const isEdited = permission.decision === "edited";
   // The request is about the arguments before they were edited.

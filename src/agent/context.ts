@@ -1,7 +1,7 @@
 /** The parts that the calls of a turn share. */
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { CallLimits } from "../config/index.ts";
-import type { ConversationStream } from "../conversation/index.ts";
+import type { ConversationStream, Directory } from "../conversation/index.ts";
 import type { Policy } from "../policy/index.ts";
 import type { Clock } from "../util/index.ts";
 import type { TurnState } from "./memory.ts";
@@ -27,6 +27,8 @@ export interface TurnContext {
   readonly observer?: Observer;
   /** Another process can go on from the record, so that a person may leave things for later. */
   readonly allowsLater?: boolean;
-  /** The name of the person whom the prompter asks. */
+  /** The name of the person whom the prompter asks. It proves nothing. */
   readonly userName?: string;
+  /** Who has which roles. Without it, the owner decides everything. */
+  readonly directory?: Directory;
 }

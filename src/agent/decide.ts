@@ -18,11 +18,14 @@ import {
   type DecisionSubject,
   type DenialCause,
   digestQuestion,
+  explainPerson,
+  type ForWhom,
   grantOf,
   type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
   type InquiryRequest,
+  isForSome,
   type KnownCancellationReason,
   type PermissionDecision,
   type PermissionRequestEvent,
@@ -33,6 +36,7 @@ import {
   type SubjectDigest,
   timestampFromDate,
   type Timestamp,
+  whomOf,
 } from "../conversation/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
 import { explainMisfit, type ToolSource } from "../tool/index.ts";
@@ -56,7 +60,14 @@ import type { OpenPrompt } from "./prompt-queue.ts";
 import { isFromOther, personOf, promptRequest } from "./prompts.ts";
 import { type PolicyKey, type Route, routeOf } from "./route.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
-import { changesSince, describeCall, describeDecision, voidEvent } from "./subject.ts";
+import {
+  changesSince,
+  describeCall,
+  describeDecision,
+  voidEvent,
+  whomOfCall,
+  whomOfTarget,
+} from "./subject.ts";
 import { judge } from "./judge.ts";
 import type { WaitingItem } from "./waiting.ts";
 
@@ -189,21 +200,22 @@ function replacedBy(
   subject: SubjectDigest,
 ): AskedQuestion["replaces"] {
   if (recorded === undefined) return undefined;
-  const { id, isForPerson = false, for: person } = recorded.request;
+  const { id, isForPerson = false } = recorded.request;
   const changed = changesSince(recorded.request.subject, subject);
-  return { id, changed, isForPerson, for: person, isRecorded: false };
+  return { id, changed, isForPerson, whom: whomOf(recorded.request), isRecorded: false };
 }
 
 /** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */
 function toRequest(
   { clock }: TurnContext,
-  { question, tool, source, toolCallId, state, isBound, recorded, replaces }: AskedQuestion,
+  { question, tool, source, toolCallId, state, isBound, recorded, replaces, prompt }: AskedQuestion,
   timestamp: Timestamp,
 ): Omit<InquiryRequest, "id"> {
   const { id: questionId, ...asked } = question;
-  const { deadlineMs, target } = tool.settings.questions.get(questionId) ?? {};
-  const earlier = recorded?.request ?? replaces;
-  const person = earlier === undefined ? target?.user : earlier.for;
+  // A prompt for a model is for no one, unless config says so for this very question.
+  const common = prompt === undefined ? (tool.settings.target ?? {}) : {};
+  const { deadlineMs, target = common } = tool.settings.questions.get(questionId) ?? {};
+  const earlier = recorded?.request ?? replaces?.whom;
   const now = clock.now().getTime();
   return {
     type: "inquiry_request",
@@ -215,7 +227,7 @@ function toRequest(
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),
     ...(deadlineMs !== undefined && { deadline: timestampFromDate(new Date(now + deadlineMs)) }),
-    ...(person !== undefined && { for: person }),
+    ...whomOf(earlier ?? whomOfTarget(target)),
   };
 }
 
@@ -277,9 +289,9 @@ export class Decision implements Disposable {
     return this.#request?.id ?? "";
   }
 
-  /** The name of the only person who may answer. */
-  get for(): string | undefined {
-    return this.#request?.type === "inquiry_request" ? this.#request.for : undefined;
+  /** Who may decide. */
+  get whom(): ForWhom {
+    return whomOf(this.#request ?? this.#unrecorded());
   }
 
   /** Aborted when it must not wait here any longer, for whatever reason. */
@@ -320,7 +332,7 @@ export class Decision implements Disposable {
     return routeOf(this.#context, this.#asked, {
       digest: this.#opened.subject.digest,
       remembered: this.#context.state.find(name, request),
-      for: this.for,
+      whom: whomOf(request),
       isForPerson: request.isForPerson,
       escalation: this.#escalation,
       isOverdue: this.#noAnswer === "timed_out" || this.#deadline?.signal.aborted === true,
@@ -438,7 +450,7 @@ export class Decision implements Disposable {
       if (this.#asked.kind === "question" || !isNamed || this.#asked.signal.aborted) {
         return this.cancel(cause);
       }
-      return this.#decideBy({ isCancelled: true }, personOf(this.#context, result));
+      return this.#decideBy({ isCancelled: true }, this.#person(result));
     }
     return this.#acceptAnswer(result, signal);
   }
@@ -462,13 +474,16 @@ export class Decision implements Disposable {
     return this.#decideByPolicy({ isApproved: false, key: KINDS[kind].key, cause: reason });
   }
 
-  #person(): Decider {
-    return personOf(this.#context);
+  #person(decided?: { readonly userName?: string }): Decider {
+    return personOf(this.#context, this.whom, decided);
   }
 
   async #askPerson(): Promise<Decided | Rerouted> {
+    // What is for some is shown to them alone.
     const isGathered =
-      this.#asked.kind === "permission" && this.#context.prompter.showsPermissions === true;
+      this.#asked.kind === "permission" &&
+      this.#context.prompter.showsPermissions === true &&
+      !isForSome(this.whom);
     const { signal } = this;
     using open = await this.#context.prompts.open(signal, this.#asked.place, { isGathered });
     if (open === undefined) return this.#closed();
@@ -494,8 +509,8 @@ export class Decision implements Disposable {
     const { signal, member } = open;
     let result: PromptResult | undefined;
     try {
-      // No rule answers what only one person may answer.
-      if (this.for === undefined)
+      // No rule decides what only some people may decide.
+      if (!isForSome(this.whom))
         this.#grantable = await findGrantable(this.#context, grantingOf(this.#asked));
       const { prompter } = this.#context;
       const request = this.toPrompt(signal);
@@ -534,7 +549,7 @@ export class Decision implements Disposable {
     const isNo = asked.kind !== "question" && result.answer === false;
     if (isNo && signal.aborted) return this.cancel(stopCause(signal));
     const isRemembered = result.isRemembered === true && prompt.canRemember;
-    return this.#answer({ ...result, isRemembered }, personOf(this.#context, result));
+    return this.#answer({ ...result, isRemembered }, this.#person(result));
   }
 
   async #askModel(route: Extract<Route, { type: "model" }>): Promise<Decided | Rerouted> {
@@ -612,7 +627,7 @@ export class Decision implements Disposable {
 
   /** Takes a reply that fits. Arguments that were edited are checked first, and make a subject of their own. */
   async #answer(
-    reply: Reply,
+    reply: Reply & Pick<AnsweredPrompt, "userName">,
     by: Decider,
     {
       why,
@@ -650,7 +665,10 @@ export class Decision implements Disposable {
   }
 
   /** A reply to a decision about a call. */
-  async #decideBy(reply: ReplyOrCancel, by: Decider): Promise<Decided> {
+  async #decideBy(
+    reply: ReplyOrCancel & Pick<AnsweredPrompt, "userName">,
+    by: Decider,
+  ): Promise<Decided> {
     const asked = this.#asked;
     const edited = "arguments" in reply ? reply.arguments : undefined;
     if (asked.kind !== "permission" || edited === undefined) {
@@ -672,6 +690,13 @@ export class Decision implements Disposable {
     if (verdict.mode === "skip") {
       const cause = verdict.cause ?? "skipped";
       return this.#decideByPolicy({ isApproved: false, key: "run", cause, verdict });
+    }
+    const other = whomOfTarget(verdict.target ?? {});
+    // What the call has become may be for others to decide.
+    if (verdict.mode !== "unattended" && by.kind === "user") {
+      const problem = explainPerson(other, personOf(this.#context, other, reply));
+      const denied = { isApproved: false, key: "run", cause: "skipped", verdict } as const;
+      if (problem !== undefined) return this.#decideByPolicy({ ...denied, problem });
     }
     const { subject } = await describeDecision(this.#context, { ...asked, arguments: args });
     const decidable = { ...this.#decidable(), digest: subject.digest };
@@ -781,6 +806,7 @@ export class Decision implements Disposable {
       ...(origin !== undefined && { origin }),
       ...(folder !== undefined && { folder }),
       ...(isForPerson === true && { isForPerson }),
+      ...whomOf(whomOfCall(asked)),
     };
   }
 

@@ -2,6 +2,7 @@
 import type { ToolSettings } from "../config/index.ts";
 import {
   type CancellationReason,
+  describeWhom,
   isActing,
   type KnownCancellationReason,
 } from "../conversation/index.ts";
@@ -14,7 +15,7 @@ import { declineOf, type GivenAnswer } from "./given-answers.ts";
 import { cancelledText } from "./model-texts.ts";
 import type { Prompter, PromptResult } from "./ports.ts";
 import type { OpenPrompt } from "./prompt-queue.ts";
-import { isUserOf } from "./prompts.ts";
+import { isForUser } from "./prompts.ts";
 import { promptCause, stopCause, type StopCause } from "./stop-cause.ts";
 
 /** The answers in the order of the questions, or why one of them has none. */
@@ -202,8 +203,8 @@ function findUnanswered(
 async function askPerson(form: Form): Promise<readonly Decided[]> {
   const { context, decisions } = form;
   const { prompter } = context;
-  const groups = Map.groupBy(decisions, (decision) =>
-    isUserOf(context, decision.for) ? undefined : decision.for,
+  const groups = Map.groupBy(decisions, ({ whom }) =>
+    isForUser(context, whom) ? undefined : describeWhom(whom),
   );
   if (groups.size > 1) return askPeople(form, [...groups.values()]);
   if (prompter.showsForms !== true || decisions.length < 2) return askOneByOne(decisions);

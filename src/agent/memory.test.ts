@@ -163,10 +163,15 @@ describe("an answer", () => {
       state.find("tool", asked("call_1", "other", 1)),
       state.find("other", asked("call_1", "sure", 1)),
       state.find("call_1", asked("call_1", "sure", 1)),
-    ]).toEqual([{ answer: true, from: "call_1.sure.1" }, undefined, undefined, undefined]);
+    ]).toEqual([
+      { answer: true, from: "call_1.sure.1", by: FOR_THE_TURN },
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
-  test("says who gave it, if they have a name", () => {
+  test("says who gave it", () => {
     const state = new TurnState();
     const request = asked("call_1", "sure", 1);
     const by = { ...FOR_THE_TURN, name: "Ada" };
@@ -174,7 +179,7 @@ describe("an answer", () => {
     expect(state.find("tool", request)).toEqual({
       answer: true,
       from: "call_1.sure.1",
-      name: "Ada",
+      by,
     });
   });
 
@@ -256,7 +261,11 @@ describe("an answer", () => {
     state.remember("tool", first, closed("a.sure.1", answeredBy(FOR_THE_TURN)));
     const later = { ...answeredBy(FOR_THE_TURN), answer: false };
     state.remember("tool", second, closed("b.sure.1", later));
-    expect(state.find("tool", first)).toEqual({ answer: false, from: "b.sure.1" });
+    expect(state.find("tool", first)).toEqual({
+      answer: false,
+      from: "b.sure.1",
+      by: FOR_THE_TURN,
+    });
   });
 
   test("is not kept if no person gave it, if it is a secret, or if it is for one question only", () => {
@@ -307,9 +316,9 @@ describe("a permission", () => {
       return [state.find("tool", permissionFor("call_2")), state.find("other", REQUEST)];
     });
     expect(found).toEqual([
-      [{ answer: true, from: "call_1:run:1" }, undefined],
-      [{ answer: true, from: "call_1:run:1" }, undefined],
-      [{ answer: false, from: "call_1:run:1" }, undefined],
+      [{ answer: true, from: "call_1:run:1", by: FOR_THE_TURN }, undefined],
+      [{ answer: true, from: "call_1:run:1", by: FOR_THE_TURN }, undefined],
+      [{ answer: false, from: "call_1:run:1", by: FOR_THE_TURN }, undefined],
     ]);
   });
 
@@ -318,7 +327,7 @@ describe("a permission", () => {
     state.remember("tool", REQUEST, decision({ decidedBy: FOR_THE_TURN }));
     const other = { ...permissionFor("call_2"), subject: subjectWith({ [part]: "another" }) };
     expect([state.find("tool", permissionFor("call_2")), state.find("tool", other)]).toEqual([
-      { answer: true, from: "call_1:run:1" },
+      { answer: true, from: "call_1:run:1", by: FOR_THE_TURN },
       undefined,
     ]);
   });
@@ -404,7 +413,7 @@ describe("a resumed turn", () => {
     const state = TurnState.fromEvents(events);
     const request = asked("call_2", "sure", 1);
     expect([state.find("a", request), state.find("b", request)]).toEqual([
-      { answer: true, from: "call_1.sure.1" },
+      { answer: true, from: "call_1.sure.1", by: FOR_THE_TURN },
       undefined,
     ]);
   });

@@ -29,8 +29,8 @@ export interface RememberedAnswer {
   readonly answer: Json;
   /** The inquiry in which the person gave it. */
   readonly from: string;
-  /** Who gave it, if they have a name. */
-  readonly name?: string;
+  /** Who gave it. */
+  readonly by?: UserDecider;
 }
 
 /** A rule that a person has granted for the whole turn. */
@@ -166,11 +166,10 @@ export class TurnState {
     const key = memoryKey(tool, request);
     if (by?.kind !== "user" || by.scope !== "turn" || key === undefined) return;
     const { id: from } = request;
-    const named = by.name === undefined ? {} : { name: by.name };
     if (event.type === "permission_decision") {
-      this.#answers.set(key, { answer: event.decision !== "denied", from, ...named });
+      this.#answers.set(key, { answer: event.decision !== "denied", from, by });
     } else if (event.outcome === "answered") {
-      this.#answers.set(key, { answer: event.answer, from, ...named });
+      this.#answers.set(key, { answer: event.answer, from, by });
     }
   }
 

@@ -13,7 +13,13 @@ import type {
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../answer-model/index.ts";
 import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
-import type { InquiryQuestion, InquirySource, Question, ToolOrigin } from "../tool/index.ts";
+import type {
+  Addressee,
+  InquiryQuestion,
+  InquirySource,
+  Question,
+  ToolOrigin,
+} from "../tool/index.ts";
 import type { CheckedGrant, ProposedGrant } from "../policy/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
@@ -81,8 +87,10 @@ export interface RequestBase {
   readonly signal: AbortSignal;
   /** `later` is a possible result: the request can be answered in another process. */
   readonly allowsLater: boolean;
-  /** The name of the only person who may answer. With any other `userName` in its result, the request stays open. */
+  /** The name of the only person who may decide. With any other `userName` in its result, the request stays open. */
   readonly for?: string;
+  /** Several, of whom any may decide: people, and those who have a role. */
+  readonly forAny?: readonly Addressee[];
   /**
    * A yes makes a tool run or change something. Everything that is decided has to be readable to its end before a yes
    * counts, and no key that may be pressed by accident may give it.

@@ -3,15 +3,18 @@
  */
 import {
   askerAbout,
-  type Decider,
   explainPerson,
   findTimestamp,
+  type ForWhom,
+  identify,
   type InquiryEscalation,
   type InquiryRequest,
   isActing,
-  isSameName,
+  isForSome,
+  mayDecide,
   type PermissionRequestEvent,
   questionAbout,
+  whomOf,
   withEscalation,
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
@@ -40,43 +43,54 @@ import type {
   RequestBase,
 } from "./ports.ts";
 
-/** The person whom the prompter asks. The result of a prompt may say who that was. */
+/** Of a turn: whom it asks, and who is known. */
+export type AskingContext = Pick<TurnContext, "prompter" | "userName" | "directory">;
+
+/**
+ * The person whom the prompter asks, for a decision that is for these. The result of a prompt may say who that was: then the
+ * program answers for it.
+ */
 export function personOf(
-  { prompter, userName }: Pick<TurnContext, "prompter" | "userName">,
-  decided: { readonly userName?: string } = {},
+  { prompter, userName, directory }: AskingContext,
+  whom: ForWhom = {},
+  { userName: said }: { readonly userName?: string } = {},
 ) {
-  const name = decided.userName ?? userName;
-  const named = name === undefined ? {} : { name };
-  return { kind: "user", channel: prompter.channel, ...named } as const satisfies Decider;
+  const auth = said === undefined ? "os_user" : "program";
+  return identify(whom, { channel: prompter.channel, name: said ?? userName, auth }, directory);
 }
 
-/** The prompter asks the user of the turn, and others only if it says so. Anyone will do without a name. */
-export function canReach(
-  { prompter, userName }: Pick<TurnContext, "prompter" | "userName">,
-  name: string | undefined,
-): boolean {
-  if (name === undefined || isUserOf({ userName }, name)) return true;
-  return prompter.canReach?.(name) === true;
+/** The prompter asks the user of the turn, and others only if it says so. */
+export function canReach(context: AskingContext, whom: ForWhom): boolean {
+  if (isForUser(context, whom)) return true;
+  const { prompter, directory } = context;
+  if (prompter.canReach === undefined) return false;
+  const { for: person, forAny = [] } = whom;
+  const named = forAny.flatMap((each) => ("user" in each ? [each.user] : []));
+  const known = directory?.list() ?? [];
+  const names = [...(person === undefined ? named : [person]), ...known.map(({ name }) => name)];
+  return names.some(
+    (name) =>
+      mayDecide(whom, personOf(context, whom, { userName: name })) &&
+      prompter.canReach?.(name) === true,
+  );
 }
 
 /** Whether the answer is from someone who may not answer, which the program is told. */
 export function isFromOther(
-  context: Pick<TurnContext, "prompter" | "userName">,
-  request: Pick<RequestBase, "inquiryId" | "for">,
+  context: AskingContext,
+  request: Pick<RequestBase, "inquiryId" | "for" | "forAny">,
   answered: AnsweredPrompt,
 ): boolean {
-  const why = explainPerson(request.for, personOf(context, answered).name);
+  const whom = whomOf(request);
+  const why = explainPerson(whom, personOf(context, whom, answered));
   if (why === undefined) return false;
   warnOnce(`An answer to ${request.inquiryId} was ignored`)(why);
   return true;
 }
 
-/** Whether this is the name of the user of the turn. */
-export function isUserOf(
-  { userName }: { readonly userName?: string | undefined },
-  name: string | undefined,
-): boolean {
-  return userName !== undefined && name !== undefined && isSameName(userName, name);
+/** Whether the user of the turn may decide. */
+export function isForUser(context: AskingContext, whom: ForWhom): boolean {
+  return !isForSome(whom) || mayDecide(whom, personOf(context, whom));
 }
 
 /** A decision as it was recorded, and as it is shown. */
@@ -157,6 +171,7 @@ function baseOf(
     label: defaultLabel({ source, tool }),
     signal,
     allowsLater,
+    ...whomOf(request),
     acts: request.type === "inquiry_request" ? isActing(request) : asked.kind !== "delivery",
     ...(changed !== undefined && { changed }),
     digest: subject?.digest ?? "",
@@ -168,9 +183,8 @@ function questionRequest(
   { kind, question, tool }: Extract<Asked, { kind: "question" }>,
   decision: ShownDecision,
 ): DecisionRequest {
-  const { request, escalation } = decision;
+  const { escalation } = decision;
   const { promptLabel: label = base.label } = tool.settings.questions.get(question.id) ?? {};
-  const person = request.type === "inquiry_request" ? request.for : undefined;
   return {
     ...base,
     kind,
@@ -179,7 +193,6 @@ function questionRequest(
     questionId: question.id,
     canRemember: canRemember(question),
     ...grantsOf(decision),
-    ...(person !== undefined && { for: person }),
   };
 }
 

@@ -334,7 +334,7 @@ const FOR_ADA = { questions: { q: { target: { user: "ada" } } } };
 
 /** For a person who cannot be asked here. */
 function routeFor(name: string, more: Partial<QuestionRouteInput>, config: JsonObject = FOR_ADA) {
-  return routeGiven(SURE, { for: name, canAsk: false, ...more }, config).type;
+  return routeGiven(SURE, { whom: { for: name }, canAsk: false, ...more }, config).type;
 }
 
 function givenBy(decidedBy: Decider): Pick<QuestionRouteInput, "takeGiven"> {
@@ -385,14 +385,15 @@ describe("a question for one person", () => {
 
   test("is answered by the config for it, an answers file, or what that person has said before", () => {
     const remembered = { answer: true, from: FROM };
+    const chat = { kind: "user", channel: "chat" } as const;
     expect([
       routeFor("ada", {}, { questions: { q: { target: { user: "ada" }, answer: true } } }),
       routeFor("ada", givenBy({ kind: "answers_file", entry: "answers[0]" })),
       routeFor("ada", givenBy({ kind: "user", channel: "chat", name: "Ada" })),
       routeFor("ada", givenBy({ kind: "user", channel: "chat", name: "sam" })),
       routeFor("ada", givenBy({ kind: "user", channel: "chat" })),
-      routeFor("ada", { remembered: { ...remembered, name: "Ada" } }),
-      routeFor("ada", { remembered: { ...remembered, name: "sam" } }),
+      routeFor("ada", { remembered: { ...remembered, by: { ...chat, name: "Ada" } } }),
+      routeFor("ada", { remembered: { ...remembered, by: { ...chat, name: "sam" } } }),
       routeFor("ada", { remembered }),
     ]).toEqual([
       "configured",

@@ -6,11 +6,14 @@ import type { QuestionTarget, ToolSettings } from "../config/index.ts";
 import {
   type Decider,
   type DenialCause,
+  explainDecider,
+  type ForWhom,
   type InquiryEscalation,
   type InquiryOutcome,
-  isSameName,
+  isForSome,
+  isSameWhom,
   type KnownCancellationReason,
-  mayAnswer,
+  mayDecide,
   questionAbout,
 } from "../conversation/index.ts";
 import { answerFits, type Question, withoutOther } from "../tool/index.ts";
@@ -26,11 +29,12 @@ import {
   timedOut,
 } from "./model-texts.ts";
 import type { DecisionToGive, Given, GivenReply } from "./ports.ts";
-import { canReach } from "./prompts.ts";
+import { type AskingContext, canReach } from "./prompts.ts";
 import type { Verdict } from "../policy/index.ts";
 import type { Asked } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { RememberedAnswer } from "./memory.ts";
+import { whomOfTarget } from "./subject.ts";
 
 /** Everything that the route of a decision depends on. */
 export type RouteInput = QuestionRouteInput | CallRouteInput;
@@ -46,6 +50,8 @@ interface AnyRouteInput {
   readonly isOverdue?: boolean | undefined;
   /** A person had decided, so that neither a model nor a default nor a policy for their absence may. */
   readonly isForPerson?: boolean | undefined;
+  /** Who may decide. */
+  readonly whom?: ForWhom | undefined;
 }
 
 export interface QuestionRouteInput extends AnyRouteInput {
@@ -59,8 +65,6 @@ export interface QuestionRouteInput extends AnyRouteInput {
   readonly settings: Pick<ToolSettings, "name" | "questions" | "detached">;
   /** An answer that a person gave earlier, for the whole turn. */
   readonly remembered: RememberedAnswer | undefined;
-  /** The name of the only person who may answer. */
-  readonly for?: string | undefined;
   /** Why no one can be asked, for the model. */
   readonly unavailableBecause?: string | undefined;
   /** Set if a model was asked, and left the question to a person. */
@@ -74,14 +78,14 @@ export type CallRouteInput = AnyRouteInput &
   (
     | {
         readonly kind: "permission" | "in_doubt";
-        readonly settings: Pick<ToolSettings, "name" | "detached">;
+        readonly settings: Pick<ToolSettings, "name" | "detached" | "deniesWaiting">;
         readonly verdict: Verdict;
         /** A decision of a person for the whole turn. */
         readonly remembered?: RememberedAnswer | undefined;
       }
     | {
         readonly kind: "delivery";
-        readonly settings: Pick<ToolSettings, "name" | "detached">;
+        readonly settings: Pick<ToolSettings, "name" | "detached" | "deniesWaiting">;
         readonly verdict: Verdict;
       }
   );
@@ -140,7 +144,7 @@ const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 export interface SoFar {
   /** Of what is decided. */
   readonly digest: string;
-  readonly for?: string | undefined;
+  readonly whom: ForWhom;
   readonly escalation?: InquiryEscalation | undefined;
   readonly isForPerson?: boolean | undefined;
   readonly isOverdue?: boolean | undefined;
@@ -152,23 +156,24 @@ export interface SoFar {
 
 /** Who decides it now. That may change while it waits. */
 export function routeOf(
-  context: Pick<TurnContext, "answers" | "prompter" | "userName">,
+  context: Pick<TurnContext, "answers"> & AskingContext,
   asked: Asked,
-  { digest, isUnavailable = false, remembered, ...soFar }: SoFar,
+  { digest, isUnavailable = false, remembered: kept, ...soFar }: SoFar,
 ): Route {
-  const { answers, prompter } = context;
+  const { answers, prompter, directory } = context;
   const { toolCallId } = asked;
+  const { whom } = soFar;
+  const isAnothers = kept !== undefined && explainDecider(whom, kept.by, directory) !== undefined;
+  const remembered = isAnothers ? undefined : kept;
   const common = {
     takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked, digest)),
     isGivenOnly: answers?.isComplete,
     // The prompter is not consulted about what the config settles.
     canAsk:
-      !isSettled(asked) &&
-      !isUnavailable &&
-      prompter.canAsk(toolCallId) &&
-      canReach(context, soFar.for),
+      !isSettled(asked) && !isUnavailable && prompter.canAsk(toolCallId) && canReach(context, whom),
     isOverdue: soFar.isOverdue,
     isForPerson: soFar.isForPerson,
+    whom,
   };
   if (asked.kind === "question") {
     const { question, prompt, automaticAnswers, tool } = asked;
@@ -233,17 +238,20 @@ function routeCall(input: CallRouteInput): Route {
     const { answer, from } = input.remembered;
     return { type: "remembered", answer, from };
   }
+  const { whom = {} } = input;
   const given = input.takeGiven?.();
-  if (given === "later") return { type: "deferred" };
+  if (given === "later" || isByAnother(given, whom)) return { type: "deferred" };
   if (given !== undefined) return { type: "given", ...given };
   const key = input.kind === "delivery" ? "result" : "run";
   if (input.isOverdue === true)
     return { type: "policy", isApproved: false, key, cause: "timed_out" };
   if (input.isGivenOnly === true) return { type: "deferred" };
   if (input.canAsk) return { type: "person" };
-  const { detached } = input.settings;
+  const { detached, deniesWaiting } = input.settings;
   const ifDetached = input.kind === "delivery" ? detached.deliver : detached.run;
-  if (ifDetached === "defer") return { type: "deferred" };
+  // No policy decides in place of those whom it is for.
+  const isDenied = input.kind === "delivery" ? ifDetached === "deny" : deniesWaiting === true;
+  if (ifDetached === "defer" || (isForSome(whom) && !isDenied)) return { type: "deferred" };
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
   // Only `auto` lets a call run. Nothing but a person lets one run that may have run already, or decides anew.
   const isApproving =
@@ -254,6 +262,11 @@ function routeCall(input: CallRouteInput): Route {
   return isApproved
     ? { type: "policy", isApproved, key: policy }
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };
+}
+
+function isByAnother(given: GivenReply | undefined, whom: ForWhom): boolean {
+  const by = given?.decidedBy;
+  return by?.kind === "user" && !mayDecide(whom, by);
 }
 
 function settledByPolicy(
@@ -279,8 +292,9 @@ function routeQuestion(input: QuestionRouteInput): Route {
   const { answer: configured, target: wanted } = settings.questions.get(question.id) ?? {};
   const target = targetFor(input, wanted);
   const isSecret = question.answerType.type === "secret";
-  const isForOne = input.for !== undefined && isUser(target);
-  const requiresPerson = isSecret || question.exclusive || isForOne || input.isForPerson === true;
+  const isNamed = isForSome(input.whom ?? {});
+  const isForOnly = isNamed && isUser(target);
+  const requiresPerson = isSecret || question.exclusive || isForOnly || input.isForPerson === true;
 
   if (remembered !== undefined && canReuse(input, remembered)) {
     return { type: "remembered", answer: remembered.answer, from: remembered.from };
@@ -305,35 +319,34 @@ function routeQuestion(input: QuestionRouteInput): Route {
   }
   if (canAsk) return { type: "person" };
   const { tool: mode } = settings.detached;
-  // No model and no default answers in place of the one person whom it is for.
-  if (mode === "defer" || (input.for !== undefined && mode !== "deny")) return { type: "deferred" };
+  // No model and no default answers in place of those whom it is for.
+  if (mode === "defer" || (isNamed && mode !== "deny")) return { type: "deferred" };
   return requiresPerson ? refuseDetached(input) : routeDetached(input);
 }
 
 /** The record says for whom a question is, whatever the config says by now. */
 function targetFor(
-  { for: name, isForPerson = false }: Pick<QuestionRouteInput, "for" | "isForPerson">,
+  { whom = {}, isForPerson = false }: Pick<QuestionRouteInput, "whom" | "isForPerson">,
   wanted: QuestionTarget = { type: "user" },
 ): QuestionTarget {
   // A person has answered what was meant for a model, and is asked again.
   const target: QuestionTarget = isForPerson && !isUser(wanted) ? { type: "user" } : wanted;
-  if (name === undefined || isSameName(target.user ?? "", name)) return target;
-  return { type: "user", user: name };
+  return !isForSome(whom) || isSameWhom(whomOfTarget(target), whom) ? target : { type: "user" };
 }
 
 /** Only what a tool of jp's own asks before it changes a file, and only if no one person has to be asked. */
 function isAnsweredByRule(input: QuestionRouteInput): boolean {
   const { question, verdict, isForPerson = false } = input;
-  if (isForPerson || input.for !== undefined || question.answerType.type !== "boolean")
+  if (isForPerson || isForSome(input.whom ?? {}) || question.answerType.type !== "boolean")
     return false;
   return verdict?.answers?.includes(question.id) === true;
 }
 
-function canReuse(input: QuestionRouteInput, { answer, name }: RememberedAnswer): boolean {
+function canReuse(input: QuestionRouteInput, { answer, by }: RememberedAnswer): boolean {
   const { persistence, answerType } = input.question;
   if (input.verdict?.isAskedEachTime === true) return false;
   if (answerType.type === "secret" || persistence !== "turn") return false;
-  return answerFits(answerType, answer) && mayAnswer(input.for, name);
+  return answerFits(answerType, answer) && mayDecide(input.whom ?? {}, by ?? {});
 }
 
 function isUser(target: QuestionTarget): target is Extract<QuestionTarget, { type: "user" }> {
@@ -382,8 +395,7 @@ function isUsable(question: Question, suggested: Json | undefined): suggested is
 /** A person gave it, so it may be in their own words where the question allows that. */
 function useGiven(input: QuestionRouteInput, given: GivenReply): Route {
   const { question, settings } = input;
-  const { decidedBy: by } = given;
-  if (by.kind === "user" && !mayAnswer(input.for, by.name)) return { type: "deferred" };
+  if (isByAnother(given, input.whom ?? {})) return { type: "deferred" };
   if (answerFits(question.answerType, given.answer)) return { type: "given", ...given };
   const message = givenAnswerInvalid(settings.name, question);
   return { type: "refused", reason: "invalid_static_answer", message };
@@ -430,8 +442,8 @@ function uphold(
   return { type: "refused", reason: "backend_error", message, problem };
 }
 
-function refuseDetached({ settings, unavailableBecause, for: name }: QuestionRouteInput): Route {
-  const why = name === undefined ? unavailableBecause : PERSON_UNAVAILABLE;
+function refuseDetached({ settings, unavailableBecause, whom = {} }: QuestionRouteInput): Route {
+  const why = isForSome(whom) ? PERSON_UNAVAILABLE : unavailableBecause;
   const message = noOneToAsk(settings.name, why);
   return { type: "refused", reason: "no_prompt_backend", message };
 }

@@ -1,12 +1,17 @@
 /** Describes what a call would do right now, so that it can be compared with what was decided. */
+import type { PeopleTarget } from "../config/index.ts";
 import {
+  ACTIONS,
   type CallSubject,
   changedParts,
   type DecisionVoid,
   digestCall,
   digestDelivery,
+  type ForWhom,
+  isForSome,
   type SubjectDigest,
   type Timestamp,
+  whomOf,
 } from "../conversation/index.ts";
 import type { ToolSource } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
@@ -36,13 +41,28 @@ export async function describeDecision(
 ): Promise<{ readonly subject: SubjectDigest; readonly source: ToolSource | undefined }> {
   const { toolCallId } = asked;
   const { name: tool } = asked.progress.request;
+  const whom = whomOfCall(asked);
   if (asked.kind === "delivery") {
     const call = { conversation: context.journal.conversation, toolCallId, tool };
-    const subject = digestDelivery(call, asked.result);
+    const subject = digestDelivery(call, asked.result, whom);
     return { subject, source: await asked.tool.describeSource?.(asked.arguments) };
   }
   const call = await describeCall(context, asked);
-  return { subject: digestCall(call), source: call.source };
+  return { subject: digestCall(call, whom), source: call.source };
+}
+
+/** Who decides about a call: as it was asked, if it still waits, whatever the config says by now. */
+export function whomOfCall({ kind, progress, verdict }: AskedCall): ForWhom {
+  const { run, [ACTIONS[kind]]: asked } = progress.permissions;
+  if (asked?.request !== undefined && asked.decision === undefined) return whomOf(asked.request);
+  const whom = whomOfTarget(verdict.target ?? {});
+  if (isForSome(whom)) return whomOf(whom);
+  // Whoever had to let it run has to say whether it may run again.
+  return kind === "in_doubt" ? whomOf(run?.request ?? {}) : {};
+}
+
+export function whomOfTarget({ user, any }: PeopleTarget): ForWhom {
+  return user === undefined ? { forAny: any } : { for: user };
 }
 
 /** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */

@@ -12,6 +12,7 @@ import {
   canGoOn,
   type ConversationEvent,
   type ConversationStream,
+  type Directory,
   endOf,
   findRequest,
   lastTurnOf,
@@ -85,6 +86,8 @@ export interface TurnSetup {
   readonly observer?: Observer;
   /** The name of the user, recorded with what they decide. */
   readonly userName?: string;
+  /** Who has which roles. Without it, the owner decides everything. */
+  readonly directory?: Directory;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
   /** Do not start another turn while the last one waits for a person. */
@@ -292,11 +295,10 @@ export class Turn {
   }
 
   async #advanceTurn(state: TurnState): Promise<TurnEnd | Redirected> {
-    const { conversation, observer } = this.#setup;
+    const { conversation } = this.#setup;
     const context = this.#createContext(state);
     const { waiting } = context.state;
-    const recording = { journal: this.#journal, ...(observer !== undefined && { observer }) };
-    const offers = waiting.listen(conversation, recording);
+    const offers = waiting.listen(conversation, context);
     const stopRecording = recordUnscopedQuestions(context);
     try {
       const end = await this.#runCycles(context);

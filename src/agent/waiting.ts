@@ -6,7 +6,9 @@
 import {
   type AnswerEvent,
   deciderOf,
+  type Directory,
   endOf,
+  explainTaken,
   judgeAnswer,
   lastTurnOf,
   type OfferedAnswer,
@@ -85,6 +87,8 @@ export class WaitingItem implements Disposable {
 interface Recording {
   readonly journal: Journal;
   readonly observer?: Observer;
+  /** Who may decide what is for a role. What others say of themselves is not enough. */
+  readonly directory?: Directory;
 }
 
 /** Everything that a turn waits for right now. */
@@ -129,12 +133,14 @@ export class WaitingList {
    */
   async take(
     offered: OfferedAnswer,
-    { journal, observer }: Recording,
+    { journal, observer, directory }: Recording,
   ): Promise<AnswerResult | undefined> {
     const { event, secret } = offered;
     while (!this.#isClosed) {
       const judged = judgeAnswer(lastTurnOf(endOf(journal.stream)), offered, true);
       if (judged.type !== "fits") return judged;
+      const reason = explainTaken(judged.item, event, directory);
+      if (reason !== undefined) return { type: "refused", reason };
       const { id, tool } = judged.item;
       const item = secret === undefined ? this.open(id) : this.#items.get(id);
       if (item === undefined) return undefined; // No one here could pass the secret on.

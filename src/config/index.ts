@@ -98,6 +98,7 @@ export type {
   TimeoutMode,
   ToolEffect,
 } from "./schema/tool.ts";
+export { type PeopleTarget, peopleToJson } from "./schema/people-target.ts";
 export {
   explainRule,
   findRule,

@@ -5,6 +5,7 @@ import { findSeconds } from "./duration.ts";
 import type { CommandConfig } from "./schema/command.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { definedOnly } from "./defined-only.ts";
+import type { PeopleTarget } from "./schema/people-target.ts";
 import { ownFirst, type Rule, ruleKey, type RulePlace, type RunMode } from "./schema/policy.ts";
 import type {
   DetachedMode,
@@ -33,6 +34,8 @@ export interface ToolSettings {
   readonly result: RunMode;
   /** Rules on arguments, in the order in which they count. Where none matches, `run` and `result` apply. */
   readonly policy: Readonly<Record<"run" | "result", readonly Rule[]>>;
+  /** Who decides about its calls, unless a rule says otherwise; anyone who is asked if absent. */
+  readonly target?: PeopleTarget;
   /** What it does, by the user's config; absent if that does not say. */
   readonly effect?: ToolEffect;
   readonly command?: CommandConfig;
@@ -47,6 +50,8 @@ export interface ToolSettings {
   readonly detached: Readonly<Record<"run" | "deliver", DetachedMode>> & {
     readonly tool: DetachedMode | "unset";
   };
+  /** Its own config says `deny` for `detached.run`: then what is for others is denied too. Otherwise it waits for them. */
+  readonly deniesWaiting?: true;
   readonly cancellationResponse: string;
   /** Absent if the config does not say. */
   readonly isIdempotent?: boolean;
@@ -115,6 +120,7 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
   const timeout = tool.timeout_secs ?? defaults.timeout_secs ?? ownLimit;
   const enable = { ...TOOL_DEFAULTS.enable, ...defaults.enable, ...tool.enable };
   const { command, summary, description, examples, group } = tool;
+  const { target = defaults.target } = tool;
   return {
     name,
     source,
@@ -132,9 +138,11 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
     ...(description !== undefined && { description }),
     ...(examples !== undefined && { examples }),
     parameters: tool.parameters ?? {},
-    questions: resolveQuestions(tool.questions ?? {}),
+    ...(target !== undefined && { target }),
+    questions: resolveQuestions(tool.questions ?? {}, target),
     options: (tool.options ?? {}) as JsonObject, // Read from a config file: JSON.
     detached: { ...TOOL_DEFAULTS.detached, ...defaults.detached, ...tool.detached },
+    ...(tool.detached?.run === "deny" && { deniesWaiting: true }),
     cancellationResponse:
       tool.cancellation_response ??
       defaults.cancellation_response ??
@@ -191,7 +199,10 @@ export function parseToolSource(text: string): ToolSource {
 
 type PartialQuestions = NonNullable<PartialToolConfig["questions"]>;
 
-function resolveQuestions(questions: PartialQuestions): ReadonlyMap<string, QuestionSettings> {
+function resolveQuestions(
+  questions: PartialQuestions,
+  people: PeopleTarget | undefined,
+): ReadonlyMap<string, QuestionSettings> {
   const entries = Object.entries(questions).map(([id, question]): [string, QuestionSettings] => {
     const { target, answer, exclusive, prompt_label: promptLabel, deadline = "" } = question;
     const { on_timeout: onTimeout } = question;
@@ -199,7 +210,7 @@ function resolveQuestions(questions: PartialQuestions): ReadonlyMap<string, Ques
     return [
       id,
       {
-        target: target ?? { type: "user" },
+        target: target ?? { type: "user", ...people },
         ...(answer !== undefined && { answer: { value: answer } }),
         ...(exclusive !== undefined && { exclusive }),
         ...(promptLabel !== undefined && { promptLabel }),

@@ -2,7 +2,8 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import type { Json } from "../util/index.ts";
-import { isSameName, judgeAnswer, SecretAnswer } from "./answers.ts";
+import { judgeAnswer, SecretAnswer } from "./answers.ts";
+import { isSameName } from "./whom.ts";
 import type { AnswerEvent } from "./decision.ts";
 import type {
   ConversationEvent,

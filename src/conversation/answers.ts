@@ -3,7 +3,7 @@
  * fit. Read from the record alone, so that every process judges alike.
  */
 import { explainMisfit } from "../tool/index.ts";
-import { ACTIONS, type AnswerEvent, deciderOf } from "./decision.ts";
+import { ACTIONS, type AnswerEvent, deciderOf, whomOf } from "./decision.ts";
 import type {
   ConversationEvent,
   Decider,
@@ -12,6 +12,7 @@ import type {
   PermissionDecision,
 } from "./event.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
+import { type Directory, explainDecider, explainPerson } from "./whom.ts";
 import { type PendingItem, pendingOf, readTurnProgress } from "./turn-progress.ts";
 
 /**
@@ -97,6 +98,17 @@ export function judgeAnswer(
   return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
 }
 
+/** Why the turn that waits for it does not take an answer that fits: as far as it knows, the person may not decide. */
+export function explainTaken(
+  item: PendingItem,
+  event: AnswerEvent,
+  directory?: Directory,
+): string | undefined {
+  return isCancelling(event)
+    ? undefined
+    : explainDecider(whomOf(item), deciderOf(event), directory);
+}
+
 /** Finds what has answered it. `turn` is as for `judgeAnswer`. */
 export function findAnswerTo(
   turn: readonly ConversationEvent[],
@@ -138,51 +150,33 @@ function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem):
 }
 
 function findMisfit(
-  { request }: PendingItem,
+  item: PendingItem,
   event: AnswerEvent,
   secret: SecretAnswer | undefined,
 ): string | undefined {
   const decider = deciderOf(event);
-  const isCancelled = event.type === "inquiry_response" && event.outcome === "cancelled";
-  if (!isCancelled && decider?.kind !== "user") return "only a person can answer from elsewhere";
+  if (!isCancelling(event)) {
+    if (decider?.kind !== "user") return "only a person can answer from elsewhere";
+    const stranger = explainPerson(whomOf(item), decider);
+    if (stranger !== undefined) return stranger;
+  }
   if (event.type === "permission_decision") return explainDecision(event);
+  const { request } = item;
   if (request?.type !== "inquiry_request") return undefined;
-  // To cancel a question needs no name: whoever runs the turn can discard it anyway.
-  const name = decider?.kind === "user" ? decider.name : undefined;
-  const stranger = isCancelled ? undefined : explainPerson(request.for, name);
-  if (stranger !== undefined) return stranger;
   return event.outcome === "redacted" || request.question.answerType.type === "secret"
     ? explainSecret(request, event, secret)
     : explainResponse(request, event);
 }
 
+/** That needs no name: whoever runs the turn can discard it anyway. */
+function isCancelling(event: AnswerEvent): boolean {
+  return event.type === "permission_decision"
+    ? event.decision === "denied" && event.cause === "closed" && event.decidedBy.kind === "user"
+    : event.outcome === "cancelled";
+}
+
 function isAtOrAfter(timestamp: Timestamp, deadline: Timestamp): boolean {
   return timestampToMilliseconds(timestamp) >= timestampToMilliseconds(deadline);
-}
-
-/** Whether someone with this name may answer a question that is for this person, or for anyone. */
-export function mayAnswer(person: string | undefined, name: string | undefined): boolean {
-  return person === undefined || (name !== undefined && isSameName(name, person));
-}
-
-/** Why someone with this name may not answer. Undefined if they may. */
-export function explainPerson(
-  person: string | undefined,
-  name: string | undefined,
-): string | undefined {
-  return mayAnswer(person, name) ? undefined : `only ${person} can answer this`;
-}
-
-/** Upper and lower case, spaces, and how letters are encoded do not matter. */
-export function isSameName(left: string, right: string): boolean {
-  return foldName(left) === foldName(right);
-}
-
-/** The same for all ways to write a name. Whatever compares names of people compares this. */
-export function foldName(name: string): string {
-  // The capital ẞ has to become ß first: only that one becomes SS.
-  const folded = name.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase();
-  return folded.replaceAll(/\s+/g, " ").trim();
 }
 
 function explainResponse(

@@ -13,6 +13,7 @@ import {
 import type { Json, JsonObject } from "../util/index.ts";
 import type {
   Decider,
+  DecisionSubject,
   Grant,
   InquiryEscalation,
   InquiryId,
@@ -25,6 +26,7 @@ import type {
   ToolStep,
 } from "./event.ts";
 import type { Timestamp } from "./timestamp.ts";
+import type { ForWhom } from "./whom.ts";
 
 /** Whatever waits for someone: a question, whether a call may run, who sees its result, a call that may have run. */
 export type DecisionKind = "question" | CallDecisionKind;
@@ -125,6 +127,14 @@ export function questionAbout(
 function finishedSteps(steps: readonly Pick<ToolStep, "name">[]): string {
   const names = steps.map(({ name }) => JSON.stringify(name));
   return `Finished before, and not run again: ${names.join(", ")}`;
+}
+
+/** Whom it is for, without whatever else a request has. */
+export function whomOf({ for: person, forAny }: ForWhom): Pick<DecisionSubject, "for" | "forAny"> {
+  return {
+    ...(person !== undefined && { for: person }),
+    ...(forAny !== undefined && { forAny }),
+  };
 }
 
 /** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */

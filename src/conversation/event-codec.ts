@@ -176,6 +176,8 @@ const OUTCOME_KEYS = [
 ];
 
 const SUBJECT_KEYS = [
+  "for",
+  "for_any",
   "digest",
   "subject_version",
   "subject_parts",
@@ -260,7 +262,6 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "state",
       "bound",
       "deadline",
-      "for",
       ...SUBJECT_KEYS,
     ),
     parse: parseInquiryRequest,

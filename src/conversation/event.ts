@@ -2,7 +2,13 @@
  * The events of a conversation in memory, and which of them a model may see. `type` has the strings
  * used on disk; the JSON form of each event is in the codecs.
  */
-import type { ContentBlock, InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
+import type {
+  Addressee,
+  ContentBlock,
+  InquiryQuestion,
+  InquirySource,
+  ToolOrigin,
+} from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { RecordedFile } from "./message-file.ts";
 import type { Timestamp } from "./timestamp.ts";
@@ -115,6 +121,10 @@ export interface DecisionSubject {
   readonly replaces?: InquiryId;
   /** A person had decided, so that neither a model nor a default may do it now. */
   readonly isForPerson?: boolean;
+  /** The name of the only person who may decide. Any person may if this and `forAny` are absent. */
+  readonly for?: string;
+  /** Several, of whom any may decide. */
+  readonly forAny?: readonly Addressee[];
 }
 
 /** A tool or the assistant asks a question. */
@@ -132,8 +142,6 @@ export interface InquiryRequest extends EventBase, DecisionSubject {
   readonly isBound?: boolean;
   /** It need not be answered after this time. */
   readonly deadline?: Timestamp;
-  /** The name of the only person who may answer. Any person may if absent. */
-  readonly for?: string;
 }
 
 /**
@@ -378,6 +386,10 @@ export type Decider =
       readonly channel: string;
       readonly scope?: "turn";
       readonly name?: string;
+      /** How it is known who they are, where that matters: `os_user`, `token`, `program`, or `owner` if no people are known. */
+      readonly auth?: string;
+      /** The role in which they decided. */
+      readonly role?: string;
     }
   | { readonly kind: "assistant"; readonly model: string }
   | { readonly kind: "config"; readonly key: string }

@@ -219,7 +219,7 @@ const anyTimestamp = fc
 const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
   objects(
     { kind: fc.constant("user" as const), channel: anyText },
-    { scope: fc.constant("turn" as const), name: anyText },
+    { scope: fc.constant("turn" as const), name: anyText, auth: anyText, role: anyText },
   ),
   objects({ kind: fc.constant("assistant" as const), model: anyText }),
   objects({ kind: fc.constant("config" as const), key: anyText }),
@@ -321,6 +321,9 @@ const anySubject = {
   folder: anyText,
   replaces: name,
   isForPerson: fc.constant(true),
+  forAny: fc.array(fc.oneof(objects({ user: anyText }), objects({ role: anyText })), {
+    maxLength: 3,
+  }),
 };
 
 const anyGrant: fc.Arbitrary<RecordedGrant> = fc.oneof(
@@ -400,7 +403,6 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         state: anyText,
         isBound: fc.constant(true),
         deadline: anyTimestamp,
-        for: anyText,
         ...anySubject,
       },
     ),

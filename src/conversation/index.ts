@@ -99,6 +99,7 @@ export {
   replyToEvent,
   RERUN_ANSWERS,
   redirectionOf,
+  whomOf,
 } from "./decision.ts";
 export {
   type CallSubject,
@@ -129,17 +130,31 @@ export {
 } from "./metadata.ts";
 export {
   type AnswerProblem,
+  explainTaken,
   findAnswerTo,
   isAnswer,
   type Judgement,
-  explainPerson,
-  foldName,
-  isSameName,
   judgeAnswer,
-  mayAnswer,
   type OfferedAnswer,
   SecretAnswer,
 } from "./answers.ts";
+export {
+  type Authentication,
+  type Claimant,
+  describeWhom,
+  type Directory,
+  explainDecider,
+  explainPerson,
+  foldName,
+  type ForWhom,
+  identify,
+  isForRole,
+  isForSome,
+  isSameName,
+  isSameWhom,
+  type KnownPerson,
+  mayDecide,
+} from "./whom.ts";
 export {
   type CallProgress,
   canGoOn,

@@ -4,6 +4,7 @@
  * `metadata`, so fields that must survive are mirrored there.
  */
 import {
+  type Addressee,
   type AnswerType,
   type Confinement,
   type InquiryQuestion,
@@ -15,6 +16,7 @@ import {
   type UndoForecast,
 } from "../tool/index.ts";
 import {
+  arrayField,
   assertNever,
   isJsonArray,
   isJsonObject,
@@ -69,7 +71,6 @@ export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timesta
   const toolCallId = optionalString(shape, "tool_call_id");
   const questionId = optionalString(shape, "question_id");
   const state = optionalString(shape, "state");
-  const person = optionalString(shape, "for");
   return {
     type: "inquiry_request",
     id: stringField(shape, "id") as InquiryId, // Branded where it is read.
@@ -80,7 +81,6 @@ export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timesta
     ...(state !== undefined && { state }),
     ...(shape.value["bound"] === true && { isBound: true }),
     ...parseDeadline(shape),
-    ...(person !== undefined && { for: person }),
     ...parseSubject(shape),
   };
 }
@@ -117,6 +117,28 @@ export function parseSubject(shape: Shape): DecisionSubject {
     ...(folder !== undefined && { folder }),
     ...(replaces !== undefined && { replaces: replaces as InquiryId }), // Branded where it is read.
     ...(value["person"] === true && { isForPerson: true }),
+    ...parseWhom(shape),
+  };
+}
+
+/** Whom this version does not know is left out: then fewer may decide, or no one. */
+function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
+  const person = optionalString(shape, "for");
+  if (person !== undefined) return { for: person };
+  if (shape.value["for_any"] == null) return {};
+  const forAny = arrayField(shape, "for_any").flatMap((each): readonly Addressee[] => {
+    if (!isJsonObject(each)) return [];
+    const { user, role } = each;
+    if (typeof user === "string") return role === undefined ? [{ user }] : [];
+    return typeof role === "string" ? [{ role }] : [];
+  });
+  return { forAny };
+}
+
+function whomToJson({ for: person, forAny }: DecisionSubject): JsonObject {
+  return {
+    ...(person !== undefined && { for: person }),
+    ...(forAny !== undefined && { for_any: forAny.map((each) => ({ ...each })) }),
   };
 }
 
@@ -160,6 +182,7 @@ function parseConfinement({ confinement, network, undo: kept }: JsonObject): Con
 export function subjectToJson(event: DecisionSubject): JsonObject {
   const { subject, origin, folder, replaces, isForPerson } = event;
   return {
+    ...whomToJson(event),
     ...(replaces !== undefined && { replaces }),
     ...(isForPerson === true && { person: true }),
     ...(origin !== undefined && { origin: { ...origin } }),
@@ -173,14 +196,13 @@ export function subjectToJson(event: DecisionSubject): JsonObject {
 }
 
 function callToJson(event: InquiryRequest): JsonObject {
-  const { toolCallId, questionId, state, isBound, deadline, for: person } = event;
+  const { toolCallId, questionId, state, isBound, deadline } = event;
   return {
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     ...(questionId !== undefined && { question_id: questionId }),
     ...(state !== undefined && { state }),
     ...(isBound === true && { bound: true }),
     ...(deadline !== undefined && { deadline }),
-    ...(person !== undefined && { for: person }),
   };
 }
 
@@ -281,6 +303,7 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
   const { subject, isForPerson } = event;
   return {
     ...callToJson(event),
+    ...whomToJson(event),
     ...(Object.keys(question).length > 0 && { question }),
     ...(isForPerson === true && { person: true }),
     ...(subject !== undefined && { digest: subject.digest }),
@@ -402,10 +425,16 @@ function answerTypeToJson(answerType: AnswerType): JsonObject {
 
 /** `answered_by` and `decided_by`. Unknown kinds survive a round trip. */
 export function parseDecider(raw: JsonObject): Decider {
-  const { kind, channel, scope, name, model, key, from, entry } = raw;
+  const { kind, channel, scope, name, auth, role, model, key, from, entry } = raw;
   if (kind === "user" && typeof channel === "string") {
-    const named = typeof name === "string" && { name };
-    return { kind, channel, ...(scope === "turn" && { scope }), ...named };
+    return {
+      kind,
+      channel,
+      ...(scope === "turn" && { scope }),
+      ...(typeof name === "string" && { name }),
+      ...(typeof auth === "string" && { auth }),
+      ...(typeof role === "string" && { role }),
+    };
   }
   if (kind === "assistant" && typeof model === "string") return { kind, model };
   if (kind === "config" && typeof key === "string") return { kind, key };
@@ -442,7 +471,7 @@ export function deciderToJson(decider: Decider): JsonObject {
 export function describeDecider(decider: Decider): string {
   switch (decider.kind) {
     case "user":
-      return `${["user", decider.name].join(" ").trim()} (${decider.channel})`;
+      return describePerson(decider);
     case "assistant":
       return `assistant (${decider.model})`;
     case "config":
@@ -459,4 +488,9 @@ export function describeDecider(decider: Decider): string {
     default:
       return assertNever(decider);
   }
+}
+
+function describePerson({ name, role, channel }: Extract<Decider, { kind: "user" }>): string {
+  const as = role === undefined ? "" : `, role ${role}`;
+  return `${["user", name].join(" ").trim()} (${channel}${as})`;
 }

@@ -14,6 +14,7 @@ import type { ConversationId } from "./conversation-id.ts";
 import type { InquiryRequest, SubjectDigest, ToolResult } from "./event.ts";
 import { inquiryQuestionToJson } from "./inquiry-codec.ts";
 import { blocksToJson } from "./call-codec.ts";
+import { type ForWhom, isForSome } from "./whom.ts";
 
 /** How subjects are made of what they describe. Digests of different versions cannot be compared. */
 const SUBJECT_VERSION = 1;
@@ -29,17 +30,19 @@ export interface CallSubject {
 }
 
 /** For a permission to run the call, and for what to do about a call in doubt: both let the same thing run. */
-export function digestCall(call: CallSubject): SubjectDigest {
-  return digest("call", callParts(call));
+export function digestCall(call: CallSubject, whom: ForWhom = {}): SubjectDigest {
+  return digest("call", { ...callParts(call), ...whomPart(whom) });
 }
+
+type Asked = Pick<InquiryRequest, "question" | "for" | "forAny" | "state">;
 
 /** For a question of the call. Its own fields are those on record. */
 export function digestQuestion(
   call: CallSubject,
-  { question, for: person, state }: Pick<InquiryRequest, "question" | "for" | "state">,
+  { question, for: person, forAny, state }: Asked,
 ): SubjectDigest {
   const { text, context, answer_type, default: suggested } = inquiryQuestionToJson(question);
-  const asked = { text, context, answer_type, default: suggested, for: person };
+  const asked = { text, context, answer_type, default: suggested, for: person, for_any: forAny };
   // A server's state is what its answer is about.
   const { binding = state } = question;
   return digest("question", { ...callParts(call), question: asked, binding });
@@ -49,9 +52,18 @@ export function digestQuestion(
 export function digestDelivery(
   { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
   { content, isError, blocks }: ToolResult,
+  whom: ForWhom = {},
 ): SubjectDigest {
   const result = { content, is_error: isError, ...blocksToJson({ ...(blocks && { blocks }) }) };
-  return digest("delivery", { call: { conversation, id: toolCallId, tool }, result });
+  const call = { conversation, id: toolCallId, tool };
+  return digest("delivery", { call, result, ...whomPart(whom) });
+}
+
+/** Nothing if anyone may decide, as in older records. */
+function whomPart(whom: ForWhom): Parts {
+  const { for: person, forAny } = whom;
+  if (!isForSome(whom)) return {};
+  return { whom: person === undefined ? { for_any: forAny ?? [] } : { for: person } };
 }
 
 /** Whether it was made for a call of this conversation. A fork has the digests of what it is a copy of. */

@@ -2,8 +2,9 @@
  * How far a turn has come, read from its events alone. A turn that runs and one that is continued after
  * its process has died are continued from the same reading.
  */
+import type { Addressee } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import { type CallDecisionKind, type DecisionKind, isActing } from "./decision.ts";
+import { type CallDecisionKind, type DecisionKind, isActing, whomOf } from "./decision.ts";
 import type {
   AttemptStart,
   ConversationEvent,
@@ -100,8 +101,10 @@ export interface PendingItem {
   readonly askedAt: Timestamp;
   /** An answer does not count after this time. */
   readonly deadline?: Timestamp;
-  /** The name of the only person who may answer. Any person may if absent. */
+  /** The name of the only person who may decide. Any person may if this and `forAny` are absent. */
   readonly for?: string;
+  /** Several, of whom any may decide. */
+  readonly forAny?: readonly Addressee[];
   /** Those of the call, for a doubt. */
   readonly arguments?: JsonObject;
   /** The digest of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
@@ -158,7 +161,7 @@ export function pendingOf(
     }
     const questions = asked.flatMap((pair): PendingItem[] => {
       if (pair.response !== undefined || pair.madeVoid !== undefined) return [];
-      const { id, timestamp: askedAt, question, for: person, subject } = pair.request;
+      const { id, timestamp: askedAt, question, subject } = pair.request;
       const shown = { ...pair.request, question: withEscalation(question, pair.escalation) };
       const deadline = deadlineOf(pair);
       const changed = changedSince(call, pair.request);
@@ -172,7 +175,7 @@ export function pendingOf(
           acts: isActing(pair.request),
           ...(subject !== undefined && { digest: subject.digest }),
           ...(deadline !== undefined && { deadline }),
-          ...(person !== undefined && { for: person }),
+          ...whomOf(pair.request),
           ...(changed !== undefined && { changed }),
         },
       ];
@@ -215,6 +218,7 @@ function pendingPermission(
       askedAt,
       acts: kind !== "delivery",
       ...(subject !== undefined && { digest: subject.digest }),
+      ...whomOf(request),
       ...(changed !== undefined && { changed }),
       request,
     },
@@ -239,6 +243,8 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
       acts: true,
       arguments: args,
       ...(permitted?.digest !== undefined && { digest: permitted.digest }),
+      // Whoever had to let it run has to say whether it may run again.
+      ...whomOf(run?.request ?? {}),
     },
   ];
 }

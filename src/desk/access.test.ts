@@ -57,7 +57,7 @@ describe("a token", () => {
     const { status, json } = await served.send("/me", { headers });
     expect([status, json]).toEqual([
       200,
-      { name: "ada", rights: ["see", "answer", "approve"], runs: true },
+      { name: "ada", rights: ["see", "answer", "approve"], decides_all: true, runs: true },
     ]);
     await served.send(`${QUESTION_PATH}/answer`, { ...YES, headers });
     expect(served.desk.answeredBy).toMatchObject({ name: "ada" });
@@ -124,7 +124,7 @@ describe("a one-time login", () => {
     const started = await served.prove(await createKey(), served.service.createLogin());
     expect([started.status, started.headers["set-cookie"]]).toEqual([200, undefined]);
     const me = await served.send("/me", { headers: sessionOf(started) });
-    expect(me.json).toEqual({ ...OWNER, runs: true });
+    expect(me.json).toEqual({ ...OWNER, decides_all: true, runs: true });
     expect(served.audit).toMatchObject([{ what: "login", name: OWNER.name, client: "127.0.0.1" }]);
   });
 
@@ -173,7 +173,10 @@ describe("a one-time login that someone makes on the page", () => {
     const { status, code } = await make(served, headers);
     const started = await served.prove(await createKey(), code);
     const me = await served.send("/me", { headers: sessionOf(started) });
-    expect([status, me.json]).toEqual([201, { name: "ada", rights: ["see"], runs: true }]);
+    expect([status, me.json]).toEqual([
+      201,
+      { name: "ada", rights: ["see"], decides_all: true, runs: true },
+    ]);
     expect(served.audit.map(({ what, name }) => [what, name])).toEqual([
       ["login", "ada"],
       ["login_created", "ada"],

@@ -10,7 +10,7 @@ import type { IncomingMessage } from "node:http";
 import { jsonLine, oneLine } from "../render/index.ts";
 import { type Clock, isSameSecret } from "../util/index.ts";
 import { ApiError } from "./http.ts";
-import { hashOf, newSecret } from "./people.ts";
+import { hashOf, newSecret } from "../people/index.ts";
 import type { People, Person } from "./port.ts";
 import { isExpired, OWNER, type Sessions } from "./sessions.ts";
 import { proofText } from "./wire.ts";

@@ -1,9 +1,10 @@
 /** The operations about who is calling, and who may: logging in and out, and people. */
+import { type Directory } from "../conversation/index.ts";
 import * as v from "valibot";
 import { isJpError, type JpError, type JsonObject } from "../util/index.ts";
 import { ApiError, badRequest, notFound } from "./http.ts";
 import { type Operation, operation } from "./operation.ts";
-import { DEFAULT_RIGHTS, looksLike, RIGHTS } from "./people.ts";
+import { DEFAULT_RIGHTS, looksLike, RIGHTS } from "../people/index.ts";
 import type { Person } from "./port.ts";
 import * as schemas from "./schemas.ts";
 
@@ -78,7 +79,9 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     route: "GET /me",
     needs: "person",
     responses: { 200: { description: "The person.", schema: schemas.me } },
-    handle: async ({ caller: { person }, runs }) => ({ body: { ...personToJson(person), runs } }),
+    handle: async ({ caller: { person }, directory, runs }) => ({
+      body: { ...personToJson(person), ...knownToJson(person, directory), runs },
+    }),
   }),
   operation({
     id: "listPeople",
@@ -86,7 +89,7 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
     route: "GET /people",
     needs: "administer",
     responses: { 200: { description: "All of them.", schema: schemas.people } },
-    handle: async ({ people }) => ({ body: { items: (await people.list()).map(personToJson) } }),
+    handle: async ({ people }) => ({ body: { items: (await people.list()).map(listedToJson) } }),
   }),
   operation({
     id: "addPerson",
@@ -143,6 +146,16 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
 
 function personToJson({ name, rights }: Person): JsonObject {
   return { name, rights: [...rights] };
+}
+
+function listedToJson(person: Person): JsonObject {
+  return { ...personToJson(person), roles: [...(person.roles ?? [])] };
+}
+
+function knownToJson({ name, roles = [], isOwner }: Person, directory?: Directory): JsonObject {
+  if (directory === undefined || directory.list().length === 0) return { decides_all: true };
+  const known = isOwner === true ? directory.findHere() : { name, roles };
+  return known === undefined ? {} : { known: { name: known.name, roles: [...known.roles] } };
 }
 
 function toApiError({ code, message }: JpError): Error {

@@ -6,7 +6,8 @@ import { type ConversationEvent, eventsOf, type InquiryId } from "../conversatio
 import { REST, WAITING } from "../storage/open-question.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
-import { createDesk, type Desk, type Person } from "./index.ts";
+import type { Person } from "../people/index.ts";
+import { createDesk, type Desk } from "./index.ts";
 import { bearer, ServedDesk } from "./served.fixture.ts";
 
 const ADA: Person = { name: "Ada", rights: ["see", "answer", "approve"] };
@@ -55,12 +56,55 @@ test("a question for someone is answered and cancelled by no one else, but an ad
   const first = { conversation: await place(store, FOR_ADA), id };
   const second = { conversation: await place(store, FOR_ADA), id };
   const desk = await open(store);
-  const refused = { type: "forbidden", message: "Only ada can answer this." };
+  const refused = { type: "forbidden", code: "not_for_you", message: "Only ada can answer this." };
   expect(await desk.answer(first, YES, BEN)).toEqual(refused);
   expect(await desk.answer(first, CANCEL, BEN)).toEqual(refused);
   expect(await desk.answer(first, YES, OLGA)).toEqual(refused);
   expect(await desk.answer(first, CANCEL, ADA)).toEqual({ type: "recorded" });
   expect(await desk.answer(second, CANCEL, OLGA)).toEqual({ type: "recorded" });
+});
+
+test("what is for a role is decided by those who have it, and by the owner only if their OS user is one of them", async () => {
+  counters("T-PEOPLE-1");
+  const [request, ...others] = FOR_ADA.toReversed();
+  if (request?.type !== "inquiry_request") throw new Error("nothing is asked");
+  const { for: _person, ...asked } = request;
+  const forAny = [{ role: "finance" }];
+  const events = [...others.toReversed(), { ...asked, forAny }];
+  const answered = async (person: Person, here: string) => {
+    const store = new MemoryConversationStore(new FakeClock());
+    const conversation = await place(store, events);
+    const people = [
+      { name: "Ada", roles: ["Finance"] },
+      { name: "finance", roles: [] },
+    ];
+    const directory = {
+      list: () => people,
+      findHere: () => people.find((each) => each.name === here),
+    };
+    const workspaces = [{ root: "/0", conversations: store }];
+    await using desk = await createDesk(workspaces, { clock: new FakeClock(), directory });
+    const result = await desk.answer({ conversation, id }, YES, person);
+    const { stream } = await store.load(conversation);
+    const last = [...eventsOf(stream.entries)].at(-1);
+    const by = last?.type === "inquiry_response" && last.outcome === "answered" && last.answeredBy;
+    return result.type === "forbidden" ? result.code : by;
+  };
+  const owner: Person = { ...OLGA, isOwner: true };
+  const by = { kind: "user", channel: "desk", name: "Ada", role: "Finance" };
+  expect([
+    await answered(ADA, ""),
+    await answered(BEN, ""),
+    await answered({ ...BEN, name: "finance" }, ""),
+    await answered(owner, "Ada"),
+    await answered({ ...owner, name: "Ada" }, "finance"),
+  ]).toEqual([
+    { ...by, auth: "token" },
+    "not_for_you",
+    "not_for_you",
+    { ...by, auth: "os_user" },
+    "not_for_you",
+  ]);
 });
 
 test("whoever may only answer does not approve what a tool does, however the tool asks", async () => {
@@ -96,7 +140,11 @@ test("a no with the next message is recorded as such, and needs the right to app
   const desk = await open(store);
   const eve: Person = { name: "Eve", rights: ["see", "answer"] };
   const no = { answer: false, note: "Use sed.", redirects: true };
-  const refused = { type: "forbidden", message: "This needs the right to approve." };
+  const refused = {
+    type: "forbidden",
+    code: "forbidden",
+    message: "This needs the right to approve.",
+  };
   expect(await desk.answer({ conversation, id }, no, eve)).toEqual(refused);
   expect(await desk.answer({ conversation, id }, no, ADA)).toEqual({ type: "recorded" });
   const events = await store.open(conversation).then(({ stream }) => [...eventsOf(stream.entries)]);

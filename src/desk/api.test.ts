@@ -195,8 +195,8 @@ describe("people", () => {
       200,
       {
         items: [
-          { name: "ada", rights: ["see", "administer"] },
-          { name: "Ben", rights: ["see"] },
+          { name: "ada", rights: ["see", "administer"], roles: [] },
+          { name: "Ben", rights: ["see"], roles: [] },
         ],
       },
     ]);

@@ -337,7 +337,7 @@ function toReply(result: DeskAnswerResult): JsonReply {
     case "refused":
       throw new ApiError(422, "does_not_fit", { message: result.message });
     case "forbidden":
-      throw new ApiError(403, "forbidden", { message: result.message });
+      throw new ApiError(403, result.code, { message: result.message });
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Decider,
   deciderOf,
   deciderToJson,
+  type ForWhom,
   type InquiryEscalation,
   inquiryQuestionToJson,
   type LoggedInquiry,
@@ -19,7 +20,7 @@ export function pendingToJson(
   item: PendingDecision,
   { workspace, title }: { readonly workspace: string; readonly title: string | undefined },
 ): DecisionJson {
-  const { conversation, id, kind, tool, toolCallId, request, deadline, for: person } = item;
+  const { conversation, id, kind, tool, toolCallId, request, deadline } = item;
   const { origin, folder, digest, changed, arguments: args, isLive } = item;
   const result = request?.type === "permission_request" ? request.result : undefined;
   return {
@@ -40,7 +41,7 @@ export function pendingToJson(
     ...(changed !== undefined && { changed }),
     asked_at: item.askedAt,
     ...(deadline !== undefined && { deadline }),
-    ...(person !== undefined && { for: person }),
+    ...whomToJson(item),
     ...(result !== undefined && {
       result: { content: result.content, is_error: result.isError },
     }),
@@ -65,7 +66,6 @@ export function loggedToJson(
   const { kind, id, source, toolCallId, request, response, escalation, madeVoid, changed } = logged;
   const { tool = describeSource(source), deadline } = logged;
   const { origin, folder, subject, replaces } = request ?? {};
-  const person = request?.type === "inquiry_request" ? request.for : undefined;
   return {
     workspace,
     conversation,
@@ -84,7 +84,7 @@ export function loggedToJson(
     ...(changed !== undefined && { changed }),
     asked_at: logged.askedAt,
     ...(deadline !== undefined && { deadline }),
-    ...(person !== undefined && { for: person }),
+    ...whomToJson(request ?? {}),
     ...(title !== undefined && { title }),
     turn: logged.turn + 1,
     ...(logged.isPending !== true && { outcome: "unanswered" }),
@@ -93,6 +93,13 @@ export function loggedToJson(
     ...(escalation !== undefined && {
       escalation: { outcome: escalation.outcome, ...outcomeToJson(escalation) },
     }),
+  };
+}
+
+function whomToJson({ for: person, forAny }: ForWhom): Pick<DecisionJson, "for" | "for_any"> {
+  return {
+    ...(person !== undefined && { for: person }),
+    ...(forAny !== undefined && { for_any: forAny }),
   };
 }
 

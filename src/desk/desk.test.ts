@@ -34,8 +34,8 @@ import {
   type InquiryRef,
   type Page,
   type DecisionJson,
-  type Person,
 } from "./index.ts";
+import type { Person } from "../people/index.ts";
 
 const ADA: Person = { name: "Ada", rights: ["see", "answer", "approve"] };
 const BEN: Person = { name: "Ben", rights: ["see", "answer"] };

@@ -3,10 +3,13 @@ import {
   type AnswerEvent,
   type ConversationId,
   deciderOf,
+  type Directory,
   explainPerson,
+  identify,
   type InquiryId,
   type PendingItem,
   type ReplyOrCancel,
+  whomOf,
 } from "../conversation/index.ts";
 import { answerInquiry } from "../runtime/index.ts";
 import type { AnswerResult, ConversationSummary } from "../storage/index.ts";
@@ -49,6 +52,8 @@ export interface DeskOptions {
   readonly resumeTurn?: ResumeTurn;
   /** Also continues each turn once everything that it waits for is answered, unless a process has it open. */
   readonly resumesAnswered?: boolean;
+  /** Who has which roles. Without it, whoever has the rights decides what is for a role. */
+  readonly directory?: Directory;
   /** Told of conversations that cannot be read, and of turns that cannot be continued. */
   readonly onProblem?: (problem: string) => void;
   /** Replaces the system clock, for tests. */
@@ -141,12 +146,13 @@ class WorkspacesDesk implements Desk {
     if (item === undefined) return findAnswered(inbox, ref);
     const { asked_at: askedAt = item.json.asked_at, digest } = ref;
     if (askedAt !== item.json.asked_at) return { type: "answered" };
-    const refusal = explainRefusal(item.inquiry, reply, person);
-    if (refusal !== undefined) return { type: "forbidden", message: refusal };
+    const { directory } = this.#options;
+    const forbidden = findForbidden(item.inquiry, { reply, person, directory });
+    if (forbidden !== undefined) return forbidden;
     const isUnread = !("isCancelled" in reply) && digest === undefined;
     if (isUnread && item.inquiry.digest !== undefined) return { type: "digest_required" };
     inbox.expectChange(ref.conversation);
-    const result = await this.#record(inbox, item, { reply, person, digest });
+    const result = await this.#record(inbox, item, { reply, person, digest, directory });
     await inbox.refresh(ref.conversation);
     return result ?? findAnswered(inbox, ref);
   }
@@ -201,7 +207,7 @@ class WorkspacesDesk implements Desk {
   async #record(
     { workspace }: Inbox,
     { inquiry }: InboxItem,
-    { reply, person, digest }: Given,
+    { reply, person, digest, directory }: Given,
   ): Promise<DeskAnswerResult | undefined> {
     const done = new AbortController();
     const isBusy = new AbortController();
@@ -211,8 +217,15 @@ class WorkspacesDesk implements Desk {
       .then(() => isBusy.abort())
       .catch(() => undefined);
     try {
-      const by = { channel: "desk", userName: person.name, clock: this.#clock, signal };
-      const answer = { ...reply, ...by, ...(digest !== undefined && { digest }) };
+      const by = { channel: "desk", userName: person.name, auth: authOf(person) };
+      const answer = {
+        ...reply,
+        ...by,
+        clock: this.#clock,
+        signal,
+        ...(directory !== undefined && { directory }),
+        ...(digest !== undefined && { digest }),
+      };
       return toDeskResult(await answerInquiry(workspace.conversations, inquiry, answer));
     } catch (error) {
       if (signal.aborted && error === signal.reason) {
@@ -257,22 +270,36 @@ interface Given {
   readonly person: Person;
   /** Of what they have read. */
   readonly digest: string | undefined;
+  readonly directory: Directory | undefined;
 }
 
+type Refusal = Extract<DeskAnswerResult, { readonly type: "forbidden" }>;
+
 /** Why this person may not say this. Undefined if they may. */
-function explainRefusal(
-  { kind, acts, for: addressee }: PendingItem,
-  reply: ReplyOrCancel,
-  person: Person,
-): string | undefined {
+function findForbidden(
+  item: PendingItem,
+  { reply, person, directory }: Pick<Given, "reply" | "person" | "directory">,
+): Refusal | undefined {
+  const { kind, acts } = item;
   // Whichever way a tool asks: what acts is approved, and so is who sees a result, and what the model is told to do instead.
   const isTelling = "redirects" in reply && reply.redirects;
   const right: Right = acts || kind === "delivery" || isTelling ? "approve" : "answer";
-  if (!person.rights.includes(right)) return `This needs the right to ${right}.`;
+  if (!person.rights.includes(right)) {
+    return { type: "forbidden", code: "forbidden", message: `This needs the right to ${right}.` };
+  }
   // Whoever runs the turn can cancel it anyway, but people at the desk run nothing.
   if ("isCancelled" in reply && isAdministrator(person)) return undefined;
-  const stranger = explainPerson(addressee, person.name);
-  return stranger && `${stranger.charAt(0).toUpperCase()}${stranger.slice(1)}.`;
+  const claimant = { channel: "desk", name: person.name, auth: authOf(person) };
+  const whom = whomOf(item);
+  const stranger = explainPerson(whom, identify(whom, claimant, directory));
+  if (stranger === undefined) return undefined;
+  const message = `${stranger.charAt(0).toUpperCase()}${stranger.slice(1)}.`;
+  return { type: "forbidden", code: "not_for_you", message };
+}
+
+/** The owner has logged in with a link from their terminal, and everyone else with a token. */
+function authOf({ isOwner = false }: Person): "os_user" | "token" {
+  return isOwner ? "os_user" : "token";
 }
 
 function isAdministrator({ rights }: Person): boolean {

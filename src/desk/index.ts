@@ -1,13 +1,10 @@
 export { createDesk, type DeskOptions } from "./desk.ts";
 export type { DeskWorkspace } from "./workspace.ts";
-export { DEFAULT_RIGHTS, looksLike, openPeople, RIGHTS } from "./people.ts";
 export type {
   ConversationRef,
   Desk,
   DeskAnswerResult,
   InquiryRef,
-  People,
-  Person,
   ResumeResult,
   ResumeTurn,
 } from "./port.ts";

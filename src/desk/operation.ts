@@ -1,4 +1,5 @@
 /** One operation of the API: its request and responses as schemas, for checks and for the OpenAPI document alike. */
+import { type Directory } from "../conversation/index.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context } from "hono";
 import * as v from "valibot";
@@ -24,6 +25,8 @@ export interface ApiParts {
   readonly people: People;
   /** Whoever uses a one-time login. */
   readonly owner: Person;
+  /** Who has which roles. Without it, everyone may decide what is for a role. */
+  readonly directory?: Directory;
   readonly access: Access;
   readonly events: EventStreams;
   readonly keys: IdempotencyKeys;

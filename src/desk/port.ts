@@ -4,6 +4,7 @@
  * `wire.ts`.
  */
 import type { ConversationId, InquiryId, ReplyOrCancel } from "../conversation/index.ts";
+import type { Person } from "../people/index.ts";
 import type {
   ConversationAddress,
   ConversationJson,
@@ -15,15 +16,9 @@ import type {
   InquiryAddress,
   InquiryQuery,
   Page,
-  Right,
 } from "./wire.ts";
 
-/** Someone who may use the desk. */
-export interface Person {
-  /** Recorded with what they decide. */
-  readonly name: string;
-  readonly rights: readonly Right[];
-}
+export type { People, Person } from "../people/index.ts";
 
 /** Which conversation: ids are unique within a workspace, whose root is in `workspace` where there are several. */
 export interface ConversationRef extends ConversationAddress {
@@ -51,7 +46,12 @@ export type DeskAnswerResult =
   | { readonly type: "conflict"; readonly code: string; readonly message: string }
   /** It does not fit, or this person may not: `message` says why. */
   | { readonly type: "refused"; readonly message: string }
-  | { readonly type: "forbidden"; readonly message: string };
+  /** `not_for_you`: only others may decide it. `forbidden`: the person lacks a right. */
+  | {
+      readonly type: "forbidden";
+      readonly code: "forbidden" | "not_for_you";
+      readonly message: string;
+    };
 
 /**
  * What waits in the workspaces that are served, their conversations, and what people do. Whatever takes a conversation
@@ -84,14 +84,3 @@ export type ResumeResult =
 
 /** Continues the turn of a conversation in a process of its own, as `jp query --continue-turn` does. */
 export type ResumeTurn = (ref: ConversationRef) => Promise<ResumeResult>;
-
-/** The people who may use the desk, by their tokens. */
-export interface People {
-  /** By the SHA-256 hash of their token, in hexadecimal digits. Takes as long whoever it is. */
-  findByHash(hash: string): Promise<Person | undefined>;
-  list(): Promise<readonly Person[]>;
-  /** Returns the token, which is stored only as a hash. Throws `person_exists`. */
-  add(name: string, rights: readonly Right[]): Promise<string>;
-  /** Returns false if there is no such person. */
-  remove(name: string): Promise<boolean>;
-}

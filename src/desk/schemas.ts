@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { DECISION_KINDS, UNDO_FORECASTS } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { ResponseSpec } from "./operation.ts";
-import { RIGHTS } from "./people.ts";
+import { RIGHTS } from "../people/index.ts";
 import type {
   ConversationJson,
   ConversationPart,
@@ -18,6 +18,8 @@ const decider = v.pipe(
     kind: v.string(),
     channel: v.exactOptional(v.string()),
     name: v.exactOptional(v.string()),
+    auth: v.exactOptional(v.string()),
+    role: v.exactOptional(v.string()),
     model: v.exactOptional(v.string()),
     key: v.exactOptional(v.string()),
     entry: v.exactOptional(v.string()),
@@ -106,7 +108,13 @@ const decision = v.pipe(
     ),
     asked_at: time,
     deadline: v.exactOptional(time),
-    for: v.pipe(v.exactOptional(v.string()), v.description("The only person who may answer.")),
+    for: v.pipe(v.exactOptional(v.string()), v.description("The only person who may decide.")),
+    for_any: v.pipe(
+      v.exactOptional(
+        v.array(v.union([v.object({ user: v.string() }), v.object({ role: v.string() })])),
+      ),
+      v.description("Several, of whom any may decide: people, and those who have a role."),
+    ),
     result: v.pipe(
       v.exactOptional(v.looseObject({ content: v.string(), is_error: v.boolean() })),
       v.description("For a delivery that waits."),
@@ -178,9 +186,24 @@ export const newLogin = v.object({
 });
 export const me = v.object({
   ...person,
+  known: v.pipe(
+    v.exactOptional(v.object({ name: v.string(), roles: v.array(v.string()) })),
+    v.description("Who they are for what is for a role. Absent if no one knows them."),
+  ),
+  decides_all: v.pipe(
+    v.exactOptional(v.boolean()),
+    v.description("No people are known, so that everyone may decide what is for a role."),
+  ),
   runs: v.pipe(v.boolean(), v.description("Whether turns continue once they are answered.")),
 }) satisfies v.GenericSchema<unknown, DeskUser>;
-export const people = v.object({ items: v.array(v.object(person)) });
+export const people = v.object({
+  items: v.array(
+    v.object({
+      ...person,
+      roles: v.pipe(v.array(v.string()), v.description("What they decide for others.")),
+    }),
+  ),
+});
 export const newPerson = v.object({ ...person, token: v.string() });
 export const removed = v.object({ type: v.literal("removed") });
 export const inquiryItem = decision;

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { createKey, publicKeyOf, signText } from "./page/page-key.ts";
-import { openPeople } from "./people.ts";
+import { openPeople } from "../people/index.ts";
 import type { Desk, DeskAnswerResult, InquiryRef, People, Person, ResumeResult } from "./port.ts";
 import { sessionsInMemory } from "./sessions.ts";
 import { type DeskService, serveDesk, type ServeDeskOptions } from "./server.ts";
@@ -145,7 +145,8 @@ class FakeDesk implements Desk {
     if (this.problem !== undefined) throw new Error(this.problem);
     if ((await this.findInquiry(ref)) === undefined) return { type: "not_found" };
     if (this.answeredBy !== undefined) return { type: "answered", by: this.answeredBy };
-    if (!person.rights.includes("answer")) return { type: "forbidden", message: "You may not." };
+    if (!person.rights.includes("answer"))
+      return { type: "forbidden", code: "forbidden", message: "You may not." };
     if ("answer" in reply) {
       if (ref.digest === undefined) return { type: "digest_required" };
       if (ref.digest !== PENDING.digest) return { type: "changed", changed: ["arguments"] };

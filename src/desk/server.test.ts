@@ -6,7 +6,7 @@ import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../../test/mcp/http-programs.ts";
 import { counters } from "../../test/security/threats.ts";
-import { RIGHTS } from "./people.ts";
+import { RIGHTS } from "../people/index.ts";
 import { bearer, PENDING, QUESTION_PATH, READ, ServedDesk, TLS } from "./served.fixture.ts";
 import { loadModule } from "../util/index.ts";
 

@@ -1,4 +1,5 @@
 /** Serves the desk over HTTP: the page, the API, and nothing else. */
+import { type Directory } from "../conversation/index.ts";
 import { once } from "node:events";
 import {
   createServer as createHttpServer,
@@ -34,7 +35,7 @@ import {
 } from "./http.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
 import { type ApiParts, Gate, type Operation } from "./operation.ts";
-import { hashOf } from "./people.ts";
+import { hashOf } from "../people/index.ts";
 import type { Desk, People, Person } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -66,6 +67,8 @@ export interface ServeDeskOptions {
   readonly people: People;
   /** Whoever uses a one-time login. */
   readonly owner: Person;
+  /** Who has which roles. Without it, everyone may decide what is for a role. */
+  readonly directory?: Directory;
   /** Who is logged in on the page. */
   readonly sessions: Sessions;
   /** What is served, such as the workspace. A session does not count for a server with another scope or port. */

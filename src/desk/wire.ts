@@ -3,16 +3,20 @@
  * document are held to them. Keys are those of the record. Whatever else comes along is from a newer version.
  */
 import type { DecisionKind } from "../conversation/index.ts";
-import type { InquirySource, ToolOrigin } from "../tool/index.ts";
+import type { Right } from "../people/index.ts";
+import type { Addressee, InquirySource, ToolOrigin } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
-/** What a person may do: see what there is, answer questions, approve what tools do, manage people. */
-export type Right = "see" | "answer" | "approve" | "administer";
+export type { Right } from "../people/index.ts";
 
 /** Who is calling. */
 export interface DeskUser {
   readonly name: string;
   readonly rights: readonly Right[];
+  /** Who they are where that has to be proven: for what is for a role. Absent if no one knows them. */
+  readonly known?: { readonly name: string; readonly roles: readonly string[] };
+  /** No people are known, so that everyone may decide what is for a role. */
+  readonly decides_all?: boolean;
   /** Whether the desk continues turns when everything they wait for is decided. */
   readonly runs: boolean;
 }
@@ -89,8 +93,10 @@ export interface DecisionJson extends OutcomeJson {
   readonly changed?: readonly string[];
   readonly asked_at: string;
   readonly deadline?: string;
-  /** The only person who may answer. */
+  /** The only person who may decide. */
   readonly for?: string;
+  /** Several, of whom any may decide: people, and those who have a role. */
+  readonly for_any?: readonly Addressee[];
   /** For a delivery that waits: what the tool returned. */
   readonly result?: { readonly content: string; readonly is_error: boolean };
   /** The title of the conversation, if it has one. */
@@ -121,6 +127,9 @@ export interface DeciderJson {
   /** How a person was reached, and who it was. */
   readonly channel?: string;
   readonly name?: string;
+  /** How it is known who they are, and the role in which they decided: for what is for a role. */
+  readonly auth?: string;
+  readonly role?: string;
   readonly model?: string;
   /** In the config. */
   readonly key?: string;

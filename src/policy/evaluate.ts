@@ -21,6 +21,8 @@ export interface RuleVerdict {
   readonly mode: RunMode;
   /** Those that decided: several if a command has several parts. */
   readonly rules: readonly Rule[];
+  /** Those of the parts that someone is asked about, whichever of them is stricter. */
+  readonly asking: readonly Rule[];
 }
 
 export interface CompiledRule {
@@ -68,7 +70,12 @@ export async function evaluateRules(
   // A command runs unasked only if each of its parts may.
   const isOpen = verdicts.some(({ rule, isPart }) => rule === undefined && isPart);
   if (mode === "unattended" && isOpen) return undefined;
-  return { mode, rules: [...new Set(decided.filter((rule) => rule.mode === mode))] };
+  const all = [...new Set(decided)];
+  return {
+    mode,
+    rules: all.filter((rule) => rule.mode === mode),
+    asking: all.filter((rule) => rule.mode === "ask" || rule.mode === "edit"),
+  };
 }
 
 const STRICTEST_FIRST: readonly RunMode[] = ["skip", "edit", "ask", "unattended"];

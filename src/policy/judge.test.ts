@@ -77,3 +77,43 @@ test("what runs in the sandbox runs in the mode for it, whatever it reads", asyn
     key: "mode.sandbox",
   });
 });
+
+function asking(prefix: string, target?: JsonObject, mode = "ask"): JsonObject {
+  return { arg: "/command", prefix, mode, ...(target !== undefined && { target }) };
+}
+
+function verdictFor(...rules: readonly JsonObject[]): Promise<Verdict> {
+  return verdictOn({ command: "pay 5 && ship 6" }, { rules });
+}
+
+describe("what a rule says is for some people", () => {
+  const place = { from: "saved", key: "s", layer: "saved" } as const;
+  const finance = { role: "finance" };
+
+  test("is not decided by what someone has granted, nor by the mode", async () => {
+    counters("T-PEOPLE-3");
+    const verdict = await verdictOn(
+      { command: "pay 5" },
+      {
+        rules: [asking("pay", finance)],
+        mode: () => "sandbox",
+        saved: async () => [{ mode: "unattended", place }],
+      },
+    );
+    expect(verdict).toMatchObject({ mode: "ask", target: { any: [finance] } });
+  });
+
+  test("needs someone who may decide about every part of the command", async () => {
+    counters("T-PEOPLE-3");
+    const both = { any: ["ada", finance] };
+    expect([
+      await verdictFor(asking("pay", finance), asking("ship", both)),
+      await verdictFor(asking("pay", finance), asking("ship", undefined, "edit")),
+      await verdictFor(asking("pay", finance), asking("ship", { user: "bob" })),
+    ]).toMatchObject([
+      { mode: "ask", target: { any: [finance] } },
+      { mode: "edit", target: { any: [finance] } },
+      { mode: "skip" },
+    ]);
+  });
+});

@@ -1,7 +1,14 @@
 /** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
-import { findRule, type Mode, type Rule } from "../config/index.ts";
+import {
+  findRule,
+  type Mode,
+  type PeopleTarget,
+  peopleToJson,
+  type Rule,
+  type ToolSettings,
+} from "../config/index.ts";
 import type { DecidingRule } from "../conversation/index.ts";
-import type { Confinement } from "../tool/index.ts";
+import type { Addressee, Confinement } from "../tool/index.ts";
 import { loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import {
@@ -16,8 +23,21 @@ import {
 } from "./verdict.ts";
 
 export async function judgeRun(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
-  const verdict = await judgeAsked(call, options);
+  const judged = await judgeAsked(call, options);
+  // Also for a call that runs unasked: it may be in doubt later.
+  const { target } = call.tool.settings;
+  const verdict = target === undefined ? judged : { target, ...judged };
   if (verdict.mode !== "unattended" || !runsCommands(call.tool)) return verdict;
+  const asked = await judgeConfined(verdict, call, options);
+  return target === undefined ? asked : { target, ...asked };
+}
+
+/** What a command line may do unasked depends on where it runs. */
+async function judgeConfined(
+  verdict: Verdict,
+  call: CallOfTool,
+  options: PolicyOptions,
+): Promise<Verdict> {
   const { confinement, network = false } = await findConfinement(call);
   if (confinement === "none" && options.allowsUnsandboxed !== true) {
     return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
@@ -52,17 +72,20 @@ async function judgeAsked(call: CallOfTool, options: PolicyOptions): Promise<Ver
   const { mode: findMode = () => "ask" } = options;
   const mode = findMode();
   const byConfig = await evaluate(settings.policy.run, call, options);
-  if (byConfig?.mode === "skip") return fromRules(byConfig);
+  if (byConfig?.mode === "skip") return fromRules(byConfig, settings);
   if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);
   if (mode === "plan" && effect !== "reads") {
     return MODE_VERDICTS.plan;
   }
+  // What is for some people is not decided by what someone else has granted, nor by the mode.
+  const asked = byConfig === undefined ? plainVerdict(settings) : fromRules(byConfig, settings);
+  if (isForSome(asked) || asked.mode === "skip") return asked;
   const saved = effect === "destroys" ? [] : await findGranted(call, options);
   const byRules =
     saved.length === 0
       ? byConfig
       : await evaluate([...saved, ...settings.policy.run], call, options);
-  if (byRules !== undefined) return fromRules(byRules);
+  if (byRules !== undefined) return fromRules(byRules, settings);
   return (await byMode(mode, call, effect)) ?? plainVerdict(settings);
 }
 
@@ -83,7 +106,9 @@ export async function judgeResult(call: CallOfTool, options: PolicyOptions): Pro
   const { settings } = call.tool;
   const byConfig = await evaluate(settings.policy.result, call, options);
   const isSkipped = settings.result === "skip" && !isByUser(byConfig);
-  return byConfig === undefined || isSkipped ? plainResultVerdict(settings) : fromRules(byConfig);
+  return byConfig === undefined || isSkipped
+    ? plainResultVerdict(settings)
+    : fromRules(byConfig, settings);
 }
 
 /** A rule of the workspace cannot bring back what the user skips: that it asks needs no trust. */
@@ -125,17 +150,51 @@ function loadCommandUnits() {
   return loadModule(() => import("./command-units.ts"));
 }
 
-function fromRules({ mode, rules }: RuleVerdict): Verdict {
+function fromRules(
+  { mode, rules, asking }: RuleVerdict,
+  { target: own }: Pick<ToolSettings, "target">,
+) {
   const [first] = rules;
   const answers = OWN_QUESTIONS.concat(namedByAll(rules));
-  return {
-    mode,
-    key: first?.place.key ?? "",
+  const key = first?.place.key ?? "";
+  const target = commonTarget(asking.map((rule) => rule.target ?? own));
+  const verdict: Verdict = {
+    // No one may decide about all parts of the command.
+    mode: target === "none" ? "skip" : mode,
+    key,
     rules: rules.map(onRecord),
     // A workspace can let a tool run, but it cannot answer for the user.
     ...(mode === "unattended" && rules.every(isOwn) && { answers }),
     ...(mode === "ask" && rules.some(({ arg }) => arg !== undefined) && { isAskedEachTime: true }),
+    ...(typeof target === "object" && { target }),
   };
+  return verdict;
+}
+
+/** Whether it is asked about, and only some people may decide. */
+function isForSome({ mode, target }: Verdict): boolean {
+  const isNamed = target?.user !== undefined || target?.any !== undefined;
+  return isNamed && (mode === "ask" || mode === "edit");
+}
+
+/** Those who may decide for every part. Undefined if anyone may. */
+function commonTarget(
+  targets: readonly (PeopleTarget | undefined)[],
+): PeopleTarget | "none" | undefined {
+  const named = targets.flatMap((target) => {
+    if (target?.user !== undefined) return [[{ user: target.user }]];
+    return target?.any === undefined ? [] : [target.any];
+  });
+  const [first, ...others] = named;
+  if (first === undefined) return undefined;
+  const any = first.filter((each) => others.every((list) => list.some(isSame(each))));
+  const [one, ...more] = any;
+  if (one === undefined) return "none";
+  return more.length === 0 && "user" in one ? one : { any };
+}
+
+function isSame(left: Addressee): (right: Addressee) => boolean {
+  return (right) => JSON.stringify(left) === JSON.stringify(right);
 }
 
 function namedByAll(rules: readonly Rule[]): readonly string[] {
@@ -145,6 +204,7 @@ function namedByAll(rules: readonly Rule[]): readonly string[] {
   );
 }
 
-function onRecord({ place, ...rule }: Rule): DecidingRule {
-  return { from: place.from, key: place.key, rule };
+function onRecord({ place, target, ...rule }: Rule): DecidingRule {
+  const written = target === undefined ? rule : { ...rule, target: peopleToJson(target) };
+  return { from: place.from, key: place.key, rule: written };
 }

@@ -1,5 +1,5 @@
 /** What config, saved rules and the mode have decided about a call, before anyone is asked. */
-import type { Mode, Rule, RunMode, ToolSettings } from "../config/index.ts";
+import type { Mode, PeopleTarget, Rule, RunMode, ToolSettings } from "../config/index.ts";
 import type { Decider, DecidingRule, Grant, GrantScope } from "../conversation/index.ts";
 import type { RunnableTool } from "../executor/index.ts";
 import type { JsonObject } from "../util/index.ts";
@@ -88,6 +88,8 @@ export interface Verdict {
   readonly needsPerson?: boolean;
   /** It is asked about each time, whatever was decided for the whole turn. */
   readonly isAskedEachTime?: boolean;
+  /** Who decides if someone is asked; anyone who is if absent. */
+  readonly target?: PeopleTarget;
 }
 
 /** What rules on file tools also answer, unless they name more: overwriting and deleting are asked about each time. */
@@ -106,13 +108,14 @@ export function runsCommands({ argumentKinds = {} }: CallOfTool["tool"]): boolea
 }
 
 /** What applies where there are no rules and no mode. */
-export function plainVerdict({ name, run }: Pick<ToolSettings, "name" | "run">): Verdict {
-  return { mode: run, key: `conversation.tools.${name}.run` };
+export function plainVerdict(settings: Pick<ToolSettings, "name" | "run" | "target">): Verdict {
+  const { name, run, target } = settings;
+  return { mode: run, key: `conversation.tools.${name}.run`, ...(target && { target }) };
 }
 
-export function plainResultVerdict({
-  name,
-  result,
-}: Pick<ToolSettings, "name" | "result">): Verdict {
-  return { mode: result, key: `conversation.tools.${name}.result` };
+export function plainResultVerdict(
+  settings: Pick<ToolSettings, "name" | "result" | "target">,
+): Verdict {
+  const { name, result, target } = settings;
+  return { mode: result, key: `conversation.tools.${name}.result`, ...(target && { target }) };
 }

@@ -7,10 +7,13 @@ import {
   type ConversationId,
   deciderOf,
   deciderToJson,
+  describeWhom,
   describeDecider,
+  type ForWhom,
   type InquiryEscalation,
   inquiryQuestionToJson,
   isAnswer,
+  isForSome,
   type LoggedInquiry,
   type PendingItem,
   pendingOf,
@@ -135,7 +138,7 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
     ...(subject !== undefined && { digest: subject.digest }),
     ...(replaces !== undefined && { replaces }),
     ...(row.deadline !== undefined && { deadline: row.deadline }),
-    ...(isQuestion && request.for !== undefined && { for: request.for }),
+    ...whomToJson(request ?? {}),
     ...(escalation !== undefined && {
       escalation: { outcome: escalation.outcome, ...answerToJson(escalation) },
     }),
@@ -235,25 +238,38 @@ export function pendingToJson(row: PendingRow) {
     ...resultToJson(request?.type === "permission_request" ? request.result : undefined),
     asked_at: askedAt,
     ...(deadline !== undefined && { deadline }),
-    ...(row.for !== undefined && { for: row.for }),
+    ...whomToJson(row),
+  };
+}
+
+/** With the keys of the record. */
+function whomToJson({ for: person, forAny }: ForWhom): JsonObject {
+  return {
+    ...(person !== undefined && { for: person }),
+    ...(forAny !== undefined && { for_any: forAny.map((each) => ({ ...each })) }),
   };
 }
 
 /** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */
-export function describePending({ kind, tool, request, for: person }: PendingItem): string {
+export function describePending(item: PendingItem): string {
+  const { kind, tool, request } = item;
   const name = oneLine(tool);
-  const whom = person === undefined ? "asks" : `asks ${oneLine(person)}`;
+  const isNamed = isForSome(item);
+  const whom = isNamed ? `asks ${oneLine(describeWhom(item))}` : "asks";
+  const of = isNamed ? ` of ${oneLine(describeWhom(item))}` : "";
   switch (kind) {
     case "question":
       return request?.type === "inquiry_request"
         ? `${name} ${whom} ${JSON.stringify(oneLine(request.question.text))}`
         : `${name} ${whom}`;
     case "permission":
-      return `${name} needs permission to run`;
+      return `${name} needs permission${of} to run`;
     case "delivery":
-      return `${name} needs permission to show its result to the model`;
-    case "in_doubt":
-      return `${name} may or may not have finished: jp stopped while it was running`;
+      return `${name} needs permission${of} to show its result to the model`;
+    case "in_doubt": {
+      const decider = isNamed ? `; ${oneLine(describeWhom(item))} decides` : "";
+      return `${name} may or may not have finished: jp stopped while it was running${decider}`;
+    }
     default:
       return assertNever(kind);
   }

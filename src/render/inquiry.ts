@@ -157,6 +157,8 @@ export function describeSource(source: InquirySource): string {
 }
 
 const CHANGED: Readonly<Record<string, string>> = {
+  person: "who has the role",
+  whom: "who decides",
   arguments: "its arguments",
   binding: "what it is about",
   call: "the conversation that it belongs to",

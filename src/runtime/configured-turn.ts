@@ -15,6 +15,7 @@ export interface ConfiguredTurnOptions extends Pick<
   | "surroundings"
   | "answers"
   | "prompter"
+  | "directory"
   | "defer"
   | "allowsForeignTurn"
   | "menu"

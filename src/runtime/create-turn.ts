@@ -69,6 +69,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     tools: { ...tools, schemas: async (signal) => (schemas = await tools.schemas(signal)) },
     prompter: guardPrompter(prompter, clock),
     ...(options.userName !== undefined && { userName: options.userName }),
+    ...(options.directory !== undefined && { directory: options.directory }),
     allowsForeignTurn: options.allowsForeignTurn ?? false,
     protectsPending: options.protectsPending ?? false,
     startsNext: options.startsNext ?? true,

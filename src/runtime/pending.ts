@@ -2,12 +2,15 @@
 import {
   type AnswerEvent,
   type AnswerProblem,
+  type Claimant,
   type ConversationId,
   type Decider,
+  type Directory,
   eventsOf,
   explainReply,
   findAnswerTo,
   findConversationId,
+  identify,
   lastTurnOf,
   type OfferedAnswer,
   type PendingItem,
@@ -19,6 +22,7 @@ import {
   SecretAnswer,
   type Timestamp,
   timestampFromDate,
+  whomOf,
 } from "../conversation/index.ts";
 import type {
   AnswerOptions,
@@ -58,6 +62,10 @@ export type DecisionAnswer = ReplyOrCancel &
     readonly channel?: string;
     /** The name of the person, as recorded. */
     readonly userName?: string;
+    /** Who has which roles. Without it, whoever answers may answer what is meant for a role, unless the turn knows better. */
+    readonly directory?: Directory;
+    /** How it is known that it is this person; `program` if absent. With `os_user`, the name is that of who uses this process. */
+    readonly auth?: Claimant["auth"];
     /** For tests: a clock other than the machine's. */
     readonly clock?: Clock;
   };
@@ -201,13 +209,15 @@ export function toOffered(
   const { digest = item.digest, clock = systemClock } = answer;
   const result = item.request?.type === "permission_request" ? item.request.result : undefined;
   const at = timestampFromDate(clock.now());
-  const event = replyToEvent({ ...item, digest, result }, answer, { by: deciderOf(answer), at });
+  const by = deciderOf(item, answer);
+  const event = replyToEvent({ ...item, digest, result }, answer, { by, at });
   return { event, askedAt: item.askedAt, ...secretOf(item, answer) };
 }
 
 /** The person who answers. */
-export function deciderOf({ channel = "program", userName }: DecisionAnswer): Decider {
-  return { kind: "user", channel, ...(userName !== undefined && { name: userName }) };
+export function deciderOf(item: PendingItem, answer: DecisionAnswer): Decider {
+  const { channel = "program", userName: name, auth = "program", directory } = answer;
+  return identify(whomOf(item), { channel, name, auth }, directory);
 }
 
 /** How often to look whether something still waits. */

@@ -79,7 +79,7 @@ async function passSecret<Data>(
   const judged = judgeAnswer(lastTurnOf(conversation.stream.entries), offered, true);
   if (judged.type !== "fits") return judged;
   const secret = offered.secret?.reveal() ?? { answer: "" }; // One that fits has a secret.
-  const reply = { ...secret, decidedBy: deciderOf(answer) };
+  const reply = { ...secret, decidedBy: deciderOf(judged.item, answer) };
   const answers = givenTo(judged.item, reply, options.answers);
   const turn = await resumeTurn(conversation, { ...options, answers });
   const isRecorded = findAnswerTo(turn.events, item) !== undefined;

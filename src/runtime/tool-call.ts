@@ -23,7 +23,7 @@ import type { JsonObject } from "../util/index.ts";
 
 export interface ToolCallOptions extends Pick<
   TurnContext,
-  "clock" | "limits" | "observer" | "userName"
+  "clock" | "limits" | "observer" | "userName" | "directory"
 > {
   readonly id: string;
   readonly tool: string;

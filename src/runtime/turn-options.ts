@@ -8,7 +8,7 @@ import type {
   TurnEnd,
 } from "../agent/index.ts";
 import type { CallLimits } from "../config/index.ts";
-import type { Attachment, ConversationEvent, Usage } from "../conversation/index.ts";
+import type { Attachment, ConversationEvent, Directory, Usage } from "../conversation/index.ts";
 import type { LanguageModel, Model } from "../provider/index.ts";
 import type { McpServerConfigs, SharedMcpServers, Variables } from "../mcp/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
@@ -57,6 +57,11 @@ export interface TurnOptions<
   readonly defer?: boolean;
   /** The name of that person, recorded with what they decide, unless the prompter returns one with the answer. */
   readonly userName?: string;
+  /**
+   * Who has which roles, for what is meant for a role: see `target`. Without it, whoever is asked decides that too. A name
+   * that the prompter returns with an answer counts as proven.
+   */
+  readonly directory?: Directory;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
   /**

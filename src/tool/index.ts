@@ -22,6 +22,7 @@ export {
   type ToolDefinition,
 } from "./define-tool.ts";
 export {
+  type Addressee,
   type AnswerReusePolicy,
   type AnswerTo,
   type AnswerType,

@@ -67,6 +67,9 @@ export interface Question extends InquiryQuestion {
   readonly id: string;
 }
 
+/** Someone whom a decision is for: one person by name, or whoever has the role. */
+export type Addressee = { readonly user: string } | { readonly role: string };
+
 declare const answer: unique symbol;
 
 /** A question whose type of answer the compiler knows. `textQuestion` and the like create them. */

@@ -431,6 +431,15 @@ test.each<[Json, Json, string | undefined]>([
   [{ user: "ada" }, { user: "eve" }, "lets only eve answer sure"],
   [{ user: "ada" }, "user", "lets you answer sure"],
   [{ user: "ada" }, { user: "ada" }, undefined],
+  ["user", { role: "eves" }, "lets only those with the role eves answer sure"],
+  [{ role: "finance" }, "user", "lets you answer sure"],
+  [{ role: "finance" }, { user: "finance" }, "lets only finance answer sure"],
+  [
+    { role: "finance" },
+    { any: [{ role: "finance" }, "eve"] },
+    "lets only those with the role finance or eve answer sure",
+  ],
+  [{ role: "finance" }, { role: "finance" }, undefined],
 ])(
   "the target of a question needs trust if it lets others answer: from %j to %j: %s",
   (own, said, text) => {
@@ -443,6 +452,38 @@ test.each<[Json, Json, string | undefined]>([
     ]);
     const ends = claims.map((claim) => listClaims([claim]).at(-1)?.split(", ").at(-1));
     expect(ends).toEqual(text === undefined ? [] : [text]);
+  },
+);
+
+test.each<[Json, Json, string | undefined]>([
+  [{}, { target: { role: "eves" } }, "lets those with the role eves decide about its calls"],
+  [{ target: { role: "finance" } }, { target: "user" }, "lets you decide about its calls"],
+  [{ target: { role: "finance" } }, { target: { role: "finance" } }, undefined],
+  [{}, { target: "user" }, undefined],
+  [
+    { target: { role: "finance" } },
+    { questions: { sure: { target: "user" } } },
+    "lets you answer sure",
+  ],
+  [
+    { target: { role: "finance" } },
+    { policy: { run: [{ mode: "ask", target: { user: "eve" } }] } },
+    'lets eve decide by the rule {"target":{"user":"eve"}}',
+  ],
+  [{ target: { role: "finance" } }, { policy: { run: [{ mode: "ask" }] } }, undefined],
+])(
+  "the people who decide about calls need trust if they are others than before: from %j to %j: %s",
+  (own, said, text) => {
+    counters("T-PEOPLE-4");
+    const [before, after] = [own, said].map((table) => table as JsonObject);
+    const claims = findClaims([
+      ...BASE,
+      user({ conversation: tools({ make: { ...LOCAL, ...before } }) }),
+      workspace({ conversation: tools({ make: after ?? {} }) }),
+    ]);
+    const texts = claims.flatMap((claim) => listClaims([claim]).at(-1) ?? []);
+    const isSaid = (each: string) => text !== undefined && each.includes(text);
+    expect(texts.map(isSaid)).toEqual(text === undefined ? [] : [true]);
   },
 );
 

@@ -460,15 +460,18 @@ export function instructionClaim(
 }
 
 function namesPerson(tool: Json): boolean {
-  return questionTargets(tool).some((target) => target["user"] !== undefined);
+  return questionTargets(tool).some(({ user, any }) => user !== undefined || any !== undefined);
 }
 
-/** Who is to answer the questions of a tool. */
+/** Who is to answer the questions of a tool, or to decide about its calls. */
 function questionTargets(tool: Json): readonly JsonObject[] {
-  const questions = isJsonObject(tool) ? tool["questions"] : undefined;
-  if (!isJsonObject(questions)) return [];
-  return Object.values(questions).flatMap((question) => {
-    const target = isJsonObject(question) ? question["target"] : undefined;
+  if (!isJsonObject(tool)) return [];
+  const { questions, policy } = tool;
+  const asked = isJsonObject(questions) ? Object.values(questions) : [];
+  const lists = isJsonObject(policy) ? Object.values(policy) : [];
+  const rules = lists.flatMap((list) => (isJsonObject(list) ? list["rules"] : []));
+  return [tool, ...asked, ...rules.flat()].flatMap((entry) => {
+    const target = isJsonObject(entry) ? entry["target"] : undefined;
     return isJsonObject(target) ? [target] : [];
   });
 }

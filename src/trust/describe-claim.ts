@@ -3,7 +3,7 @@
  * that none of them can look like a line of jp's own. Instructions follow theirs, each line behind a sign.
  */
 import { findAttachment, transportType } from "../config/index.ts";
-import { isJsonArray, isJsonObject, type Json } from "../util/index.ts";
+import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import type { Claim } from "./claims.ts";
 
 /** Such as `tool deploy`. */
@@ -190,6 +190,9 @@ function policyText(value: Entry): readonly string[] {
     result === "ask" || result === "edit" ? "no longer skips its results" : "",
     format === "unattended" ? "formats its arguments before you approve" : "",
     ...(isJsonObject(value["policy"]) ? rulesText(value["policy"]) : []),
+    isJsonObject(value["target"])
+      ? `lets ${peopleText(value["target"]) ?? "you"} decide about its calls`
+      : "",
     value["effect"] === "reads" ? "counts as a tool that changes nothing" : "",
     value["effect"] === "edits" ? "counts as a tool that edits files of the workspace" : "",
     group !== undefined ? `joins the group ${wordText(group)}` : "",
@@ -213,9 +216,12 @@ function rulesText(policy: Entry): readonly string[] {
     if (!isJsonObject(entry)) return [];
     const rules = list(entry["rules"]).filter(isJsonObject);
     const plain = entry["mode"] === "unattended" ? [RULED[of]] : [];
-    const ruled = rules.flatMap(({ mode, ...rule }) =>
-      mode === "unattended" ? [`${RULED[of]} by the rule ${jsonText(rule)}`] : [],
-    );
+    const ruled = rules.flatMap(({ mode, ...rule }) => {
+      if (mode === "unattended") return [`${RULED[of]} by the rule ${jsonText(rule)}`];
+      const { target } = rule;
+      if (!isJsonObject(target)) return [];
+      return [`lets ${peopleText(target) ?? "you"} decide by the rule ${jsonText(rule)}`];
+    });
     return [...plain, ...ruled];
   });
 }
@@ -282,9 +288,21 @@ function questionsText(questions: Entry, isOfNewTool: boolean): readonly string[
 function personText(id: string, question: Json, isOfNewTool: boolean): string {
   const target = isJsonObject(question) ? question["target"] : undefined;
   if (!isJsonObject(target)) return "";
-  const { user, type } = target;
-  if (user !== undefined) return `lets only ${wordText(user)} answer ${wordText(id)}`;
+  const { type } = target;
+  const people = peopleText(target);
+  if (people !== undefined) return `lets only ${people} answer ${wordText(id)}`;
   return type === "user" && !isOfNewTool ? `lets you answer ${wordText(id)}` : "";
+}
+
+/** Undefined if it is for anyone who is asked. */
+function peopleText({ user, any }: JsonObject): string | undefined {
+  if (user !== undefined) return wordText(user);
+  const names = list(any).flatMap((each) => {
+    if (!isJsonObject(each)) return [];
+    const { user: name, role } = each;
+    return role === undefined ? [wordText(name)] : [`those with the role ${wordText(role)}`];
+  });
+  return names.length === 0 ? undefined : names.join(" or ");
 }
 
 function isForModel(target: Json | undefined): boolean {

@@ -201,7 +201,7 @@ export function usesDefault(tool: JsonObject, key: string, claimed: Json): boole
 function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const { policy } = own;
   const { run, result, format, enable, group, timeout_secs, options, parameters, access } = fields;
-  const { idempotent, subject_ignore: ignored, effect } = fields;
+  const { idempotent, subject_ignore: ignored, effect, target } = fields;
   const rules = looserPolicy(tableIn(fields, "policy"), policy);
   const ownFormat = policy["format"] ?? (policy["run"] === "unattended" ? "unattended" : "ask");
   const detached = pick(tableIn(fields, "detached"), (prompt, mode) =>
@@ -210,7 +210,8 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const questions = Object.entries(tableIn(fields, "questions"))
     .map(([id, question]) => {
       const before = tableIn(tableIn(policy, "questions"), id);
-      return [id, withoutStricter(question, tableIn(before, "target"))] as const;
+      const asked = before["target"] === undefined ? policy : before;
+      return [id, withoutStricter(question, tableIn(asked, "target"))] as const;
     })
     .filter(([, question]) => Object.keys(question).length > 0);
   return {
@@ -226,6 +227,8 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     // Users switch on tools by the name of their group.
     ...(group !== undefined && group !== policy["group"] && { group }),
     ...(timeout_secs !== undefined && isLonger(timeout_secs, own.timeoutSecs) && { timeout_secs }),
+    // Others would decide about its calls.
+    ...(isJsonObject(target) && !namesSame(target, tableIn(policy, "target")) && { target }),
     // A call that may have run is run again without asking.
     ...(idempotent === true && policy["idempotent"] !== true && { idempotent }),
     // A call runs although a file of its program is not the one that was shown.
@@ -257,14 +260,16 @@ function rulesIn(rules: Json | undefined): readonly JsonObject[] {
 }
 
 /**
- * Rules that let something through unasked, and a plain word that does so more than the user's. Without one that comes before
+ * Rules that let something through unasked or say who decides, and a plain word that does so more than the user's. Without one that comes before
  * them, they would let more through.
  */
 function looserPolicy(fields: JsonObject, own: JsonObject): JsonObject {
   const looser = ["run", "result"].map((of) => {
     const { mode, rules } = tableIn(fields, of);
     const written = rulesIn(rules);
-    const last = written.findLastIndex((rule) => rule["mode"] === "unattended");
+    const last = written.findLastIndex(
+      (rule) => rule["mode"] === "unattended" || rule["target"] !== undefined,
+    );
     const letting = written.slice(0, last + 1);
     const before = tableIn(tableIn(own, "policy"), of)["mode"] ?? own[of];
     const entry = {
@@ -339,11 +344,16 @@ function withoutStricter(question: Json, ownTarget: JsonObject): JsonObject {
   return pick(question, (key, value) => {
     if (key === "target") {
       const isUser = isJsonObject(value) && value["type"] === "user";
-      return !isUser || value["user"] !== ownTarget["user"];
+      return !isUser || !namesSame(value, ownTarget);
     }
     if (key === "on_timeout") return value !== "deny";
     return !(key === "exclusive" && value === true);
   });
+}
+
+/** Whether both are for the same people, or both for anyone who is asked. */
+function namesSame(target: JsonObject, own: JsonObject): boolean {
+  return ["user", "any"].every((key) => isDeepEqual(target[key] ?? null, own[key] ?? null));
 }
 
 function pick(entry: JsonObject, isWanted: (key: string, value: Json) => boolean): JsonObject {

@@ -535,8 +535,8 @@ describe("jp serve people", () => {
       printed(lines("bob (see)")),
       { status: 0, stdout: "", stderr: lines("Removed ada. Their token no longer works.") },
       [
-        { name: "ada", rights: ["see", "answer", "approve"] },
-        { name: "bob", rights: ["see"] },
+        { name: "ada", rights: ["see", "answer", "approve"], roles: [] },
+        { name: "bob", rights: ["see"], roles: [] },
       ],
     ]);
     expect(stored).not.toContain(bob.stdout.trimEnd());

@@ -49,6 +49,7 @@ describe("help", () => {
           "  undo                    Undo the file changes of the last turn",
           "  diff                    Show what a conversation has changed in files",
           "  inquiry                 List, inspect and answer questions",
+          "  evidence                Export decisions as evidence, and verify it",
           "  attachment|a            Attach files, pages and command output",
           "  serve                   Answer from a browser or a phone",
           "  usage                   Show token usage and costs",

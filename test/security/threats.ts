@@ -1214,6 +1214,45 @@ const desk: Area = {
   ],
 };
 
+const people: Area = {
+  title: "People and roles",
+  threats: [
+    {
+      id: "T-PEOPLE-1",
+      threat:
+        "Someone decides what is for a role that they do not have: by a name in their config, by a " +
+        "name that is that of the role or looks like another, or as one of several people who use the same account.",
+      defence:
+        "What is for a role takes a person of the people file. On a terminal that is the only one " +
+        "whose OS user runs jp, and at the desk the one whose token it is. Names and roles are never " +
+        "compared with each other, and none is added that looks like another.",
+    },
+    {
+      id: "T-PEOPLE-2",
+      threat:
+        "An answer to what is for a role was written by someone who only says that they have it, or who has lost it since.",
+      defence:
+        "The turn that takes an answer up looks for the person in the people file itself, and again " +
+        "before the call runs. A decision that does not hold is void, and is asked again.",
+    },
+    {
+      id: "T-PEOPLE-3",
+      threat:
+        "A model, a default, a saved permission, the mode, a policy for when no one is there, or " +
+        "what someone else said for the whole turn decides in place of those whom it is for.",
+      defence:
+        "None of them is consulted: it waits. Edited arguments are judged again, and denied if " +
+        "others have to decide about them. A command whose parts are for different people does not run.",
+    },
+    {
+      id: "T-PEOPLE-4",
+      threat: "A workspace says that someone else decides, or that anyone does.",
+      defence:
+        "A `target` of a question, a tool or a rule in a workspace's files is a claim, unless the user's config says the same.",
+    },
+  ],
+};
+
 const notifications: Area = {
   title: "Notifications",
   threats: [
@@ -1374,6 +1413,7 @@ export const areas: readonly Area[] = [
   web,
   servers,
   desk,
+  people,
   notifications,
   proof,
 ];

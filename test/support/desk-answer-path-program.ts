@@ -25,6 +25,7 @@ traceValues((file, values) => {
 
 const config = await import("../../src/config/index.ts");
 const desks = await import("../../src/desk/index.ts");
+const { openPeople } = await import("../../src/people/index.ts");
 const runtime = await import("../../src/runtime/index.ts");
 const storage = await import("../../src/storage/index.ts");
 const testing = await import("../../src/testing/index.ts");
@@ -70,7 +71,7 @@ await using desk = await desks.createDesk([workspace], {
     return { type: "started" };
   },
 });
-const people = desks.openPeople(folder);
+const people = openPeople(folder);
 const token = await people.add(PERSON.name, PERSON.rights);
 const service = await desks.serveDesk({
   desk,

@@ -5,9 +5,13 @@ import {
   askerAbout,
   deciderOf,
   describeDecider,
+  type Directory,
   explainPerson,
+  identify,
+  isForRole,
   type ReplyOrCancel,
   timestampToMilliseconds,
+  whomOf,
 } from "../../conversation/index.ts";
 import {
   describeAnswer,
@@ -33,6 +37,7 @@ import { assertNever, JpError, findJson, isJpError, type Json } from "../../util
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
+import { directoryOf } from "../directory.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { findElsewhere } from "./pending.ts";
@@ -71,7 +76,8 @@ export async function answerFromCommandLine({
     );
   }
   const { config } = await trustedConfig(context, {});
-  if (options.cancel !== true) assertForUser(row, config.user?.name);
+  const directory = directoryOf(context);
+  if (options.cancel !== true) assertForUser(row, config.user?.name, directory);
   const prompter = findQuietPrompter(context, config, {});
   const isContinued = options.continue === true;
   // Without a terminal, whatever else waits goes on waiting.
@@ -86,7 +92,7 @@ export async function answerFromCommandLine({
     context.output.notice(`${oneLine(row.id)} is still waiting.`);
     throw new ExitStatus(WAITING);
   }
-  const answering = { ...context, userName: config.user?.name, keepsOpen: isContinued };
+  const answering = { ...context, userName: config.user?.name, directory, keepsOpen: isContinued };
   const result = await offerReply(row, reply, answering);
   if (result.type !== "recorded") throw await notRecordedError(row, result, context);
   context.output.notice(describeReply(row, reply));
@@ -131,15 +137,30 @@ function describeReply({ id, question }: PendingDecision, reply: ReplyOrCancel):
 }
 
 /** Before the person is asked: the answer would be refused. Throws `invalid_answer`. */
-function assertForUser(row: PendingDecision, userName: string | undefined): void {
-  const reason = explainPerson(row.for, userName);
+function assertForUser(
+  row: PendingDecision,
+  userName: string | undefined,
+  directory: Directory,
+): void {
+  const by = identify(row, { channel: "cli", name: userName, auth: "os_user" }, directory);
+  const reason = explainPerson(row, by);
   if (reason === undefined) return;
   throw new JpError("invalid_answer", `${oneLine(`${row.id}: ${reason}`)}.`, {
-    hint:
-      userName === undefined
-        ? `If that is you: jp config set --in user user.name ${shellWord(oneLine(row.for ?? ""))}`
-        : `You are ${oneLine(userName)} (user.name).`,
+    hint: isForRole(row) ? describeHere(directory) : describeUser(row, userName),
   });
+}
+
+function describeUser({ for: person }: PendingDecision, userName: string | undefined): string {
+  if (userName !== undefined) return `You are ${oneLine(userName)} (user.name).`;
+  return `If that is you: jp config set --in user user.name ${shellWord(oneLine(person ?? "NAME"))}`;
+}
+
+/** A name in the config proves nothing here. */
+function describeHere(directory: Directory): string {
+  const person = directory.findHere();
+  if (person === undefined) return "No one has this OS user. To list people: jp serve people ls";
+  const roles = person.roles.length === 0 ? "no roles" : `the roles ${person.roles.join(", ")}`;
+  return `You are ${oneLine(person.name)}, by your OS user, with ${oneLine(roles)}.`;
 }
 
 async function findHere(wanted: string, context: CommandContext): Promise<PendingDecision> {
@@ -178,6 +199,7 @@ async function overdueError(row: PendingDecision, context: CommandContext): Prom
 
 interface AnsweringContext extends CommandContext {
   readonly userName: string | undefined;
+  readonly directory: Directory;
   readonly keepsOpen: boolean;
 }
 
@@ -190,7 +212,7 @@ async function offerReply(
   reply: ReplyOrCancel,
   context: AnsweringContext,
 ): Promise<AnswerResult> {
-  const { clock, host, output, userName, keepsOpen, workspace } = context;
+  const { clock, host, output, userName, directory, keepsOpen, workspace } = context;
   const withdrawn = new AbortController();
   const done = new AbortController();
   const { signal } = withdrawn;
@@ -207,7 +229,8 @@ async function offerReply(
       () => undefined, // It was quicker than that.
     );
   };
-  const who = { channel: "cli", ...(userName !== undefined && { userName }), clock };
+  const named = userName !== undefined && { userName };
+  const who = { channel: "cli", ...named, auth: "os_user", directory, clock } as const;
   try {
     const answer = { ...reply, ...who, signal, onWait, keepsOpen };
     return await answerInquiry(workspace.conversations, row, answer);
@@ -415,7 +438,7 @@ function toPrompt(row: PendingDecision, signal: AbortSignal): PromptRequest {
     label: describeSource(source),
     signal,
     allowsLater: true,
-    ...(row.for !== undefined && { for: row.for }),
+    ...whomOf(row),
     acts: row.acts,
     ...(row.changed !== undefined && { changed: row.changed }),
     digest: row.digest ?? "",

@@ -143,6 +143,7 @@ export function defineInquiry(group: Command): void {
         "With --pending: from all workspaces that jp knows on this machine",
       ).conflicts("conversation"),
     )
+    .option("--mine", "With --pending: only what you may decide")
     .addOption(formatOption("text", "json"))
     .addHelpText("after", LIST_HELP)
     .action(command(async () => (await import("./inquiry.ts")).listInquiries));

@@ -6,12 +6,14 @@ import { parseToml } from "../../config/index.ts";
 import {
   cancellationTag,
   type ConversationEvent,
+  describeWhom,
   type InquiryRequest,
   type InquiryResponse,
+  isForSome,
   pairInquiries,
   type PermissionDecision,
-  type ToolCallRequest,
   type RecordedTurn,
+  type ToolCallRequest,
 } from "../../conversation/index.ts";
 import { jsonLine, oneLine } from "../../render/index.ts";
 import {
@@ -113,15 +115,20 @@ function callOf(event: ConversationEvent): string {
 
 function answerItem(
   { name: tool, arguments: args }: ToolCallRequest,
-  { id, question: { text }, questionId: question = id, for: person }: InquiryRequest,
+  request: InquiryRequest,
   response: InquiryResponse | undefined,
 ): readonly Item[] {
+  const {
+    id,
+    question: { text },
+    questionId: question = id,
+  } = request;
   const match = { tool, question, text, arguments: args };
   if (response?.outcome === "answered") {
     const { answer, note } = response;
     const given = { answer, ...(note !== undefined && { note }) };
-    const comment = `Only ${person} may answer this. With this entry, you answer instead.`;
-    return [{ section: "answers", match, given, ...(person !== undefined && { comment }) }];
+    const comment = `Only ${describeWhom(request)} may answer this. With this entry, you answer instead.`;
+    return [{ section: "answers", match, given, ...(isForSome(request) && { comment }) }];
   }
   if (response?.outcome === "redacted") {
     const variable = `${tool}_${question}`.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");

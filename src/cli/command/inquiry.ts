@@ -5,7 +5,9 @@ import {
   type Decider,
   deciderOf,
   type DecisionKind,
+  describeWhom,
   inquiriesIn,
+  isForSome,
   timestampToMilliseconds,
   TurnCounter,
 } from "../../conversation/index.ts";
@@ -43,6 +45,7 @@ import { usageError } from "../exit-status.ts";
 
 export interface ListInquiryFlags extends InquiryFlags {
   readonly pending?: boolean;
+  readonly mine?: boolean;
   readonly all?: boolean;
   readonly outcome?: readonly InquiryState[];
   readonly by?: readonly Decider["kind"][];
@@ -54,6 +57,7 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
   if (options.pending === true)
     return (await loadModule(() => import("./pending.ts"))).printPending(call);
   if (options.all === true) throw usageError("--all requires --pending.");
+  if (options.mine === true) throw usageError("--mine requires --pending.");
   const { output } = context;
   let count = 0;
   let conversation: string | undefined;
@@ -250,7 +254,7 @@ function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void 
     Default: question.default === undefined ? undefined : jsonLine(question.default),
     "Asked at": request && `${row.askedAt} UTC`,
     Deadline: deadline && `${deadline} UTC`,
-    For: asked?.for,
+    For: isForSome(request ?? {}) ? describeWhom(request ?? {}) : undefined,
     "Asked first": escalation && describeEscalation(escalation),
     Changed: changed && `since it was decided: ${describeChanged(changed)}`,
     Outcome: describeEnd(row, clock.now()),

@@ -2,6 +2,9 @@
 import { realpathSync } from "node:fs";
 import {
   type ConversationId,
+  identify,
+  isForSome,
+  mayDecide,
   type Timestamp,
   timestampToMilliseconds,
 } from "../../conversation/index.ts";
@@ -22,11 +25,15 @@ import { isJpError, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
+import { directoryOf } from "../directory.ts";
 import { ExitStatus } from "../exit-status.ts";
+import { trustedConfig } from "../trust.ts";
 
 export interface ListPendingFlags {
   readonly all?: boolean;
   readonly conversation?: readonly string[];
+  /** Only what the person at this terminal may decide. */
+  readonly mine?: boolean;
   readonly format?: "text" | "json";
 }
 
@@ -44,17 +51,36 @@ export async function printPending({ options, context }: Call<ListPendingFlags>)
   const rows = isEverywhere
     ? await listEverywhere(context, onProblem)
     : await listIn(context.workspace, onProblem);
-  const shown = rows.filter(({ conversation }) => isWanted(conversation));
+  const isMine = await createIsMine(rows, context);
+  const shown = rows.filter(
+    (row) => isWanted(row.conversation) && (options.mine !== true || isMine(row)),
+  );
   if (options.format === "json") {
-    for (const row of shown) output.print(jsonLine(pendingToJson(row)));
+    for (const row of shown) {
+      output.print(
+        jsonLine({ ...pendingToJson(row), ...(isForSome(row) && { mine: isMine(row) }) }),
+      );
+    }
   } else {
     for (const row of shown) {
-      for (const line of pendingLines(row, context)) output.print(line);
+      for (const line of pendingLines(row, context, isMine(row))) output.print(line);
       if (isEverywhere) output.print(`    in ${oneLine(row.workspace)}`);
     }
     if (shown.length === 0 && isWhole) output.notice("Nothing is waiting.");
   }
   if (!isWhole) throw new ExitStatus(1);
+}
+
+/** Whether the person at this terminal may decide. Nothing is read if all of it is for anyone. */
+async function createIsMine(
+  rows: readonly PendingRow[],
+  context: CommandContext,
+): Promise<(row: PendingRow) => boolean> {
+  if (!rows.some(isForSome)) return () => true;
+  const { config } = await trustedConfig(context, {});
+  const directory = directoryOf(context);
+  const claimant = { channel: "cli", name: config.user?.name, auth: "os_user" } as const;
+  return (row) => mayDecide(row, identify(row, claimant, directory));
 }
 
 type OnProblem = (problem: string, conversation?: ConversationId) => void;
@@ -134,7 +160,11 @@ export function openEverywhere(
   return [...found.values()];
 }
 
-function pendingLines(row: PendingRow, { output, clock }: CommandContext): readonly string[] {
+function pendingLines(
+  row: PendingRow,
+  { output, clock }: CommandContext,
+  isMine: boolean,
+): readonly string[] {
   const { paint, lineWidth } = output;
   const { askedAt, deadline } = row;
   const now = clock.now().getTime();
@@ -144,7 +174,7 @@ function pendingLines(row: PendingRow, { output, clock }: CommandContext): reado
   return [
     describePending(row),
     ...describeSubject(row).flatMap((line) => wrapCode(`    ${line}`, lineWidth)),
-    `    ${paint("cyan", id)}${paint("dim", `, ${ago}${due}`)}`,
+    `    ${paint("cyan", id)}${paint("dim", `, ${ago}${due}${isMine ? "" : ", not for you"}`)}`,
   ];
 }
 

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { type Json, pathToText } from "../../util/index.ts";
 import { definedOnly } from "../defined-only.ts";
 import { behaviour } from "./node.ts";
+import { type PeopleTarget, peopleTargetSchema, peopleToJson } from "./people-target.ts";
 
 /** Before a call runs, and before its result goes to the model. */
 export const MODES = ["ask", "unattended", "edit", "skip"] as const;
@@ -28,6 +29,8 @@ export interface RuleConfig extends Matcher {
   readonly server?: string;
   /** Questions of the tool itself that it answers as well, beyond those about creating and changing files. */
   readonly questions?: readonly string[];
+  /** Who decides about the calls that it asks about. Those of the tool if absent. */
+  readonly target?: PeopleTarget;
 }
 
 /** One of these, if there is an `arg`. */
@@ -95,6 +98,7 @@ const ruleSchema = v.pipe(
     tool: v.optional(v.pipe(v.string(), v.nonEmpty("expected a name"))),
     server: v.optional(v.pipe(v.string(), v.nonEmpty("expected a name"))),
     questions: v.optional(v.array(v.string())),
+    target: v.optional(peopleTargetSchema),
     const: v.optional(v.unknown()),
     enum: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1, "expected at least one value"))),
     pattern: v.optional(v.string()),
@@ -111,6 +115,10 @@ const ruleSchema = v.pipe(
       return rule.arg === undefined ? matchers.length === 0 : matchers.length === 1;
     },
     `expected one of ${MATCHERS.join(", ")} with arg, and none without`,
+  ),
+  v.check(
+    ({ mode, target }) => target === undefined || mode === "ask" || mode === "edit",
+    "target is for rules with the mode ask or edit",
   ),
   v.transform((rule) => definedOnly(rule) as RuleConfig), // The same keys; JSON, because it is from a file.
 );
@@ -143,8 +151,8 @@ function listToJson({ mode, rules }: PolicyList): Json {
   if (rules.length === 0) return mode ?? [];
   const fallback = mode === undefined ? [] : [{ mode }];
   const written = rules.map((rule): Json => {
-    const { place: _place, ...own } = rule;
-    return own;
+    const { place: _place, target, ...own } = rule;
+    return { ...own, ...(target !== undefined && { target: peopleToJson(target) }) };
   });
   return [...written, ...fallback];
 }

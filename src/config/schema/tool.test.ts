@@ -251,7 +251,32 @@ describe("a target", () => {
     ]);
   });
 
+  test("can be whoever has a role, or any of several, alone or after an assistant", () => {
+    const any = [{ user: "ada" }, { role: "finance" }, { user: "bob" }];
+    expect([
+      targetOf({ role: " finance " }),
+      targetOf({ any: ["ada", { role: "finance" }, { user: "bob" }] }),
+      targetOf({ any: ["ada"] }),
+      targetOf(["assistant", { role: "finance" }]),
+    ]).toStrictEqual([
+      { type: "user", any: [{ role: "finance" }] },
+      { type: "user", any },
+      { type: "user", user: "ada" },
+      { type: "assistant", assistant: {}, escalates: true, any: [{ role: "finance" }] },
+    ]);
+  });
+
   test.each<[Json]>([
+    [{ role: "" }],
+    [{ role: "a\nb" }],
+    [{ role: "finance", user: "ada" }],
+    [{ any: [] }],
+    [{ any: "ada" }],
+    [{ any: [{ role: "finance", user: "ada" }] }],
+    [{ any: ["user", 1] }],
+    [{ any: Array.from({ length: 17 }, (_each, index) => `p${index}`) }],
+    [{ role: "finance", name: "Judge" }],
+    [[{ role: "finance" }, "user"]],
     [{ user: "" }],
     [{ user: " " }],
     [{ user: "a\nb" }],
@@ -326,6 +351,8 @@ describe("a target", () => {
       stored({}),
       stored({ user: "ada" }),
       stored(["assistant", { user: "ada" }]),
+      stored({ role: "finance" }),
+      stored(["assistant", { any: ["ada", { role: "finance" }] }]),
       stored("assistant_with_escalation"),
       stored({ name: "Judge", escalation: true }),
       stored({ instructions: [{ title: "a" }], system_prompt: { value: "b", strategy: "append" } }),
@@ -335,6 +362,8 @@ describe("a target", () => {
       configWithQuestion({ target: "assistant" }),
       configWithQuestion({ target: { user: "ada" } }),
       configWithQuestion({ target: ["assistant", { user: "ada" }] }),
+      configWithQuestion({ target: { role: "finance" } }),
+      configWithQuestion({ target: ["assistant", { any: ["ada", { role: "finance" }] }] }),
       configWithQuestion({ target: ["assistant", "user"] }),
       configWithQuestion({ target: [{ name: "Judge" }, "user"] }),
       configWithQuestion({

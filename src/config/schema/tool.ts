@@ -7,6 +7,13 @@ import { toJson } from "../schema-node.ts";
 import { assistantGroup } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
 import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
+import {
+  findPeople,
+  peopleEntries,
+  type PeopleTarget,
+  peopleTargetSchema,
+  peopleToJson,
+} from "./people-target.ts";
 import { MODES, policyListSchema } from "./policy.ts";
 
 /**
@@ -164,6 +171,11 @@ const shared = {
     ),
     result: described("the same as result, or a list of rules on arguments", policyListSchema),
   }),
+  target: described(
+    'who decides about calls, results and calls in doubt, and answers questions that have no target: user, { user = "NAME" }, ' +
+      '{ role = "NAME" } or { any = ["NAME", { role = "NAME" }] }',
+    peopleTargetSchema,
+  ),
   cancellation_response: described("what to tell the model when you cancel a call", v.string()),
   detached: described("what to do instead of prompting in a non-interactive run", detachedSchema),
   timeout_secs: described(
@@ -175,39 +187,23 @@ const shared = {
 
 /** Who answers a question. A table in the config is the config of the assistant that does. Replaced as a whole. */
 export type QuestionTarget =
-  | ({ readonly type: "user" } & NamedPerson)
+  | ({ readonly type: "user" } & PeopleTarget)
   | ({
       readonly type: "assistant";
       readonly assistant: AssistantConfig;
       /** A person is asked if the assistant cannot answer, or says no. */
       readonly escalates?: true;
-    } & NamedPerson);
-
-interface NamedPerson {
-  /** The name of the only person who may answer. Anyone who is asked may if absent. */
-  readonly user?: string;
-}
+    } & PeopleTarget);
 
 type AssistantConfig = v.InferOutput<typeof assistantGroup>;
 
-const LIST_FORM = 'expected a list of two: an assistant, then "user" or { user = "NAME" }';
-const NAME_ALONE = 'user stands alone; to ask an assistant first, write [{ … }, { user = "NAME" }]';
+const LIST_FORM =
+  'expected a list of two: an assistant, then "user", { user = "NAME" }, { role = "NAME" } or { any = […] }';
+const PEOPLE_ALONE =
+  'user, role and any stand alone; to ask an assistant first, write [{ … }, { user = "NAME" }]';
 
-/** Recorded with every question, and shown on one line. */
-const personName = v.pipe(
-  v.string(),
-  v.trim(),
-  v.check(
-    (name) => /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(name),
-    "expected a name of at most 64 characters, on one line",
-  ),
-);
-
-/** A person if it has `user`, and an assistant otherwise. */
-const targetTable = v.object({
-  ...assistantGroup.entries,
-  user: v.optional(described("the name of the only person who may answer", personName)),
-});
+/** People if it names some, and an assistant otherwise. */
+const targetTable = v.object({ ...assistantGroup.entries, ...peopleEntries });
 
 type TargetItem = string | v.InferOutput<typeof targetTable>;
 
@@ -226,44 +222,47 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
   v.check((value) => {
     if (!Array.isArray(value)) return true;
     const [first, last] = value;
-    return value.length === 2 && !isPerson(first) && isPerson(last);
+    return value.length === 2 && peopleIn(first) === undefined && peopleIn(last) !== undefined;
   }, LIST_FORM),
   v.check((value) => {
     const items: readonly TargetItem[] = Array.isArray(value) ? value : [value];
-    return items.every((item) => nameIn(item) === undefined || Object.keys(item).length === 1);
-  }, NAME_ALONE),
+    return items.every(
+      (item) =>
+        typeof item === "string" ||
+        findPeople(item) === undefined ||
+        Object.keys(item).length === 1,
+    );
+  }, PEOPLE_ALONE),
   v.transform((value): QuestionTarget => {
     if (value === "user") return { type: "user" };
     if (value === "assistant") return { type: "assistant", assistant: {} };
     if (value === "assistant_with_escalation") return escalating("assistant");
-    if (Array.isArray(value)) return escalating(value[0], nameIn(value[1]));
-    const { escalation, user, ...assistant } = value;
-    if (user !== undefined) return { type: "user", user };
+    if (Array.isArray(value)) return escalating(value[0], peopleIn(value[1]));
+    const { escalation, user: _user, role: _role, any: _any, ...assistant } = value;
+    const people = findPeople(value);
+    if (people !== undefined) return { type: "user", ...people };
     return escalation === true ? escalating(assistant) : { type: "assistant", assistant };
   }),
   behaviour({ toJson: targetToJson }),
 );
 
-function escalating(assistant: string | AssistantConfig = {}, user?: string): QuestionTarget {
+function escalating(assistant: string | AssistantConfig = {}, people?: PeopleTarget) {
   const config = typeof assistant === "string" ? {} : assistant;
-  const named = user === undefined ? {} : { user };
-  return { type: "assistant", assistant: config, escalates: true, ...named };
+  const target: QuestionTarget = { type: "assistant", assistant: config, escalates: true };
+  return { ...target, ...people };
 }
 
-function isPerson(item: TargetItem | undefined): boolean {
-  return item === "user" || nameIn(item) !== undefined;
-}
-
-function nameIn(item: TargetItem | undefined): string | undefined {
-  return typeof item === "object" ? item.user : undefined;
+/** Undefined for an assistant. */
+function peopleIn(item: TargetItem | undefined): PeopleTarget | undefined {
+  if (typeof item === "object") return findPeople(item);
+  return item === "user" ? {} : undefined;
 }
 
 function targetToJson(target: QuestionTarget): Json {
-  const person = target.user === undefined ? "user" : { user: target.user };
-  if (target.type === "user") return person;
+  if (target.type === "user") return peopleToJson(target);
   const json = toJson(assistantGroup, target.assistant);
   const assistant = isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
-  return target.escalates === true ? [assistant, person] : assistant;
+  return target.escalates === true ? [assistant, peopleToJson(target)] : assistant;
 }
 
 const TIMEOUT_MODES = ["deny", "default", "escalate"] as const;
@@ -284,7 +283,8 @@ const deadlineSchema = v.pipe(
 
 const questionSchema = group({
   target: described(
-    'who answers: user, assistant, the settings of an assistant, { user = "NAME" } for one person only, or ' +
+    'who answers: user, assistant, the settings of an assistant, { user = "NAME" } for one person only, ' +
+      '{ role = "NAME" } for whoever has the role, { any = ["NAME", { role = "NAME" }] } for any of these, or ' +
       '["assistant", "user"] to ask the user if the assistant says no',
     targetSchema,
   ),

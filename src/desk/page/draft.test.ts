@@ -43,6 +43,7 @@ type Fields = JsonObject & Partial<Pick<DecisionJson, "kind" | "for" | "acts" | 
 /** As the API gives it. */
 function item(fields: Fields): Item {
   const { kind = "question", for: person, acts = false, asked_at = ASKED.asked_at } = fields;
+  const { for_any } = fields;
   const { content, is_error: isError, is_live: isLive, ...question } = fields;
   const found = readItem({
     ...ASKED,
@@ -51,6 +52,7 @@ function item(fields: Fields): Item {
     asked_at,
     question: { ...ASKED.question, ...question },
     ...(person !== undefined && { for: person }),
+    ...(for_any !== undefined && { for_any }),
     ...(isLive === true && { is_live: true }),
     ...(typeof content === "string" && { result: { content, is_error: isError === true } }),
   });
@@ -301,6 +303,12 @@ describe("who may answer", () => {
       "You can read this, but only ben can answer it.",
     ],
     [
+      "no one else, if it is for a role",
+      { for_any: [{ role: "finance" }] },
+      "You can read this, but only someone with the role finance can answer it.",
+    ],
+    ["those who have one of its roles", { for_any: [{ user: "ben" }, { role: "ops" }] }, undefined],
+    [
       "no one without the right",
       { kind: "permission", acts: true },
       "You can read this. To answer it, you need the right “approve”.",
@@ -311,6 +319,7 @@ describe("who may answer", () => {
       "You can read this. To answer it, you need the right “approve”.",
     ],
   ])("%s", (_title, fields, reason) => {
-    expect(whyNot(item(fields), { name: "ada", rights: ["see", "answer"] })).toBe(reason);
+    const known = { name: "ada", roles: ["ops"] };
+    expect(whyNot(item(fields), { name: "ada", rights: ["see", "answer"], known })).toBe(reason);
   });
 });

@@ -1,5 +1,12 @@
 /** What a person has typed and chosen so far, and the answer that it makes. Pure: the fields draw it. */
-import { mayAnswer, type Reply } from "../../conversation/index.ts";
+import {
+  describeWhom,
+  type ForWhom,
+  identify,
+  isForSome,
+  mayDecide,
+  type Reply,
+} from "../../conversation/index.ts";
 import { describeOptions, verbatimProse } from "../../render/index.ts";
 import { explainMisfit, type SelectType } from "../../tool/index.ts";
 import { isJsonObject, type Json } from "../../util/index.ts";
@@ -167,13 +174,37 @@ export function isAnswerable({ question, is_live: isLive }: Item): boolean {
 }
 
 /** Why the person may not answer it. Undefined if they may. The server checks it too. */
-export function whyNot(item: Item, { name, rights }: Pick<DeskUser, "name" | "rights">) {
+export function whyNot(item: Item, me: Me) {
+  const { rights } = me;
   const right: Right = item.acts || item.kind === "delivery" ? "approve" : "answer";
   if (!rights.includes(right)) {
     return `You can read this. To answer it, you need the right “${right}”.`;
   }
-  if (item.for === undefined || mayAnswer(item.for, name)) return undefined;
-  return `You can read this, but only ${verbatimProse(item.for)} can answer it.`;
+  if (isMine(item, me)) return undefined;
+  return `You can read this, but only ${verbatimProse(describeWhom(whomOfItem(item)))} can answer it.`;
+}
+
+type Me = Pick<DeskUser, "name" | "rights" | "known" | "decides_all">;
+
+/** Whether the person is one of those whom it is for, whatever their rights. */
+export function isMine(item: Item, { name, known, decides_all: decidesAll }: Me): boolean {
+  const whom = whomOfItem(item);
+  // Anyone else, so that there are people.
+  const people = decidesAll === true ? [] : [known ?? { name: "", roles: [] }];
+  const directory = { list: () => people, findHere: () => known };
+  const claimant = { channel: "desk", name: known?.name ?? name, auth: "token" } as const;
+  const named = mayDecide(whom, { name });
+  return named || mayDecide(whom, identify(whom, claimant, directory));
+}
+
+function whomOfItem({ for: person, for_any: forAny }: Item): ForWhom {
+  return { for: person, forAny };
+}
+
+/** Undefined if anyone may decide. */
+export function whomText(item: Item): string | undefined {
+  const whom = whomOfItem(item);
+  return isForSome(whom) ? describeWhom(whom) : undefined;
 }
 
 const STORED = "jp-desk-drafts";

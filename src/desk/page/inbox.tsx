@@ -1,6 +1,7 @@
 /** The inbox: what waits, oldest first, and what was answered while the page was open. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { isMine, whomText } from "./draft.ts";
 import { type EndedItem, toForms } from "./inbox-state.ts";
 import { Asker, fileChangeOf, Subject } from "./heading.tsx";
 import { argumentsLine, describeBy, type Item, summaryOf, showValue, timeOf } from "./item.ts";
@@ -24,10 +25,13 @@ const KIND_WORDS: Readonly<Record<Item["kind"], string>> = {
 };
 
 export function Inbox(): VNode {
-  const { inbox } = useDesk();
+  const { inbox, me } = useDesk();
   const [count, setCount] = useState(STEP);
   const { items, isLoaded, answered } = inbox;
-  const forms = toForms(items);
+  const all = toForms(items);
+  const own = all.filter(([item]) => isMine(item, me));
+  // What others decide can be read, below.
+  const forms = [...own, ...all.filter((form) => !own.includes(form))];
   const hasSeveral = new Set(items.map(({ workspace }) => workspace)).size > 1;
   return (
     <>
@@ -42,7 +46,12 @@ export function Inbox(): VNode {
       {forms.length > 0 && (
         <ul class="cards">
           {forms.slice(0, count).map((form) => (
-            <Card key={form[0].key} form={form} showsWorkspace={hasSeveral} />
+            <Card
+              key={form[0].key}
+              form={form}
+              showsWorkspace={hasSeveral}
+              isMine={own.includes(form)}
+            />
           ))}
         </ul>
       )}
@@ -59,13 +68,15 @@ export function Inbox(): VNode {
 interface CardProps {
   readonly form: readonly [Item, ...Item[]];
   readonly showsWorkspace: boolean;
+  readonly isMine: boolean;
 }
 
-function Card({ form, showsWorkspace }: CardProps): VNode {
+function Card({ form, showsWorkspace, isMine: isOwn }: CardProps): VNode {
   const [item] = form;
   const { kind, title, conversation, workspace } = item;
   const deadline = timeOf(item.deadline);
   const isChange = fileChangeOf(item) !== undefined;
+  const whom = whomText(item);
   return (
     <li>
       <a class="card" data-item href={inquiryLink(item)}>
@@ -99,9 +110,10 @@ function Card({ form, showsWorkspace }: CardProps): VNode {
               <Value text={workspace} />
             </span>
           )}
-          {item.for !== undefined && (
+          {whom !== undefined && (
             <span>
-              for <Line text={item.for} />
+              for <Line text={whom} />
+              {!isOwn && ", not for you"}
             </span>
           )}
         </span>

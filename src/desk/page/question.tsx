@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { describeChanged } from "../../render/index.ts";
 import { type DeskClient, DeskError } from "../client.ts";
 import type { InquiryAddress } from "../wire.ts";
-import { whyNot } from "./draft.ts";
+import { whomText, whyNot } from "./draft.ts";
 import { AnswerForm } from "./form.tsx";
 import { formOf } from "./inbox-state.ts";
 import { Asker, Heading, type HeadingKind, headingKind, questionId } from "./heading.tsx";
@@ -112,6 +112,7 @@ function Facts({ item, heading, isWaiting }: FactsProps): VNode {
   const { title, conversation } = item;
   const askedAt = timeOf(item.asked_at) ?? 0;
   const deadline = timeOf(item.deadline);
+  const whom = whomText(item);
   return (
     <p class="facts">
       <a href={conversationLink(item)}>
@@ -122,9 +123,9 @@ function Facts({ item, heading, isWaiting }: FactsProps): VNode {
           <Asker item={item} />
         </span>
       )}
-      {item.for !== undefined && (
+      {whom !== undefined && (
         <span>
-          for <Line text={item.for} />
+          for <Line text={whom} />
         </span>
       )}
       <span>

@@ -12,8 +12,10 @@ import {
   offeringServers,
   type PartialConfig,
   resolveAssistant,
+  resolveTools,
   type ToolSettings,
 } from "../../../config/index.ts";
+import { type Directory, isSameName } from "../../../conversation/index.ts";
 import { pathToText, isJpError } from "../../../util/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import {
@@ -22,10 +24,11 @@ import {
   ProviderError,
   type Providers,
 } from "../../../provider/index.ts";
-import { shellWord } from "../../../render/index.ts";
+import { oneLine, shellWord } from "../../../render/index.ts";
 import type { Workspace } from "../../../storage/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
+import { directoryOf } from "../../directory.ts";
 import { configPlaces, findWorkspace, machineOf, SCHEMA_FILE } from "../../load-config.ts";
 import {
   openConfiguredServers,
@@ -52,7 +55,8 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     const unusable = findUnusable(foldLayers(layers)).map(
       ({ path: keys, message }) => `${pathToText(keys)}: ${message}`,
     );
-    const findings = [...warnings, ...unusable].map((message): Finding => ({
+    const unheld = findUnheldRoles(foldLayers(layers), directoryOf(context));
+    const findings = [...warnings, ...unusable, ...unheld].map((message): Finding => ({
       check,
       state: "warning",
       message,
@@ -70,6 +74,22 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     }));
     return { findings };
   }
+}
+
+/** What is for a role that no one has waits forever. Without people, the owner decides. */
+function findUnheldRoles(config: PartialConfig, directory: Directory): readonly string[] {
+  const people = directory.list();
+  if (people.length === 0) return [];
+  const held = people.flatMap(({ roles }) => roles);
+  return [...resolveTools(config).values()].flatMap(({ name, target, questions, policy }) => {
+    const rules = [...policy.run, ...policy.result].map((rule) => rule.target);
+    const asked = [...questions.values()].map((question) => question.target);
+    const named = [target, ...rules, ...asked].flatMap((each) => each?.any ?? []);
+    const roles = named.flatMap((each) => ("role" in each ? [each.role] : []));
+    const unheld = roles.filter((role) => !held.some((each) => isSameName(each, role)));
+    const key = pathToText(["conversation", "tools", name]);
+    return [...new Set(unheld)].map((role) => `${key}: no one has the role ${oneLine(role)}`);
+  });
 }
 
 /** Editors check the config with a copy of the schema. It is as old as the jp that wrote it. */

@@ -16,6 +16,7 @@ import type { CompactFlag } from "../../compact-rules.ts";
 import { withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
+import { directoryOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { machineOf } from "../../load-config.ts";
@@ -327,6 +328,7 @@ async function assembleTurn(
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
     prompter: offers.besides(withScreen(person ?? noTerminal, view, onlyCall)),
+    directory: directoryOf(context),
     ...(canAsk && {
       menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),

@@ -41,7 +41,7 @@ that ends with the server.
     .action(command(async () => (await import("./serve.ts")).serve));
   const people = definition
     .command("people")
-    .description("Add, list and remove the people who may use the page and the API");
+    .description("Add, change, list and remove the people who may use the page and the API");
   definePeople(people);
 }
 
@@ -50,6 +50,8 @@ function definePeople(group: Command): void {
     .command("add <name>")
     .description("Add a person, and print the token that they log in with")
     .option("--rights <list>", "What they may do (default: see,answer,approve)")
+    .option("--roles <list>", "What they decide for others, such as finance,operations")
+    .option("--os-user <name>", "Their user name on this machine, for terminals")
     .addHelpText(
       "after",
       `
@@ -58,12 +60,22 @@ the name. The rights:
   see         read conversations, and what is waiting
   answer      answer questions
   approve     allow or deny tool calls and deliveries
-  administer  add and remove people, through the API`,
+  administer  add and remove people, through the API
+
+What config says is for a role, only those who have it decide. On a terminal,
+they are known by the OS user that runs jp, and on the page by their token.`,
     )
     .action(command(async () => (await import("./people.ts")).addPerson));
   group
+    .command("set <person>")
+    .description("Change a person's rights, roles or OS user; what is not given stays")
+    .option("--rights <list>", "What they may do")
+    .option("--roles <list>", "Their roles; an empty list removes all")
+    .option("--os-user <name>", "Their user name on this machine; an empty one removes it")
+    .action(command(async () => (await import("./people.ts")).changePerson));
+  group
     .command("ls")
-    .description("List the people and their rights")
+    .description("List the people, their rights and their roles")
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./people.ts")).listPeople));
   group

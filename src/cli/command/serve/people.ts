@@ -1,13 +1,14 @@
-/** `jp serve people`: who may use the desk. */
+/** `jp serve people`: who may use the desk, and who has which roles. */
 import type { PartialConfig } from "../../../config/index.ts";
 import {
   DEFAULT_RIGHTS,
   looksLike,
   openPeople,
   type Person,
+  type PersonSettings,
   type Right,
   RIGHTS,
-} from "../../../desk/index.ts";
+} from "../../../people/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
 import { userDataFolder } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
@@ -28,25 +29,61 @@ export function findOwner(
 ): Person {
   const { USER: user, LOGNAME: login } = environment.variables;
   const name = config.user?.name ?? user ?? login ?? "owner";
-  return { name, rights: RIGHTS };
+  return { name, rights: RIGHTS, isOwner: true };
 }
 
-/** Prints the token alone, so that it can be piped. Throws `person_exists`. */
+interface PersonFlags {
+  readonly rights?: string;
+  readonly roles?: string;
+  readonly osUser?: string;
+}
+
+/** Prints the token alone, so that it can be piped. Throws `person_exists`, `role_exists`, `os_user_taken`. */
 export async function addPerson({
   args: [name = ""],
   options,
   context,
-}: Call<{ readonly rights?: string }>): Promise<void> {
-  const rights = options.rights === undefined ? DEFAULT_RIGHTS : parseRights(options.rights);
+}: Call<PersonFlags>): Promise<void> {
+  const { rights = DEFAULT_RIGHTS, ...settings } = parseSettings(options);
   const owner = findOwner((await trustedConfig(context, {})).config, context);
-  const token = await peopleOf(context).add(name, rights);
+  const token = await peopleOf(context).add(name, rights, settings);
   const { output } = context;
-  output.notice(`Added ${describe({ name, rights })}. Their token, which jp will not show again:`);
+  const added = describe({ name, rights, ...settings });
+  output.notice(`Added ${added}. Their token, which jp will not show again:`);
   output.print(token);
   output.flush();
   output.notice("They enter it on the page; programs send it as Authorization: Bearer TOKEN.");
   if (!looksLike(name, owner.name)) return;
   warn(`${owner.name} is your own name: whoever has this token answers as you.`, output);
+}
+
+/** Changes what is given, and leaves the rest. Throws `person_not_found`, `role_exists`, `os_user_taken`. */
+export async function changePerson({
+  args: [name = ""],
+  options,
+  context,
+}: Call<PersonFlags>): Promise<void> {
+  const settings = parseSettings(options);
+  if (Object.keys(settings).length === 0) {
+    throw usageError("Nothing to change: give --rights, --roles or --os-user.");
+  }
+  const people = peopleOf(context);
+  if (!(await people.change(name, settings))) throw notFoundError(name);
+  const changed = (await people.list()).find((person) => looksLike(person.name, name));
+  if (changed !== undefined) context.output.notice(`Changed ${describe(changed)}.`);
+}
+
+/** Throws `usage`. */
+function parseSettings({ rights, roles, osUser }: PersonFlags): PersonSettings {
+  return {
+    ...(rights !== undefined && { rights: parseRights(rights) }),
+    ...(roles !== undefined && { roles: parseNames(roles) }),
+    ...(osUser !== undefined && { osUser }),
+  };
+}
+
+function parseNames(text: string): readonly string[] {
+  return text.split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]));
 }
 
 /** Throws `usage`. */
@@ -64,7 +101,11 @@ export async function listPeople({
   const { output } = context;
   const people = await peopleOf(context).list();
   if (format === "json") {
-    for (const { name, rights } of people) output.print(jsonLine({ name, rights }));
+    for (const { name, rights, roles = [], osUser } of people) {
+      output.print(
+        jsonLine({ name, rights, roles, ...(osUser !== undefined && { os_user: osUser }) }),
+      );
+    }
     return;
   }
   if (people.length === 0) output.notice("No people yet. To add one: jp serve people add NAME");
@@ -73,14 +114,21 @@ export async function listPeople({
 
 /** Throws `person_not_found`. */
 export async function removePerson({ args: [name = ""], context }: Call<object>): Promise<void> {
-  if (!(await peopleOf(context).remove(name))) {
-    throw new JpError("person_not_found", `No person is called ${oneLine(name)}.`, {
-      hint: "To list them: jp serve people ls",
-    });
-  }
+  if (!(await peopleOf(context).remove(name))) throw notFoundError(name);
   context.output.notice(`Removed ${oneLine(name)}. Their token no longer works.`);
 }
 
-function describe({ name, rights }: Person): string {
-  return `${oneLine(name)} (${rights.join(", ")})`;
+function notFoundError(name: string): JpError {
+  return new JpError("person_not_found", `No person is called ${oneLine(name)}.`, {
+    hint: "To list them: jp serve people ls",
+  });
+}
+
+function describe({ name, rights, roles = [], osUser = "" }: Person): string {
+  const facts = [
+    rights.join(", "),
+    ...(roles.length > 0 ? [`roles: ${roles.join(", ")}`] : []),
+    ...(osUser === "" ? [] : [`OS user: ${osUser}`]),
+  ];
+  return oneLine(`${name} (${facts.join("; ")})`);
 }

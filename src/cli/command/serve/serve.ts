@@ -26,6 +26,7 @@ import { makeFolder, userDataFolder, type Workspace } from "../../../storage/ind
 import { abortable, isLoopback, JpError, loadModule, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
+import { directoryOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
@@ -59,8 +60,10 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   using stop = untilSignal(context);
   using outputGone = untilOutputGone(context);
   await using runner = options.run === true ? new TurnRunner(context) : undefined;
+  const directory = directoryOf(context);
   await using desk = await createDesk(workspaces, {
     clock,
+    directory,
     onProblem,
     ...(runner !== undefined && {
       resumeTurn: resumeWith(runner, workspaces),
@@ -71,6 +74,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     ...address,
     desk,
     people: peopleOf(context),
+    directory,
     owner,
     sessions: openSessions(userDataFolder(context.environment), onProblem),
     // New workspaces are part of "all", so whoever may see all of them may see those too.

@@ -5,9 +5,11 @@ import {
   cancellationTag,
   type ConversationEvent,
   type ConversationStream,
+  describeWhom,
   eventsOf,
   type InquiryRequest,
   type InquiryResponse,
+  isForSome,
   type ToolCallRequest,
 } from "../../../conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
@@ -25,6 +27,7 @@ import {
 } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
+import { directoryOf } from "../../directory.ts";
 import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
@@ -80,6 +83,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
     },
     prompter: findPrompter(context, config, { ...options, sendsWords: false }) ?? noTerminal,
     ...(config.user?.name !== undefined && { userName: config.user.name }),
+    directory: directoryOf(context),
     journal,
     state,
     limits: resolveLimits(config),
@@ -211,9 +215,10 @@ function isCancelledResponse(event: ConversationEvent): event is CancelledRespon
 
 function explain(
   settings: ToolSettings,
-  { question, questionId = "", for: person }: InquiryRequest,
+  request: InquiryRequest,
   { reason }: CancelledResponse,
 ): JpError {
+  const { question, questionId = "" } = request;
   const { name } = settings;
   const tag = cancellationTag(reason);
   const text = oneLine(question.text);
@@ -245,9 +250,9 @@ function explain(
         tag,
         isForAssistant
           ? `${name} asks the assistant, and this command has none: ${text}`
-          : person === undefined
-            ? `${name} asks, and no terminal is available: ${text}`
-            : `${name} asks ${oneLine(person)}, who is not available: ${text}`,
+          : isForSome(request)
+            ? `${name} asks ${oneLine(describeWhom(request))}, who is not available: ${text}`
+            : `${name} asks, and no terminal is available: ${text}`,
         {
           hint:
             question.answerType.type === "secret"

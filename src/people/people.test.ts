@@ -3,8 +3,8 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
-import { hashOf, openPeople } from "./people.ts";
-import type { People } from "./port.ts";
+import type { JpError, JsonObject } from "../util/index.ts";
+import { hashOf, openDirectory, openPeople, type People, type PersonSettings } from "./people.ts";
 
 function open() {
   const folder = path.join(temporaryFolder(), "data");
@@ -164,4 +164,75 @@ test("a file that others could have written lets no one in, and says so", async 
   await expect(findByToken(people, token)).rejects.toMatchObject({ code: "people_invalid" });
   chmodSync(file, 0o600);
   expect(await findByToken(people, token)).toBeDefined();
+});
+
+describe("a role", () => {
+  test("is stored with the person, and how they are known on a terminal", async () => {
+    const { people, folder } = open();
+    await people.add("ada", ["see"], { roles: ["finance", "Finance"], osUser: "al" });
+    await people.add("sam", ["see"], { osUser: "sm" });
+    const directory = openDirectory(folder, () => "al");
+    expect([await people.list(), directory.list(), directory.findHere()]).toEqual([
+      [
+        { name: "ada", rights: ["see"], roles: ["finance"], osUser: "al" },
+        { name: "sam", rights: ["see"], osUser: "sm" },
+      ],
+      [
+        { name: "ada", roles: ["finance"] },
+        { name: "sam", roles: [] },
+      ],
+      { name: "ada", roles: ["finance"] },
+    ]);
+    expect(openDirectory(folder, () => "root").findHere()).toBeUndefined();
+  });
+
+  test("is changed without a new token, and what is not given stays", async () => {
+    const { people } = open();
+    const token = await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
+    expect(await people.change("Ada", { roles: [] })).toBe(true);
+    expect(await findByToken(people, token)).toEqual({
+      name: "ada",
+      rights: ["see"],
+      osUser: "al",
+    });
+    expect(await people.change("ada", { osUser: "", rights: ["answer"] })).toBe(true);
+    expect(await findByToken(people, token)).toEqual({ name: "ada", rights: ["answer"] });
+    expect(await people.change("bob", { roles: ["finance"] })).toBe(false);
+  });
+
+  test("is refused if it only looks like another, and so is the OS user of someone else", async () => {
+    counters("T-PEOPLE-1");
+    const { people } = open();
+    await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
+    const adding = (settings: PersonSettings) =>
+      people.add("bob", ["see"], settings).catch((error: unknown) => (error as JpError).code);
+    expect([
+      await adding({ roles: ["fin\u0430nce"] }),
+      await adding({ roles: ["a\nb"] }),
+      await adding({ osUser: "al" }),
+    ]).toEqual(["role_exists", "invalid_name", "os_user_taken"]);
+    expect(await people.list()).toHaveLength(1);
+  });
+
+  test("belongs to no one on a terminal if a file gives two people the same OS user", async () => {
+    counters("T-PEOPLE-1");
+    const { people, file, folder } = open();
+    await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
+    await people.add("bob", ["see"], { osUser: "bo" });
+    writeFileSync(file, readFileSync(file, "utf8").replace('"bo"', '"al"'));
+    expect(openDirectory(folder, () => "al").findHere()).toBeUndefined();
+  });
+
+  test("does not lose what another version has stored of a person", async () => {
+    const { people, file } = open();
+    await people.add("ada", ["see"], { osUser: "al" });
+    const { people: stored } = JSON.parse(readFileSync(file, "utf8")) as { people: JsonObject[] };
+    const [ada = {}] = stored;
+    const newer = { ...ada, auth: [{ os_user: "al" }, { passkey: "k" }], away: "soon" };
+    writeFileSync(file, JSON.stringify({ people: [newer] }));
+    await people.change("ada", { roles: ["finance"], osUser: "ada" });
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+      people: [{ ...newer, roles: ["finance"], auth: [{ os_user: "ada" }, { passkey: "k" }] }],
+    });
+  });
 });

@@ -1,0 +1,161 @@
+/**
+ * Whom decisions are for, and whether someone is one of them. Whatever lets a person decide asks here: prompts, commands, the
+ * desk, and the turn that takes their answer up. Who a person is and how that was found out, only those know.
+ */
+import type { Addressee } from "../tool/index.ts";
+import type { Decider } from "./event.ts";
+
+/** Whom a decision is for. Any person may make it if both are absent; at most one is set. */
+export interface ForWhom {
+  /** The name of the only person who may decide. */
+  readonly for?: string | undefined;
+  /** Any of these may. */
+  readonly forAny?: readonly Addressee[] | undefined;
+}
+
+/** Someone who is known by more than a name that anyone can type. */
+export interface KnownPerson {
+  readonly name: string;
+  readonly roles: readonly string[];
+}
+
+/** Who is known. Asked each time, because someone may have been removed. */
+export interface Directory {
+  /** If there is no one, the owner decides everything. Throws `people_invalid`. */
+  list(): readonly KnownPerson[];
+  /** Who uses this process: on a terminal, the one whose OS user runs it. Throws `people_invalid`. */
+  findHere(): KnownPerson | undefined;
+}
+
+type UserDecider = Extract<Decider, { readonly kind: "user" }>;
+
+/**
+ * `os_user`: of the process. `token`: of the desk. `program`: a program says so. `owner`: no people are known, so whoever uses
+ * this machine decides.
+ */
+export type Authentication = "os_user" | "token" | "program" | "owner";
+
+/** Someone who decides: how they were reached, and how they are known. */
+export interface Claimant {
+  readonly channel: string;
+  /** Not a proof of anything, unless `auth` is. */
+  readonly name?: string | undefined;
+  readonly auth: Exclude<Authentication, "owner">;
+}
+
+/** Whether only some people may decide. */
+export function isForSome({ for: person, forAny }: ForWhom): boolean {
+  return person !== undefined || forAny !== undefined;
+}
+
+/** Then a name alone proves nothing. */
+export function isForRole({ forAny = [] }: ForWhom): boolean {
+  return forAny.some((each) => "role" in each);
+}
+
+/** The person as the record names them, with the role in which they decide. */
+export function identify(
+  whom: ForWhom,
+  { channel, name, auth }: Claimant,
+  directory?: Directory,
+): UserDecider {
+  const unproven = { kind: "user", channel, ...(name !== undefined && { name }) } as const;
+  if (!isForRole(whom)) return unproven;
+  const people = directory?.list() ?? [];
+  if (people.length === 0) return { ...unproven, auth: "owner" };
+  const person = auth === "os_user" ? directory?.findHere() : findPerson(people, name);
+  if (person === undefined) return unproven;
+  const role = person.roles.find((each) => isNamed(whom, { role: each }));
+  const proven = { kind: "user", channel, name: person.name, auth } as const;
+  return role === undefined ? proven : { ...proven, role };
+}
+
+/** Whether this person may decide. Of roles, only the one counts in which they do. */
+export function mayDecide(
+  whom: ForWhom,
+  { name, auth, role }: Pick<UserDecider, "name" | "auth" | "role">,
+): boolean {
+  if (!isForSome(whom)) return true;
+  if (isForRole(whom)) {
+    if (auth === "owner") return true;
+    if (auth === undefined) return false;
+  }
+  return (
+    (name !== undefined && isNamed(whom, { user: name })) ||
+    (role !== undefined && isNamed(whom, { role }))
+  );
+}
+
+/** Why this person may not decide. Undefined if they may. */
+export function explainPerson(
+  whom: ForWhom,
+  person: Pick<UserDecider, "name" | "auth" | "role">,
+): string | undefined {
+  return mayDecide(whom, person) ? undefined : `only ${describeWhom(whom)} can answer this`;
+}
+
+/** The same for a decision that someone else has written down: it counts only if those who are known now could make it. */
+export function explainDecider(
+  whom: ForWhom,
+  by: Decider | undefined,
+  directory?: Directory,
+): string | undefined {
+  if (by?.kind !== "user") return undefined;
+  if (!isForRole(whom)) return explainPerson(whom, by);
+  const people = directory?.list() ?? [];
+  if (people.length === 0) return undefined;
+  const person = findPerson(people, by.name);
+  const isKnown = person !== undefined && by.auth !== undefined && by.auth !== "owner";
+  const role = person?.roles.find((each) => isNamed(whom, { role: each }));
+  const known = isKnown
+    ? { name: person.name, auth: by.auth, ...(role !== undefined && { role }) }
+    : {};
+  return explainPerson(whom, known);
+}
+
+/** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */
+export function describeWhom({ for: person, forAny = [] }: ForWhom): string {
+  if (person !== undefined) return person;
+  const names = forAny.map((each) =>
+    "user" in each ? each.user : `someone with the role ${each.role}`,
+  );
+  const last = names.at(-1) ?? "anyone";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
+}
+
+/** Whether both are for the same, in the same order. */
+export function isSameWhom(left: ForWhom, right: ForWhom): boolean {
+  const [one, other] = [left, right].map(({ for: person, forAny }) => {
+    const all = person === undefined ? (forAny ?? []) : [{ user: person }];
+    return JSON.stringify(
+      all.map((each) =>
+        "user" in each ? ["user", foldName(each.user)] : ["role", foldName(each.role)],
+      ),
+    );
+  });
+  return one === other;
+}
+
+function isNamed({ for: person, forAny }: ForWhom, who: Addressee): boolean {
+  const all: readonly Addressee[] = person === undefined ? (forAny ?? []) : [{ user: person }];
+  return all.some((each) => {
+    if ("user" in each) return "user" in who && isSameName(each.user, who.user);
+    return "role" in who && isSameName(each.role, who.role);
+  });
+}
+
+function findPerson(people: readonly KnownPerson[], name: string | undefined) {
+  return name === undefined ? undefined : people.find((each) => isSameName(each.name, name));
+}
+
+/** Upper and lower case, spaces, and how letters are encoded do not matter. */
+export function isSameName(left: string, right: string): boolean {
+  return foldName(left) === foldName(right);
+}
+
+/** The same for all ways to write a name. Whatever compares names of people or roles compares this. */
+export function foldName(name: string): string {
+  // The capital ẞ has to become ß first: only that one becomes SS.
+  const folded = name.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase();
+  return folded.replaceAll(/\s+/g, " ").trim();
+}

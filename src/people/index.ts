@@ -1,0 +1,13 @@
+export {
+  DEFAULT_RIGHTS,
+  hashOf,
+  looksLike,
+  newSecret,
+  openDirectory,
+  openPeople,
+  type People,
+  type Person,
+  type PersonSettings,
+  type Right,
+  RIGHTS,
+} from "./people.ts";

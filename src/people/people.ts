@@ -1,0 +1,304 @@
+/**
+ * Stores the people whom decisions can be for, and who may use the desk, in a private file of the user. Of tokens, it has only
+ * hashes. What someone may decide is said elsewhere (`conversation/whom.ts`).
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { userInfo } from "node:os";
+import path from "node:path";
+import { type Directory, foldName, isSameName, type KnownPerson } from "../conversation/index.ts";
+import { PrivateFile } from "../storage/index.ts";
+import {
+  arrayField,
+  isJsonArray,
+  isJsonObject,
+  JpError,
+  type Json,
+  type JsonObject,
+  messageOf,
+  parseJson,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
+
+/** What a person may do at the desk: see what there is, answer questions, approve what tools do, manage people. */
+export type Right = "see" | "answer" | "approve" | "administer";
+
+/** Someone who may use the desk, and decide what is for them. */
+export interface Person {
+  /** Recorded with what they decide. */
+  readonly name: string;
+  readonly rights: readonly Right[];
+  /** What they decide for others: see `target`. None if absent. */
+  readonly roles?: readonly string[];
+  /** Their name on this machine: whoever uses a terminal as this user is this person. */
+  readonly osUser?: string;
+  /** The one whose desk it is. They are known by their OS user. */
+  readonly isOwner?: boolean;
+}
+
+/** What is known of a person besides their name. What is absent stays as it is, or is empty. */
+export type PersonSettings = Partial<Pick<Person, "rights" | "roles" | "osUser">>;
+
+/** The people, by their tokens. */
+export interface People {
+  /** By the SHA-256 hash of their token, in hexadecimal digits. Takes as long whoever it is. */
+  findByHash(hash: string): Promise<Person | undefined>;
+  list(): Promise<readonly Person[]>;
+  /** Returns the token, which is stored only as a hash. Throws `person_exists`, `role_exists`, `os_user_taken`, `invalid_name`. */
+  add(name: string, rights: readonly Right[], settings?: PersonSettings): Promise<string>;
+  /** Returns false if there is no such person. Throws `role_exists`, `os_user_taken`, `invalid_name`. */
+  change(name: string, settings: PersonSettings): Promise<boolean>;
+  /** Returns false if there is no such person. */
+  remove(name: string): Promise<boolean>;
+}
+
+/** All rights, in the order in which they are stored and shown. */
+export const RIGHTS: readonly Right[] = ["see", "answer", "approve", "administer"];
+/** What a person may do unless told otherwise. */
+export const DEFAULT_RIGHTS: readonly Right[] = ["see", "answer", "approve"];
+
+/** So that a token is recognized where it does not belong: in a log, a commit or a paste. */
+const TOKEN_PREFIX = "jpd_";
+const SECRET_BYTES = 32;
+const MAX_NAME_LENGTH = 64;
+/** Control and format characters, line breaks, lone surrogates, what is drawn as nothing, and spaces around. */
+const BAD_NAME = /^\s|\s$|[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** Cyrillic and Greek letters that look like Latin ones, small or capital; those follow in the same order. */
+const LOOKALIKES = "авԁеһніјкӏморԛсѕтхуԝѵαβεηικμνορτυχγ";
+const LATIN = "abdehhijklmopqcstxywvabehikmvoptuxy";
+
+/**
+ * The people in `people.json` of this folder. The file is read again when it has changed, so that removing a person
+ * in another process counts at once. Reading throws `people_invalid` if the file is damaged or not private.
+ */
+export function openPeople(folder: string): People {
+  return new PeopleFile(folder);
+}
+
+/** The people in the same file, as those know them who let someone decide. */
+export function openDirectory(
+  folder: string,
+  osUser: () => string = () => userInfo().username,
+): Directory {
+  const file = peopleFile(folder);
+  return {
+    list: () => file.read().map(toKnown),
+    findHere: () => {
+      const user = osUser();
+      const [person, ...others] = file.read().filter((each) => each.osUser === user);
+      // Nobody can be told apart who uses the same account.
+      return person === undefined || others.length > 0 ? undefined : toKnown(person);
+    },
+  };
+}
+
+function toKnown({ name, roles = [] }: Person): KnownPerson {
+  return { name, roles };
+}
+
+interface StoredPerson extends Person {
+  readonly tokenHash: string;
+  /** As it was read: another version may have stored more. */
+  readonly raw?: JsonObject;
+}
+
+function peopleFile(folder: string): PrivateFile<readonly StoredPerson[]> {
+  return new PrivateFile<readonly StoredPerson[]>(path.join(folder, "people.json"), {
+    empty: [],
+    parse: (text) => arrayField(shapeOf(parseJson(text)), "people").map(fromJson),
+    format: (people) => `${JSON.stringify({ people: people.map(toJson) }, null, 2)}\n`,
+    onInvalid: (file, error) => {
+      throw new JpError("people_invalid", `Cannot use ${file}: ${messageOf(error)}`, {
+        hint: "Correct the file, or delete it and add the people again.",
+        cause: error,
+      });
+    },
+  });
+}
+
+class PeopleFile implements People {
+  readonly #file: PrivateFile<readonly StoredPerson[]>;
+
+  constructor(folder: string) {
+    this.#file = peopleFile(folder);
+  }
+
+  async findByHash(hash: string): Promise<Person | undefined> {
+    if (!HASH.test(hash)) return undefined;
+    const given = Buffer.from(hash);
+    let found: StoredPerson | undefined;
+    for (const person of this.#file.read()) {
+      // Not `find`: which one it is must not show in the time it takes.
+      if (timingSafeEqual(given, Buffer.from(person.tokenHash))) found = person;
+    }
+    return found === undefined ? undefined : toPerson(found);
+  }
+
+  async list(): Promise<readonly Person[]> {
+    return this.#file.read().map(toPerson);
+  }
+
+  async add(
+    name: string,
+    rights: readonly Right[],
+    settings: PersonSettings = {},
+  ): Promise<string> {
+    assertName(name);
+    const token = `${TOKEN_PREFIX}${newSecret()}`;
+    await this.#file.change((people) => {
+      const other = people.find((person) => looksLike(person.name, name));
+      if (other !== undefined) {
+        throw new JpError("person_exists", `A person named ${other.name} exists already.`, {
+          hint: "Choose another name, or remove them first: jp serve people rm NAME",
+        });
+      }
+      const person = { name, rights, tokenHash: hashOf(token) };
+      return [...people, withSettings(person, settings, people)];
+    });
+    return token;
+  }
+
+  async change(name: string, settings: PersonSettings): Promise<boolean> {
+    let isFound = false;
+    await this.#file.change((people) => {
+      const changed = findNamed(people, name);
+      isFound = changed !== undefined;
+      if (changed === undefined) return undefined;
+      const others = people.filter((person) => person !== changed);
+      const after = withSettings(changed, settings, others);
+      return people.map((person) => (person === changed ? after : person));
+    });
+    return isFound;
+  }
+
+  async remove(name: string): Promise<boolean> {
+    let isFound = false;
+    await this.#file.change((people) => {
+      const removed = findNamed(people, name);
+      isFound = removed !== undefined;
+      return isFound ? people.filter((person) => person !== removed) : undefined;
+    });
+    return isFound;
+  }
+}
+
+const HASH = /^[0-9a-f]{64}$/;
+
+function findNamed(people: readonly StoredPerson[], name: string): StoredPerson | undefined {
+  return (
+    people.find((person) => person.name === name) ??
+    people.find((person) => looksLike(person.name, name))
+  );
+}
+
+/** Throws `role_exists`, `os_user_taken`, `invalid_name`. */
+function withSettings(
+  person: StoredPerson,
+  { rights = person.rights, roles = person.roles ?? [], osUser = person.osUser }: PersonSettings,
+  others: readonly StoredPerson[],
+): StoredPerson {
+  for (const role of roles) {
+    assertName(role);
+    const known = others.flatMap((other) => other.roles ?? []);
+    const other = [...known, ...roles].find(
+      (each) => looksLike(each, role) && !isSameName(each, role),
+    );
+    if (other !== undefined) {
+      throw new JpError("role_exists", `The role ${role} looks like another one: ${other}.`, {
+        hint: "Write it in the same letters, or choose another name.",
+      });
+    }
+  }
+  const taken = others.find((other) => osUser !== undefined && other.osUser === osUser);
+  if (taken !== undefined) {
+    throw new JpError("os_user_taken", `${osUser} is the OS user of ${taken.name}.`, {
+      hint: "One OS user is one person: two who share it cannot be told apart.",
+    });
+  }
+  const { osUser: _osUser, ...rest } = person;
+  return {
+    ...rest,
+    rights: RIGHTS.filter((right) => rights.includes(right)),
+    roles: roles.filter(
+      (role, index) => roles.findIndex((each) => isSameName(each, role)) === index,
+    ),
+    ...(osUser !== undefined && osUser !== "" && { osUser }),
+  };
+}
+
+function fromJson(value: unknown): StoredPerson {
+  const shape = shapeOf(value, "people");
+  const tokenHash = stringField(shape, "token_sha256");
+  if (!HASH.test(tokenHash)) throw new SyntaxError("people.token_sha256: not a hash");
+  const { rights, roles } = shape.value;
+  const osUser = waysIn(shape.value).find((way) => typeof way["os_user"] === "string")?.["os_user"];
+  return {
+    name: stringField(shape, "name"),
+    rights: RIGHTS.filter((right) => isJsonArray(rights) && rights.includes(right)),
+    ...(isJsonArray(roles) && { roles: roles.filter((role) => typeof role === "string") }),
+    ...(typeof osUser === "string" && { osUser }),
+    tokenHash,
+    raw: shape.value,
+  };
+}
+
+/** How they authenticate, besides the token. */
+function waysIn({ auth }: JsonObject): readonly JsonObject[] {
+  return isJsonArray(auth) ? auth.filter(isJsonObject) : [];
+}
+
+function toJson({ name, rights, roles = [], osUser, tokenHash, raw = {} }: StoredPerson): Json {
+  const { roles: _roles, auth: _auth, ...others } = raw;
+  const ways = waysIn(raw).filter((way) => way["os_user"] === undefined);
+  const auth = osUser === undefined ? ways : [{ os_user: osUser }, ...ways];
+  return {
+    ...others,
+    name,
+    rights,
+    ...(roles.length > 0 && { roles }),
+    ...(auth.length > 0 && { auth }),
+    token_sha256: tokenHash,
+  };
+}
+
+function toPerson({ name, rights, roles = [], osUser }: StoredPerson): Person {
+  return {
+    name,
+    rights,
+    ...(roles.length > 0 && { roles }),
+    ...(osUser !== undefined && { osUser }),
+  };
+}
+
+/** 256 random bits. */
+export function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString("base64url");
+}
+
+/** What is stored of a secret. */
+export function hashOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+function assertName(name: string): void {
+  const { length } = name;
+  if (length > 0 && length <= MAX_NAME_LENGTH && !BAD_NAME.test(name)) return;
+  throw new JpError("invalid_name", "This name cannot be used.", {
+    hint: `A name has up to ${MAX_NAME_LENGTH} visible characters, and may have spaces inside.`,
+  });
+}
+
+/**
+ * Whether people would take one name for the other: they only differ in case, in how a letter is encoded, in spaces,
+ * or in letters of other alphabets that look the same.
+ */
+export function looksLike(left: string, right: string): boolean {
+  return skeletonOf(left) === skeletonOf(right);
+}
+
+function skeletonOf(name: string): string {
+  return foldName(name).replaceAll(
+    /\P{ASCII}/gu,
+    (letter) => LATIN[LOOKALIKES.indexOf(letter)] ?? letter,
+  );
+}

@@ -1,0 +1,387 @@
+import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
+import { type Directory, eventsOf, type KnownPerson } from "../conversation/index.ts";
+import {
+  FakeClock,
+  MemoryConversationStore,
+  type PrompterScript,
+  ScriptedModel,
+  ScriptedPrompter,
+} from "../testing/index.ts";
+import { booleanQuestion, defineTool } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { answerInquiry, listPending, resumeTurn, runTurn, type TurnOptions } from "./index.ts";
+
+const CALL = { type: "tool_call", id: "call_1", name: "pay", arguments: { amount: 500 } } as const;
+const FINANCE = { role: "finance" };
+const ASKED = { run: "unattended", questions: { sure: { target: FINANCE } } };
+const PERMITTED = { run: "ask", target: FINANCE };
+const SURE = booleanQuestion("sure", "Sure?", { default: true, persistence: "turn" });
+
+const ADA: KnownPerson = { name: "ada", roles: ["finance"] };
+const SAM: KnownPerson = { name: "sam", roles: ["operations"] };
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays.",
+  parameters: { type: "object", properties: { amount: { type: "number" } } },
+  run: async (_args, { ask }) => ((await ask(SURE)) ? "paid" : "not paid"),
+});
+const transfer = defineTool({ ...pay, run: async () => "paid" });
+
+/** `here`: whose OS user runs the process. The people can be changed later. */
+class KnownPeople implements Directory {
+  people: readonly KnownPerson[];
+  readonly #here: string;
+
+  constructor(here: string, people: readonly KnownPerson[] = [ADA, SAM]) {
+    this.#here = here;
+    this.people = people;
+  }
+
+  list(): readonly KnownPerson[] {
+    return this.people;
+  }
+
+  findHere(): KnownPerson | undefined {
+    return this.people.find(({ name }) => name === this.#here);
+  }
+}
+
+interface Run extends Pick<TurnOptions, "inquiryModel" | "tools" | "userName">, PrompterScript {
+  readonly config?: JsonObject;
+  readonly directory?: Directory;
+  readonly reached?: readonly string[];
+  readonly calls?: number;
+}
+
+async function run(setting: Run = {}) {
+  const { config = ASKED, reached = [], calls = 1, answers, permissions, ...more } = setting;
+  const clock = new FakeClock();
+  const store = new MemoryConversationStore(clock);
+  const prompter = new ScriptedPrompter({
+    ...(answers !== undefined && { answers }),
+    ...(permissions !== undefined && { permissions }),
+  });
+  prompter.people = reached;
+  await using conversation = await store.create({});
+  const asking = Array.from({ length: calls }, (_each, index) => ({
+    ...CALL,
+    id: `call_${index + 1}`,
+  }));
+  const model = new ScriptedModel({ replies: [...asking.map((call) => [call]), "Done."] });
+  const toolConfig: { readonly pay: JsonObject } = { pay: config };
+  const given = { conversation, model, tools: [pay], toolConfig, prompter, clock };
+  const end = await runTurn({ ...given, ...more }, "Pay.");
+  const events = [...eventsOf(conversation.stream.entries)];
+  return { end, events, store, clock, prompter, id: conversation.id, toolConfig };
+}
+
+async function resume(
+  { store, clock, id, toolConfig }: Awaited<ReturnType<typeof run>>,
+  directory: Directory,
+  tools = [pay],
+) {
+  await using conversation = await store.open(id);
+  const model = new ScriptedModel({ replies: ["Done."] });
+  return await resumeTurn(conversation, { model, tools, toolConfig, clock, directory });
+}
+
+function decidersIn({ events }: { readonly events: Awaited<ReturnType<typeof run>>["events"] }) {
+  return events.flatMap((event) => {
+    if (event.type === "permission_decision") {
+      return event.decidedBy.kind === "user" ? [event.decidedBy] : [];
+    }
+    return event.type === "inquiry_response" && event.outcome === "answered"
+      ? [event.answeredBy]
+      : [];
+  });
+}
+
+const IN_ROLE = {
+  kind: "user",
+  channel: "scripted",
+  name: "ada",
+  auth: "os_user",
+  role: "finance",
+};
+
+describe("a question for a role", () => {
+  test("is asked on the terminal of someone who has it, and says in which role they answered", async () => {
+    const ran = await run({ answers: [{ answer: true }], directory: new KnownPeople("ada") });
+    expect([ran.end.type, ran.prompter.questions.map((each) => each.forAny)]).toEqual([
+      "done",
+      [[FINANCE]],
+    ]);
+    expect(decidersIn(ran)).toEqual([IN_ROLE]);
+  });
+
+  test.each(["ada", "finance", "sam", undefined])(
+    "is left open on any other terminal, whatever name its config has: %s",
+    async (userName) => {
+      counters("T-PEOPLE-1");
+      const directory = new KnownPeople("sam");
+      const ran = await run({ directory, ...(userName !== undefined && { userName }) });
+      const pending = await listPending(ran.store);
+      expect([ran.end.type, ran.prompter.questions, pending.map((each) => each.forAny)]).toEqual([
+        "waiting",
+        [],
+        [[FINANCE]],
+      ]);
+    },
+  );
+
+  test("is answered by the owner if no people are known", async () => {
+    const directory = new KnownPeople("ada", []);
+    const ran = await run({ answers: [{ answer: true }], userName: "olga", directory });
+    expect([ran.end.type, decidersIn(ran)]).toEqual([
+      "done",
+      [{ kind: "user", channel: "scripted", name: "olga", auth: "owner" }],
+    ]);
+  });
+
+  test("waits if no one has the role, and anyone can cancel it", async () => {
+    const directory = new KnownPeople("sam", [SAM]);
+    const { end, store, clock } = await run({ directory });
+    const by = { userName: "sam", clock, directory };
+    expect([
+      end.type,
+      await answerInquiry(store, "call_1", { answer: true, ...by }),
+      await answerInquiry(store, "call_1", { isCancelled: true, ...by }),
+    ]).toEqual([
+      "waiting",
+      { type: "refused", reason: "only someone with the role finance can answer this" },
+      { type: "recorded" },
+    ]);
+  });
+
+  test("is not answered by a person whose name is that of the role", async () => {
+    counters("T-PEOPLE-1");
+    const people = [{ name: "finance", roles: [] }, ADA];
+    const directory = new KnownPeople("finance", people);
+    const { end, store, clock } = await run({ directory });
+    const by = { answer: true, clock, directory };
+    expect([
+      end.type,
+      (await answerInquiry(store, "call_1", { ...by, userName: "finance" })).type,
+      (await answerInquiry(store, "call_1", { ...by, userName: "ADA" })).type,
+    ]).toEqual(["waiting", "refused", "recorded"]);
+  });
+
+  test("is never answered by a model or a default in place of who has it", async () => {
+    counters("T-PEOPLE-3");
+    const inquiryModel = new ScriptedModel({ replies: [] });
+    const modes = ["auto", "defaults", "defer"];
+    const ends = modes.map(async (tool) => {
+      const config = { ...ASKED, detached: { tool } };
+      return (await run({ config, inquiryModel, directory: new KnownPeople("sam") })).end.type;
+    });
+    expect(await Promise.all(ends)).toEqual(["waiting", "waiting", "waiting"]);
+  });
+
+  test("goes to whoever has it if a model has said no", async () => {
+    const inquiryModel = new ScriptedModel({
+      replies: [[{ type: "structured", data: { answer: false } }]],
+    });
+    const config = { run: "unattended", questions: { sure: { target: ["assistant", FINANCE] } } };
+    const ran = await run({ config, inquiryModel, directory: new KnownPeople("sam") });
+    expect([ran.end.type, (await listPending(ran.store)).map((each) => each.forAny)]).toEqual([
+      "waiting",
+      [[FINANCE]],
+    ]);
+  });
+
+  test("is asked through a prompter that reaches someone who has it", async () => {
+    const answers = [{ answer: true, userName: "Ada" }];
+    const directory = new KnownPeople("sam");
+    const ran = await run({ answers, directory, reached: ["ada"] });
+    const unreached = await run({ answers, directory, reached: ["sam"] });
+    expect([ran.end.type, decidersIn(ran), unreached.end.type]).toEqual([
+      "done",
+      [{ ...IN_ROLE, auth: "program" }],
+      "waiting",
+    ]);
+  });
+
+  test("is not answered by what someone else has said for the whole turn", async () => {
+    counters("T-PEOPLE-3");
+    const tool = defineTool({
+      ...pay,
+      run: async (_args, { ask }) => {
+        await ask({ ...SURE, id: "other", rememberAs: "payments" });
+        return (await ask({ ...SURE, rememberAs: "payments" })) ? "paid" : "not paid";
+      },
+    });
+    const answers = [{ answer: true, isRemembered: true }];
+    const ran = await run({ tools: [tool], answers, directory: new KnownPeople("sam") });
+    expect([ran.end.type, ran.prompter.questions.map((each) => each.question.text)]).toEqual([
+      "waiting",
+      ["Sure?"],
+    ]);
+  });
+});
+
+describe("an answer to what is for a role, from elsewhere", () => {
+  test("counts only if the turn knows the person by the role as well", async () => {
+    counters("T-PEOPLE-2");
+    const directory = new KnownPeople("sam");
+    const ran = await run({ directory });
+    const forged = new KnownPeople("eve", [{ name: "eve", roles: ["finance"] }]);
+    const by = { answer: true, clock: ran.clock };
+    const result = await answerInquiry(ran.store, "call_1", {
+      ...by,
+      userName: "eve",
+      directory: forged,
+    });
+    const resumed = await resume(ran, directory);
+    expect([result.type, resumed.type]).toEqual(["recorded", "waiting"]);
+    expect(resumed.events).toContainEqual(
+      expect.objectContaining({ type: "decision_void", changed: ["person"] }),
+    );
+  });
+
+  test("no longer counts once the person has lost the role", async () => {
+    counters("T-PEOPLE-2");
+    const directory = new KnownPeople("sam");
+    const ran = await run({ directory });
+    const by = { answer: true, userName: "ada", clock: ran.clock, directory };
+    const first = await answerInquiry(ran.store, "call_1", by);
+    directory.people = [{ ...ADA, roles: [] }, SAM];
+    const resumed = await resume(ran, directory);
+    expect([first.type, resumed.type]).toEqual(["recorded", "waiting"]);
+    directory.people = [ADA, SAM];
+    expect((await answerInquiry(ran.store, "call_1.sure.2", by)).type).toBe("recorded");
+    expect((await resume(ran, directory)).type).toBe("done");
+  });
+
+  test("without people does not count once there are some", async () => {
+    const ran = await run({
+      config: { ...ASKED, detached: "defer" },
+      directory: new KnownPeople("sam"),
+    });
+    const owner = await answerInquiry(ran.store, "call_1", { answer: true, clock: ran.clock });
+    expect([owner.type, (await resume(ran, new KnownPeople("sam"))).type]).toEqual([
+      "recorded",
+      "waiting",
+    ]);
+  });
+});
+
+describe("a permission for a role", () => {
+  test("is asked of who has it, and recorded with the role", async () => {
+    const ran = await run({
+      config: PERMITTED,
+      tools: [transfer],
+      permissions: [{ type: "run" }],
+      directory: new KnownPeople("ada"),
+    });
+    expect([
+      ran.end.type,
+      ran.prompter.permissions.map((each) => each.forAny),
+      decidersIn(ran),
+    ]).toEqual(["done", [[FINANCE]], [IN_ROLE]]);
+  });
+
+  test.each(["auto", "defer"])("waits for them where others are (detached: %s)", async (mode) => {
+    counters("T-PEOPLE-3");
+    const config = { ...PERMITTED, detached: mode };
+    const directory = new KnownPeople("sam");
+    const ran = await run({ config, tools: [transfer], directory });
+    const by = { answer: true, clock: ran.clock, directory };
+    expect([
+      ran.end.type,
+      (await answerInquiry(ran.store, "call_1", { ...by, userName: "sam" })).type,
+      (await answerInquiry(ran.store, "call_1", { ...by, userName: "ada" })).type,
+    ]).toEqual(["waiting", "refused", "recorded"]);
+    expect((await resume(ran, directory, [transfer])).type).toBe("done");
+  });
+
+  test("is that of the rule which asks", async () => {
+    const rule = { arg: "/amount", minimum: 100, mode: "ask", target: FINANCE };
+    const ofRule = (amount: number) => ({
+      policy: { run: [{ ...rule, minimum: amount }, { mode: "unattended" }] },
+    });
+    const setting = { tools: [transfer], directory: new KnownPeople("sam") };
+    const large = await run({ ...setting, config: ofRule(100) });
+    const small = await run({ ...setting, config: ofRule(1000) });
+    const pending = await listPending(large.store);
+    expect([large.end.type, pending.map((each) => each.forAny), small.end.type]).toEqual([
+      "waiting",
+      [[FINANCE]],
+      "done",
+    ]);
+  });
+
+  test("is not given with other arguments, which only others may allow", async () => {
+    counters("T-PEOPLE-3");
+    const rule = { arg: "/amount", minimum: 1000, mode: "ask", target: FINANCE };
+    const ran = await run({
+      config: { policy: { run: [rule, { mode: "ask" }] } },
+      tools: [transfer],
+      permissions: [{ type: "run", arguments: { amount: 5000 } }],
+      directory: new KnownPeople("sam"),
+      userName: "ada",
+    });
+    expect(ran.events).toContainEqual(
+      expect.objectContaining({ type: "permission_decision", decision: "denied" }),
+    );
+  });
+
+  test("is not given by what someone allowed for the whole turn who is gone by then", async () => {
+    counters("T-PEOPLE-3");
+    const config = { policy: { run: [{ mode: "ask", target: { any: ["sam", FINANCE] } }] } };
+    const permissions = [{ type: "run", isRemembered: true } as const];
+    const directory = new KnownPeople("sam");
+    const removing = defineTool({
+      ...pay,
+      run: async () => {
+        directory.people = [ADA];
+        return "paid";
+      },
+    });
+    const setting = { config, calls: 2, permissions, directory };
+    const own = await run({ ...setting, tools: [transfer] });
+    const gone = await run({ ...setting, tools: [removing] });
+    expect([own, gone].map(({ end, prompter }) => [end.type, prompter.permissions.length])).toEqual(
+      [
+        ["done", 1],
+        ["waiting", 1],
+      ],
+    );
+  });
+
+  test("is denied if the config says so where they cannot be asked", async () => {
+    const config = { ...PERMITTED, detached: { run: "deny" } };
+    const ran = await run({ config, tools: [transfer], directory: new KnownPeople("sam") });
+    expect(ran.events).toContainEqual(
+      expect.objectContaining({ type: "permission_decision", cause: "unavailable" }),
+    );
+  });
+});
+
+test("the delivery of a result can be for a role", async () => {
+  const config = { run: "unattended", result: "ask", target: FINANCE };
+  const directory = new KnownPeople("sam");
+  const ran = await run({ config, tools: [transfer], directory });
+  const pending = await listPending(ran.store);
+  const by = { answer: true, clock: ran.clock, directory };
+  expect([
+    ran.end.type,
+    pending.map(({ kind, forAny }) => [kind, forAny]),
+    (await answerInquiry(ran.store, "call_1", { ...by, userName: "sam" })).type,
+    (await answerInquiry(ran.store, "call_1", { ...by, userName: "ada" })).type,
+  ]).toEqual(["waiting", [["delivery", [FINANCE]]], "refused", "recorded"]);
+});
+
+test("of several, any may decide, by name or by role", async () => {
+  const target = { any: ["olga", FINANCE] };
+  const people = [ADA, SAM, { name: "Olga", roles: [] }];
+  const deciders = ["sam", "olga", "ada"].map(async (userName) => {
+    const directory = new KnownPeople("nobody", people);
+    const config = { run: "unattended", questions: { sure: { target } } };
+    const { store, clock } = await run({ config, directory });
+    return (await answerInquiry(store, "call_1", { answer: true, userName, clock, directory }))
+      .type;
+  });
+  expect(await Promise.all(deciders)).toEqual(["refused", "recorded", "recorded"]);
+});
