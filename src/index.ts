@@ -68,6 +68,7 @@ export {
   type ConversationEvent,
   type ChainLine,
   type ChainLink,
+  type Claimant,
   type ConversationCreation,
   type ConversationId,
   type ConversationMetadata,

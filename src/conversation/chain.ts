@@ -215,9 +215,9 @@ function summarize(event: ConversationEvent): Summary {
 function deciderJson(by: Decider): JsonObject {
   switch (by.kind) {
     case "user": {
-      const { kind, channel, name, scope } = by;
-      const named = { ...(name !== undefined && { name }), ...(scope !== undefined && { scope }) };
-      return { kind, surface: channel, auth: authOf(channel), ...named };
+      const { kind, channel, name, scope, auth = authOf(channel), role } = by;
+      const named = { ...(name !== undefined && { name }), ...(role !== undefined && { role }) };
+      return { kind, surface: channel, auth, ...named, ...(scope !== undefined && { scope }) };
     }
     case "policy": {
       const { kind, key, rules = [] } = by;

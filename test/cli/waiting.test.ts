@@ -157,7 +157,7 @@ describe("a question for one person", () => {
     const id = await place(project, { for: "ada\u001b" });
     const LIST = ["inquiry", "ls", "--pending"];
     expect(await project.jp(...LIST)).toEqual(
-      printed(lines('a_tool asks ada␛ "Go on?"', `    ${id}/a.q.1, 2 hours ago`)),
+      printed(lines('a_tool asks ada␛ "Go on?"', `    ${id}/a.q.1, 2 hours ago, not for you`)),
     );
     const pending = await project.jp(...LIST, "--format", "json");
     const listed = await project.jp("inquiry", "ls", "--format", "json");

@@ -1,5 +1,13 @@
 /** A small file in the user's data folder that decides who gets in, such as the people who may use the desk. */
-import { type Stats, closeSync, fstatSync, lstatSync, readFileSync, rmSync } from "node:fs";
+import {
+  type BigIntStats,
+  type Stats,
+  closeSync,
+  fstatSync,
+  lstatSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import path from "node:path";
 import { systemErrorCode } from "../../util/index.ts";
 import { UnsafePathError } from "../storage-error.ts";
@@ -39,7 +47,7 @@ export class PrivateFile<Value> {
 
   /** Throws what `onInvalid` throws. */
   read(): Value {
-    const stats = lstatSync(this.#file, { throwIfNoEntry: false, bigint: true });
+    const stats = findStats(this.#file);
     if (stats === undefined) return this.#options.empty;
     // A change replaces the file, so that it gets another number.
     const version = `${stats.ino} ${stats.ctimeNs} ${stats.size}`;
@@ -95,4 +103,14 @@ function findDanger({ uid, mode }: Stats): string | undefined {
   if (user === undefined) return undefined;
   if (uid !== user) return "it belongs to another user";
   return (mode & 0o077) === 0 ? undefined : "other users may read or write it";
+}
+
+/** Undefined if it is not there, or cannot be. */
+function findStats(file: string): BigIntStats | undefined {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false, bigint: true });
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
 }

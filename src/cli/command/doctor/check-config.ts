@@ -78,7 +78,13 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
 
 /** What is for a role that no one has waits forever. Without people, the owner decides. */
 function findUnheldRoles(config: PartialConfig, directory: Directory): readonly string[] {
-  const people = directory.list();
+  let people: ReturnType<Directory["list"]>;
+  try {
+    people = directory.list();
+  } catch (error) {
+    if (!isJpError(error)) throw error;
+    return [error.message];
+  }
   if (people.length === 0) return [];
   const held = people.flatMap(({ roles }) => roles);
   return [...resolveTools(config).values()].flatMap(({ name, target, questions, policy }) => {
