@@ -68,6 +68,7 @@ export {
   type ConversationEvent,
   type ChainLine,
   type ChainLink,
+  type Authentication,
   type Claimant,
   type ConversationCreation,
   type ConversationId,
