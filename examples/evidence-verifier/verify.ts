@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const STATEMENT = "https://in-toto.io/Statement/v1";
-const PREDICATES = "https://jp-ts.dev/evidence/";
+const PREDICATES = "urn:jp-ts:evidence:";
 
 /** What a file proves, or why it proves nothing. */
 export interface Report {
@@ -183,7 +183,7 @@ function statementIn(payload: Buffer): Statement {
     predicate.index >= 0;
   if (json["_type"] !== STATEMENT || !isPlaced) throw new Problem("malformed");
   const { subject, predicateType } = json;
-  const [, name = ""] = new RegExp(`^${PREDICATES}(\\w+)/v1$`).exec(String(predicateType)) ?? [];
+  const [, name = ""] = new RegExp(`^${PREDICATES}(\\w+):v1$`).exec(String(predicateType)) ?? [];
   const type = ["export", "link", "content", "finding", "end"].includes(name) ? name : "";
   return { type, subject, predicate, payload };
 }

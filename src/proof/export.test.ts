@@ -26,7 +26,7 @@ function payloadsOf(lines: readonly string[]): readonly Payload[] {
 async function findingsIn(kept: Kept): Promise<readonly unknown[]> {
   const { lines, summary } = await evidenceOf([kept]);
   const found = payloadsOf(lines).filter(({ predicateType }) =>
-    predicateType.includes("/finding/"),
+    predicateType.includes(":finding:"),
   );
   const total = Object.values(summary.findings).reduce((sum, count) => sum + count, 0);
   expect(total).toBe(found.length);
@@ -37,7 +37,7 @@ describe("an export", () => {
   test("has a statement for each link, between one that names the key and one that counts", async () => {
     const { lines } = await evidenceOf([WHOLE], { filters: { since: "today" } });
     const payloads = payloadsOf(lines);
-    expect(payloads.map(({ predicateType }) => predicateType.split("/").at(-2))).toEqual([
+    expect(payloads.map(({ predicateType }) => predicateType.split(":").at(-2))).toEqual([
       "export",
       ...WHOLE.chain.map(() => "link"),
       "end",
@@ -72,7 +72,7 @@ describe("an export", () => {
   test("has each event once with contents, beside the link that commits to it", async () => {
     const { lines, summary } = await evidenceOf([WHOLE], { hasContent: true });
     const contents = payloadsOf(lines).flatMap(({ predicateType, predicate }) =>
-      predicateType.includes("/content/") ? [predicate] : [],
+      predicateType.includes(":content:") ? [predicate] : [],
     );
     expect(contents.map(({ seq, event }) => [seq, (event as JsonObject)["type"]])).toEqual([
       [1, "permission_request"],

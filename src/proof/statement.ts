@@ -19,8 +19,8 @@ import {
 } from "../util/index.ts";
 
 const STATEMENT = "https://in-toto.io/Statement/v1";
-const PREFIX = "https://jp-ts.dev/evidence/";
-const SUFFIX = "/v1";
+const PREFIX = "urn:jp-ts:evidence:";
+const SUFFIX = ":v1";
 export const EXPORT_VERSION = 1;
 
 /** One line of an export. */
