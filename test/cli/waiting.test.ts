@@ -8,6 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { userInfo } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -36,6 +37,7 @@ const HOUR = 3600_000;
 interface Asked {
   readonly text?: string;
   readonly for?: string;
+  readonly forAny?: readonly { readonly role: string }[];
   readonly hoursAgo?: number;
   /** Counted from now. */
   readonly deadlineHours?: number;
@@ -194,6 +196,26 @@ describe("a question for one person", () => {
       lines('a_tool asks ada "Go on?"', "Cancelled a.q.1."),
     );
   });
+});
+
+test("a question for a role is answered by whoever has it, whatever name the config has", async () => {
+  counters("T-PEOPLE-1");
+  const project = new Project();
+  await place(project, { forAny: [{ role: "finance" }] });
+  const people = (...words: readonly string[]) => project.jp("serve", "people", ...words);
+  await people("add", "ada", "--roles", "finance", "--os-user", "someone-else");
+  const answer = () =>
+    project.jpWith({ JP_CFG_USER_NAME: "ada" }, "inquiry", "answer", "a.q.1", "yes");
+  const refused = await answer();
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("only someone with the role finance can answer this"),
+  ]);
+  await people("set", "ada", "--os-user", userInfo().username);
+  expect((await answer()).status).toBe(0);
+  expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
+    { answered_by: { kind: "user", name: "ada", auth: "os_user", role: "finance" } },
+  ]);
 });
 
 test("what waits is listed even if one conversation cannot be read", async () => {
