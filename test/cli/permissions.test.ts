@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { counters } from "../security/threats.ts";
@@ -232,4 +232,24 @@ test("a file of rules that cannot be used is an error of usage", async () => {
   ];
   expect(results.map(({ status }) => status)).toEqual([2, 2, 2, 2]);
   expect(results.map(({ stderr }) => stderr).join("")).not.toContain("\u001b");
+});
+
+test("jp tool check says whom a call is for, and which rule decides", async () => {
+  const project = new Project();
+  const place = path.join(project.home, ".config", "jp");
+  mkdirSync(place, { recursive: true });
+  writeFileSync(
+    path.join(place, "config.toml"),
+    '[conversation.tools.fs_create_file]\nenable = true\npolicy.run = [{ arg = "/path", prefix = "pay", mode = "ask", target = { role = "finance" } }]\n',
+  );
+  const words = ["tool", "check", "fs_create_file", "-a", "content=x", "-a"];
+  const [paid, other] = [
+    await project.jp(...words, "path=pay/a.txt"),
+    await project.jp(...words, "path=src/a.txt"),
+  ];
+  expect(paid.stdout.split("\n").slice(0, 2)).toEqual([
+    "jp asks someone with the role finance before this call runs.",
+    "Decided by: conversation.tools.fs_create_file.policy.run[0] (user)",
+  ]);
+  expect(other.stdout).toMatch(/^This call runs without asking\./);
 });

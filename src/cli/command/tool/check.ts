@@ -1,5 +1,6 @@
 /** `jp tool check`: what config, rules and the mode would decide about a call. Runs nothing. */
 import type { Rule } from "../../../config/index.ts";
+import { describeWhom } from "../../../conversation/index.ts";
 import { checkArguments } from "../../../executor/index.ts";
 import { assertRules, type CallOfTool, matchRules, type Verdict } from "../../../policy/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
@@ -59,13 +60,20 @@ const DECIDED = {
   skip: "This call is skipped.",
 } as const;
 
+function describeVerdict({ mode, target }: Verdict): string {
+  const isAsked = mode === "ask" || mode === "edit";
+  if (target === undefined || !isAsked) return DECIDED[mode];
+  const whom = describeWhom({ for: target.user, forAny: target.any });
+  return `jp asks ${oneLine(whom)} before this call runs.`;
+}
+
 function show(
   verdict: Verdict,
   { rules, matched }: { readonly rules: readonly Rule[]; readonly matched: readonly boolean[] },
   { output }: CommandContext,
 ): void {
   const { paint } = output;
-  output.print(DECIDED[verdict.mode]);
+  output.print(describeVerdict(verdict));
   output.print(`Decided by: ${decider(verdict)}`);
   if (verdict.answers !== undefined)
     output.print(`It also answers yes to: ${verdict.answers.map(oneLine).join(", ")}`);
