@@ -60,7 +60,9 @@ function look(read: () => string): string {
   }
 }
 
-const EXPECTED = /^(events|metadata|base_config)\.json$|^events\.torn(-\d+)?$/;
+const EXPECTED = /^(events|metadata|base_config)\.json$|^events\.torn(-\d+)?$|^decisions\.jsonl$/;
+/** The links to what is stored elsewhere, and the log of heads. */
+const KEPT = new Set(["storage", "heads.jsonl"]);
 
 /** Locks, and files next to a record that are not part of it. */
 export function findStrayFiles(root: string, data: string): string[] {
@@ -68,7 +70,7 @@ export function findStrayFiles(root: string, data: string): string[] {
   const stray = conversations.filter((file) => !EXPECTED.test(path.basename(file)));
   const hidden = conversations.filter((file) => path.basename(path.dirname(file)).startsWith("."));
   const own = filesBelow(data).filter((file) => !file.includes(`${path.sep}storage${path.sep}`));
-  return [...stray, ...hidden, ...own.filter((file) => path.basename(file) !== "storage")];
+  return [...stray, ...hidden, ...own.filter((file) => !KEPT.has(path.basename(file)))];
 }
 
 function filesBelow(folder: string): string[] {
