@@ -202,6 +202,22 @@ describe("the log of heads", () => {
   });
 });
 
+test("what is appended after a decision is done after it", async () => {
+  const workspace = temporaryWorkspace();
+  await using writer = await workspace.conversations.create({});
+  const done: number[] = [];
+  const appends = WAITING.map((event) => [event]).map(async (events, index) => {
+    await writer.append(...events);
+    done.push(index);
+  });
+  const later = REST.map(async (event, index) => {
+    await writer.append(event);
+    done.push(WAITING.length + index);
+  });
+  await Promise.all([...appends, ...later]);
+  expect(done).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
 test("the chain of a copy starts with the head of the original", async () => {
   const workspace = await waiting();
   const [{ id } = { id: undefined }] = await workspace.conversations.list();

@@ -71,6 +71,8 @@ export class FsConversationWriter implements ConversationWriter {
   #isChained: boolean | undefined;
   /** Until what was appended is in the chain too. */
   #chaining: Promise<unknown> = Promise.resolve();
+  /** The same for the last decision. */
+  #linked: Promise<unknown> = Promise.resolve();
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
   /** Absent until the record is read. */
@@ -168,8 +170,9 @@ export class FsConversationWriter implements ConversationWriter {
     this.#isChained ||= hasDecision;
     if (this.#isChained) this.#extendChain(entries, [...lastEntries]);
     this.#stream.append(entries);
-    // Nothing acts on a decision before its link is there.
-    if (hasDecision) await this.#chaining;
+    // Nothing acts on a decision before its link is there, and what was appended later is not done earlier.
+    if (hasDecision) this.#linked = this.#chaining;
+    await this.#linked;
   }
 
   #noteHead(): void {
