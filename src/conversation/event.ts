@@ -458,8 +458,8 @@ const PROVIDER_VISIBLE = {
 /** All event types. */
 export const EVENT_TYPES = Object.keys(PROVIDER_VISIBLE) as readonly EventType[];
 
-/** What is asked, decided, or no longer counts. */
-const DECISIVE: ReadonlySet<EventType | undefined> = new Set([
+/** The types of events that are part of a decision: what is asked, decided, or no longer counts. */
+export const DECISION_TYPES: ReadonlySet<EventType | undefined> = new Set([
   "inquiry_request",
   "inquiry_escalation",
   "inquiry_response",
@@ -470,7 +470,7 @@ const DECISIVE: ReadonlySet<EventType | undefined> = new Set([
 
 /** Whether it is part of a decision. */
 export function isDecisive(type: EventType | undefined): boolean {
-  return DECISIVE.has(type);
+  return DECISION_TYPES.has(type);
 }
 
 /** Whether it is the type of an event that jp knows. */

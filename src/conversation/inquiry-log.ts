@@ -14,16 +14,17 @@ import {
   questionAbout,
 } from "./decision.ts";
 import type { StreamEntry } from "./entry.ts";
-import type {
-  ConversationEvent,
-  DecisionVoid,
-  EventType,
-  InquiryEscalation,
-  InquiryId,
-  InquiryRequest,
-  PermissionDecision,
-  PermissionRequestEvent,
-  ToolCallRequest,
+import {
+  type ConversationEvent,
+  DECISION_TYPES,
+  type DecisionVoid,
+  type EventType,
+  type InquiryEscalation,
+  type InquiryId,
+  type InquiryRequest,
+  type PermissionDecision,
+  type PermissionRequestEvent,
+  type ToolCallRequest,
 } from "./event.ts";
 import { deadlineOf } from "./open-question.ts";
 import { eventsOf } from "./stream.ts";
@@ -67,18 +68,12 @@ export interface LoggedInquiry {
   readonly edited?: PermissionDecision;
 }
 
-/** Only these are decoded: the rest of a record may be large. */
-const DECISION_TYPES = new Set<EventType>([
-  "inquiry_request",
-  "inquiry_escalation",
-  "inquiry_response",
-  "permission_request",
-  "permission_decision",
-  "decision_void",
-]);
-
 /** With these, and the calls that are open, a turn's progress is known. */
-const PROGRESS_TYPES = new Set<EventType>([...DECISION_TYPES, "attempt_start", "turn_end"]);
+const PROGRESS_TYPES = new Set<EventType | undefined>([
+  ...DECISION_TYPES,
+  "attempt_start",
+  "turn_end",
+]);
 
 /** Reads entries in pieces and returns the decisions among them with their outcomes. */
 export class InquiryLog {
@@ -100,6 +95,7 @@ export class InquiryLog {
       if (type === "tool_call_request") this.#current.addCall(entry);
       if (type === "tool_call_response") this.#current.endCall(entry);
       if (PROGRESS_TYPES.has(type)) this.#current.addProgress(entry);
+      // The rest of a record may be large, and is not decoded.
       if (!DECISION_TYPES.has(type)) continue;
       const { content } = entry;
       if (content.kind === "event") this.#current.add(content.event);
