@@ -20,6 +20,7 @@ import {
 import type { ConversationId } from "./conversation-id.ts";
 import type { StreamEntry } from "./entry.ts";
 import { type ConversationEvent, type Decider, type EventType, isDecisive } from "./event.ts";
+import type { ForWhom } from "./whom.ts";
 
 /** How links are made. */
 const CHAIN_VERSION = 1;
@@ -170,6 +171,7 @@ function summarize(event: ConversationEvent): Summary {
         call: event.toolCallId,
         tool: event.tool,
         action: event.action,
+        ...whomJson(event),
         shown: event.subject?.digest,
       };
     case "inquiry_request":
@@ -177,7 +179,7 @@ function summarize(event: ConversationEvent): Summary {
         id: event.id,
         call: event.toolCallId,
         question: event.questionId,
-        for: event.for,
+        ...whomJson(event),
         shown: event.subject?.digest,
       };
     case "permission_decision":
@@ -209,6 +211,10 @@ function summarize(event: ConversationEvent): Summary {
     default:
       return {};
   }
+}
+
+function whomJson({ for: person, forAny }: ForWhom): Summary {
+  return { for: person, for_any: forAny?.map((each) => ({ ...each })) };
 }
 
 /** Who decided, on what surface, and how jp knows. The text of rules is only in the event. */
