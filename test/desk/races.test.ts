@@ -89,6 +89,30 @@ test("a question that someone else has answered no longer says that it waits", a
   expect(await facts.innerText()).toContain("asked");
 });
 
+test("an answer that is still on its way does not close what someone has opened since", async () => {
+  const project = new Project();
+  const store = storeOf(project);
+  const [first, second] = [
+    await leaveQuestion(store, "First?"),
+    await leaveQuestion(store, "Second?"),
+  ];
+  const desk = await startDesk(project);
+  const page = await openPage(await openContext(), desk.login);
+  const held = Promise.withResolvers<void>();
+  await page.route("**/answer", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.goto(`${desk.pageUrl}/${fragmentOf(first)}`);
+  await page.locator("[data-key=y]").click();
+  await page.goto(`${desk.pageUrl}/${fragmentOf(second)}`);
+  await page.getByRole("heading", { name: "Second?" }).waitFor();
+  held.resolve();
+  await page.getByRole("status").filter({ hasText: "Answer sent." }).waitFor();
+  expect(new URL(page.url()).hash).toBe(fragmentOf(second));
+  expect(await answersIn(store, first)).toMatchObject([BY_OWNER]);
+});
+
 test("a page and another process race 50 times", { timeout: 300_000 }, async () => {
   const project = new Project();
   const store = storeOf(project);

@@ -150,6 +150,14 @@ function focusFirstField(within: Element | null | undefined): void {
 
 type Answers = ReturnType<typeof useAnswers>;
 
+/** Returns to the list, unless the person has opened something else since. */
+function leaveFor(): () => void {
+  const { hash } = location;
+  return () => {
+    if (location.hash === hash) location.hash = "#/";
+  };
+}
+
 /** What is typed and chosen, what is wrong with it, and sending it. */
 function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
   const desk = useDesk();
@@ -163,12 +171,13 @@ function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
     setProblems(found);
     if (Object.keys(found).length > 0) return setStep("edit");
     setStep("sending");
+    const leave = leaveFor();
     const failed = await sendAll(items, drafts, { desk, onLate });
     setProblems(failed);
     setStep("edit");
     if (Object.keys(failed).length > 0) return;
     desk.say(items.length === 1 ? "Answer sent." : `${items.length} answers sent.`);
-    location.hash = "#/";
+    leave();
   };
   const review = () => {
     const found = missingIn(items, draftOf);
@@ -419,11 +428,12 @@ function Cancel({ item, onProblem }: CancelProps): VNode {
     requestAnimationFrame(() => button.current?.focus()); // The button that was pressed is gone.
   };
   const cancel = async () => {
+    const leave = leaveFor();
     try {
       await client.cancel(item);
       markAnswered(item, byPerson(me));
       say("Question cancelled.");
-      location.hash = "#/";
+      leave();
     } catch (error) {
       if (isLate(error)) markAnswered(item, whoAnswered(error));
       onProblem(describeFailure(error));

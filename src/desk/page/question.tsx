@@ -64,11 +64,15 @@ function useItems(address: InquiryAddress): {
   }, [key, JSON.stringify(list.map((item) => item.key))]);
   useEffect(() => {
     setProblem(undefined);
-    if (!isMissing) return;
+    if (!isMissing) return undefined;
+    let isWanted = true; // Until the person opens another.
     findItem(client, address).then(
-      (item) => setShown({ key, items: [item] }),
-      (error: unknown) => setProblem(messageOf(error)),
+      (item) => isWanted && setShown({ key, items: [item] }),
+      (error: unknown) => isWanted && setProblem(messageOf(error)),
     );
+    return () => {
+      isWanted = false;
+    };
   }, [key, isMissing]);
   return { items: list, problem };
 }
