@@ -147,7 +147,7 @@ function normalize(output: string): string {
   return output
     .replaceAll(new RegExp(MADE_FOLDER, "g"), "jp-demo-k3Xw9a")
     .replaceAll(/(?<!\d)\d{11}(?!\d)/g, "17947338624")
-    .replaceAll(/\r\u001B\[K[⠀-⣿] (?:upload|shell_run) \d+\.\ds/g, "")
+    .replaceAll(/\r\u001B\[K[⠀-⣿] (?:upload|shell_run|deploy) \d+\.\ds/g, "")
     .replaceAll(/(?<![\da-f])[\da-f]{8}(?=\S*\s+shell_run)/g, "3f9a01c2")
     .replaceAll(/ \d+\.\ds\b/g, " 0.4s");
 }

@@ -183,6 +183,9 @@ export const TOUR: readonly TourStep[] = [
   },
 ];
 
+/** Long enough for all to have asked before the first is done. */
+const DEPLOYING_MS = 400;
+
 const deploy = defineTool<{ readonly region: string }>({
   name: "deploy",
   description: "Deploy to a region.",
@@ -191,9 +194,10 @@ const deploy = defineTool<{ readonly region: string }>({
     properties: { region: { type: "string" } },
     required: ["region"],
   },
-  run: async ({ region }, { ask }) => {
+  run: async ({ region }, { ask, signal }) => {
     const rememberAs = "all deployments this turn";
     const isSure = await ask(booleanQuestion("sure", `Deploy to ${region}?`, { rememberAs }));
+    if (isSure) await setTimeout(DEPLOYING_MS, undefined, { signal });
     return isSure ? `deployed to ${region}` : `did not deploy to ${region}`;
   },
 });
