@@ -12,17 +12,20 @@ import {
   deciderOf,
   digestCall,
   digestQuestion,
-  explainDecider,
+  explainQuorum,
+  type ForWhom,
   grantOf,
   type InquiryId,
   type InquiryPair,
   type InquiryRequest,
   isActing,
+  isForSeveral,
   isForSome,
   type PermissionDecision,
   type PermissionRequestEvent,
   timestampFromDate,
   type ToolResult,
+  votesOn,
   whomOf,
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
@@ -320,7 +323,7 @@ interface StaleAnswer {
 
 /** Empty if the answer still counts. What config says does, whatever has changed, and so does a no. */
 function staleAnswer(
-  { directory }: Pick<TurnContext, "directory">,
+  { journal, directory }: Pick<TurnContext, "journal" | "directory">,
   { request, response }: AnsweredInquiry,
   now: CallSubject,
 ): StaleAnswer[] {
@@ -330,7 +333,8 @@ function staleAnswer(
   }
   if (response.outcome === "answered" && response.answer === false) return [];
   const subject = digestQuestion(now, request);
-  const isAnothers = explainDecider(whomOf(request), decider, directory) !== undefined;
+  const votes = findVotes(journal, request);
+  const isAnothers = explainQuorum(whomOf(request), votes, response, directory) !== undefined;
   if (response.digest === subject.digest && !isAnothers) return [];
   const changed = isAnothers ? NOT_THEIRS : changesSince(request.subject, subject);
   return [{ request, replaces: replacedBy({ request, response }, changed, false) }];
@@ -362,7 +366,8 @@ function stalePermission(
   const request = asked ?? (isPermitted ? run?.request : undefined);
   const whom = whomOf(request ?? {});
   const subject = digestCall({ ...now, arguments: args }, whom);
-  const isAnothers = explainDecider(whom, permission.decidedBy, directory) !== undefined;
+  const votes = request === undefined ? [] : findVotes(journal, request);
+  const isAnothers = explainQuorum(whom, votes, permission, directory) !== undefined;
   if (permission.digest === subject.digest && !isAnothers) return [];
   // A yes to a question of the call is not that of those who had to let it run.
   if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
@@ -374,6 +379,11 @@ function stalePermission(
   // The request is about the arguments before they were edited.
   const named = isEdited ? changed.filter((part) => part !== "arguments") : changed;
   return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
+}
+
+/** Only where several have to decide: otherwise nothing is read. */
+function findVotes(journal: Journal, request: ForWhom & { readonly id: InquiryId }) {
+  return isForSeveral(request) ? votesOn(lastTurn(journal), request.id) : [];
 }
 
 /** Whether a person has let the call act as it is now. A no, or an answer that only informs it, does not. */

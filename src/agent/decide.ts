@@ -19,12 +19,14 @@ import {
   type DenialCause,
   digestQuestion,
   explainPerson,
+  countVote,
   type ForWhom,
   grantOf,
   type InquiryEscalation,
   type InquiryId,
   type InquiryOutcome,
   type InquiryRequest,
+  isForSeveral,
   isForSome,
   type KnownCancellationReason,
   type PermissionDecision,
@@ -36,6 +38,7 @@ import {
   type SubjectDigest,
   timestampFromDate,
   type Timestamp,
+  votesOn,
   whomOf,
 } from "../conversation/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
@@ -48,6 +51,7 @@ import type { TurnContext } from "./context.ts";
 import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
 import { explainGrant, findGrantable, type Grantable, type Granting, saveGrant } from "./grants.ts";
+import { lastTurn } from "./journal.ts";
 import { inquiryFailed, promptFailed, questionDeclined, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
@@ -65,8 +69,8 @@ import {
   describeCall,
   describeDecision,
   voidEvent,
+  targetNow,
   whomOfCall,
-  whomOfTarget,
 } from "./subject.ts";
 import { judge } from "./judge.ts";
 import type { WaitingItem } from "./waiting.ts";
@@ -207,7 +211,7 @@ function replacedBy(
 
 /** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */
 function toRequest(
-  { clock }: TurnContext,
+  context: TurnContext,
   { question, tool, source, toolCallId, state, isBound, recorded, replaces, prompt }: AskedQuestion,
   timestamp: Timestamp,
 ): Omit<InquiryRequest, "id"> {
@@ -216,7 +220,7 @@ function toRequest(
   const common = prompt === undefined ? (tool.settings.target ?? {}) : {};
   const { deadlineMs, target = common } = tool.settings.questions.get(questionId) ?? {};
   const earlier = recorded?.request ?? replaces?.whom;
-  const now = clock.now().getTime();
+  const now = context.clock.now().getTime();
   return {
     type: "inquiry_request",
     timestamp,
@@ -227,7 +231,7 @@ function toRequest(
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),
     ...(deadlineMs !== undefined && { deadline: timestampFromDate(new Date(now + deadlineMs)) }),
-    ...whomOf(earlier ?? whomOfTarget(target)),
+    ...whomOf(earlier ?? targetNow(context, target)),
   };
 }
 
@@ -691,7 +695,7 @@ export class Decision implements Disposable {
       const cause = verdict.cause ?? "skipped";
       return this.#decideByPolicy({ isApproved: false, key: "run", cause, verdict });
     }
-    const other = whomOfTarget(verdict.target ?? {});
+    const other = targetNow(this.#context, verdict.target ?? {});
     // What the call has become may be for others to decide.
     if (verdict.mode !== "unattended" && by.kind === "user") {
       const problem = explainPerson(other, personOf(this.#context, other, reply));
@@ -806,7 +810,7 @@ export class Decision implements Disposable {
       ...(origin !== undefined && { origin }),
       ...(folder !== undefined && { folder }),
       ...(isForPerson === true && { isForPerson }),
-      ...whomOf(whomOfCall(asked)),
+      ...whomOf(whomOfCall(this.#context, asked)),
     };
   }
 
@@ -847,8 +851,28 @@ export class Decision implements Disposable {
     this.#item = this.#context.state.waiting.open(request.id);
   }
 
+  /** Records what someone has said here, if others have to say the same. Undefined if it decides. */
+  async #count(event: AnswerEvent): Promise<Decided | undefined> {
+    const { whom } = this;
+    if (!isForSeveral(whom)) return undefined;
+    const { journal, state, directory } = this.#context;
+    for (;;) {
+      if (this.#item?.elsewhere !== undefined) return undefined;
+      await state.waiting.counting(this.id);
+      const votes = votesOn(lastTurn(journal), this.id as InquiryId); // It is on record.
+      const counted = countVote(whom, votes, event, directory);
+      if (counted.type === "decides") return undefined;
+      if (counted.type === "repeats") return PENDING;
+      if (state.waiting.counting(this.id) !== undefined) continue;
+      await state.waiting.count(this.id, () => journal.record(counted.vote));
+      return PENDING;
+    }
+  }
+
   /** Records how it ended here, unless it was answered elsewhere before. */
   async #end(event: AnswerEvent, live: Partial<DecidedHere> = {}): Promise<Decided> {
+    const counted = await this.#count(event);
+    if (counted !== undefined) return counted;
     if (this.#item?.takeHere() === false) return this.#endElsewhere(this.#item);
     await this.#context.journal.record(event, ...(await this.#startAfter(event)));
     this.#remember(event);

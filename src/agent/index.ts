@@ -1,4 +1,5 @@
 export { ToolCycle } from "./calls.ts";
+export { whomOfTarget } from "./subject.ts";
 export { loadCalls } from "./collected-calls.ts";
 export { loadForms } from "./load-decisions.ts";
 export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";

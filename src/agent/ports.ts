@@ -7,7 +7,9 @@ import type {
   ConversationStream,
   Decider,
   InquiryId,
+  DecisionVote,
   Reply,
+  Terms,
   ToolResult,
 } from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
@@ -91,6 +93,10 @@ export interface RequestBase {
   readonly for?: string;
   /** Several, of whom any may decide: people, and those who have a role. */
   readonly forAny?: readonly Addressee[];
+  /** What it takes besides: several people, or someone else than whoever started the turn. */
+  readonly terms?: Terms;
+  /** What others have said so far, if several people have to say the same. */
+  readonly votes?: readonly DecisionVote[];
   /**
    * A yes makes a tool run or change something. Everything that is decided has to be readable to its end before a yes
    * counts, and no key that may be pressed by accident may give it.

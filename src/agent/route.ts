@@ -164,9 +164,13 @@ export function routeOf(
   const { toolCallId } = asked;
   const { whom } = soFar;
   const isAnothers = kept !== undefined && explainDecider(whom, kept.by, directory) !== undefined;
-  const remembered = isAnothers ? undefined : kept;
+  // Under terms, each decision is made by itself.
+  const remembered = isAnothers || whom.terms !== undefined ? undefined : kept;
   const common = {
-    takeGiven: answers === undefined ? undefined : () => answers.find(toGive(asked, digest)),
+    takeGiven:
+      answers === undefined
+        ? undefined
+        : () => countedOnly(whom, answers.find(toGive(asked, digest))),
     isGivenOnly: answers?.isComplete,
     // The prompter is not consulted about what the config settles.
     canAsk:
@@ -201,6 +205,12 @@ export function routeOf(
   const reused = isReused ? remembered : undefined;
   const isForPerson = common.isForPerson === true || verdict.needsPerson === true;
   return decideRoute({ ...common, kind, settings, verdict, remembered: reused, isForPerson });
+}
+
+/** Under terms, only a person counts: what was written down before does not. */
+function countedOnly(whom: ForWhom, given: Given): Given {
+  if (whom.terms === undefined || given === "later") return given;
+  return given?.decidedBy.kind === "user" ? given : undefined;
 }
 
 function isSettled(asked: Asked): boolean {
@@ -302,7 +312,8 @@ function routeQuestion(input: QuestionRouteInput): Route {
   const given = takeGiven?.();
   if (given === "later") return { type: "deferred" };
   if (given !== undefined) return useGiven(input, given);
-  if (configured !== undefined) {
+  // Under terms, only a person counts.
+  if (configured !== undefined && input.whom?.terms === undefined) {
     return useConfigured(tool, question, configured.value as Json); // From a config file: JSON.
   }
   if (isAnsweredByRule(input)) return { type: "ruled", answer: true };

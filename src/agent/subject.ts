@@ -1,5 +1,5 @@
 /** Describes what a call would do right now, so that it can be compared with what was decided. */
-import type { PeopleTarget } from "../config/index.ts";
+import type { PeopleTarget, TargetTerms } from "../config/index.ts";
 import {
   ACTIONS,
   type CallSubject,
@@ -10,6 +10,7 @@ import {
   type ForWhom,
   isForSome,
   type SubjectDigest,
+  type Terms,
   type Timestamp,
   whomOf,
 } from "../conversation/index.ts";
@@ -17,6 +18,7 @@ import type { ToolSource } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { AskedCall } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
+import { lastTurn } from "./journal.ts";
 import type { CallableTool } from "./ports.ts";
 
 /** Reads the tool's files again, each time. */
@@ -41,7 +43,7 @@ export async function describeDecision(
 ): Promise<{ readonly subject: SubjectDigest; readonly source: ToolSource | undefined }> {
   const { toolCallId } = asked;
   const { name: tool } = asked.progress.request;
-  const whom = whomOfCall(asked);
+  const whom = whomOfCall(context, asked);
   if (asked.kind === "delivery") {
     const call = { conversation: context.journal.conversation, toolCallId, tool };
     const subject = digestDelivery(call, asked.result, whom);
@@ -51,18 +53,50 @@ export async function describeDecision(
   return { subject: digestCall(call, whom), source: call.source };
 }
 
+/** The name of who has started the turn, as far as that is known. */
+export function starterOf({ journal }: Pick<TurnContext, "journal">): string | undefined {
+  const start = lastTurn(journal).find(({ type }) => type === "turn_start");
+  return start?.type === "turn_start" ? start.startedBy : undefined;
+}
+
 /** Who decides about a call: as it was asked, if it still waits, whatever the config says by now. */
-export function whomOfCall({ kind, progress, verdict }: AskedCall): ForWhom {
+export function whomOfCall(
+  context: Pick<TurnContext, "journal">,
+  { kind, progress, verdict }: AskedCall,
+): ForWhom {
   const { run, [ACTIONS[kind]]: asked } = progress.permissions;
   if (asked?.request !== undefined && asked.decision === undefined) return whomOf(asked.request);
-  const whom = whomOfTarget(verdict.target ?? {});
+  const whom = targetNow(context, verdict.target ?? {});
   if (isForSome(whom)) return whomOf(whom);
   // Whoever had to let it run has to say whether it may run again.
   return kind === "in_doubt" ? whomOf(run?.request ?? {}) : {};
 }
 
-export function whomOfTarget({ user, any }: PeopleTarget): ForWhom {
-  return user === undefined ? { forAny: any } : { for: user };
+/** With who has started the turn, where that matters. */
+export function targetNow(context: Pick<TurnContext, "journal">, target: PeopleTarget): ForWhom {
+  const isNeeded = target.terms?.notBy !== undefined;
+  return whomOfTarget(target, isNeeded ? starterOf(context) : undefined);
+}
+
+/** `starter` is who has started the turn, as far as that is known. */
+export function whomOfTarget({ user, any, terms }: PeopleTarget, starter?: string): ForWhom {
+  return {
+    ...(user !== undefined && { for: user }),
+    ...(any !== undefined && { forAny: any }),
+    ...(terms !== undefined && { terms: termsOf(terms, starter) }),
+  };
+}
+
+function termsOf(
+  { quorum, refusal, notBy, proof }: TargetTerms,
+  starter: string | undefined,
+): Terms {
+  return {
+    ...(quorum !== undefined && { quorum }),
+    ...(refusal === "counts" && { countsRefusals: true }),
+    ...(notBy !== undefined && { notBy: starter === undefined ? {} : { name: starter } }),
+    ...(proof !== undefined && { isSigned: true }),
+  };
 }
 
 /** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */

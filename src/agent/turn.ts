@@ -25,6 +25,8 @@ import {
   type TurnProgress,
   type UndoneFile,
   undoneSince,
+  type Timestamp,
+  type TurnStart,
 } from "../conversation/index.ts";
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
@@ -227,7 +229,7 @@ export class Turn {
     const { undone = undoneSince(before, message.replacesTurn === true) } = message;
     await this.#journal.record(
       ...closeTurnBefore(message, before, clock),
-      { type: "turn_start", timestamp },
+      this.#turnStart(timestamp),
       {
         type: "chat_request",
         timestamp,
@@ -239,6 +241,15 @@ export class Turn {
     );
     this.#isOwn = this.#setup.conversation.isOwnTurn;
     return this.#advance(new TurnState());
+  }
+
+  /** Whoever says what to do next starts the next turn. Where no one is known, it says nothing. */
+  #turnStart(timestamp: Timestamp, by?: Redirection["by"]): TurnStart {
+    const { directory } = this.#setup;
+    const people = directory?.list() ?? [];
+    const name = by?.auth === undefined ? directory?.findHere()?.name : by.name;
+    const isNamed = people.length > 0 && name !== undefined;
+    return { type: "turn_start", timestamp, ...(isNamed && { startedBy: name }) };
   }
 
   #assertNothingWaits(): void {
@@ -282,7 +293,7 @@ export class Turn {
     const { name: author = request?.author } = by;
     await this.#journal.record(
       { type: "turn_end", timestamp, reason: "stopped" },
-      { type: "turn_start", timestamp },
+      this.#turnStart(timestamp, by),
       {
         type: "chat_request",
         timestamp,

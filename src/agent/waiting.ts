@@ -94,6 +94,8 @@ interface Recording {
 /** Everything that a turn waits for right now. */
 export class WaitingList {
   readonly #items = new Map<string, WaitingItem>();
+  /** What people who decide together say is recorded one after the other. */
+  readonly #counting = new Map<string, Promise<void>>();
   #listenForSecrets: (() => Promise<Disposable> | undefined) | undefined;
   #isClosed = false;
 
@@ -137,11 +139,22 @@ export class WaitingList {
   ): Promise<AnswerResult | undefined> {
     const { event, secret } = offered;
     while (!this.#isClosed) {
-      const judged = judgeAnswer(lastTurnOf(endOf(journal.stream)), offered, true);
+      const turn = lastTurnOf(endOf(journal.stream));
+      const judged = judgeAnswer(turn, offered, true, directory);
       if (judged.type !== "fits") return judged;
       const reason = explainTaken(judged.item, event, directory);
       if (reason !== undefined) return { type: "refused", reason };
       const { id, tool } = judged.item;
+      if (judged.counted !== undefined) {
+        const { vote, ...counted } = judged.counted;
+        const counting = this.counting(id);
+        if (counting !== undefined) {
+          await counting;
+          continue;
+        }
+        await this.count(id, () => journal.record(vote));
+        return { type: "counted", ...counted };
+      }
       const item = secret === undefined ? this.open(id) : this.#items.get(id);
       if (item === undefined) return undefined; // No one here could pass the secret on.
       if (item.isTaken) {
@@ -155,6 +168,19 @@ export class WaitingList {
       return { type: "recorded" };
     }
     return undefined;
+  }
+
+  /** Undefined unless someone's word on it is being recorded. Wait for that, and count again. */
+  counting(id: string): Promise<void> | undefined {
+    return this.#counting.get(id);
+  }
+
+  /** Records what someone says. No one else's word may be on its way. Throws `write_failed`. */
+  async count(id: string, record: () => Promise<void>): Promise<void> {
+    const recorded = record();
+    const settled = recorded.catch(() => undefined).then(() => void this.#counting.delete(id));
+    this.#counting.set(id, settled);
+    await recorded;
   }
 
   /** From here on, the record alone says what is answered. */

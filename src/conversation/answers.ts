@@ -7,12 +7,15 @@ import { ACTIONS, type AnswerEvent, deciderOf, whomOf } from "./decision.ts";
 import type {
   ConversationEvent,
   Decider,
+  DecisionVote,
   InquiryRequest,
   InquiryResponse,
   PermissionDecision,
 } from "./event.ts";
+import { assertNever } from "../util/index.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import { type Directory, explainDecider, explainPerson } from "./whom.ts";
+import { countVote, isForSeveral, quorumOf } from "./votes.ts";
 import { type PendingItem, pendingOf, readTurnProgress } from "./turn-progress.ts";
 
 /**
@@ -48,12 +51,28 @@ export interface OfferedAnswer {
 }
 
 /** Whether an answer can be used, and what for. */
-export type Judgement = { readonly type: "fits"; readonly item: PendingItem } | AnswerProblem;
+export type Judgement = Fits | AnswerProblem;
+
+/** An answer that can be used. */
+export interface Fits {
+  readonly type: "fits";
+  readonly item: PendingItem;
+  /** Set if others have to say the same: it is recorded instead of the answer, and nothing is decided yet. */
+  readonly counted?: { readonly vote: DecisionVote } & VoteCount;
+}
+
+/** How many have said the same so far, and how many have to. */
+export interface VoteCount {
+  readonly count: number;
+  readonly quorum: number;
+}
 
 /** Why an answer is not used. */
 export type AnswerProblem =
   /** Another answer was first. */
   | { readonly type: "taken"; readonly event: AnswerEvent }
+  /** The same person has said the same before, and others have to. */
+  | ({ readonly type: "repeated"; readonly vote: DecisionVote } & VoteCount)
   /** The turn does not wait for it. */
   | { readonly type: "not_pending" }
   /** Something else is asked than was shown to the person who answers. */
@@ -67,12 +86,13 @@ export type AnswerProblem =
 
 /**
  * `turn` has the events of the turn that the record ends with. `isLive` says whether the process that runs it
- * is alive.
+ * is alive. With a directory, only those count who may decide as far as it knows.
  */
 export function judgeAnswer(
   turn: readonly ConversationEvent[],
   { event, secret, askedAt }: OfferedAnswer,
   isLive: boolean,
+  directory?: Directory,
 ): Judgement {
   if (askedAt !== undefined && !turn.some(({ timestamp }) => timestamp === askedAt)) {
     return { type: "not_pending" };
@@ -87,7 +107,7 @@ export function judgeAnswer(
     const isUnsure = isYes(event) || event.digest !== undefined;
     if (isUnsure && event.digest !== item.digest) return { type: "changed" };
     const reason = findMisfit(item, event, secret);
-    return reason === undefined ? { type: "fits", item } : { type: "refused", reason };
+    return reason === undefined ? count(item, event, directory) : { type: "refused", reason };
   }
   // It was asked again under another id, or is about to be.
   const isVoid = turn.some((other) => other.type === "decision_void" && other.id === event.id);
@@ -96,6 +116,22 @@ export function judgeAnswer(
     (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );
   return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
+}
+
+function count(item: PendingItem, event: AnswerEvent, directory: Directory | undefined): Judgement {
+  const { votes = [] } = item;
+  const quorum = quorumOf(item);
+  const counted = countVote(item, votes, { ...event, id: item.id }, directory);
+  switch (counted.type) {
+    case "decides":
+      return { type: "fits", item };
+    case "counts":
+      return { type: "fits", item, counted: { vote: counted.vote, count: counted.count, quorum } };
+    case "repeats":
+      return { type: "repeated", vote: counted.vote, count: counted.count, quorum };
+    default:
+      return assertNever(counted);
+  }
 }
 
 /** Why the turn that waits for it does not take an answer that fits: as far as it knows, the person may not decide. */
@@ -139,6 +175,7 @@ function isYes(event: AnswerEvent): boolean {
 /** Why a secret is refused that could only be delivered through the record. */
 const SECRET_ELSEWHERE = "a secret can only be answered where the turn runs";
 const NOT_REMEMBERED = "this answer cannot be remembered";
+const SECRET_OF_ONE = "a secret cannot be given by several people";
 const NO_NOTE = "this question takes no note";
 
 function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem): boolean {
@@ -159,6 +196,8 @@ function findMisfit(
     if (decider?.kind !== "user") return "only a person can answer from elsewhere";
     const stranger = explainPerson(whomOf(item), decider);
     if (stranger !== undefined) return stranger;
+    if (isForSeveral(item) && decider.scope === "turn") return NOT_REMEMBERED;
+    if (isForSeveral(item) && secret !== undefined) return SECRET_OF_ONE;
   }
   if (event.type === "permission_decision") return explainDecision(event);
   const { request } = item;

@@ -16,6 +16,7 @@ import {
 import { decodeStrings, decodeText } from "./encoded-strings.ts";
 import type {
   Decider,
+  DecisionVote,
   DenialCause,
   InquiryId,
   PermissionDecision,
@@ -23,6 +24,7 @@ import type {
   ToolResult,
 } from "./event.ts";
 import {
+  deciderToJson,
   parseDecider,
   parseDigest,
   parseGrant,
@@ -42,7 +44,7 @@ export interface Notation {
 
 export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, "timestamp"> {
   const id = optionalString(shape, "id");
-  const decision = oneOf(shape, "decision", ["approved", "denied", "edited"]);
+  const decision = oneOf(shape, "decision", DECISIONS);
   const decidedBy = parseDecider(objectField(shape, "decided_by").value);
   return {
     type: "permission_decision",
@@ -57,6 +59,37 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
     ...parseRedirects(shape),
     ...parseGrant(shape),
     ...parseDigest(shape),
+  };
+}
+
+export function parseVote(shape: Shape): Omit<DecisionVote, "timestamp"> {
+  const toolCallId = optionalString(shape, "tool_call_id");
+  const note = optionalString(shape, "note");
+  const { decision, answer } = shape.value;
+  return {
+    type: "decision_vote",
+    id: stringField(shape, "id") as InquiryId, // Branded where it is read.
+    ...(toolCallId !== undefined && { toolCallId }),
+    by: parseDecider(objectField(shape, "by").value),
+    ...(decision != null && { decision: oneOf(shape, "decision", DECISIONS) }),
+    ...(answer !== undefined && { answer }),
+    ...shownFields(shape),
+    ...(note !== undefined && { note }),
+    ...parseDigest(shape),
+  };
+}
+
+export function voteToJson(event: DecisionVote, notation: Notation): JsonObject {
+  const { id, toolCallId, by, decision, answer, note, digest } = event;
+  return {
+    id,
+    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+    by: deciderToJson(by),
+    ...(decision !== undefined && { decision }),
+    ...resultToJson(event, notation),
+    ...(answer !== undefined && { answer }),
+    ...(note !== undefined && { note }),
+    ...(digest !== undefined && { digest }),
   };
 }
 
@@ -105,6 +138,7 @@ export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEven
 }
 
 const ACTIONS = ["run", "deliver", "rerun"] as const;
+const DECISIONS = ["approved", "denied", "edited"] as const;
 
 /** Arguments and result, where there are any. */
 function shownFields(shape: Shape): Pick<PermissionRequestEvent, "arguments" | "result"> {

@@ -20,7 +20,7 @@ import {
 import type { ConversationId } from "./conversation-id.ts";
 import type { StreamEntry } from "./entry.ts";
 import { type ConversationEvent, type Decider, type EventType, isDecisive } from "./event.ts";
-import type { ForWhom } from "./whom.ts";
+import { whomToJson } from "./whom.ts";
 
 /** How links are made. */
 const CHAIN_VERSION = 1;
@@ -171,7 +171,7 @@ function summarize(event: ConversationEvent): Summary {
         call: event.toolCallId,
         tool: event.tool,
         action: event.action,
-        ...whomJson(event),
+        ...whomToJson(event),
         shown: event.subject?.digest,
       };
     case "inquiry_request":
@@ -179,7 +179,7 @@ function summarize(event: ConversationEvent): Summary {
         id: event.id,
         call: event.toolCallId,
         question: event.questionId,
-        ...whomJson(event),
+        ...whomToJson(event),
         shown: event.subject?.digest,
       };
     case "permission_decision":
@@ -202,6 +202,14 @@ function summarize(event: ConversationEvent): Summary {
         ...(event.outcome !== "cancelled" &&
           event.answeredBy !== undefined && { by: deciderJson(event.answeredBy) }),
       };
+    case "decision_vote":
+      return {
+        id: event.id,
+        call: event.toolCallId,
+        decision: event.decision ?? "answered",
+        decided: event.digest,
+        by: deciderJson(event.by),
+      };
     case "decision_void":
       return { id: event.id, changed: event.changed };
     case "attempt_start":
@@ -211,10 +219,6 @@ function summarize(event: ConversationEvent): Summary {
     default:
       return {};
   }
-}
-
-function whomJson({ for: person, forAny }: ForWhom): Summary {
-  return { for: person, for_any: forAny?.map((each) => ({ ...each })) };
 }
 
 /** Who decided, on what surface, and how jp knows. The text of rules is only in the event. */

@@ -130,10 +130,15 @@ function finishedSteps(steps: readonly Pick<ToolStep, "name">[]): string {
 }
 
 /** Whom it is for, without whatever else a request has. */
-export function whomOf({ for: person, forAny }: ForWhom): Pick<DecisionSubject, "for" | "forAny"> {
+export function whomOf({
+  for: person,
+  forAny,
+  terms,
+}: ForWhom): Pick<DecisionSubject, "for" | "forAny" | "terms"> {
   return {
     ...(person !== undefined && { for: person }),
     ...(forAny !== undefined && { forAny }),
+    ...(terms !== undefined && { terms }),
   };
 }
 

@@ -26,9 +26,11 @@ import {
   blocksToPlainJson,
   type Notation,
   parsePermissionDecision,
+  parseVote,
   parsePermissionRequest,
   parseResult,
   resultToJson,
+  voteToJson,
 } from "./call-codec.ts";
 import { decodeStrings, encodeAllStrings, encodeStrings, encodeText } from "./encoded-strings.ts";
 import {
@@ -178,6 +180,7 @@ const OUTCOME_KEYS = [
 const SUBJECT_KEYS = [
   "for",
   "for_any",
+  "terms",
   "digest",
   "subject_version",
   "subject_parts",
@@ -188,7 +191,14 @@ const SUBJECT_KEYS = [
 ];
 
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
-  turn_start: { keys: knownKeys(), parse: () => ({ type: "turn_start" }), toJson: () => ({}) },
+  turn_start: {
+    keys: knownKeys("started_by"),
+    parse: (shape) => {
+      const startedBy = optionalString(shape, "started_by");
+      return { type: "turn_start", ...(startedBy !== undefined && { startedBy }) };
+    },
+    toJson: ({ startedBy }) => (startedBy === undefined ? {} : { started_by: startedBy }),
+  },
   chat_request: {
     keys: knownKeys(
       "content",
@@ -300,6 +310,11 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       changed: arrayField(shape, "changed").filter((part) => typeof part === "string"),
     }),
     toJson: ({ id, changed }) => ({ id, changed }),
+  },
+  decision_vote: {
+    keys: knownKeys("id", "tool_call_id", "by", "decision", "result", "answer", "note", "digest"),
+    parse: parseVote,
+    toJson: voteToJson,
   },
   attempt_start: {
     keys: knownKeys("tool_call_id", "is_idempotent"),

@@ -25,6 +25,7 @@ test("only four kinds of events may reach a provider", () => {
     permission_request: false,
     permission_decision: false,
     decision_void: false,
+    decision_vote: false,
     attempt_start: false,
     tool_step: false,
     reply_failure: false,

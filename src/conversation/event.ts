@@ -27,6 +27,7 @@ export type ConversationEvent =
   | PermissionRequestEvent
   | PermissionDecision
   | DecisionVoid
+  | DecisionVote
   | AttemptStart
   | ToolStep
   | ReplyFailure
@@ -49,6 +50,8 @@ interface EventBase {
 /** Starts a turn. */
 export interface TurnStart extends EventBase {
   readonly type: "turn_start";
+  /** The name of the person who has started it, where people are known. */
+  readonly startedBy?: string;
 }
 
 /** A message of the user, or a correction by jp. */
@@ -125,6 +128,21 @@ export interface DecisionSubject {
   readonly for?: string;
   /** Several, of whom any may decide. */
   readonly forAny?: readonly Addressee[];
+  readonly terms?: Terms;
+}
+
+/** What a decision takes besides someone who may make it. Whoever is named by a program alone, or by no one, cannot meet them. */
+export interface Terms {
+  /** So many different people have to say the same. */
+  readonly quorum?: number;
+  /** A no counts like a yes, so that it takes as many. Otherwise the first one ends it. */
+  readonly countsRefusals?: true;
+  /** Whoever has started the turn may not decide. `name` is absent if that is not known: then no one may. */
+  readonly notBy?: { readonly name?: string };
+  /** Whoever decides has to sign it. */
+  readonly isSigned?: true;
+  /** A newer version asks for more than this one knows, so that no one can decide here. */
+  readonly isUnknown?: true;
 }
 
 /** A tool or the assistant asks a question. */
@@ -373,6 +391,25 @@ export interface DecisionVoid extends EventBase {
   readonly changed: readonly string[];
 }
 
+/** What one of several people has said about something that they decide together. It decides nothing by itself. */
+export interface DecisionVote extends EventBase {
+  readonly type: "decision_vote";
+  /** The id of the request. */
+  readonly id: InquiryId;
+  /** The call, if it is about one: a doubt may be decided before anyone was asked. */
+  readonly toolCallId?: string;
+  readonly by: Decider;
+  /** About a call, and the result that the person gives instead. */
+  readonly decision?: PermissionDecision["decision"];
+  readonly result?: ToolResult;
+  /** To a question. */
+  readonly answer?: Json;
+  /** The person's own words. */
+  readonly note?: string;
+  /** The digest of what was shown. */
+  readonly digest?: string;
+}
+
 declare const inquiryIdBrand: unique symbol;
 
 /** Pairs a request with its response within one turn. Opaque: readers must not parse it. */
@@ -446,6 +483,7 @@ const PROVIDER_VISIBLE = {
   permission_request: false,
   permission_decision: false,
   decision_void: false,
+  decision_vote: false,
   attempt_start: false,
   tool_step: false,
   reply_failure: false,
@@ -466,6 +504,7 @@ export const DECISION_TYPES: ReadonlySet<EventType | undefined> = new Set([
   "permission_request",
   "permission_decision",
   "decision_void",
+  "decision_vote",
 ] satisfies readonly EventType[]);
 
 /** Whether it is part of a decision. */

@@ -324,6 +324,15 @@ const anySubject = {
   forAny: fc.array(fc.oneof(objects({ user: anyText }), objects({ role: anyText })), {
     maxLength: 3,
   }),
+  terms: objects(
+    {},
+    {
+      quorum: fc.integer({ min: 1, max: 9 }),
+      countsRefusals: fc.constant(true as const),
+      notBy: objects({}, { name: anyText }),
+      isSigned: fc.constant(true as const),
+    },
+  ),
 };
 
 const anyGrant: fc.Arbitrary<RecordedGrant> = fc.oneof(
@@ -368,7 +377,7 @@ const anyFiles = fc.array(
 
 /** Any event of any kind that the record can hold. */
 export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
-  eventOf("turn_start", objects({})),
+  eventOf("turn_start", objects({}, { startedBy: anyText })),
   eventOf(
     "chat_request",
     objects(
@@ -443,6 +452,20 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         anyDecided,
       )
       .map(([about, decided]) => ({ ...about, ...decided })),
+  ),
+  eventOf(
+    "decision_vote",
+    objects(
+      { id: name, by: anyDecider },
+      {
+        toolCallId: name,
+        decision: fc.constantFrom("approved" as const, "denied" as const, "edited" as const),
+        result: anyResult,
+        answer: anyJson,
+        note: anyText,
+        digest: anyDigest,
+      },
+    ),
   ),
   eventOf("decision_void", objects({ id: name, changed: fc.array(name, { maxLength: 3 }) })),
   eventOf("attempt_start", objects({ toolCallId: name }, { isIdempotent: fc.constant(true) })),

@@ -36,6 +36,8 @@ export {
   type DecidingRule,
   type DecisionSubject,
   type DecisionVoid,
+  type DecisionVote,
+  type Terms,
   type DenialCause,
   type AnsweredOutcome,
   type AttemptStart,
@@ -131,6 +133,7 @@ export {
 export {
   type AnswerProblem,
   explainTaken,
+  type VoteCount,
   findAnswerTo,
   isAnswer,
   type Judgement,
@@ -138,6 +141,14 @@ export {
   type OfferedAnswer,
   SecretAnswer,
 } from "./answers.ts";
+export {
+  countVote,
+  explainQuorum,
+  isForSeveral,
+  quorumOf,
+  standingVotes,
+  votesOn,
+} from "./votes.ts";
 export {
   type Authentication,
   type Claimant,
@@ -148,12 +159,16 @@ export {
   foldName,
   type ForWhom,
   identify,
-  isForRole,
+  isForKnown,
   isForSome,
   isSameName,
   isSameWhom,
   type KnownPerson,
   mayDecide,
+  parseTerms,
+  type TermsJson,
+  type WhomJson,
+  whomToJson,
 } from "./whom.ts";
 export {
   type CallProgress,

@@ -45,6 +45,7 @@ import type {
   RecordedGrant,
 } from "./event.ts";
 import { findTimestamp, parseTimestamp, type Timestamp } from "./timestamp.ts";
+import { parseTerms, whomToJson } from "./whom.ts";
 
 const KNOWN_REASONS = {
   user: true,
@@ -122,7 +123,12 @@ export function parseSubject(shape: Shape): DecisionSubject {
 }
 
 /** Whom this version does not know is left out: then fewer may decide, or no one. */
-function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
+function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny" | "terms"> {
+  const { terms } = shape.value;
+  return { ...parsePeople(shape), ...(terms != null && { terms: parseTerms(terms) }) };
+}
+
+function parsePeople(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
   const person = optionalString(shape, "for");
   if (person !== undefined) return { for: person };
   if (shape.value["for_any"] == null) return {};
@@ -133,13 +139,6 @@ function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
     return typeof role === "string" ? [{ role }] : [];
   });
   return { forAny };
-}
-
-function whomToJson({ for: person, forAny }: DecisionSubject): JsonObject {
-  return {
-    ...(person !== undefined && { for: person }),
-    ...(forAny !== undefined && { for_any: forAny.map((each) => ({ ...each })) }),
-  };
 }
 
 function toTexts(object: JsonObject): Readonly<Record<string, string>> {

@@ -59,6 +59,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "chat_request":
       case "chat_response":
       case "inquiry_escalation":
+      case "decision_vote":
       case "permission_request":
       case "permission_decision":
       case "attempt_start":

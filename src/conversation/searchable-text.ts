@@ -64,6 +64,7 @@ function searchableText(event: ConversationEvent): SearchableText | undefined {
     case "permission_request":
     case "permission_decision":
     case "decision_void":
+    case "decision_vote":
     case "attempt_start":
     case "tool_step":
     case "reply_failure":

@@ -14,7 +14,7 @@ import type { ConversationId } from "./conversation-id.ts";
 import type { InquiryRequest, SubjectDigest, ToolResult } from "./event.ts";
 import { inquiryQuestionToJson } from "./inquiry-codec.ts";
 import { blocksToJson } from "./call-codec.ts";
-import { type ForWhom, isForSome } from "./whom.ts";
+import { type ForWhom, isForSome, whomToJson } from "./whom.ts";
 
 /** How subjects are made of what they describe. Digests of different versions cannot be compared. */
 const SUBJECT_VERSION = 1;
@@ -34,15 +34,15 @@ export function digestCall(call: CallSubject, whom: ForWhom = {}): SubjectDigest
   return digest("call", { ...callParts(call), ...whomPart(whom) });
 }
 
-type Asked = Pick<InquiryRequest, "question" | "for" | "forAny" | "state">;
+type Asked = Pick<InquiryRequest, "question" | "for" | "forAny" | "terms" | "state">;
 
 /** For a question of the call. Its own fields are those on record. */
 export function digestQuestion(
   call: CallSubject,
-  { question, for: person, forAny, state }: Asked,
+  { question, state, ...whom }: Asked,
 ): SubjectDigest {
   const { text, context, answer_type, default: suggested } = inquiryQuestionToJson(question);
-  const asked = { text, context, answer_type, default: suggested, for: person, for_any: forAny };
+  const asked = { text, context, answer_type, default: suggested, ...whomToJson(whom) };
   // A server's state is what its answer is about.
   const { binding = state } = question;
   return digest("question", { ...callParts(call), question: asked, binding });
@@ -61,9 +61,7 @@ export function digestDelivery(
 
 /** Nothing if anyone may decide, as in older records. */
 function whomPart(whom: ForWhom): Parts {
-  const { for: person, forAny } = whom;
-  if (!isForSome(whom)) return {};
-  return { whom: person === undefined ? { for_any: forAny ?? [] } : { for: person } };
+  return isForSome(whom) ? { whom: whomToJson(whom) } : {};
 }
 
 /** Whether it was made for a call of this conversation. A fork has the digests of what it is a copy of. */

@@ -26,7 +26,7 @@ import {
   turnStart,
 } from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
-import { type ConversationEvent, EVENT_TYPES, isProviderVisible } from "./event.ts";
+import { type ConversationEvent, EVENT_TYPES, type InquiryId, isProviderVisible } from "./event.ts";
 import { project } from "./projection.ts";
 import { INTERRUPTED_CALL, sanitize } from "./sanitize.ts";
 import { findBeginning, intoMessages, intoParts, type Thread } from "./thread.ts";
@@ -57,6 +57,13 @@ const everyKind: readonly ConversationEvent[] = [
   permissionRequest("c"),
   permission("c"),
   decisionVoid("c:run:1", "arguments"),
+  {
+    type: "decision_vote",
+    timestamp: at(0),
+    id: "c:run:1" as InquiryId,
+    by: { kind: "user", channel: "desk", name: "ada" },
+    decision: "approved",
+  },
   attemptStart("c"),
   toolStep("c", "pay"),
   inquiry("c.ok.1"),

@@ -36,6 +36,8 @@ function lineOf(event: ConversationEvent): string {
       return `${event.toolCallId} ${event.decision} (${event.action})`;
     case "decision_void":
       return `${event.id} no longer counts: ${event.changed.join(", ")}`;
+    case "decision_vote":
+      return `${event.id} ${JSON.stringify(event.decision ?? event.answer)} says ${JSON.stringify(event.by)}`;
     case "attempt_start":
       return `${event.toolCallId} starts`;
     case "tool_step":

@@ -10,6 +10,7 @@ import type {
   ConversationEvent,
   DecisionSubject,
   DecisionVoid,
+  DecisionVote,
   EventType,
   InquiryEscalation,
   InquiryId,
@@ -18,6 +19,7 @@ import type {
   PermissionAction,
   PermissionDecision,
   PermissionRequestEvent,
+  Terms,
   ToolCallRequest,
   ToolStep,
 } from "./event.ts";
@@ -68,6 +70,8 @@ export interface CallProgress {
   readonly permitted?: PermissionDecision;
   /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
+  /** What people have said who decide about it together, in order. */
+  readonly votes: readonly DecisionVote[];
   /** The steps that it has finished, in whatever attempt. They are not run again. */
   readonly steps: readonly ToolStep[];
 }
@@ -86,7 +90,7 @@ export interface PermissionProgress {
 
 /** A call that has just been made. */
 export function newCall(request: ToolCallRequest): CallProgress {
-  const nothing = { permissions: {}, questions: [], asked: [], voids: [], steps: [] };
+  const nothing = { permissions: {}, questions: [], asked: [], voids: [], votes: [], steps: [] };
   const state = { attempts: 0, doubts: 0, isInDoubt: false, isRerunUnasked: false };
   return { request, ...nothing, ...state };
 }
@@ -105,6 +109,7 @@ export interface PendingItem {
   readonly for?: string;
   /** Several, of whom any may decide. */
   readonly forAny?: readonly Addressee[];
+  readonly terms?: Terms;
   /** Those of the call, for a doubt. */
   readonly arguments?: JsonObject;
   /** The digest of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
@@ -113,6 +118,8 @@ export interface PendingItem {
   readonly acts: boolean;
   /** The parts that have changed since it was asked before. */
   readonly changed?: readonly string[];
+  /** What others have said so far, if several have to. */
+  readonly votes?: readonly DecisionVote[];
   /** As a person sees it. Absent for a doubt that no one has been asked about yet. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
 }
@@ -177,6 +184,7 @@ export function pendingOf(
           ...(deadline !== undefined && { deadline }),
           ...whomOf(pair.request),
           ...(changed !== undefined && { changed }),
+          ...votesFor(call, id),
         },
       ];
     });
@@ -191,6 +199,11 @@ export function pendingOf(
 /** Whether a call that its own process has left open can go on, because someone has decided meanwhile. */
 export function canGoOn(call: CallProgress): boolean {
   return !call.isRerunUnasked && pendingOf({ calls: [call] }).length === 0;
+}
+
+function votesFor({ votes }: CallProgress, id: InquiryId): Pick<PendingItem, "votes"> {
+  const own = votes.filter((vote) => vote.id === id);
+  return own.length === 0 ? {} : { votes: own };
 }
 
 /** Undefined if it is asked for the first time. */
@@ -220,6 +233,7 @@ function pendingPermission(
       ...(subject !== undefined && { digest: subject.digest }),
       ...whomOf(request),
       ...(changed !== undefined && { changed }),
+      ...votesFor(call, id),
       request,
     },
   ];
@@ -245,6 +259,7 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
       ...(permitted?.digest !== undefined && { digest: permitted.digest }),
       // Whoever had to let it run has to say whether it may run again.
       ...whomOf(run?.request ?? {}),
+      ...votesFor(call, id),
     },
   ];
 }
@@ -272,6 +287,7 @@ type CallEvent =
   | PermissionRequestEvent
   | PermissionDecision
   | DecisionVoid
+  | DecisionVote
   | AttemptStart;
 
 interface OpenCall {
@@ -336,6 +352,9 @@ class ProgressReader {
       case "decision_void":
         this.#askedBy.get(event.id)?.push(event);
         break;
+      case "decision_vote":
+        (this.#askedBy.get(event.id) ?? this.#eventsOf(event.toolCallId))?.push(event);
+        break;
       case "attempt_start":
         // Calls may share an id. It is not known then which of them has started, so each is in doubt.
         for (const { request, events } of this.#open) {
@@ -378,11 +397,15 @@ class ProgressReader {
 
   /** Events of a call that is gone, as after a fork of the Rust original, are ignored. */
   #add(event: InquiryRequest | PermissionRequestEvent | PermissionDecision): void {
-    const call = this.#open.find(({ request }) => request.id === event.toolCallId);
-    if (call === undefined) return;
-    call.events.push(event);
+    const events = this.#eventsOf(event.toolCallId);
+    if (events === undefined) return;
+    events.push(event);
     // A doubt may be decided before anyone was asked.
-    if (event.id !== undefined) this.#askedBy.set(event.id, call.events);
+    if (event.id !== undefined) this.#askedBy.set(event.id, events);
+  }
+
+  #eventsOf(toolCallId: string | undefined): CallEvent[] | undefined {
+    return this.#open.find(({ request }) => request.id === toolCallId)?.events;
   }
 }
 
@@ -435,6 +458,7 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
     doubts: countDoubts(events),
     ...findPermitted(events.slice(0, lastAttempt + 1)),
     voids: events.filter((event) => event.type === "decision_void"),
+    votes: events.filter((event) => event.type === "decision_vote"),
   };
 }
 
@@ -501,6 +525,7 @@ function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): 
     doubts: countDoubts(events),
     ...findPermitted(events),
     voids: events.filter((event) => event.type === "decision_void"),
+    votes: events.filter((event) => event.type === "decision_vote"),
   };
 }
 

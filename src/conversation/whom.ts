@@ -3,14 +3,16 @@
  * desk, and the turn that takes their answer up. Who a person is and how that was found out, only those know.
  */
 import type { Addressee } from "../tool/index.ts";
-import type { Decider } from "./event.ts";
+import { isJsonObject, type Json } from "../util/index.ts";
+import type { Decider, Terms } from "./event.ts";
 
-/** Whom a decision is for. Any person may make it if both are absent; at most one is set. */
+/** Whom a decision is for. Any person may make it if all are absent. At most one of `for` and `forAny` is set. */
 export interface ForWhom {
   /** The name of the only person who may decide. */
   readonly for?: string | undefined;
   /** Any of these may. */
   readonly forAny?: readonly Addressee[] | undefined;
+  readonly terms?: Terms | undefined;
 }
 
 /** Someone who is known by more than a name that anyone can type. */
@@ -44,13 +46,13 @@ export interface Claimant {
 }
 
 /** Whether only some people may decide. */
-export function isForSome({ for: person, forAny }: ForWhom): boolean {
-  return person !== undefined || forAny !== undefined;
+export function isForSome({ for: person, forAny, terms }: ForWhom): boolean {
+  return person !== undefined || forAny !== undefined || terms !== undefined;
 }
 
 /** Then a name alone proves nothing. */
-export function isForRole({ forAny = [] }: ForWhom): boolean {
-  return forAny.some((each) => "role" in each);
+export function isForKnown({ forAny = [], terms }: ForWhom): boolean {
+  return terms !== undefined || forAny.some((each) => "role" in each);
 }
 
 /** The person as the record names them, with the role in which they decide. */
@@ -60,7 +62,7 @@ export function identify(
   directory?: Directory,
 ): UserDecider {
   const unproven = { kind: "user", channel, ...(name !== undefined && { name }) } as const;
-  if (!isForRole(whom)) return unproven;
+  if (!isForKnown(whom)) return unproven;
   const people = directory?.list() ?? [];
   if (people.length === 0) return { ...unproven, auth: "owner" };
   const person = auth === "os_user" ? directory?.findHere() : findPerson(people, name);
@@ -76,14 +78,29 @@ export function mayDecide(
   { name, auth, role }: Pick<UserDecider, "name" | "auth" | "role">,
 ): boolean {
   if (!isForSome(whom)) return true;
-  if (isForRole(whom)) {
+  if (isForKnown(whom)) {
     if (auth === "owner") return true;
     if (auth === undefined) return false;
   }
+  if (explainTerms(whom, name) !== undefined) return false;
+  if (whom.for === undefined && whom.forAny === undefined) return true;
   return (
     (name !== undefined && isNamed(whom, { user: name })) ||
     (role !== undefined && isNamed(whom, { role }))
   );
+}
+
+/** Why this person cannot meet the terms, whatever their roles. */
+function explainTerms({ terms }: ForWhom, name: string | undefined): string | undefined {
+  if (terms?.isUnknown === true)
+    return "a newer version of jp has asked this, and has to decide it";
+  if (terms?.notBy === undefined) return undefined;
+  const { name: asker } = terms.notBy;
+  if (asker === undefined) {
+    return "it is not known who started the turn, and whoever did cannot decide this";
+  }
+  const isAsker = name !== undefined && isSameName(asker, name);
+  return isAsker ? "whoever started the turn cannot decide this" : undefined;
 }
 
 /** Why this person may not decide. Undefined if they may. */
@@ -91,7 +108,12 @@ export function explainPerson(
   whom: ForWhom,
   person: Pick<UserDecider, "name" | "auth" | "role">,
 ): string | undefined {
-  return mayDecide(whom, person) ? undefined : `only ${describeWhom(whom)} can answer this`;
+  if (mayDecide(whom, person)) return undefined;
+  const isKnown = person.auth !== undefined;
+  return (
+    (isKnown ? explainTerms(whom, person.name) : undefined) ??
+    `only ${describeWhom(whom)} can answer this`
+  );
 }
 
 /** The same for a decision that someone else has written down: it counts only if those who are known now could make it. */
@@ -101,7 +123,7 @@ export function explainDecider(
   directory?: Directory,
 ): string | undefined {
   if (by?.kind !== "user") return undefined;
-  if (!isForRole(whom)) return explainPerson(whom, by);
+  if (!isForKnown(whom)) return explainPerson(whom, by);
   const people = directory?.list() ?? [];
   if (people.length === 0) return undefined;
   const person = findPerson(people, by.name);
@@ -114,26 +136,92 @@ export function explainDecider(
 }
 
 /** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */
-export function describeWhom({ for: person, forAny = [] }: ForWhom): string {
+export function describeWhom({ for: person, forAny = [], terms }: ForWhom): string {
+  const { quorum = 1, notBy } = terms ?? {};
+  const who = describePeople({ for: person, forAny });
+  const count = quorum > 1 ? `${quorum} people (${who})` : who;
+  return notBy === undefined ? count : `${count}, but not whoever started the turn`;
+}
+
+function describePeople({ for: person, forAny = [] }: ForWhom): string {
   if (person !== undefined) return person;
   const names = forAny.map((each) =>
     "user" in each ? each.user : `someone with the role ${each.role}`,
   );
-  const last = names.at(-1) ?? "anyone";
+  const last = names.at(-1) ?? "anyone who is known";
   return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
 }
 
 /** Whether both are for the same, in the same order. */
 export function isSameWhom(left: ForWhom, right: ForWhom): boolean {
-  const [one, other] = [left, right].map(({ for: person, forAny }) => {
+  const [one, other] = [left, right].map(({ for: person, forAny, terms }) => {
     const all = person === undefined ? (forAny ?? []) : [{ user: person }];
-    return JSON.stringify(
-      all.map((each) =>
-        "user" in each ? ["user", foldName(each.user)] : ["role", foldName(each.role)],
-      ),
+    const names = all.map((each) =>
+      "user" in each ? ["user", foldName(each.user)] : ["role", foldName(each.role)],
     );
+    const { notBy, ...others } = terms ?? {};
+    return JSON.stringify([names, notBy !== undefined, termsToJson(others)]);
   });
   return one === other;
+}
+
+/** As the record and every surface write it. */
+export type WhomJson = {
+  readonly for?: string;
+  readonly for_any?: readonly Addressee[];
+  readonly terms?: TermsJson;
+};
+
+/** What a decision takes besides someone who may make it. `asker` is who has started the turn, as far as that is known. */
+export type TermsJson = {
+  readonly quorum?: number;
+  readonly refusal?: "counts";
+  readonly not_by?: "asker";
+  readonly asker?: string;
+  readonly proof?: "signed";
+  readonly unknown?: true;
+};
+
+export function whomToJson({ for: person, forAny, terms }: ForWhom): WhomJson {
+  return {
+    ...(person !== undefined && { for: person }),
+    ...(forAny !== undefined && { for_any: forAny.map((each) => ({ ...each })) }),
+    ...(terms !== undefined && { terms: termsToJson(terms) }),
+  };
+}
+
+function termsToJson({ quorum, countsRefusals, notBy, isSigned, isUnknown }: Terms): TermsJson {
+  return {
+    ...(quorum !== undefined && { quorum }),
+    ...(countsRefusals === true && { refusal: "counts" }),
+    ...(notBy !== undefined && { not_by: "asker" }),
+    ...(notBy?.name !== undefined && { asker: notBy.name }),
+    ...(isSigned === true && { proof: "signed" }),
+    ...(isUnknown === true && { unknown: true }),
+  };
+}
+
+const TERMS = new Set(["quorum", "refusal", "not_by", "asker", "proof"]);
+
+/** Of what `termsToJson` returns, or another version. */
+export function parseTerms(json: Json): Terms {
+  if (!isJsonObject(json)) return { isUnknown: true };
+  const { quorum, refusal, not_by: notBy, asker, proof } = json;
+  const isQuorum = typeof quorum === "number" && Number.isSafeInteger(quorum) && quorum > 0;
+  const isKnown =
+    Object.keys(json).every((key) => TERMS.has(key)) &&
+    (quorum === undefined || isQuorum) &&
+    (refusal === undefined || refusal === "counts") &&
+    (notBy === undefined || notBy === "asker") &&
+    (asker === undefined || typeof asker === "string") &&
+    (proof === undefined || proof === "signed");
+  return {
+    ...(isQuorum && { quorum }),
+    ...(refusal === "counts" && { countsRefusals: true }),
+    ...(notBy !== undefined && { notBy: typeof asker === "string" ? { name: asker } : {} }),
+    ...(proof !== undefined && { isSigned: true }),
+    ...(!isKnown && { isUnknown: true }),
+  };
 }
 
 function isNamed({ for: person, forAny }: ForWhom, who: Addressee): boolean {

@@ -315,7 +315,8 @@ function isWanted(
 function toReply(result: DeskAnswerResult): JsonReply {
   switch (result.type) {
     case "recorded":
-      return { body: { type: "recorded" } };
+    case "counted":
+      return { body: { ...result } };
     case "answered": {
       const { by } = result;
       const error = { code: "already_answered", message: `${describeDecider(by)} answered first.` };

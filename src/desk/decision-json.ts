@@ -5,10 +5,11 @@ import {
   type Decider,
   deciderOf,
   deciderToJson,
-  type ForWhom,
+  type DecisionVote,
   type InquiryEscalation,
   inquiryQuestionToJson,
   type LoggedInquiry,
+  whomToJson,
 } from "../conversation/index.ts";
 import { answerToJson, describeSource, outcomeOf } from "../render/index.ts";
 import type { PendingDecision } from "../runtime/index.ts";
@@ -42,6 +43,7 @@ export function pendingToJson(
     asked_at: item.askedAt,
     ...(deadline !== undefined && { deadline }),
     ...whomToJson(item),
+    ...votesToJson(item.votes),
     ...(result !== undefined && {
       result: { content: result.content, is_error: result.isError },
     }),
@@ -96,10 +98,16 @@ export function loggedToJson(
   };
 }
 
-function whomToJson({ for: person, forAny }: ForWhom): Pick<DecisionJson, "for" | "for_any"> {
+function votesToJson(votes: readonly DecisionVote[] = []): Pick<DecisionJson, "votes"> {
+  if (votes.length === 0) return {};
   return {
-    ...(person !== undefined && { for: person }),
-    ...(forAny !== undefined && { for_any: forAny }),
+    votes: votes.map(({ by, decision, answer, note, timestamp: at }) => ({
+      by: toDeciderJson(by),
+      ...(decision !== undefined && { decision }),
+      ...(answer !== undefined && { answer }),
+      ...(note !== undefined && { note }),
+      at,
+    })),
   };
 }
 

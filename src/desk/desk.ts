@@ -338,6 +338,13 @@ function toDeskResult(result: AnswerResult): DeskAnswerResult | undefined {
   switch (result.type) {
     case "recorded":
       return { type: "recorded" };
+    case "counted":
+      return { type: "counted", count: result.count, quorum: result.quorum };
+    case "repeated": {
+      const { count, quorum } = result;
+      const message = `You have said so already: ${count} of ${quorum} people have.`;
+      return { type: "conflict", code: "already_counted", message };
+    }
     case "taken":
       return answeredBy(result.event);
     case "not_pending":

@@ -3,7 +3,7 @@
  * speaks HTTP and knows people; the desk (`desk.ts`) knows workspaces and their records. Both speak the JSON of
  * `wire.ts`.
  */
-import type { ConversationId, InquiryId, ReplyOrCancel } from "../conversation/index.ts";
+import type { ConversationId, InquiryId, ReplyOrCancel, VoteCount } from "../conversation/index.ts";
 import type { Person } from "../people/index.ts";
 import type {
   ConversationAddress,
@@ -34,6 +34,8 @@ export interface InquiryRef extends InquiryAddress {
 /** What became of an answer. */
 export type DeskAnswerResult =
   | { readonly type: "recorded" }
+  /** Others have to say the same before anything is decided. */
+  | ({ readonly type: "counted" } & VoteCount)
   /** It has an answer already: `by` is who gave it, as in the record, if that is known. */
   | { readonly type: "answered"; readonly by?: DeciderJson }
   /** What is asked is not what was read. `changed` has codes for what differs, if that is known. */

@@ -115,6 +115,35 @@ const decision = v.pipe(
       ),
       v.description("Several, of whom any may decide: people, and those who have a role."),
     ),
+    terms: v.pipe(
+      v.exactOptional(
+        v.looseObject({
+          quorum: v.exactOptional(v.number()),
+          refusal: v.exactOptional(v.literal("counts")),
+          not_by: v.exactOptional(v.literal("asker")),
+          asker: v.exactOptional(v.string()),
+          proof: v.exactOptional(v.literal("signed")),
+          unknown: v.exactOptional(v.literal(true)),
+        }),
+      ),
+      v.description(
+        "What it takes besides: so many people who say the same, of whom none has started the turn, or a signature of each.",
+      ),
+    ),
+    votes: v.pipe(
+      v.exactOptional(
+        v.array(
+          v.looseObject({
+            by: decider,
+            decision: v.exactOptional(v.string()),
+            answer: v.exactOptional(v.any()),
+            note: v.exactOptional(v.string()),
+            at: time,
+          }),
+        ),
+      ),
+      v.description("What people have said so far who decide together."),
+    ),
     result: v.pipe(
       v.exactOptional(v.looseObject({ content: v.string(), is_error: v.boolean() })),
       v.description("For a delivery that waits."),
@@ -218,7 +247,17 @@ export const conversationPart = v.object({
   count: v.pipe(v.number(), v.description("How many events the conversation has.")),
   events: v.array(object),
 }) satisfies v.GenericSchema<unknown, ConversationPart>;
-export const recorded = v.object({ type: v.literal("recorded") });
+export const recorded = v.union([
+  v.object({ type: v.literal("recorded") }),
+  v.object({
+    type: v.pipe(
+      v.literal("counted"),
+      v.description("Others have to say the same before anything is decided."),
+    ),
+    count: v.pipe(v.number(), v.description("How many have said the same.")),
+    quorum: v.pipe(v.number(), v.description("How many have to.")),
+  }),
+]);
 export const started = v.object({ type: v.literal("started") });
 export const loggedOut = v.object({ type: v.literal("logged_out") });
 export const eventStream = v.pipe(
@@ -257,7 +296,7 @@ export const DOES_NOT_FIT: ResponseSpec = {
 };
 export const CONFLICT: ResponseSpec = {
   description:
-    "Someone was faster: `already_answered`. It is not what was read: `changed`. It was asked in another folder: `other_workspace`.",
+    "Someone was faster: `already_answered`. The same person has said so: `already_counted`. It is not what was read: `changed`. It was asked in another folder: `other_workspace`.",
   schema: conflict,
 };
 export const DIGEST_REQUIRED: ResponseSpec = {

@@ -2,12 +2,23 @@
  * The JSON of the desk's API, as types. The server, the page and `DeskClient` share them, and the schemas of the OpenAPI
  * document are held to them. Keys are those of the record. Whatever else comes along is from a newer version.
  */
-import type { DecisionKind } from "../conversation/index.ts";
+import type { DecisionKind, TermsJson } from "../conversation/index.ts";
 import type { Right } from "../people/index.ts";
 import type { Addressee, InquirySource, ToolOrigin } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 export type { Right } from "../people/index.ts";
+
+/** What one of several people has said. */
+export interface VoteJson {
+  readonly by: DeciderJson;
+  /** About a call: `approved`, `denied` or `edited`. */
+  readonly decision?: string;
+  /** To a question. */
+  readonly answer?: Json;
+  readonly note?: string;
+  readonly at: string;
+}
 
 /** Who is calling. */
 export interface DeskUser {
@@ -97,6 +108,10 @@ export interface DecisionJson extends OutcomeJson {
   readonly for?: string;
   /** Several, of whom any may decide: people, and those who have a role. */
   readonly for_any?: readonly Addressee[];
+  /** What it takes besides: several people, or someone else than whoever started the turn. */
+  readonly terms?: TermsJson;
+  /** What people have said so far who decide together. */
+  readonly votes?: readonly VoteJson[];
   /** For a delivery that waits: what the tool returned. */
   readonly result?: { readonly content: string; readonly is_error: boolean };
   /** The title of the conversation, if it has one. */

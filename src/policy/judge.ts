@@ -173,12 +173,30 @@ function fromRules(
 
 /** Whether it is asked about, and only some people may decide. */
 function isForSome({ mode, target }: Verdict): boolean {
-  const isNamed = target?.user !== undefined || target?.any !== undefined;
+  const isNamed = target !== undefined && Object.keys(target).length > 0;
   return isNamed && (mode === "ask" || mode === "edit");
 }
 
-/** Those who may decide for every part. Undefined if anyone may. */
+/** Those who may decide for every part, under the terms of all. Undefined if anyone may. */
 function commonTarget(
+  targets: readonly (PeopleTarget | undefined)[],
+): PeopleTarget | "none" | undefined {
+  const named = commonPeople(targets);
+  const all = targets.flatMap((target) => target?.terms ?? []);
+  if (named === "none" || all.length === 0) return named;
+  const [quorum] = all.map((terms) => terms.quorum ?? 1).toSorted((left, right) => right - left);
+  // Each quorum has a say of its own in what a no means; one that ends it is enough.
+  const counts = all.every((terms) => terms.quorum === undefined || terms.refusal === "counts");
+  const terms = {
+    ...(quorum !== undefined &&
+      quorum > 1 && { quorum, ...(counts && { refusal: "counts" as const }) }),
+    ...(all.some(({ notBy }) => notBy !== undefined) && { notBy: "asker" as const }),
+    ...(all.some(({ proof }) => proof !== undefined) && { proof: "signed" as const }),
+  };
+  return { ...named, terms };
+}
+
+function commonPeople(
   targets: readonly (PeopleTarget | undefined)[],
 ): PeopleTarget | "none" | undefined {
   const named = targets.flatMap((target) => {

@@ -9,7 +9,6 @@ import {
   deciderToJson,
   describeWhom,
   describeDecider,
-  type ForWhom,
   type InquiryEscalation,
   inquiryQuestionToJson,
   isAnswer,
@@ -21,6 +20,7 @@ import {
   timestampToMilliseconds,
   type ToolResult,
   type TurnProgress,
+  whomToJson,
 } from "../conversation/index.ts";
 import type { InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
@@ -239,14 +239,6 @@ export function pendingToJson(row: PendingRow) {
     asked_at: askedAt,
     ...(deadline !== undefined && { deadline }),
     ...whomToJson(row),
-  };
-}
-
-/** With the keys of the record. */
-function whomToJson({ for: person, forAny }: ForWhom): JsonObject {
-  return {
-    ...(person !== undefined && { for: person }),
-    ...(forAny !== undefined && { for_any: forAny.map((each) => ({ ...each })) }),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   cancellationTag,
   type Decider,
   type DecisionVoid,
+  type DecisionVote,
   type DenialCause,
   describeDecider,
   type InquiryEscalation,
@@ -185,6 +186,18 @@ export function describeChanged(changed: readonly string[]): string {
 /** One line: `Void: its arguments changed (call_1:run:1)`. */
 export function describeVoid({ id, changed }: Omit<DecisionVoid, "timestamp">): string {
   return `Void: ${describeChanged(changed)} changed (${id})`;
+}
+
+/** What one of several people has said: `ada has approved`, `bo has answered "next"`. */
+export function describeVote({
+  by,
+  decision,
+  answer,
+  note,
+}: Omit<DecisionVote, "timestamp">): string {
+  const who = by.kind === "user" ? (by.name ?? "someone") : describeDecider(by);
+  const said = decision === undefined ? `answered ${valueLine(answer ?? null)}` : decision;
+  return `${oneLine(who)} has ${said}${note === undefined ? "" : `: ${jsonLine(note)}`}`;
 }
 
 /** The arguments a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */

@@ -12,7 +12,7 @@ import {
 import { codeFence } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { describeFiles } from "./files.ts";
-import { describeOutcome, describeSource, describeVoid } from "./inquiry.ts";
+import { describeOutcome, describeSource, describeVoid, describeVote } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import { describeUndo } from "./undo.ts";
 
@@ -77,6 +77,8 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [`## Inquiry Response on ${time}`, oneLine(describeOutcome(event))];
     case "decision_void":
       return [`## Decision Void on ${time}`, oneLine(describeVoid(event))];
+    case "decision_vote":
+      return [`## Vote on ${time}`, oneLine(describeVote(event))];
     case "turn_undo":
       return [`## Undo on ${time}`, oneLine(describeUndo(event))];
     case "tool_step":

@@ -3,6 +3,7 @@ import {
   type ChatResponse,
   type ConversationEvent,
   type DecisionVoid,
+  type DecisionVote,
   type InquiryPair,
   type InquiryRequest,
   describeTurns,
@@ -28,7 +29,7 @@ import {
 } from "./call-lines.ts";
 import { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 import { describeFiles } from "./files.ts";
-import { describeChanged, describeEscalation } from "./inquiry.ts";
+import { describeChanged, describeVote, describeEscalation } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import { relativeTime } from "./relative-time.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
@@ -57,7 +58,7 @@ interface TranscriptContext extends TranscriptOptions {
 }
 
 /** Events between a call and its result. */
-type WithinCall = InquiryRequest | PermissionDecision | DecisionVoid;
+type WithinCall = InquiryRequest | PermissionDecision | DecisionVoid | DecisionVote;
 
 /** A blank line follows each message; calls and questions stay together. */
 interface Block {
@@ -105,6 +106,8 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Bloc
       return action(context.callOf.has(event) ? [] : renderPermissionLines(event, context));
     case "decision_void":
       return action(context.callOf.has(event) ? [] : renderVoid(event, context));
+    case "decision_vote":
+      return action(context.callOf.has(event) ? [] : renderVote(event, context));
     case "turn_undo":
       return action([paint("dim", oneLine(describeUndo(event)))]);
     case "turn_start":
@@ -140,7 +143,7 @@ function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCa
   for (const event of events) {
     if (event.type === "tool_call_request") calls.set(event.id, event);
     const call =
-      event.type === "decision_void"
+      event.type === "decision_void" || event.type === "decision_vote"
         ? askedBy.get(event.id)
         : "toolCallId" in event && calls.get(event.toolCallId ?? "");
     if (!call) continue;
@@ -154,7 +157,17 @@ function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCa
 
 function isWithinCall(event: ConversationEvent): event is WithinCall {
   const { type } = event;
-  return type === "inquiry_request" || type === "permission_decision" || type === "decision_void";
+  return (
+    type === "inquiry_request" ||
+    type === "permission_decision" ||
+    type === "decision_void" ||
+    type === "decision_vote"
+  );
+}
+
+/** Above what they have decided together. */
+function renderVote(vote: DecisionVote, { paint }: TranscriptContext): string[] {
+  return [paint("dim", `  ${oneLine(describeVote(vote))}`)];
 }
 
 /** Below what was decided, and above what was asked instead. */
@@ -211,6 +224,7 @@ function renderToolCall(
   const within = ordered.flatMap((one) => {
     if (one === undefined) return [];
     if (one.type === "decision_void") return renderVoid(one, context);
+    if (one.type === "decision_vote") return renderVote(one, context);
     if (one === asked && change !== undefined) return renderAskedChange(change, one, context);
     return one.type === "inquiry_request"
       ? renderInquiry(one, { ...context, width: context.width - 2 }).map((line) => `  ${line}`)

@@ -43,6 +43,7 @@ export class RecordedCalls {
       case "chat_request":
       case "chat_response":
       case "decision_void":
+      case "decision_vote":
       case "token_usage":
       case "reply_failure":
       case "turn_undo":

@@ -1,7 +1,6 @@
 /** Continues turns that were left: after an answer to what they wait for, or all that can go on without one. */
 import type { AnswerSource, GivenReply } from "../agent/index.ts";
 import {
-  type AnswerProblem,
   type ConversationId,
   eventsOf,
   findAnswerTo,
@@ -12,7 +11,12 @@ import {
   readTurnProgress,
   timestampToMilliseconds,
 } from "../conversation/index.ts";
-import type { ConversationStore, ConversationWriter, PendingTurn } from "../storage/index.ts";
+import type {
+  AnswerResult,
+  ConversationStore,
+  ConversationWriter,
+  PendingTurn,
+} from "../storage/index.ts";
 import { isJpError, type Json, messageOf, systemClock } from "../util/index.ts";
 import {
   answerInquiry,
@@ -32,7 +36,7 @@ export type AnsweredTurn<Data = Json> =
       /** Absent if another process has the conversation open: the turn goes on there. */
       readonly turn?: TurnResult<Data>;
     }
-  | AnswerProblem;
+  | Exclude<AnswerResult, { readonly type: "recorded" }>;
 
 /**
  * Answers something that waits, as `answerInquiry` does, and resumes its turn here, unless another process runs it. A secret

@@ -203,6 +203,11 @@ async function record(
   try {
     const judged = judgeAnswer(lastTurnOf(endOf(writer.stream)), offered, false);
     if (judged.type !== "fits") return toResult(judged, offered, wasClaimed);
+    if (judged.counted !== undefined) {
+      const { vote, ...counted } = judged.counted;
+      await writer.append(vote);
+      return { type: "counted", ...counted };
+    }
     await writer.append(offered.event);
     isKept = keepsOpen;
     return { type: "recorded", ...(isKept && { conversation: writer }) };
@@ -217,6 +222,11 @@ function toResult(
   { event }: OfferedAnswer,
   wasClaimed: boolean,
 ): AnswerResult {
+  if (judged.type === "repeated") {
+    const { count, quorum, vote } = judged;
+    const isCounted = wasClaimed && vote.timestamp === event.timestamp;
+    return isCounted ? { type: "counted", count, quorum } : judged;
+  }
   const isOwn = judged.type === "taken" && wasClaimed && isSame(judged.event, event);
   return isOwn ? { type: "recorded" } : judged;
 }

@@ -28,6 +28,7 @@ import type {
   OpenTurnState,
   SecretAnswer,
   StreamEntry,
+  VoteCount,
   Timestamp,
 } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
@@ -184,6 +185,8 @@ export type AnswerResult =
       /** See `AnswerOptions.keepsOpen`. */
       readonly conversation?: ConversationWriter;
     }
+  /** It is on record, and others have to say the same before anything is decided. */
+  | ({ readonly type: "counted" } & VoteCount)
   | AnswerProblem;
 
 /** How to answer. */

@@ -266,6 +266,8 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
       return { ...event, reason: text, cause: "prompt_failed", problem: text, tool: text };
     case "decision_void":
       return { ...event, changed: [text] };
+    case "decision_vote":
+      return { ...event, note: text, answer: { [text]: [text] } };
     case "attempt_start":
       return { ...event, toolCallId: text };
     case "tool_step":

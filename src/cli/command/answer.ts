@@ -8,10 +8,11 @@ import {
   type Directory,
   explainPerson,
   identify,
-  isForRole,
+  isForKnown,
   type ReplyOrCancel,
   timestampToMilliseconds,
   whomOf,
+  type VoteCount,
 } from "../../conversation/index.ts";
 import {
   describeAnswer,
@@ -94,6 +95,10 @@ export async function answerFromCommandLine({
   }
   const answering = { ...context, userName: config.user?.name, directory, keepsOpen: isContinued };
   const result = await offerReply(row, reply, answering);
+  if (result.type === "counted") {
+    context.output.notice(`Counted for ${oneLine(row.id)}: ${others(result)}.`);
+    return;
+  }
   if (result.type !== "recorded") throw await notRecordedError(row, result, context);
   context.output.notice(describeReply(row, reply));
   if (!isContinued) return;
@@ -146,7 +151,7 @@ function assertForUser(
   const reason = explainPerson(row, by);
   if (reason === undefined) return;
   throw new JpError("invalid_answer", `${oneLine(`${row.id}: ${reason}`)}.`, {
-    hint: isForRole(row) ? describeHere(directory) : describeUser(row, userName),
+    hint: isForKnown(row) ? describeHere(directory) : describeUser(row, userName),
   });
 }
 
@@ -244,9 +249,14 @@ async function offerReply(
   }
 }
 
+/** `1 of 2 people have said the same`. */
+function others({ count, quorum }: VoteCount): string {
+  return `${count} of ${quorum} people have said the same`;
+}
+
 async function notRecordedError(
   row: PendingDecision,
-  result: Exclude<AnswerResult, { readonly type: "recorded" }>,
+  result: Exclude<AnswerResult, { readonly type: "recorded" | "counted" }>,
   context: CommandContext,
 ): Promise<JpError> {
   const id = oneLine(row.id);
@@ -256,6 +266,11 @@ async function notRecordedError(
       const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
       return new JpError("already_answered", `${id} was already answered${by}.`);
     }
+    case "repeated":
+      return new JpError(
+        "already_counted",
+        `${id}: you have said so already, and ${others(result)}.`,
+      );
     case "overdue":
       return overdueError(row, context);
     case "refused":

@@ -1,7 +1,7 @@
 /** Schema of the people whom a decision is for: in the `target` of a question, of a tool, and of a rule. */
 import * as v from "valibot";
 import type { Addressee } from "../../tool/index.ts";
-import type { Json } from "../../util/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
 import { behaviour, described } from "./node.ts";
 
 /** The people whom a decision is for. Anyone who is asked may decide if both are absent; at most one is set. */
@@ -10,6 +10,19 @@ export interface PeopleTarget {
   readonly user?: string;
   /** Any of these may: people, and those who have a role. */
   readonly any?: readonly Addressee[];
+  readonly terms?: TargetTerms;
+}
+
+/** What a decision takes besides someone who may make it. */
+export interface TargetTerms {
+  /** So many different people have to say the same. */
+  readonly quorum?: number;
+  /** `ends`: the first no ends it, as it does unless this says otherwise. `counts`: it takes as many as a yes. */
+  readonly refusal?: "ends" | "counts";
+  /** Whoever has started the turn may not decide. */
+  readonly notBy?: "asker";
+  /** Whoever decides has to sign it. */
+  readonly proof?: "signed";
 }
 
 /** Recorded with every request, and shown on one line. */
@@ -41,7 +54,9 @@ const addressee = v.pipe(
   }),
 );
 
-/** The keys of a table that names people. It has one of them, and no other key. */
+const MAX_QUORUM = 16;
+
+/** The keys of a table that names people. It has at most one of the first three, and no key of an assistant. */
 export const peopleEntries = {
   user: v.optional(described("the name of the only person who may decide", personName)),
   role: v.optional(described("a role: whoever has it may decide", personName)),
@@ -55,6 +70,27 @@ export const peopleEntries = {
       ),
     ),
   ),
+  quorum: v.optional(
+    described(
+      "how many different people have to say the same",
+      v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(1),
+        v.maxValue(MAX_QUORUM, `expected at most ${MAX_QUORUM}`),
+      ),
+    ),
+  ),
+  refusal: v.optional(
+    described(
+      "with a quorum: whether one no ends it, or it counts like a yes",
+      v.picklist(["ends", "counts"]),
+    ),
+  ),
+  not_by: v.optional(
+    described("asker: whoever started the turn may not decide", v.picklist(["asker"])),
+  ),
+  proof: v.optional(described("signed: whoever decides has to sign it", v.picklist(["signed"]))),
 };
 
 /** A table with the keys above, or with others. */
@@ -62,10 +98,34 @@ type PeopleTable = Partial<{
   readonly user: string | undefined;
   readonly role: string | undefined;
   readonly any: readonly Addressee[] | undefined;
+  readonly quorum: number | undefined;
+  readonly refusal: "ends" | "counts" | undefined;
+  readonly not_by: "asker" | undefined;
+  readonly proof: "signed" | undefined;
 }>;
 
-/** Undefined if the table names no one. */
-export function findPeople({ user, role, any }: PeopleTable): PeopleTarget | undefined {
+const NAMING = ["user", "role", "any"] as const;
+
+/** Undefined if the table is not about people. */
+export function findPeople(table: PeopleTable): PeopleTarget | undefined {
+  const terms = termsIn(table);
+  const named = findNamed(table);
+  if (named === undefined && terms === undefined) return undefined;
+  return { ...named, ...(terms !== undefined && { terms }) };
+}
+
+/** Why a table that is about people cannot be used. */
+export function explainPeople(table: PeopleTable): string | undefined {
+  const keys = Object.keys(table);
+  const count = NAMING.filter((key) => keys.includes(key)).length;
+  if (count > 1) return "expected one of user, role and any";
+  if (keys.some((key) => !(key in peopleEntries))) return "a table of people has no other keys";
+  const { user, quorum = 1, refusal } = table;
+  if (user !== undefined && quorum > 1) return "one person cannot be a quorum";
+  return refusal === "counts" && quorum === 1 ? 'refusal = "counts" needs a quorum' : undefined;
+}
+
+function findNamed({ user, role, any }: PeopleTable): PeopleTarget | undefined {
   if (role !== undefined) return { any: [{ role }] };
   if (user !== undefined) return { user };
   if (any === undefined) return undefined;
@@ -74,21 +134,46 @@ export function findPeople({ user, role, any }: PeopleTable): PeopleTarget | und
   return first !== undefined && others.length === 0 && "user" in first ? first : { any };
 }
 
+function termsIn({ quorum, refusal, not_by: notBy, proof }: PeopleTable): TargetTerms | undefined {
+  const terms = {
+    ...(quorum !== undefined && quorum > 1 && { quorum }),
+    ...(refusal === "counts" && { refusal }),
+    ...(notBy !== undefined && { notBy }),
+    ...(proof !== undefined && { proof }),
+  };
+  return Object.keys(terms).length === 0 ? undefined : terms;
+}
+
 /** As config has it. */
-export function peopleToJson({ user, any }: PeopleTarget): Json {
+export function peopleToJson({ user, any, terms }: PeopleTarget): Json {
+  const named = namedToJson({
+    ...(user !== undefined && { user }),
+    ...(any !== undefined && { any }),
+  });
+  if (terms === undefined) return Object.keys(named).length === 0 ? "user" : named;
+  const { notBy, ...others } = terms;
+  return { ...named, ...others, ...(notBy !== undefined && { not_by: notBy }) };
+}
+
+function namedToJson({ user, any }: PeopleTarget): JsonObject {
   if (user !== undefined) return { user };
   const [first, ...others] = any ?? [];
-  if (first === undefined) return "user";
+  if (first === undefined) return {};
   if (others.length === 0) return { ...first };
   return { any: [first, ...others].map((each) => ("user" in each ? each.user : { ...each })) };
 }
 
-const ONE_KEY = "expected one of user, role and any";
-
 /** Whom a call is for. No model may decide about one, so there is no `assistant`. Replaced as a whole. */
 export const peopleTargetSchema: v.GenericSchema<unknown, PeopleTarget> = v.pipe(
   v.union([v.literal("user"), v.strictObject(peopleEntries)]),
-  v.check((value) => value === "user" || Object.keys(value).length === 1, ONE_KEY),
+  v.check(
+    (value) => value === "user" || Object.keys(value).length > 0,
+    "expected a key such as role",
+  ),
+  v.check(
+    (value) => value === "user" || explainPeople(value) === undefined,
+    ({ input }) => (input === "user" ? "" : (explainPeople(input) ?? "")),
+  ),
   v.transform((value): PeopleTarget => (value === "user" ? {} : (findPeople(value) ?? {}))),
   behaviour({ toJson: peopleToJson }),
 );

@@ -8,6 +8,7 @@ import { assistantGroup } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
 import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
 import {
+  explainPeople,
   findPeople,
   peopleEntries,
   type PeopleTarget,
@@ -200,7 +201,7 @@ type AssistantConfig = v.InferOutput<typeof assistantGroup>;
 const LIST_FORM =
   'expected a list of two: an assistant, then "user", { user = "NAME" }, { role = "NAME" } or { any = […] }';
 const PEOPLE_ALONE =
-  'user, role and any stand alone; to ask an assistant first, write [{ … }, { user = "NAME" }]';
+  'people and the settings of an assistant do not mix; to ask an assistant first, write [{ … }, { user = "NAME" }]';
 
 /** People if it names some, and an assistant otherwise. */
 const targetTable = v.object({ ...assistantGroup.entries, ...peopleEntries });
@@ -230,7 +231,7 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
       (item) =>
         typeof item === "string" ||
         findPeople(item) === undefined ||
-        Object.keys(item).length === 1,
+        explainPeople(item) === undefined,
     );
   }, PEOPLE_ALONE),
   v.transform((value): QuestionTarget => {
@@ -238,9 +239,9 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
     if (value === "assistant") return { type: "assistant", assistant: {} };
     if (value === "assistant_with_escalation") return escalating("assistant");
     if (Array.isArray(value)) return escalating(value[0], peopleIn(value[1]));
-    const { escalation, user: _user, role: _role, any: _any, ...assistant } = value;
     const people = findPeople(value);
     if (people !== undefined) return { type: "user", ...people };
+    const { escalation, ...assistant } = value;
     return escalation === true ? escalating(assistant) : { type: "assistant", assistant };
   }),
   behaviour({ toJson: targetToJson }),

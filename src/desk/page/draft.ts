@@ -5,6 +5,7 @@ import {
   identify,
   isForSome,
   mayDecide,
+  parseTerms,
   type Reply,
 } from "../../conversation/index.ts";
 import { describeOptions, verbatimProse } from "../../render/index.ts";
@@ -197,8 +198,8 @@ export function isMine(item: Item, { name, known, decides_all: decidesAll }: Me)
   return named || mayDecide(whom, identify(whom, claimant, directory));
 }
 
-function whomOfItem({ for: person, for_any: forAny }: Item): ForWhom {
-  return { for: person, forAny };
+function whomOfItem({ for: person, for_any: forAny, terms }: Item): ForWhom {
+  return { for: person, forAny, ...(terms !== undefined && { terms: parseTerms(terms) }) };
 }
 
 /** Undefined if anyone may decide. */

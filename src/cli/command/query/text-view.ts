@@ -275,6 +275,7 @@ export class TextView implements TurnView {
       case "turn_start":
       case "inquiry_escalation":
       case "decision_void":
+      case "decision_vote":
       case "attempt_start":
       case "tool_step":
       case "reply_failure":

@@ -1,5 +1,6 @@
 /** `jp tool check`: what config, rules and the mode would decide about a call. Runs nothing. */
 import type { Rule } from "../../../config/index.ts";
+import { whomOfTarget } from "../../../agent/index.ts";
 import { describeWhom } from "../../../conversation/index.ts";
 import { checkArguments } from "../../../executor/index.ts";
 import { assertRules, type CallOfTool, matchRules, type Verdict } from "../../../policy/index.ts";
@@ -63,7 +64,7 @@ const DECIDED = {
 function describeVerdict({ mode, target }: Verdict): string {
   const isAsked = mode === "ask" || mode === "edit";
   if (target === undefined || !isAsked) return DECIDED[mode];
-  const whom = describeWhom({ for: target.user, forAny: target.any });
+  const whom = describeWhom(whomOfTarget(target));
   return `jp asks ${oneLine(whom)} before this call runs.`;
 }
 
