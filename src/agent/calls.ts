@@ -198,7 +198,7 @@ export class ToolCycle {
     const args = request.arguments;
     let call: OpenCall = { toolCallId, progress, tool, arguments: args, signal, asking, place };
     const checked = await checkArguments(tool.description, args);
-    if (checked.ok) call = { ...call, arguments: checked.arguments };
+    if (checked.ok) call = { ...call, arguments: editedBefore(progress) ?? checked.arguments };
     if (isInDoubt) await this.#closeBoundQuestions(progress);
     else if (!checked.ok) return { content: checked.message, isError: true };
     for (;;) {
@@ -211,7 +211,8 @@ export class ToolCycle {
       const { arguments: permitted, isEdited } = permission;
       const end = await this.#run({ ...call, ...permission });
       if (end !== "void") return isEdited ? withEdit(end, permitted) : end;
-      call = { ...call, progress: this.#readAgain(call.progress) };
+      const now = this.#readAgain(call.progress);
+      call = { ...call, progress: now, arguments: editedBefore(now) ?? call.arguments };
     }
   }
 
@@ -423,6 +424,12 @@ function runOf({ permissions, permitted, voids }: CallProgress): PermissionProgr
   return madeVoid === undefined ? { ...run, decision: permitted } : { madeVoid, isForPerson: true };
 }
 
+/** The arguments that one of several people has given the call, who decide about it together. */
+function editedBefore({ permissions: { run = {} } }: CallProgress): JsonObject | undefined {
+  const { isEdited = false, arguments: args } = run.request ?? run.voided ?? {};
+  return isEdited ? args : undefined;
+}
+
 function isAskedAgain({ request }: PermissionProgress, { id }: PermissionDecision): boolean {
   return request?.replaces !== undefined && request.replaces === id;
 }
@@ -460,7 +467,7 @@ function granted(
   const { arguments: edited } = permission?.arguments
     ? permission
     : (progress.permissions.run?.decision ?? {});
-  const isEdited = edited !== undefined;
+  const isEdited = edited !== undefined || editedBefore(progress) !== undefined;
   return { type: "granted", arguments: edited ?? args, isEdited, permission, events };
 }
 

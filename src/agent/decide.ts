@@ -16,6 +16,7 @@ import {
   type CallDecisionKind,
   type Decider,
   type DecisionSubject,
+  type DecisionVote,
   type DenialCause,
   digestQuestion,
   explainPerson,
@@ -44,7 +45,7 @@ import {
 import { checkArguments, type ModelReply } from "../executor/index.ts";
 import { explainMisfit, type ToolSource } from "../tool/index.ts";
 import type { Verdict } from "../policy/index.ts";
-import { assertNever, isNotLoaded, type Json, messageOf } from "../util/index.ts";
+import { assertNever, isNotLoaded, type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
 import { type Asked, type AskedCall, type AskedQuestion, startOf } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
@@ -337,11 +338,19 @@ export class Decision implements Disposable {
       digest: this.#opened.subject.digest,
       remembered: this.#context.state.find(name, request),
       whom: whomOf(request),
+      votes: this.#votes(),
       isForPerson: request.isForPerson,
       escalation: this.#escalation,
       isOverdue: this.#noAnswer === "timed_out" || this.#deadline?.signal.aborted === true,
       isUnavailable: this.#noAnswer === "unavailable",
     });
+  }
+
+  /** What people have said so far, if several have to. */
+  #votes(): readonly DecisionVote[] {
+    const { id } = this;
+    if (id === "" || !isForSeveral(this.whom)) return [];
+    return votesOn(lastTurn(this.#context.journal), id as InquiryId); // It is on record.
   }
 
   /** No person will answer: it ends if the client declined, and takes another route otherwise. */
@@ -702,6 +711,11 @@ export class Decision implements Disposable {
       const denied = { isApproved: false, key: "run", cause: "skipped", verdict } as const;
       if (problem !== undefined) return this.#decideByPolicy({ ...denied, problem });
     }
+    const whom = whomOfCall(this.#context, { ...asked, arguments: args, verdict });
+    const isTogether = by.kind === "user" && by.auth !== "owner" && isForSeveral(whom);
+    if (isTogether && "answer" in reply && reply.answer === true) {
+      return this.#askAboutEdited({ arguments: args, verdict }, reply, by);
+    }
     const { subject } = await describeDecision(this.#context, { ...asked, arguments: args });
     const decidable = { ...this.#decidable(), digest: subject.digest };
     return this.#end(
@@ -856,17 +870,53 @@ export class Decision implements Disposable {
     const { whom } = this;
     if (!isForSeveral(whom)) return undefined;
     const { journal, state, directory } = this.#context;
-    for (;;) {
-      if (this.#item?.elsewhere !== undefined) return undefined;
-      await state.waiting.counting(this.id);
-      const votes = votesOn(lastTurn(journal), this.id as InquiryId); // It is on record.
-      const counted = countVote(whom, votes, event, directory);
-      if (counted.type === "decides") return undefined;
-      if (counted.type === "repeats") return PENDING;
-      if (state.waiting.counting(this.id) !== undefined) continue;
-      await state.waiting.count(this.id, () => journal.record(counted.vote));
-      return PENDING;
-    }
+    const { waiting } = state;
+    for (let other = waiting.counting(this.id); other; other = waiting.counting(this.id))
+      await other;
+    if (this.#item?.elsewhere !== undefined) return undefined;
+    const counted = countVote(whom, this.#votes(), event, directory);
+    if (counted.type === "decides") return undefined;
+    if (counted.type === "counts") await waiting.count(this.id, () => journal.record(counted.vote));
+    return PENDING;
+  }
+
+  /** The person has made something else of the call, which others have to look at anew: what they said before is void. */
+  async #askAboutEdited(
+    { arguments: args, verdict }: { readonly arguments: JsonObject; readonly verdict: Verdict },
+    reply: Reply,
+    by: Decider,
+  ): Promise<Decided> {
+    const asked = this.#asked;
+    if (asked.kind !== "permission") throw new Error("only a permission has arguments to edit");
+    const { journal, state } = this.#context;
+    const edited = { ...asked, arguments: args, verdict };
+    const whom = whomOfCall(this.#context, edited);
+    const { subject } = await describeDecision(this.#context, edited);
+    for (
+      let other = state.waiting.counting(this.id);
+      other;
+      other = state.waiting.counting(this.id)
+    )
+      await other;
+    if (this.#item?.takeHere() === false) return this.#endElsewhere(this.#item);
+    const timestamp = this.#now();
+    const replaced = { id: this.id as InquiryId, changed: ["arguments"] }; // It is on record.
+    const request: PermissionRequestEvent = {
+      ...this.#unrecorded(),
+      timestamp,
+      id: state.nextPermissionId(asked.progress.request.id, "run"),
+      arguments: args,
+      isEdited: true,
+      subject,
+      replaces: replaced.id,
+      ...whomOf(whom),
+    };
+    const decidable = { ...this.#decidable(), id: request.id, digest: subject.digest };
+    const { arguments: _, ...said } = reply;
+    const counted = countVote(whom, [], replyToEvent(decidable, said, { by, at: timestamp }));
+    const vote = counted.type === "counts" ? [counted.vote] : [];
+    await journal.record(voidEvent(replaced, timestamp), request, ...vote);
+    return PENDING;
   }
 
   /** Records how it ended here, unless it was answered elsewhere before. */

@@ -4,16 +4,21 @@
 import {
   askerAbout,
   explainPerson,
+  type DecisionVote,
   findTimestamp,
+  foldName,
   type ForWhom,
   identify,
   type InquiryEscalation,
   type InquiryRequest,
   isActing,
+  isForSeveral,
   isForSome,
   mayDecide,
   type PermissionRequestEvent,
   questionAbout,
+  standingVotes,
+  votesOn,
   whomOf,
   withEscalation,
 } from "../conversation/index.ts";
@@ -30,6 +35,7 @@ import type { Verdict } from "../policy/index.ts";
 import type { Asked, OpenCall } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { Grantable } from "./grants.ts";
+import { lastTurn } from "./journal.ts";
 import { warnOnce } from "./observer.ts";
 import type {
   AnsweredPrompt,
@@ -60,8 +66,15 @@ export function personOf(
 }
 
 /** The prompter asks the user of the turn, and others only if it says so. */
-export function canReach(context: AskingContext, whom: ForWhom): boolean {
-  if (isForUser(context, whom)) return true;
+export function canReach(
+  context: AskingContext,
+  whom: ForWhom,
+  votes: readonly DecisionVote[] = [],
+): boolean {
+  const said = standingVotes(votes);
+  // Whoever has said so already is not asked again.
+  const hasSaid = (name = "") => said.has(foldName(name));
+  if (isForUser(context, whom) && !hasSaid(personOf(context, whom).name)) return true;
   const { prompter, directory } = context;
   if (prompter.canReach === undefined) return false;
   const { for: person, forAny = [] } = whom;
@@ -70,6 +83,7 @@ export function canReach(context: AskingContext, whom: ForWhom): boolean {
   const names = [...(person === undefined ? named : [person]), ...known.map(({ name }) => name)];
   return names.some(
     (name) =>
+      !hasSaid(name) &&
       mayDecide(whom, personOf(context, whom, { userName: name })) &&
       prompter.canReach?.(name) === true,
   );
@@ -159,6 +173,7 @@ function baseOf(
   const { name: tool } = asked.tool.settings;
   const source = sourceOf(asked);
   const { origin, folder, subject } = request;
+  const votes = isForSeveral(request) ? votesOn(lastTurn(journal), request.id) : [];
   return {
     inquiryId: request.id,
     conversation: journal.conversation,
@@ -172,6 +187,7 @@ function baseOf(
     signal,
     allowsLater,
     ...whomOf(request),
+    ...(votes.length > 0 && { votes }),
     acts: request.type === "inquiry_request" ? isActing(request) : asked.kind !== "delivery",
     ...(changed !== undefined && { changed }),
     digest: subject?.digest ?? "",

@@ -5,6 +5,7 @@
 import type { QuestionTarget, ToolSettings } from "../config/index.ts";
 import {
   type Decider,
+  type DecisionVote,
   type DenialCause,
   explainDecider,
   type ForWhom,
@@ -150,6 +151,8 @@ export interface SoFar {
   readonly isOverdue?: boolean | undefined;
   /** A person's answer for the whole turn. */
   readonly remembered?: RememberedAnswer | undefined;
+  /** What people have said who decide together. */
+  readonly votes?: readonly DecisionVote[] | undefined;
   /** The prompter has found that it cannot reach anyone. */
   readonly isUnavailable?: boolean | undefined;
 }
@@ -158,7 +161,7 @@ export interface SoFar {
 export function routeOf(
   context: Pick<TurnContext, "answers"> & AskingContext,
   asked: Asked,
-  { digest, isUnavailable = false, remembered: kept, ...soFar }: SoFar,
+  { digest, isUnavailable = false, remembered: kept, votes = [], ...soFar }: SoFar,
 ): Route {
   const { answers, prompter, directory } = context;
   const { toolCallId } = asked;
@@ -174,7 +177,10 @@ export function routeOf(
     isGivenOnly: answers?.isComplete,
     // The prompter is not consulted about what the config settles.
     canAsk:
-      !isSettled(asked) && !isUnavailable && prompter.canAsk(toolCallId) && canReach(context, whom),
+      !isSettled(asked) &&
+      !isUnavailable &&
+      prompter.canAsk(toolCallId) &&
+      canReach(context, whom, votes),
     isOverdue: soFar.isOverdue,
     isForPerson: soFar.isForPerson,
     whom,

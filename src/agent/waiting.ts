@@ -9,6 +9,7 @@ import {
   type Directory,
   endOf,
   explainTaken,
+  type Fits,
   judgeAnswer,
   lastTurnOf,
   type OfferedAnswer,
@@ -145,21 +146,17 @@ export class WaitingList {
       const reason = explainTaken(judged.item, event, directory);
       if (reason !== undefined) return { type: "refused", reason };
       const { id, tool } = judged.item;
-      if (judged.counted !== undefined) {
-        const { vote, ...counted } = judged.counted;
-        const counting = this.counting(id);
-        if (counting !== undefined) {
-          await counting;
-          continue;
-        }
-        await this.count(id, () => journal.record(vote));
-        return { type: "counted", ...counted };
-      }
       const item = secret === undefined ? this.open(id) : this.#items.get(id);
       if (item === undefined) return undefined; // No one here could pass the secret on.
       if (item.isTaken) {
         if (item.isClosed) this.#items.delete(id); // The same was asked again.
         else await item.closed;
+        continue;
+      }
+      if (judged.counted !== undefined) {
+        const counting = this.counting(id);
+        if (counting === undefined) return this.#takeVote(id, judged.counted, journal);
+        await counting;
         continue;
       }
       await item.answerWith(offered, () => journal.record(event));
@@ -168,6 +165,15 @@ export class WaitingList {
       return { type: "recorded" };
     }
     return undefined;
+  }
+
+  async #takeVote(
+    id: string,
+    { vote, count, quorum }: NonNullable<Fits["counted"]>,
+    journal: Journal,
+  ): Promise<AnswerResult> {
+    await this.count(id, () => journal.record(vote));
+    return { type: "counted", count, quorum };
   }
 
   /** Undefined unless someone's word on it is being recorded. Wait for that, and count again. */

@@ -133,6 +133,7 @@ export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEven
     tool: stringField(shape, "tool"),
     action: oneOf(shape, "action", ACTIONS),
     ...shownFields(shape),
+    ...(shape.value["edited"] === true && { isEdited: true }),
     ...parseSubject(shape),
   };
 }

@@ -290,7 +290,16 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     mirror: inquiryResponseMirror,
   },
   permission_request: {
-    keys: knownKeys("id", "tool_call_id", "tool", "action", "arguments", "result", ...SUBJECT_KEYS),
+    keys: knownKeys(
+      "id",
+      "tool_call_id",
+      "tool",
+      "action",
+      "arguments",
+      "edited",
+      "result",
+      ...SUBJECT_KEYS,
+    ),
     parse: parsePermissionRequest,
     toJson: (event, notation) => ({
       id: event.id,
@@ -298,6 +307,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       tool: event.tool,
       action: event.action,
       ...(event.arguments !== undefined && { arguments: notation.object(event.arguments) }),
+      ...(event.isEdited === true && { edited: true }),
       ...resultToJson(event, notation),
       ...subjectToJson(event),
     }),

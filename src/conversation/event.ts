@@ -250,6 +250,8 @@ export interface PermissionRequestEvent extends EventBase, DecisionSubject {
   readonly action: PermissionAction;
   /** The arguments that the call would run with. */
   readonly arguments?: JsonObject;
+  /** They are not the model's: one of several people who decide together has changed them. */
+  readonly isEdited?: true;
   /** `deliver`: the finished result that waits. */
   readonly result?: ToolResult;
 }

@@ -133,6 +133,7 @@ export {
 export {
   type AnswerProblem,
   explainTaken,
+  type Fits,
   type VoteCount,
   findAnswerTo,
   isAnswer,
@@ -147,7 +148,9 @@ export {
   isForSeveral,
   quorumOf,
   standingVotes,
+  type VoteJson,
   votesOn,
+  votesToJson,
 } from "./votes.ts";
 export {
   type Authentication,

@@ -18,6 +18,7 @@ import {
   type ConversationEvent,
   DECISION_TYPES,
   type DecisionVoid,
+  type DecisionVote,
   type EventType,
   type InquiryEscalation,
   type InquiryId,
@@ -60,6 +61,8 @@ export interface LoggedInquiry {
   readonly isPending?: true;
   /** Set if a model was asked first, and left it to a person. */
   readonly escalation?: InquiryEscalation;
+  /** What people have said who decide together, in order. */
+  readonly votes?: readonly DecisionVote[];
   /** Set if it no longer counts. */
   readonly madeVoid?: DecisionVoid;
   /** The parts that had changed since the earlier decision. */
@@ -151,6 +154,7 @@ class TurnLog {
   readonly #asked: (InquiryRequest | CallDecision)[] = [];
   readonly #callOf = new Map<InquiryRequest | CallDecision, CallSoFar>();
   readonly #voids = new Map<string, DecisionVoid>();
+  readonly #votes: DecisionVote[] = [];
   /** Calls that are not closed. Those that share an id are closed in order. */
   readonly #openCalls = new Map<string, StreamEntry[]>();
   /** These, and what happened to them, in order. */
@@ -184,6 +188,7 @@ class TurnLog {
     if (event.type === "permission_request") this.#open({ request: event });
     if (event.type === "permission_decision") this.#decide(event);
     if (event.type === "decision_void") this.#voids.set(event.id, event);
+    if (event.type === "decision_vote") this.#votes.push(event);
   }
 
   result(turn: number, isLast: boolean): LoggedInquiry[] {
@@ -193,11 +198,16 @@ class TurnLog {
       const call = this.#callOf.get(asked) ?? {};
       if ("type" in asked) {
         const pair = pairs.get(asked);
-        return pair === undefined ? [] : [{ turn, ...this.#toQuestion(pair, call) }];
+        return pair === undefined ? [] : [this.#log(turn, this.#toQuestion(pair, call))];
       }
-      return [{ turn, ...this.#toDecision(asked, call, counts) }];
+      return [this.#log(turn, this.#toDecision(asked, call, counts))];
     });
     return isLast ? this.#markPending(logged) : logged;
+  }
+
+  #log(turn: number, decision: Omit<LoggedInquiry, "turn">): LoggedInquiry {
+    const votes = this.#votes.filter(({ id }) => id === decision.id);
+    return { turn, ...decision, ...(votes.length > 0 && { votes }) };
   }
 
   #markPending(logged: LoggedInquiry[]): LoggedInquiry[] {

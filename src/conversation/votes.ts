@@ -2,9 +2,11 @@
  * What several people have to say before something is decided. Each says it in an event of their own, and whoever completes
  * the number makes the decision. Read from the record alone, so that every process counts alike.
  */
-import { canonicalJson } from "../util/index.ts";
+import { canonicalJson, type Json, type JsonObject } from "../util/index.ts";
 import { type AnswerEvent, deciderOf } from "./decision.ts";
 import type { ConversationEvent, DecisionVote, InquiryId } from "./event.ts";
+import { deciderToJson } from "./inquiry-codec.ts";
+import type { Timestamp } from "./timestamp.ts";
 import { type Directory, explainDecider, foldName, type ForWhom } from "./whom.ts";
 
 /** What comes of what someone says. */
@@ -73,6 +75,28 @@ export function explainQuorum(
   if (by?.kind !== "user" || !isKnown || !isYes) return undefined;
   const { type } = countVote(whom, votes, event, directory);
   return type === "counts" ? "not enough people have said so who may" : undefined;
+}
+
+/** As every surface writes them. */
+export type VoteJson = {
+  readonly by: JsonObject & { readonly kind: string };
+  readonly decision?: string;
+  readonly answer?: Json;
+  readonly note?: string;
+  readonly at: Timestamp;
+};
+
+export function votesToJson(votes: readonly DecisionVote[] = []): { votes?: readonly VoteJson[] } {
+  if (votes.length === 0) return {};
+  return {
+    votes: votes.map(({ by, decision, answer, note, timestamp: at }) => ({
+      by: { kind: by.kind, ...deciderToJson(by) },
+      ...(decision !== undefined && { decision }),
+      ...(answer !== undefined && { answer }),
+      ...(note !== undefined && { note }),
+      at,
+    })),
+  };
 }
 
 /** Who has said what so far, the latest of each person, in the order of the record. */

@@ -13,6 +13,7 @@ import {
 } from "../util/index.ts";
 import { EventParser } from "./event-parser.ts";
 import type {
+  AnswerOutcome,
   ConversationAddress,
   ConversationJson,
   ConversationPart,
@@ -175,12 +176,17 @@ export class DeskClient {
    * Answers what `pending` or `inquiry` has returned. The first valid answer counts: later ones get `already_answered`. If
    * something else is asked by now, the answer gets `changed`.
    */
-  async answer(address: InquiryAddress, answer: Json, extras: AnswerExtras = {}): Promise<void> {
+  async answer(
+    address: InquiryAddress,
+    answer: Json,
+    extras: AnswerExtras = {},
+  ): Promise<AnswerOutcome> {
     const { isRemembered: remember, note, redirects, content, idempotencyKey: key } = extras;
     const body = { answer, note, remember, redirects, content, ...readingOf(address) };
     const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
-    await this.#post(withQuery(path, workspaceOf(address)), body, headers);
+    const response = await this.#post(withQuery(path, workspaceOf(address)), body, headers);
+    return (await response.json()) as AnswerOutcome; // The server's schema.
   }
 
   /** Cancels the question, and with it the call that asks. */

@@ -5,10 +5,10 @@ import {
   type Decider,
   deciderOf,
   deciderToJson,
-  type DecisionVote,
   type InquiryEscalation,
   inquiryQuestionToJson,
   type LoggedInquiry,
+  votesToJson,
   whomToJson,
 } from "../conversation/index.ts";
 import { answerToJson, describeSource, outcomeOf } from "../render/index.ts";
@@ -87,6 +87,7 @@ export function loggedToJson(
     asked_at: logged.askedAt,
     ...(deadline !== undefined && { deadline }),
     ...whomToJson(request ?? {}),
+    ...votesToJson(logged.votes),
     ...(title !== undefined && { title }),
     turn: logged.turn + 1,
     ...(logged.isPending !== true && { outcome: "unanswered" }),
@@ -95,19 +96,6 @@ export function loggedToJson(
     ...(escalation !== undefined && {
       escalation: { outcome: escalation.outcome, ...outcomeToJson(escalation) },
     }),
-  };
-}
-
-function votesToJson(votes: readonly DecisionVote[] = []): Pick<DecisionJson, "votes"> {
-  if (votes.length === 0) return {};
-  return {
-    votes: votes.map(({ by, decision, answer, note, timestamp: at }) => ({
-      by: toDeciderJson(by),
-      ...(decision !== undefined && { decision }),
-      ...(answer !== undefined && { answer }),
-      ...(note !== undefined && { note }),
-      at,
-    })),
   };
 }
 

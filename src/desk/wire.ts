@@ -2,23 +2,23 @@
  * The JSON of the desk's API, as types. The server, the page and `DeskClient` share them, and the schemas of the OpenAPI
  * document are held to them. Keys are those of the record. Whatever else comes along is from a newer version.
  */
-import type { DecisionKind, TermsJson } from "../conversation/index.ts";
+import type { DecisionKind, TermsJson, VoteJson as RecordedVote } from "../conversation/index.ts";
 import type { Right } from "../people/index.ts";
 import type { Addressee, InquirySource, ToolOrigin } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 
 export type { Right } from "../people/index.ts";
 
-/** What one of several people has said. */
-export interface VoteJson {
+/** What one of several people has said who decide together. */
+export type VoteJson = Omit<RecordedVote, "by" | "at"> & {
   readonly by: DeciderJson;
-  /** About a call: `approved`, `denied` or `edited`. */
-  readonly decision?: string;
-  /** To a question. */
-  readonly answer?: Json;
-  readonly note?: string;
   readonly at: string;
-}
+};
+
+/** What came of an answer: it counts, or others have to say the same before anything is decided. */
+export type AnswerOutcome =
+  | { readonly type: "recorded" }
+  | { readonly type: "counted"; readonly count: number; readonly quorum: number };
 
 /** Who is calling. */
 export interface DeskUser {

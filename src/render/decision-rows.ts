@@ -20,6 +20,7 @@ import {
   timestampToMilliseconds,
   type ToolResult,
   type TurnProgress,
+  votesToJson,
   whomToJson,
 } from "../conversation/index.ts";
 import type { InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
@@ -139,6 +140,7 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
     ...(replaces !== undefined && { replaces }),
     ...(row.deadline !== undefined && { deadline: row.deadline }),
     ...whomToJson(request ?? {}),
+    ...votesToJson(row.votes),
     ...(escalation !== undefined && {
       escalation: { outcome: escalation.outcome, ...answerToJson(escalation) },
     }),
@@ -239,6 +241,7 @@ export function pendingToJson(row: PendingRow) {
     asked_at: askedAt,
     ...(deadline !== undefined && { deadline }),
     ...whomToJson(row),
+    ...votesToJson(row.votes),
   };
 }
 

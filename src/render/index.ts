@@ -53,6 +53,7 @@ export {
   describeOptions,
   describeOutcome,
   describeSource,
+  describeVotes,
   optionLabel,
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";

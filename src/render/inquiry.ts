@@ -12,7 +12,7 @@ import {
   type PermissionDecision,
 } from "../conversation/index.ts";
 import type { InquirySource, SelectOption } from "../tool/index.ts";
-import { assertNever } from "../util/index.ts";
+import { assertNever, type Json } from "../util/index.ts";
 import { jsonLine, oneLine, valueLine } from "./neutralize.ts";
 
 /** An option as it is shown. */
@@ -188,16 +188,28 @@ export function describeVoid({ id, changed }: Omit<DecisionVoid, "timestamp">): 
   return `Void: ${describeChanged(changed)} changed (${id})`;
 }
 
-/** What one of several people has said: `ada has approved`, `bo has answered "next"`. */
-export function describeVote({
-  by,
-  decision,
-  answer,
-  note,
-}: Omit<DecisionVote, "timestamp">): string {
-  const who = by.kind === "user" ? (by.name ?? "someone") : describeDecider(by);
+/** The part of a vote that is shown, whichever way it is written. */
+interface ShownVote {
+  readonly by: { readonly kind: string; readonly name?: string | undefined };
+  readonly decision?: string;
+  readonly answer?: Json;
+}
+
+/** What people have said so far who decide together: `ada has approved, bo has denied`. */
+export function describeVotes(votes: readonly ShownVote[]): string {
+  const latest = new Map(votes.map((vote) => [vote.by.name ?? "", vote]));
+  return [...latest.values()].map(sayVote).join(", ");
+}
+
+function sayVote({ by, decision, answer }: ShownVote): string {
   const said = decision === undefined ? `answered ${valueLine(answer ?? null)}` : decision;
-  return `${oneLine(who)} has ${said}${note === undefined ? "" : `: ${jsonLine(note)}`}`;
+  return `${oneLine(by.name ?? "someone")} has ${said}`;
+}
+
+/** What one of several people has said: `ada has approved`, `bo has answered "next": "at last"`. */
+export function describeVote(vote: Omit<DecisionVote, "timestamp">): string {
+  const { note } = vote;
+  return `${sayVote(vote)}${note === undefined ? "" : `: ${jsonLine(note)}`}`;
 }
 
 /** The arguments a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */

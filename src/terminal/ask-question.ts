@@ -13,6 +13,7 @@ import {
   changeText,
   describeCall,
   describeChanged,
+  describeVotes,
   describeOptions,
   findFileChange,
   oneLine,
@@ -90,7 +91,10 @@ type ShownSubject = Partial<
     QuestionRequest,
     "acts" | "tool" | "arguments" | "origin" | "folder" | "question" | "questionId"
   >
-> & { readonly changed?: RequestBase["changed"] | undefined };
+> &
+  Pick<RequestBase, "terms" | "votes"> & {
+    readonly changed?: RequestBase["changed"] | undefined;
+  };
 
 /**
  * Above a decision: that it is asked again, and if it acts, the whole call that it is about, verbatim. A change to a file
@@ -103,6 +107,12 @@ export function printSubject(
   const { acts = false, changed, tool, arguments: given = {}, origin, folder, question } = shown;
   if (changed !== undefined) {
     dialogue.printNotice(`Asked again. Changed since you answered: ${describeChanged(changed)}.`);
+  }
+  const { quorum = 1 } = shown.terms ?? {};
+  if (quorum > 1) {
+    const { votes = [] } = shown;
+    const soFar = votes.length === 0 ? "" : ` So far: ${describeVotes(votes)}.`;
+    dialogue.printNotice(`${quorum} people have to say the same.${soFar}`);
   }
   if (!acts || tool === undefined) return { hasContext: false };
   const call = { name: tool, arguments: given };

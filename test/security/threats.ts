@@ -1250,6 +1250,16 @@ const people: Area = {
       defence:
         "A `target` of a question, a tool or a rule in a workspace's files is a claim, unless the user's config says the same.",
     },
+    {
+      id: "T-PEOPLE-5",
+      threat:
+        "Fewer people decide than have to: one counts twice, or after losing the role, or approves " +
+        "what they asked for; config, a model or a default counts; someone changes the call after others approved it.",
+      defence:
+        "Votes are on record, and counted by person, one after the other. The turn counts again those who " +
+        "may decide. Only people count. Edited arguments start again. Who has started the turn is on " +
+        "record, and if it is not known, no one can decide.",
+    },
   ],
 };
 

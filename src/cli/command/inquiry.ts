@@ -14,6 +14,7 @@ import {
 import {
   callText,
   describeChanged,
+  describeVotes,
   describeEnd,
   describeEscalation,
   describeEdited,
@@ -255,6 +256,7 @@ function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void 
     "Asked at": request && `${row.askedAt} UTC`,
     Deadline: deadline && `${deadline} UTC`,
     For: isForSome(request ?? {}) ? describeWhom(request ?? {}) : undefined,
+    "So far": row.votes && describeVotes(row.votes),
     "Asked first": escalation && describeEscalation(escalation),
     Changed: changed && `since it was decided: ${describeChanged(changed)}`,
     Outcome: describeEnd(row, clock.now()),

@@ -250,7 +250,7 @@ interface Sending extends Pick<AnswerFormProps, "onLate"> {
 async function sendAll(
   items: readonly Item[],
   draftOf: DraftOf,
-  { desk: { client, me, drafts, markAnswered }, onLate }: Sending,
+  { desk: { client, me, drafts, markAnswered, say }, onLate }: Sending,
 ): Promise<Problems> {
   const failed: Record<string, string> = {};
   for (const item of items) {
@@ -258,9 +258,10 @@ async function sendAll(
     if (result.type === "incomplete") continue;
     const { answer, ...extras } = result.reply;
     try {
-      await client.answer(item, answer, extras);
+      const outcome = await client.answer(item, answer, extras);
       drafts.remove(item);
-      markAnswered(item, byPerson(me));
+      if (outcome.type === "recorded") markAnswered(item, byPerson(me));
+      else say(`Counted: ${outcome.count} of ${outcome.quorum} people have said the same.`);
     } catch (error) {
       failed[item.key] = describeFailure(error);
       if (!isLate(error)) continue;

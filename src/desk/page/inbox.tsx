@@ -5,7 +5,7 @@ import { isMine, whomText } from "./draft.ts";
 import { type EndedItem, toForms } from "./inbox-state.ts";
 import { Asker, fileChangeOf, Subject } from "./heading.tsx";
 import { argumentsLine, describeBy, type Item, summaryOf, showValue, timeOf } from "./item.ts";
-import { Deadline, Drawn, Line, Title, Value, Waited } from "./parts.tsx";
+import { Deadline, Drawn, Line, SoFar, Title, Value, Waited } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
@@ -116,6 +116,7 @@ function Card({ form, showsWorkspace, isMine: isOwn }: CardProps): VNode {
               {!isOwn && ", not for you"}
             </span>
           )}
+          <SoFar item={item} />
         </span>
       </a>
     </li>

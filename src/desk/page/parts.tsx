@@ -1,9 +1,9 @@
 /** Small parts that several views use: names, headings, times and notices. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { relativeTime, verbatimProse } from "../../render/index.ts";
+import { describeVotes, relativeTime, verbatimProse } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
-import { drawing, showValue, summaryOf } from "./item.ts";
+import { drawing, type Item, showValue, summaryOf } from "./item.ts";
 
 /** A foreign name or line of prose. It cannot reorder what stands around it. */
 export function Line({ text }: { readonly text: string }): VNode {
@@ -159,4 +159,14 @@ function isUrgent(deadline: number, now: number): boolean {
 export function nextChange(milliseconds: number): number {
   const rest = Math.abs(milliseconds) % MINUTE;
   return milliseconds < 0 && rest > 0 ? rest : MINUTE - rest;
+}
+
+/** Who has said what of those who decide together. */
+export function SoFar({ item: { votes = [] } }: { readonly item: Item }): VNode | null {
+  if (votes.length === 0) return null;
+  return (
+    <span>
+      so far: <Line text={describeVotes(votes)} />
+    </span>
+  );
 }

@@ -9,7 +9,7 @@ import { AnswerForm } from "./form.tsx";
 import { formOf } from "./inbox-state.ts";
 import { Asker, Heading, type HeadingKind, headingKind, questionId } from "./heading.tsx";
 import { describeBy, describeEnd, isOver, type Item, keyOf, readItem, timeOf } from "./item.ts";
-import { Ago, Deadline, Line, messageOf, Notice, Title, Waited } from "./parts.tsx";
+import { Ago, Deadline, SoFar, Line, messageOf, Notice, Title, Waited } from "./parts.tsx";
 import { Details, QuestionText } from "./question-text.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
@@ -132,6 +132,7 @@ function Facts({ item, heading, isWaiting }: FactsProps): VNode {
           for <Line text={whom} />
         </span>
       )}
+      <SoFar item={item} />
       <span>
         {isWaiting ? (
           <>

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type AnswerEvent,
   type ConversationId,
+  deciderOf,
   type DecisionVoid,
   type InquiryId,
   type InquiryResponse,
@@ -24,6 +25,7 @@ import {
   upTo,
   WAITING,
   WAITING_FOR_SECRET,
+  WAITING_FOR_SEVERAL,
   WAITING_WITH_DIGEST,
 } from "./records.ts";
 
@@ -89,6 +91,32 @@ export const ANSWERS: StoreCases = {
     const id = await place(store, ...WAITING);
     await store.answer(id, ANA);
     assert.deepEqual(await other.answer(id, BEN), { type: "taken", event: ANA });
+  },
+
+  "people who decide together are counted once each, and the last of them decides": async ({
+    store,
+    other,
+  }) => {
+    const id = await place(store, ...WAITING_FOR_SEVERAL);
+    const answers = upTo(12).map((number) => answerBy(`Person ${number % 4}`));
+    const results = await Promise.all(
+      answers.map((answer, index) => (index % 2 === 0 ? store : other).answer(id, answer)),
+    );
+    const said = (await eventsIn(other, id)).slice(WAITING_FOR_SEVERAL.length);
+    assert.deepEqual(
+      said.map(({ type }) => type),
+      ["decision_vote", "decision_vote", "inquiry_response"],
+    );
+    const names = said.map((event) => {
+      const by = event.type === "inquiry_response" ? deciderOf(event) : undefined;
+      const who = event.type === "decision_vote" ? event.by : by;
+      return who?.kind === "user" ? who.name : undefined;
+    });
+    assert.equal(new Set(names).size, 3);
+    const types = results.map(({ type }) => type);
+    assert.equal(types.filter((type) => type === "counted").length, 2);
+    assert.equal(types.filter((type) => type === "recorded").length, 1);
+    assert.ok(types.every((type) => ["counted", "recorded", "repeated", "taken"].includes(type)));
   },
 
   "an answer to another question is not recorded": async ({ store }) => {

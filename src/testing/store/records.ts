@@ -145,12 +145,18 @@ export const WAITING_WITH_DIGEST: readonly ConversationEvent[] = [
   },
 ];
 
+/** The same turn, with a question that three people answer together. */
+export const WAITING_FOR_SEVERAL: readonly ConversationEvent[] = [
+  ...WAITING.slice(0, -1),
+  { ...QUESTION, terms: { quorum: 3 } },
+];
+
 /** An answer to the question. `name` tells answers apart. */
 export function answerBy(
   name: string,
   answer: boolean | string = true,
 ): Extract<InquiryResponse, { readonly outcome: "answered" }> {
-  const answeredBy = { kind: "user", channel: "cli", name } as const;
+  const answeredBy = { kind: "user", channel: "cli", name, auth: "os_user" } as const;
   const { id } = QUESTION;
   return { type: "inquiry_response", timestamp: AT, id, outcome: "answered", answer, answeredBy };
 }

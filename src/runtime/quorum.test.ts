@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import { counters } from "../../test/security/threats.ts";
+import type { KnownPerson } from "../conversation/index.ts";
+import { ScriptedModel } from "../testing/index.ts";
+import { defineTool } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
+import { answerInquiry, listPending } from "./index.ts";
+import { ADA, KnownPeople, pay, resume, run, SAM, transfer } from "./people.fixture.ts";
+
+const BO: KnownPerson = { name: "bo", roles: ["finance"] };
+const CY: KnownPerson = { name: "cy", roles: ["finance"] };
+const PEOPLE = [ADA, BO, CY, SAM];
+
+type Ran = Awaited<ReturnType<typeof run>>;
+
+/** Two of the role have to let the call run. */
+async function asked(terms: JsonObject = {}, here = "sam", more: Parameters<typeof run>[0] = {}) {
+  const target = { role: "finance", quorum: 2, ...terms };
+  const directory = new KnownPeople(here, PEOPLE);
+  const config = { run: "ask", target };
+  const ran = await run({ config, tools: [transfer], directory, ...more });
+  return { ...ran, directory };
+}
+
+async function say(
+  { store, clock, directory }: Ran & { readonly directory: KnownPeople },
+  userName: string,
+  answer: boolean | "cancel" = true,
+  id = "call_1",
+) {
+  const reply = answer === "cancel" ? { isCancelled: true as const } : { answer };
+  return answerInquiry(store, id, { ...reply, userName, clock, directory });
+}
+
+const counted = { type: "counted", count: 1, quorum: 2 };
+
+describe("a quorum", () => {
+  test("is met by two different people, and the second one decides", async () => {
+    const ran = await asked();
+    expect(await say(ran, "ada")).toEqual(counted);
+    expect((await resume(ran, ran.directory, [transfer])).type).toBe("waiting");
+    expect(await say(ran, "bo")).toEqual({ type: "recorded" });
+    const end = await resume(ran, ran.directory, [transfer]);
+    expect(end.type).toBe("done");
+    expect(
+      end.events.flatMap((event) => {
+        if (event.type === "decision_vote") return [["vote", event.by, event.digest?.length]];
+        return event.type === "permission_decision"
+          ? [[event.decision, event.decidedBy, event.digest?.length]]
+          : [];
+      }),
+    ).toEqual([
+      ["vote", expect.objectContaining({ name: "ada", role: "finance" }), 64],
+      ["approved", expect.objectContaining({ name: "bo", role: "finance" }), 64],
+    ]);
+  });
+
+  test("is not met by the same person twice, however they write their name", async () => {
+    counters("T-PEOPLE-5");
+    const ran = await asked();
+    expect(await say(ran, "ada")).toEqual(counted);
+    expect(await say(ran, "ADA")).toMatchObject({ type: "repeated", count: 1, quorum: 2 });
+    expect((await listPending(ran.store))[0]?.votes).toHaveLength(1);
+  });
+
+  test("is not met by someone without the role, nor by someone who has lost it since", async () => {
+    counters("T-PEOPLE-5");
+    const ran = await asked();
+    expect((await say(ran, "sam")).type).toBe("refused");
+    expect(await say(ran, "ada")).toEqual(counted);
+    expect((await say(ran, "bo")).type).toBe("recorded");
+    ran.directory.people = [{ ...ADA, roles: [] }, BO, SAM];
+    const end = await resume(ran, ran.directory, [transfer]);
+    expect(end.type).toBe("waiting");
+    expect(end.events).toContainEqual(
+      expect.objectContaining({ type: "decision_void", changed: ["person"] }),
+    );
+  });
+
+  test("takes more than two if it says so", async () => {
+    const ran = await asked({ quorum: 3 });
+    expect(await say(ran, "ada")).toEqual({ type: "counted", count: 1, quorum: 3 });
+    expect(await say(ran, "bo")).toEqual({ type: "counted", count: 2, quorum: 3 });
+    expect(await say(ran, "cy")).toEqual({ type: "recorded" });
+  });
+
+  test("ends with the first no, also of someone who has said yes before", async () => {
+    const ran = await asked();
+    expect(await say(ran, "ada")).toEqual(counted);
+    expect(await say(ran, "ada", false)).toEqual({ type: "recorded" });
+    const end = await resume(ran, ran.directory, [transfer]);
+    expect(end.events).toContainEqual(
+      expect.objectContaining({ type: "permission_decision", decision: "denied" }),
+    );
+  });
+
+  test("takes as many to refuse as to approve where refusals count", async () => {
+    const ran = await asked({ refusal: "counts" });
+    expect(await say(ran, "ada", false)).toEqual(counted);
+    expect(await say(ran, "bo")).toEqual(counted);
+    expect(await say(ran, "cy", false)).toEqual({ type: "recorded" });
+    const end = await resume(ran, ran.directory, [transfer]);
+    expect(end.events).toContainEqual(
+      expect.objectContaining({ type: "permission_decision", decision: "denied" }),
+    );
+  });
+
+  test("counts what someone has said last", async () => {
+    const ran = await asked({ refusal: "counts" });
+    expect(await say(ran, "ada", false)).toEqual(counted);
+    expect(await say(ran, "ada")).toEqual(counted);
+    expect(await say(ran, "bo", false)).toEqual(counted);
+    expect(await say(ran, "cy")).toEqual({ type: "recorded" });
+  });
+
+  test("can be cancelled by whoever runs the turn", async () => {
+    const ran = await asked();
+    expect(await say(ran, "ada")).toEqual(counted);
+    expect(await say(ran, "sam", "cancel")).toEqual({ type: "recorded" });
+  });
+
+  test("counts the person at the terminal once, and does not ask them again", async () => {
+    const ran = await asked({}, "ada", { permissions: [{ type: "run" }] });
+    expect([ran.end.type, ran.prompter.permissions.length]).toEqual(["waiting", 1]);
+    expect((await listPending(ran.store))[0]?.votes).toMatchObject([{ by: { name: "ada" } }]);
+    expect((await say(ran, "ada")).type).toBe("repeated");
+    expect((await resume(ran, ran.directory, [transfer])).type).toBe("waiting");
+    expect((await say(ran, "bo")).type).toBe("recorded");
+    expect((await resume(ran, ran.directory, [transfer])).type).toBe("done");
+  });
+
+  test("is never met by config, a default or a model", async () => {
+    counters("T-PEOPLE-5");
+    const target = { role: "finance", quorum: 2 };
+    const directory = new KnownPeople("sam", PEOPLE);
+    const inquiryModel = new ScriptedModel({ replies: [] });
+    const questions = [
+      { target, answer: true },
+      { target, deadline: "1s", on_timeout: "default" },
+    ];
+    const settings = questions.map((sure) => ({ run: "unattended", questions: { sure } }));
+    const modes = ["auto", "defaults"].map((tool) => ({
+      run: "unattended",
+      questions: { sure: { target } },
+      detached: { tool },
+    }));
+    const ends = [...settings, ...modes].map(async (config) => {
+      const ran = await run({ config, tools: [pay], directory, inquiryModel });
+      return ran.end.type;
+    });
+    expect(await Promise.all(ends)).toEqual(["waiting", "waiting", "waiting", "waiting"]);
+  });
+
+  test("is met by the owner alone if no people are known", async () => {
+    const ran = await asked({}, "olga", {
+      directory: new KnownPeople("olga", []),
+      permissions: [{ type: "run" }],
+    });
+    expect(ran.end.type).toBe("done");
+  });
+
+  test("starts again with what someone has made of the arguments", async () => {
+    counters("T-PEOPLE-5");
+    const permissions = [{ type: "run", arguments: { amount: 400 } }] as const;
+    const directory = new KnownPeople("ada", PEOPLE);
+    const paid: JsonObject[] = [];
+    const tool = defineTool<JsonObject>({
+      ...transfer,
+      run: async (args) => {
+        paid.push(args);
+        return "paid";
+      },
+    });
+    const ran = await asked({}, "sam", { tools: [tool] });
+    expect(await say(ran, "bo")).toEqual(counted);
+    const edited = await resume(ran, directory, [tool], { permissions });
+    expect(edited.type).toBe("waiting");
+    const [pending] = await listPending(ran.store);
+    expect([pending?.arguments, pending?.changed, pending?.votes]).toMatchObject([
+      { amount: 400 },
+      ["arguments"],
+      [{ by: { name: "ada" } }],
+    ]);
+    expect(await say(ran, "ada")).toMatchObject({ type: "repeated" });
+    expect(await say(ran, "bo")).toEqual({ type: "recorded" });
+    const end = await resume(ran, directory, [tool]);
+    const voids = end.events.filter(({ type }) => type === "decision_void");
+    expect([end.type, voids.length, paid]).toEqual(["done", 1, [{ amount: 400 }]]);
+  });
+});
+
+describe("whoever has started the turn", () => {
+  test("cannot approve it where that is wanted", async () => {
+    counters("T-PEOPLE-5");
+    const ran = await asked({ quorum: 1, not_by: "asker" }, "ada");
+    expect([ran.end.type, ran.prompter.permissions]).toEqual(["waiting", []]);
+    expect(await say(ran, "ada")).toEqual({
+      type: "refused",
+      reason: "whoever started the turn cannot decide this",
+    });
+    expect(await say(ran, "bo")).toEqual({ type: "recorded" });
+  });
+
+  test("stays the same, whoever continues it", async () => {
+    const ran = await asked({ quorum: 1, not_by: "asker" }, "ada");
+    const resumed = await resume(ran, new KnownPeople("bo", PEOPLE), [transfer], {
+      permissions: [{ type: "run" }],
+    });
+    expect(resumed.type).toBe("done");
+  });
+
+  test("is not guessed: if it is not known, no one can", async () => {
+    counters("T-PEOPLE-5");
+    const ran = await asked({ quorum: 1, not_by: "asker" }, "nobody");
+    expect(await say(ran, "bo")).toEqual({
+      type: "refused",
+      reason: "it is not known who started the turn, and whoever did cannot decide this",
+    });
+    expect(await say(ran, "bo", "cancel")).toEqual({ type: "recorded" });
+  });
+});
