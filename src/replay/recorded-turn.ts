@@ -4,6 +4,7 @@ import { type ConversationEvent, type Decider, type InquiryId } from "../convers
 import { withDerivedFields } from "./older-record.ts";
 import { withoutClosing } from "./recorded-process.ts";
 import { withoutVoid } from "./without-void.ts";
+import { withoutVotes } from "./without-votes.ts";
 
 /** As this version would have recorded it, without decisions that were made void. */
 export function readTurn(
@@ -11,7 +12,8 @@ export function readTurn(
   options: { readonly runsTools: boolean },
 ): readonly ConversationEvent[] {
   // The user undoes something after a turn: no process does it within one.
-  const open = withDerivedFields(withoutClosing(turn.filter(({ type }) => type !== "turn_undo")));
+  const done = turn.filter(({ type }) => type !== "turn_undo");
+  const open = withDerivedFields(withoutClosing(withoutVotes(done)));
   return withCurrentIds(withoutVoid(open, options));
 }
 

@@ -20,6 +20,7 @@ import {
   type StreamEntry,
   TurnCounter,
   turnsOf,
+  whomOf,
 } from "../conversation/index.ts";
 import type { ToolSettings } from "../config/index.ts";
 import { checkArguments } from "../executor/index.ts";
@@ -257,13 +258,8 @@ function toPending(
   // Edited arguments make a subject of their own.
   const source = sourceThen(script, script.idOnRecord(item.toolCallId));
   const { tool, toolCallId, arguments: args } = event;
-  const subject = digestCall({
-    conversation: REPLAY_ID,
-    toolCallId,
-    tool,
-    source,
-    arguments: args,
-  });
+  const call = { conversation: REPLAY_ID, toolCallId, tool, source, arguments: args };
+  const subject = digestCall(call, whomOf(item));
   return [{ ...event, id, digest: subject.digest }];
 }
 

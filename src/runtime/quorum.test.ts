@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import { toolboxOf } from "../agent/tool-turn.fixture.ts";
 import type { KnownPerson } from "../conversation/index.ts";
+import { replayConversation } from "../replay/index.ts";
 import { ScriptedModel } from "../testing/index.ts";
 import { defineTool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
@@ -186,8 +188,24 @@ describe("a quorum", () => {
     const end = await resume(ran, directory, [tool]);
     const voids = end.events.filter(({ type }) => type === "decision_void");
     expect([end.type, voids.length, paid]).toEqual(["done", 1, [{ amount: 400 }]]);
+    const { stream } = await ran.store.load(ran.id);
+    const toolbox = toolboxOf({ tools: [transfer], config: ran.toolConfig });
+    expect(await replayConversation({ stream, toolbox })).toEqual({ turns: 1 });
   });
 });
+
+test.each([{ quorum: 2 }, { quorum: 2, not_by: "asker" }])(
+  "a replay finds what people have decided together: %j",
+  async (terms) => {
+    const ran = await asked(terms);
+    await say(ran, "ada");
+    await say(ran, "bo");
+    await resume(ran, ran.directory, [transfer]);
+    const { stream } = await ran.store.load(ran.id);
+    const toolbox = toolboxOf({ tools: [transfer], config: ran.toolConfig });
+    expect(await replayConversation({ stream, toolbox })).toEqual({ turns: 1 });
+  },
+);
 
 describe("whoever has started the turn", () => {
   test("cannot approve it where that is wanted", async () => {
