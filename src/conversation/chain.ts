@@ -225,8 +225,12 @@ function summarize(event: ConversationEvent): Summary {
 function deciderJson(by: Decider): JsonObject {
   switch (by.kind) {
     case "user": {
-      const { kind, channel, name, scope, auth = authOf(channel), role } = by;
-      const named = { ...(name !== undefined && { name }), ...(role !== undefined && { role }) };
+      const { kind, channel, name, scope, auth = authOf(channel), role, onBehalfOf } = by;
+      const named = {
+        ...(name !== undefined && { name }),
+        ...(role !== undefined && { role }),
+        ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
+      };
       return { kind, surface: channel, auth, ...named, ...(scope !== undefined && { scope }) };
     }
     case "policy": {

@@ -429,6 +429,8 @@ export type Decider =
       readonly auth?: string;
       /** The role in which they decided. */
       readonly role?: string;
+      /** The person who is away, in whose place they decided. */
+      readonly onBehalfOf?: string;
     }
   | { readonly kind: "assistant"; readonly model: string }
   | { readonly kind: "config"; readonly key: string }

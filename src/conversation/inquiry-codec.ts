@@ -424,7 +424,8 @@ function answerTypeToJson(answerType: AnswerType): JsonObject {
 
 /** `answered_by` and `decided_by`. Unknown kinds survive a round trip. */
 export function parseDecider(raw: JsonObject): Decider {
-  const { kind, channel, scope, name, auth, role, model, key, from, entry } = raw;
+  const { kind, channel, scope, name, auth, role, on_behalf_of: absent } = raw;
+  const { model, key, from, entry } = raw;
   if (kind === "user" && typeof channel === "string") {
     return {
       kind,
@@ -433,6 +434,7 @@ export function parseDecider(raw: JsonObject): Decider {
       ...(typeof name === "string" && { name }),
       ...(typeof auth === "string" && { auth }),
       ...(typeof role === "string" && { role }),
+      ...(typeof absent === "string" && { onBehalfOf: absent }),
     };
   }
   if (kind === "assistant" && typeof model === "string") return { kind, model };
@@ -461,6 +463,10 @@ function parseRules(raw: Json | undefined): readonly DecidingRule[] | undefined 
 /** The JSON form in the record. */
 export function deciderToJson(decider: Decider): JsonObject {
   if (decider.kind === "unknown") return decider.raw;
+  if (decider.kind === "user") {
+    const { onBehalfOf, ...others } = decider;
+    return { ...others, ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }) };
+  }
   if (decider.kind !== "policy") return { ...decider };
   const { rules, ...others } = decider;
   return { ...others, ...(rules !== undefined && { rules: rules.map((rule) => ({ ...rule })) }) };
@@ -489,7 +495,13 @@ export function describeDecider(decider: Decider): string {
   }
 }
 
-function describePerson({ name, role, channel }: Extract<Decider, { kind: "user" }>): string {
-  const as = role === undefined ? "" : `, role ${role}`;
+function describePerson({
+  name,
+  role,
+  onBehalfOf,
+  channel,
+}: Extract<Decider, { kind: "user" }>): string {
+  const absent = onBehalfOf === undefined ? "" : ` for ${onBehalfOf}`;
+  const as = absent + (role === undefined ? "" : `, role ${role}`);
   return `${["user", name].join(" ").trim()} (${channel}${as})`;
 }

@@ -52,12 +52,16 @@ export function countVote(
   if (isNo(event) && whom.terms?.countsRefusals !== true) return { type: "decides" };
   const vote = toVote(event, event.id, by);
   const own = nameIn(vote);
+  const seat = seatOf(vote);
   const standing = standingVotes(votes, (each) => mayVote(whom, each, directory));
   const said = [...standing].filter(([, each]) => isSameChoice(each, vote));
-  const others = said.filter(([name]) => name !== own).length;
+  // Two who decide in the place of one are one.
+  const others = new Set(said.filter(([name]) => name !== own).map(([, each]) => seatOf(each)));
+  others.delete(seat);
   const before = said.find(([name]) => name === own)?.[1];
   if (before !== undefined) return { type: "repeats", vote: before, count: said.length };
-  return others + 1 >= quorum ? { type: "decides" } : { type: "counts", vote, count: others + 1 };
+  const count = others.size + 1;
+  return count >= quorum ? { type: "decides" } : { type: "counts", vote, count };
 }
 
 /** Why what was decided does not count after all: too few of those who said so may. */
@@ -127,6 +131,13 @@ function mayVote(whom: ForWhom, { by }: DecisionVote, directory: Directory | und
 
 function nameIn({ by }: DecisionVote): string | undefined {
   return by.kind === "user" && by.name !== undefined ? foldName(by.name) : undefined;
+}
+
+/** Whose say it is. */
+function seatOf(vote: DecisionVote): string | undefined {
+  const { by } = vote;
+  const absent = by.kind === "user" ? by.onBehalfOf : undefined;
+  return absent === undefined ? nameIn(vote) : foldName(absent);
 }
 
 function toVote(event: AnswerEvent, id: InquiryId, by: DecisionVote["by"]): DecisionVote {

@@ -19,6 +19,8 @@ export interface ForWhom {
 export interface KnownPerson {
   readonly name: string;
   readonly roles: readonly string[];
+  /** Those who are away now, and have handed to this person what they would decide. */
+  readonly standsInFor?: readonly Pick<KnownPerson, "name" | "roles">[] | undefined;
 }
 
 /** Who is known. Asked each time, because someone may have been removed. */
@@ -62,33 +64,58 @@ export function identify(
   directory?: Directory,
 ): UserDecider {
   const unproven = { kind: "user", channel, ...(name !== undefined && { name }) } as const;
-  if (!isForKnown(whom)) return unproven;
+  if (!isForSome(whom) || (!isForKnown(whom) && mayDecide(whom, unproven))) return unproven;
   const people = directory?.list() ?? [];
-  if (people.length === 0) return { ...unproven, auth: "owner" };
+  if (people.length === 0) return isForKnown(whom) ? { ...unproven, auth: "owner" } : unproven;
   const person = auth === "os_user" ? directory?.findHere() : findPerson(people, name);
   if (person === undefined) return unproven;
-  const role = person.roles.find((each) => isNamed(whom, { role: each }));
   const proven = { kind: "user", channel, name: person.name, auth } as const;
-  return role === undefined ? proven : { ...proven, role };
+  const own = { ...proven, ...roleIn(whom, person) };
+  const inPlace = mayDecide(whom, own) ? undefined : placeOf(whom, person, own);
+  if (inPlace !== undefined) return { ...proven, ...inPlace };
+  return isForKnown(whom) ? own : unproven;
+}
+
+/** The role in which they may decide, if they have one. */
+function roleIn(whom: ForWhom, { roles }: Pick<KnownPerson, "roles">): { role?: string } {
+  const role = roles.find((each) => isNamed(whom, { role: each }));
+  return role === undefined ? {} : { role };
+}
+
+/** In whose place they may decide. Undefined if in no one's. */
+function placeOf(
+  whom: ForWhom,
+  { standsInFor = [] }: KnownPerson,
+  by: Pick<UserDecider, "name" | "auth">,
+): Pick<UserDecider, "role" | "onBehalfOf"> | undefined {
+  const places = standsInFor.map((each) => ({ onBehalfOf: each.name, ...roleIn(whom, each) }));
+  return places.find((place) => mayDecide(whom, { name: by.name, auth: by.auth, ...place }));
 }
 
 /** Whether this person may decide. Of roles, only the one counts in which they do. */
-export function mayDecide(
-  whom: ForWhom,
-  { name, auth, role }: Pick<UserDecider, "name" | "auth" | "role">,
-): boolean {
+export function mayDecide(whom: ForWhom, { name, auth, role, onBehalfOf }: Named): boolean {
   if (!isForSome(whom)) return true;
   if (isForKnown(whom)) {
     if (auth === "owner") return true;
     if (auth === undefined) return false;
   }
-  if (explainTerms(whom, name) !== undefined) return false;
+  // Whoever may not decide does not do so through someone else.
+  const isBarred = [name, onBehalfOf ?? name].some(
+    (each) => explainTerms(whom, each) !== undefined,
+  );
+  if (isBarred) return false;
   if (whom.for === undefined && whom.forAny === undefined) return true;
+  const asWhom = onBehalfOf ?? name;
   return (
-    (name !== undefined && isNamed(whom, { user: name })) ||
+    (asWhom !== undefined && isNamed(whom, { user: asWhom })) ||
     (role !== undefined && isNamed(whom, { role }))
   );
 }
+
+/** As far as it matters for whether they may decide. */
+type Named = {
+  readonly [Key in "name" | "auth" | "role" | "onBehalfOf"]?: UserDecider[Key] | undefined;
+};
 
 /** Why this person cannot meet the terms, whatever their roles. */
 function explainTerms({ terms }: ForWhom, name: string | undefined): string | undefined {
@@ -104,10 +131,7 @@ function explainTerms({ terms }: ForWhom, name: string | undefined): string | un
 }
 
 /** Why this person may not decide. Undefined if they may. */
-export function explainPerson(
-  whom: ForWhom,
-  person: Pick<UserDecider, "name" | "auth" | "role">,
-): string | undefined {
+export function explainPerson(whom: ForWhom, person: Named): string | undefined {
   if (mayDecide(whom, person)) return undefined;
   const isKnown = person.auth !== undefined;
   return (
@@ -123,16 +147,18 @@ export function explainDecider(
   directory?: Directory,
 ): string | undefined {
   if (by?.kind !== "user") return undefined;
-  if (!isForKnown(whom)) return explainPerson(whom, by);
+  if (!isForKnown(whom) && by.onBehalfOf === undefined) return explainPerson(whom, by);
   const people = directory?.list() ?? [];
-  if (people.length === 0) return undefined;
+  if (people.length === 0 && by.onBehalfOf === undefined) return undefined;
   const person = findPerson(people, by.name);
   const isKnown = person !== undefined && by.auth !== undefined && by.auth !== "owner";
-  const role = person?.roles.find((each) => isNamed(whom, { role: each }));
-  const known = isKnown
-    ? { name: person.name, auth: by.auth, ...(role !== undefined && { role }) }
-    : {};
-  return explainPerson(whom, known);
+  if (!isKnown) return explainPerson(whom, {});
+  const { name } = person;
+  const { auth, onBehalfOf } = by;
+  if (onBehalfOf === undefined) return explainPerson(whom, { name, auth, ...roleIn(whom, person) });
+  const absent = person.standsInFor?.find((each) => isSameName(each.name, onBehalfOf));
+  const inPlace = absent && { onBehalfOf: absent.name, ...roleIn(whom, absent) };
+  return explainPerson(whom, { name, auth, ...inPlace });
 }
 
 /** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */

@@ -154,8 +154,14 @@ function listedToJson(person: Person): JsonObject {
 
 function knownToJson({ name, roles = [], isOwner }: Person, directory?: Directory): JsonObject {
   if (directory === undefined || directory.list().length === 0) return { decides_all: true };
-  const known = isOwner === true ? directory.findHere() : { name, roles };
-  return known === undefined ? {} : { known: { name: known.name, roles: [...known.roles] } };
+  const people = directory.list();
+  const listed = people.find((each) => each.name === name) ?? { name, roles };
+  const known = isOwner === true ? directory.findHere() : listed;
+  if (known === undefined) return {};
+  const { standsInFor = [] } = known;
+  const absent = standsInFor.map((each) => ({ name: each.name, roles: [...each.roles] }));
+  const inPlace = absent.length > 0 && { stands_in_for: absent };
+  return { known: { name: known.name, roles: [...known.roles], ...inPlace } };
 }
 
 function toApiError({ code, message }: JpError): Error {

@@ -213,10 +213,19 @@ export const newLogin = v.object({
     v.description("The page takes it from the fragment of its address: `#login=…`."),
   ),
 });
+const known = { name: v.string(), roles: v.array(v.string()) };
 export const me = v.object({
   ...person,
   known: v.pipe(
-    v.exactOptional(v.object({ name: v.string(), roles: v.array(v.string()) })),
+    v.exactOptional(
+      v.object({
+        ...known,
+        stands_in_for: v.pipe(
+          v.exactOptional(v.array(v.object(known))),
+          v.description("Those who are away now, and in whose place they decide."),
+        ),
+      }),
+    ),
     v.description("Who they are for what is for a role. Absent if no one knows them."),
   ),
   decides_all: v.pipe(

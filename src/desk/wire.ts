@@ -20,12 +20,20 @@ export type AnswerOutcome =
   | { readonly type: "recorded" }
   | { readonly type: "counted"; readonly count: number; readonly quorum: number };
 
+/** Someone of the people file. */
+export interface KnownJson {
+  readonly name: string;
+  readonly roles: readonly string[];
+  /** Those who are away now, and in whose place they decide. */
+  readonly stands_in_for?: readonly { readonly name: string; readonly roles: readonly string[] }[];
+}
+
 /** Who is calling. */
 export interface DeskUser {
   readonly name: string;
   readonly rights: readonly Right[];
   /** Who they are where that has to be proven: for what is for a role. Absent if no one knows them. */
-  readonly known?: { readonly name: string; readonly roles: readonly string[] };
+  readonly known?: KnownJson;
   /** No people are known, so that everyone may decide what is for a role. */
   readonly decides_all?: boolean;
   /** Whether the desk continues turns when everything they wait for is decided. */

@@ -1,4 +1,5 @@
 export {
+  type Absence,
   DEFAULT_RIGHTS,
   hashOf,
   looksLike,

@@ -166,6 +166,39 @@ test("a file that others could have written lets no one in, and says so", async 
   expect(await findByToken(people, token)).toBeDefined();
 });
 
+describe("an absence", () => {
+  test("lets another decide until it ends, by its date or by a word", async () => {
+    const { people, folder } = open();
+    await people.add("ada", ["see"], { roles: ["finance"] });
+    await people.add("bo", ["see"], { osUser: "bb" });
+    const until = new Date("2026-01-31T09:00:00Z");
+    expect(await people.setAway("ada", { to: "BO", until })).toBe(true);
+    const at = (time: string) =>
+      openDirectory(
+        folder,
+        () => "bb",
+        () => new Date(time),
+      ).findHere();
+    const standing = { name: "bo", roles: [], standsInFor: [{ name: "ada", roles: ["finance"] }] };
+    expect(at("2026-01-31T08:59:59Z")).toEqual(standing);
+    expect(at("2026-01-31T09:00:00Z")).toEqual({ name: "bo", roles: [] });
+    expect((await people.list())[0]).toMatchObject({ name: "ada", away: { to: "bo", until } });
+    await people.setAway("ada");
+    expect(at("2026-01-31T08:00:00Z")).toEqual({ name: "bo", roles: [] });
+  });
+
+  test("needs someone else who is known", async () => {
+    const { people } = open();
+    await people.add("ada", ["see"]);
+    const until = new Date("2026-01-31T09:00:00Z");
+    const coded = (name: string, to: string) =>
+      people.setAway(name, { to, until }).catch((error: unknown) => (error as JpError).code);
+    expect([await coded("ada", "bo"), await coded("ada", "Ada"), await coded("cy", "ada")]).toEqual(
+      ["person_not_found", "invalid_absence", false],
+    );
+  });
+});
+
 describe("a role", () => {
   test("is stored with the person, and how they are known on a terminal", async () => {
     const { people, folder } = open();
@@ -228,7 +261,7 @@ describe("a role", () => {
     await people.add("ada", ["see"], { osUser: "al" });
     const { people: stored } = JSON.parse(readFileSync(file, "utf8")) as { people: JsonObject[] };
     const [ada = {}] = stored;
-    const newer = { ...ada, auth: [{ os_user: "al" }, { passkey: "k" }], away: "soon" };
+    const newer = { ...ada, auth: [{ os_user: "al" }, { passkey: "k" }], locale: "de" };
     writeFileSync(file, JSON.stringify({ people: [newer] }));
     await people.change("ada", { roles: ["finance"], osUser: "ada" });
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({

@@ -32,8 +32,17 @@ export interface Person {
   readonly roles?: readonly string[];
   /** Their name on this machine: whoever uses a terminal as this user is this person. */
   readonly osUser?: string;
+  /** Someone else decides in their place until then. */
+  readonly away?: Absence;
   /** The one whose desk it is. They are known by their OS user. */
   readonly isOwner?: boolean;
+}
+
+/** A person hands what they would decide to another. */
+export interface Absence {
+  /** The name of the other. What is handed to that one is not handed on. */
+  readonly to: string;
+  readonly until: Date;
 }
 
 /** What is known of a person besides their name. What is absent stays as it is, or is empty. */
@@ -48,6 +57,8 @@ export interface People {
   add(name: string, rights: readonly Right[], settings?: PersonSettings): Promise<string>;
   /** Returns false if there is no such person. Throws `role_exists`, `os_user_taken`, `invalid_name`. */
   change(name: string, settings: PersonSettings): Promise<boolean>;
+  /** Absent: they are back. Returns false if there is no such person. Throws `person_not_found`, `invalid_absence`. */
+  setAway(name: string, away?: Absence): Promise<boolean>;
   /** Returns false if there is no such person. */
   remove(name: string): Promise<boolean>;
 }
@@ -79,21 +90,31 @@ export function openPeople(folder: string): People {
 export function openDirectory(
   folder: string,
   osUser: () => string = () => userInfo().username,
+  now: () => Date = () => new Date(),
 ): Directory {
   const file = peopleFile(folder);
+  const known = () => withAbsent(file.read(), now());
   return {
-    list: () => file.read().map(toKnown),
+    list: () => known().map(({ known: person }) => person),
     findHere: () => {
       const user = osUser();
-      const [person, ...others] = file.read().filter((each) => each.osUser === user);
+      const [found, ...others] = known().filter((each) => each.osUser === user);
       // Nobody can be told apart who uses the same account.
-      return person === undefined || others.length > 0 ? undefined : toKnown(person);
+      return found === undefined || others.length > 0 ? undefined : found.known;
     },
   };
 }
 
-function toKnown({ name, roles = [] }: Person): KnownPerson {
-  return { name, roles };
+/** Everyone, with those in whose place they decide. */
+function withAbsent(people: readonly StoredPerson[], now: Date) {
+  return people.map(({ name, roles = [], osUser }) => {
+    const absent = people.filter(
+      ({ away }) => away !== undefined && away.until > now && isSameName(away.to, name),
+    );
+    const standsInFor = absent.map((each) => ({ name: each.name, roles: each.roles ?? [] }));
+    const known: KnownPerson = { name, roles, ...(standsInFor.length > 0 && { standsInFor }) };
+    return { known, osUser };
+  });
 }
 
 interface StoredPerson extends Person {
@@ -171,6 +192,28 @@ class PeopleFile implements People {
     return isFound;
   }
 
+  async setAway(name: string, away?: Absence): Promise<boolean> {
+    let isFound = false;
+    await this.#file.change((people) => {
+      const changed = findNamed(people, name);
+      isFound = changed !== undefined;
+      if (changed === undefined) return undefined;
+      const { away: _away, ...person } = changed;
+      const to = away && findNamed(people, away.to);
+      if (away !== undefined && to === undefined) {
+        throw new JpError("person_not_found", `No person is called ${away.to}.`, {
+          hint: "To list them: jp serve people ls",
+        });
+      }
+      if (to === changed) {
+        throw new JpError("invalid_absence", "Whoever is away cannot stand in for themself.");
+      }
+      const after = { ...person, ...(away && to && { away: { ...away, to: to.name } }) };
+      return people.map((each) => (each === changed ? after : each));
+    });
+    return isFound;
+  }
+
   async remove(name: string): Promise<boolean> {
     let isFound = false;
     await this.#file.change((people) => {
@@ -230,16 +273,25 @@ function fromJson(value: unknown): StoredPerson {
   const shape = shapeOf(value, "people");
   const tokenHash = stringField(shape, "token_sha256");
   if (!HASH.test(tokenHash)) throw new SyntaxError("people.token_sha256: not a hash");
-  const { rights, roles } = shape.value;
+  const { rights, roles, away } = shape.value;
   const osUser = waysIn(shape.value).find((way) => typeof way["os_user"] === "string")?.["os_user"];
   return {
     name: stringField(shape, "name"),
     rights: RIGHTS.filter((right) => isJsonArray(rights) && rights.includes(right)),
     ...(isJsonArray(roles) && { roles: roles.filter((role) => typeof role === "string") }),
     ...(typeof osUser === "string" && { osUser }),
+    ...parseAway(away),
     tokenHash,
     raw: shape.value,
   };
+}
+
+function parseAway(value: Json | undefined): Pick<Person, "away"> {
+  if (!isJsonObject(value)) return {};
+  const { to, until } = value;
+  const time = typeof until === "string" ? new Date(until) : new Date(Number.NaN);
+  const isKnown = typeof to === "string" && !Number.isNaN(time.getTime());
+  return isKnown ? { away: { to, until: time } } : {};
 }
 
 /** How they authenticate, besides the token. */
@@ -247,8 +299,16 @@ function waysIn({ auth }: JsonObject): readonly JsonObject[] {
   return isJsonArray(auth) ? auth.filter(isJsonObject) : [];
 }
 
-function toJson({ name, rights, roles = [], osUser, tokenHash, raw = {} }: StoredPerson): Json {
-  const { roles: _roles, auth: _auth, ...others } = raw;
+function toJson({
+  name,
+  rights,
+  roles = [],
+  osUser,
+  away,
+  tokenHash,
+  raw = {},
+}: StoredPerson): Json {
+  const { roles: _roles, auth: _auth, away: _away, ...others } = raw;
   const ways = waysIn(raw).filter((way) => way["os_user"] === undefined);
   const auth = osUser === undefined ? ways : [{ os_user: osUser }, ...ways];
   return {
@@ -257,16 +317,18 @@ function toJson({ name, rights, roles = [], osUser, tokenHash, raw = {} }: Store
     rights,
     ...(roles.length > 0 && { roles }),
     ...(auth.length > 0 && { auth }),
+    ...(away !== undefined && { away: { to: away.to, until: away.until.toISOString() } }),
     token_sha256: tokenHash,
   };
 }
 
-function toPerson({ name, rights, roles = [], osUser }: StoredPerson): Person {
+function toPerson({ name, rights, roles = [], osUser, away }: StoredPerson): Person {
   return {
     name,
     rights,
     ...(roles.length > 0 && { roles }),
     ...(osUser !== undefined && { osUser }),
+    ...(away !== undefined && { away }),
   };
 }
 

@@ -207,6 +207,54 @@ test.each([{ quorum: 2 }, { quorum: 2, not_by: "asker" }])(
   },
 );
 
+describe("whoever decides in place of someone who is away", () => {
+  const DEE: KnownPerson = { name: "dee", roles: [], standsInFor: [ADA] };
+  const forAda = { run: "ask", target: { user: "ada" } };
+
+  test("may decide what is for them and for their roles, and the record says so", async () => {
+    const configs = [forAda, { run: "ask", target: { role: "finance" } }];
+    const ends = configs.map(async (config) => {
+      const directory = new KnownPeople("sam", [...PEOPLE, DEE]);
+      const ran = { ...(await run({ config, tools: [transfer], directory })), directory };
+      const said = await say(ran, "dee");
+      const end = await resume(ran, directory, [transfer]);
+      const by = end.events.flatMap((event) =>
+        event.type === "permission_decision" && event.decidedBy.kind === "user"
+          ? [event.decidedBy]
+          : [],
+      );
+      return [said.type, end.type, by];
+    });
+    const by = expect.objectContaining({ name: "dee", onBehalfOf: "ada" }) as unknown;
+    expect(await Promise.all(ends)).toEqual([
+      ["recorded", "done", [by]],
+      ["recorded", "done", [by]],
+    ]);
+  });
+
+  test("may not once they are back, nor by saying so", async () => {
+    counters("T-PEOPLE-5");
+    const directory = new KnownPeople("sam", [...PEOPLE, DEE]);
+    const ran = { ...(await run({ config: forAda, tools: [transfer], directory })), directory };
+    expect((await say(ran, "dee")).type).toBe("recorded");
+    directory.people = [...PEOPLE, { ...DEE, standsInFor: [] }];
+    expect((await resume(ran, directory, [transfer])).type).toBe("waiting");
+    expect((await say(ran, "dee")).type).toBe("refused");
+  });
+
+  test("does not count beside them, and not for someone who has started the turn", async () => {
+    counters("T-PEOPLE-5");
+    const directory = new KnownPeople("sam", [...PEOPLE, DEE]);
+    const both = { ...(await asked({}, "sam", { directory })), directory };
+    expect(await say(both, "ada")).toEqual(counted);
+    expect(await say(both, "dee")).toEqual(counted);
+    const started = new KnownPeople("ada", [...PEOPLE, DEE]);
+    const config = { run: "ask", target: { role: "finance", not_by: "asker" } };
+    const own = { ...(await run({ config, tools: [transfer], directory: started })) };
+    expect((await say({ ...own, directory: started }, "dee")).type).toBe("refused");
+  });
+});
+
 describe("whoever has started the turn", () => {
   test("cannot approve it where that is wanted", async () => {
     counters("T-PEOPLE-5");

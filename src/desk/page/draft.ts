@@ -191,8 +191,9 @@ type Me = Pick<DeskUser, "name" | "rights" | "known" | "decides_all">;
 export function isMine(item: Item, { name, known, decides_all: decidesAll }: Me): boolean {
   const whom = whomOfItem(item);
   // Anyone else, so that there are people.
-  const people = decidesAll === true ? [] : [known ?? { name: "", roles: [] }];
-  const directory = { list: () => people, findHere: () => known };
+  const person = known && { ...known, standsInFor: known.stands_in_for };
+  const people = decidesAll === true ? [] : [person ?? { name: "", roles: [] }];
+  const directory = { list: () => people, findHere: () => person };
   const claimant = { channel: "desk", name: known?.name ?? name, auth: "token" } as const;
   const named = mayDecide(whom, { name });
   return named || mayDecide(whom, identify(whom, claimant, directory));

@@ -79,6 +79,23 @@ they are known by the OS user that runs jp, and on the page by their token.`,
     .addOption(formatOption("text", "json"))
     .action(command(async () => (await import("./people.ts")).listPeople));
   group
+    .command("away <person>")
+    .description("Let another person decide in their place until a date")
+    .requiredOption("--to <person>", "Who decides in their place")
+    .requiredOption("--until <time>", "A date (2026-01-31, 2026-01-31T09:00), or how long (3d)")
+    .addHelpText(
+      "after",
+      `
+The other one then decides what is for this person, and what is for their
+roles. The record says in whose place. It is not handed on, and no one decides
+in this way what they may not decide themself because they started the turn.`,
+    )
+    .action(command(async () => (await import("./people.ts")).setPersonAway));
+  group
+    .command("back <person>")
+    .description("End what away began")
+    .action(command(async () => (await import("./people.ts")).setPersonBack));
+  group
     .command("rm <person>")
     .description("Remove a person; their token stops working")
     .action(command(async () => (await import("./people.ts")).removePerson));

@@ -1,5 +1,5 @@
 /** `jp serve people`: who may use the desk, and who has which roles. */
-import type { PartialConfig } from "../../../config/index.ts";
+import { findSeconds, type PartialConfig } from "../../../config/index.ts";
 import {
   DEFAULT_RIGHTS,
   looksLike,
@@ -14,6 +14,7 @@ import { userDataFolder } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
+import { parseTime } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
 
@@ -73,6 +74,42 @@ export async function changePerson({
   if (changed !== undefined) context.output.notice(`Changed ${describe(changed)}.`);
 }
 
+interface AwayFlags {
+  readonly to?: string;
+  readonly until?: string;
+}
+
+/** Throws `person_not_found`, `invalid_absence`, `usage`. */
+export async function setPersonAway({
+  args: [name = ""],
+  options: { to = "", until = "" },
+  context,
+}: Call<AwayFlags>): Promise<void> {
+  const { clock, output } = context;
+  const now = clock.now();
+  const end = parseUntil(until, now);
+  if (end <= now) throw usageError(`--until ${oneLine(until)}: expected a time to come.`);
+  const people = peopleOf(context);
+  if (!(await people.setAway(name, { to, until: end }))) throw notFoundError(name);
+  output.notice(`${oneLine(to)} decides in place of ${oneLine(name)} until ${localTime(end)}.`);
+}
+
+/** Throws `person_not_found`. */
+export async function setPersonBack({ args: [name = ""], context }: Call<object>): Promise<void> {
+  if (!(await peopleOf(context).setAway(name))) throw notFoundError(name);
+  context.output.notice(`${oneLine(name)} is back.`);
+}
+
+/** Throws `usage`. */
+function parseUntil(text: string, now: Date): Date {
+  const seconds = findSeconds(text.trim());
+  return seconds === undefined ? parseTime(text, now) : new Date(now.getTime() + seconds * 1000);
+}
+
+function localTime(time: Date): string {
+  return time.toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" });
+}
+
 /** Throws `usage`. */
 function parseSettings({ rights, roles, osUser }: PersonFlags): PersonSettings {
   return {
@@ -101,9 +138,16 @@ export async function listPeople({
   const { output } = context;
   const people = await peopleOf(context).list();
   if (format === "json") {
-    for (const { name, rights, roles = [], osUser } of people) {
+    for (const { name, rights, roles = [], osUser, away } of people) {
+      const absence = away && { to: away.to, until: away.until.toISOString() };
       output.print(
-        jsonLine({ name, rights, roles, ...(osUser !== undefined && { os_user: osUser }) }),
+        jsonLine({
+          name,
+          rights,
+          roles,
+          ...(osUser !== undefined && { os_user: osUser }),
+          ...(absence !== undefined && { away: absence }),
+        }),
       );
     }
     return;
@@ -124,11 +168,12 @@ function notFoundError(name: string): JpError {
   });
 }
 
-function describe({ name, rights, roles = [], osUser = "" }: Person): string {
+function describe({ name, rights, roles = [], osUser = "", away }: Person): string {
   const facts = [
     rights.join(", "),
     ...(roles.length > 0 ? [`roles: ${roles.join(", ")}`] : []),
     ...(osUser === "" ? [] : [`OS user: ${osUser}`]),
+    ...(away === undefined ? [] : [`away until ${localTime(away.until)}: ${away.to} decides`]),
   ];
   return oneLine(`${name} (${facts.join("; ")})`);
 }
