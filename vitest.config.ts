@@ -17,6 +17,7 @@ export const LONG = [
   "test/desk/phone.test.ts",
   "test/desk/question-types.test.ts",
   "test/desk/restart.test.ts",
+  "test/desk/quorum-races.test.ts",
   "test/desk/races.test.ts",
   "test/desk/seen.test.ts",
   "test/examples.test.ts",

@@ -15,7 +15,7 @@ import type {
 import { assertNever } from "../util/index.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import { type Directory, explainDecider, explainPerson } from "./whom.ts";
-import { countVote, isForSeveral, quorumOf } from "./votes.ts";
+import { countVote, isForSeveral, quorumOf, votesOn } from "./votes.ts";
 import { type PendingItem, pendingOf, readTurnProgress } from "./turn-progress.ts";
 
 /**
@@ -69,8 +69,8 @@ export interface VoteCount {
 
 /** Why an answer is not used. */
 export type AnswerProblem =
-  /** Another answer was first. */
-  | { readonly type: "taken"; readonly event: AnswerEvent }
+  /** Another answer was first. `counted`: this one is on record too, as that of one of several people. */
+  | { readonly type: "taken"; readonly event: AnswerEvent; readonly counted?: VoteCount }
   /** The same person has said the same before, and others have to. */
   | ({ readonly type: "repeated"; readonly vote: DecisionVote } & VoteCount)
   /** The turn does not wait for it. */
@@ -115,7 +115,29 @@ export function judgeAnswer(
   const first = turn.findLast(
     (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );
-  return first === undefined ? { type: "not_pending" } : { type: "taken", event: first };
+  if (first === undefined) return { type: "not_pending" };
+  return { type: "taken", event: first, ...countedBefore(turn, event) };
+}
+
+/** Set if what is offered is on record already, although it has not decided. */
+function countedBefore(
+  turn: readonly ConversationEvent[],
+  event: AnswerEvent,
+): { readonly counted?: VoteCount } {
+  const votes = votesOn(turn, event.id);
+  if (votes.length === 0) return {};
+  const nameOf = (by: Decider | undefined) => (by?.kind === "user" ? by.name : undefined);
+  const own = nameOf(deciderOf(event));
+  const position = votes.findIndex(
+    ({ timestamp, by }) => timestamp === event.timestamp && nameOf(by) === own,
+  );
+  const request = turn.find((other) => isRequest(other) && other.id === event.id);
+  if (position === -1 || request === undefined || !isRequest(request)) return {};
+  return { counted: { count: position + 1, quorum: quorumOf(request) } };
+}
+
+function isRequest(event: ConversationEvent) {
+  return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
 function count(item: PendingItem, event: AnswerEvent, directory: Directory | undefined): Judgement {

@@ -227,6 +227,9 @@ function toResult(
     const isCounted = wasClaimed && vote.timestamp === event.timestamp;
     return isCounted ? { type: "counted", count, quorum } : judged;
   }
+  if (judged.type === "taken" && wasClaimed && judged.counted !== undefined) {
+    return { type: "counted", ...judged.counted };
+  }
   const isOwn = judged.type === "taken" && wasClaimed && isSame(judged.event, event);
   return isOwn ? { type: "recorded" } : judged;
 }
