@@ -181,11 +181,11 @@ const BARE_IMPORTS: Readonly<Record<string, string>> = {
 };
 
 /** On the way of a question from a local tool to a person and back. */
-const MAX_FILES_FOR_A_QUESTION = 22;
+const MAX_FILES_FOR_A_QUESTION = 23;
 /** On the way of a message from the command line to a provider. */
 const MAX_FILES_FOR_A_QUERY = 22;
 /** On the way of an answer from a request to the desk to the record, and from there to the tool that asked. */
-const MAX_FILES_FOR_A_DESK_ANSWER = 30;
+const MAX_FILES_FOR_A_DESK_ANSWER = 31;
 
 interface SourceFile {
   readonly name: string;
@@ -308,7 +308,7 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most 22 files, listed in order in docs/project/architecture.md", () => {
+test("a question passes through at most 23 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("question-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUESTION);
   expect(listedPath("Follow one question")).toEqual(measured);
@@ -320,7 +320,7 @@ test("a query passes through at most 22 files, listed in order in docs/project/a
   expect(listedPath("Follow one query")).toEqual(measured);
 });
 
-test("a desk answer passes through at most 30 files, listed in order in docs/project/architecture.md", () => {
+test("a desk answer passes through at most 31 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("desk-answer-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_DESK_ANSWER);
   expect(listedPath("Follow one desk answer")).toEqual(measured);

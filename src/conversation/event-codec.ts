@@ -38,6 +38,7 @@ import {
   type ChatResponse,
   type ConversationEvent,
   type EventType,
+  type TurnStart,
   type InquiryId,
   isEventType,
   type ToolStep,
@@ -190,6 +191,10 @@ const SUBJECT_KEYS = [
   "person",
 ];
 
+function startToJson({ startedBy }: TurnStart): JsonObject {
+  return startedBy === undefined ? {} : { started_by: startedBy };
+}
+
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
   turn_start: {
     keys: knownKeys("started_by"),
@@ -197,7 +202,8 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       const startedBy = optionalString(shape, "started_by");
       return { type: "turn_start", ...(startedBy !== undefined && { startedBy }) };
     },
-    toJson: ({ startedBy }) => (startedBy === undefined ? {} : { started_by: startedBy }),
+    toJson: startToJson,
+    mirror: startToJson,
   },
   chat_request: {
     keys: knownKeys(
