@@ -81,6 +81,7 @@ export {
   type ParsedConfig,
   parseConfigOrThrow,
 } from "./parse-config.ts";
+export { type AnchorSettings, resolveAnchor } from "./anchor-settings.ts";
 export {
   type ConfigChange,
   configDelta,

@@ -293,11 +293,15 @@ class Loader {
     await add(true);
   }
 
-  /** Trust is not enough for how commands are confined, and for what runs without asking: only the user's own config says so. */
-  #withoutOwn(file: string, { shell, conversation, ...rest }: PartialConfig): PartialConfig {
+  /**
+   * Trust is not enough for how commands are confined, what runs without asking, and where decisions are anchored: only the
+   * user's own config says so.
+   */
+  #withoutOwn(file: string, { shell, proof, conversation, ...rest }: PartialConfig): PartialConfig {
     const warn = (what: string) =>
       this.warnings.push(`${file}: only your own config can set ${what}, so jp ignores it here`);
     if (shell !== undefined) warn("shell");
+    if (proof !== undefined) warn("proof");
     if (conversation === undefined) return rest;
     const { mode, ...others } = conversation;
     if (mode === undefined || mode === "plan") return { ...rest, conversation };

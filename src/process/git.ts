@@ -31,6 +31,33 @@ export function findGit(variables: FoundGit["environment"]): FoundGit | undefine
   return { program, environment: environmentOf(variables, searchPath) };
 }
 
+/**
+ * The same for repositories on other machines, which only the user may name. Never prompts: neither for a password, nor for a
+ * key, nor for a host.
+ */
+export function findRemoteGit(variables: FoundGit["environment"]): FoundGit | undefined {
+  const found = findGit(variables);
+  if (found === undefined) return undefined;
+  const passed = REMOTE_VARIABLES.map((name) => [name, variables[name]] as const);
+  const environment = {
+    ...found.environment,
+    ...Object.fromEntries(passed),
+    GIT_ALLOW_PROTOCOL: "file:https:ssh",
+    GIT_SSH_COMMAND: variables["GIT_SSH_COMMAND"] ?? "ssh -o BatchMode=yes",
+    GIT_ASKPASS: "false",
+    SSH_ASKPASS_REQUIRE: "never",
+  };
+  return { ...found, environment };
+}
+
+/** Where the user's keys and proxies are. */
+const REMOTE_VARIABLES = [
+  "SSH_AUTH_SOCK",
+  ...["HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+];
+
 /** Without variables that point git elsewhere, and without any way to reach another machine. */
 function environmentOf(variables: FoundGit["environment"], searchPath: string) {
   const { HOME, USERPROFILE, XDG_CONFIG_HOME } = variables;
@@ -48,10 +75,16 @@ function environmentOf(variables: FoundGit["environment"], searchPath: string) {
 
 const SAFE_SETTINGS = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat"];
 
+/** The words before those of a command. */
+export const SAFE_GIT_WORDS: readonly string[] = [
+  "--no-pager",
+  "--no-optional-locks",
+  ...SAFE_SETTINGS.flatMap((setting) => ["-c", setting]),
+];
+
 /** What it prints. Rejects if it fails. */
 export function runGit(git: Git, args: readonly string[]): Promise<string> {
   const { program, folder, environment, signal, maxOutputBytes = MAX_OUTPUT_BYTES } = git;
-  const settings = SAFE_SETTINGS.flatMap((setting) => ["-c", setting]);
   const { execFile } = process.getBuiltinModule("node:child_process");
   return new Promise((resolve, reject) => {
     const options = {
@@ -61,7 +94,7 @@ export function runGit(git: Git, args: readonly string[]): Promise<string> {
       killSignal: "SIGKILL",
       maxBuffer: maxOutputBytes,
     } as const;
-    const words = ["--no-pager", "--no-optional-locks", ...settings, ...args];
+    const words = [...SAFE_GIT_WORDS, ...args];
     execFile(program, words, options, (error, stdout) => {
       if (error === null) resolve(stdout);
       else reject(error);

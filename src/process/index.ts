@@ -1,6 +1,15 @@
 export { guardFolder } from "./exit-guard.ts";
 export { findProgram, resolveProgram, withoutRelativeFolders } from "./find-program.ts";
-export { findGit, findGitFolder, type Git, readGitFile, runGit } from "./git.ts";
+export {
+  findGit,
+  findGitFolder,
+  findRemoteGit,
+  type FoundGit,
+  type Git,
+  readGitFile,
+  runGit,
+  SAFE_GIT_WORDS,
+} from "./git.ts";
 export { CappedOutput, lineEnds, LineReader, LineTail } from "./output.ts";
 export { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
 export {

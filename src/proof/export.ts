@@ -11,21 +11,18 @@ import {
   hashLink,
   type StreamEntry,
 } from "../conversation/index.ts";
-import type { ConversationStore } from "../storage/index.ts";
+import type { ConversationStore, NotedHead } from "../storage/index.ts";
 import { type Clock, isJpError, type JsonObject, randomKey } from "../util/index.ts";
+import { type Anchor, digestOfHead } from "./anchor.ts";
 import { digestOf, type Signer, signLine } from "./dsse.ts";
 import {
   commitmentOf,
-  type Content,
   type ConversationEnd,
-  type Finding,
   type FindingCode,
   findText,
-  type Header,
   EXPORT_VERSION,
-  type LinkStatement,
+  type StatementContent,
   statementToBytes,
-  type End,
 } from "./statement.ts";
 
 export interface ExportOptions {
@@ -39,11 +36,22 @@ export interface ExportOptions {
   readonly hasContent?: boolean;
   /** How the conversations were chosen, to be named in the export. */
   readonly filters?: JsonObject;
+  readonly anchored?: AnchoredHeads;
+}
+
+/** What was anchored, of these and of other conversations. */
+export interface AnchoredHeads {
+  readonly anchors: readonly Anchor[];
+  /** The log of heads. */
+  readonly heads: readonly NotedHead[];
+  /** The real path of the workspace that is exported. */
+  readonly workspace?: string;
 }
 
 export interface ExportSummary {
   readonly conversations: readonly ConversationEnd[];
   readonly contents: number;
+  readonly anchors: number;
   readonly findings: Readonly<Partial<Record<FindingCode, number>>>;
   /** Those whose chain does not hold together. Their export cannot be verified. */
   readonly broken: readonly ConversationId[];
@@ -69,16 +77,50 @@ export async function exportEvidence(
   const broken: ConversationId[] = [];
   const found = new Map<FindingCode, number>();
   let contents = 0;
+  const shown = new Set<string>();
+  const noted = anchoredHeads(options.anchored);
   for (const id of options.conversations) {
     const one = new ConversationExport(id, options.store, sheet);
-    await one.write(hasContent);
+    await one.write(hasContent, noted.get(id) ?? []);
+    for (const digest of one.heads) shown.add(digest);
     for (const [code, count] of one.findings) found.set(code, (found.get(code) ?? 0) + count);
     contents += one.contents;
     if (one.isBroken) broken.push(id);
     if (one.end.length > 0 || one.findings.size > 0) ends.push(one.end);
   }
+  const anchors = (options.anchored?.anchors ?? []).filter(({ document }) =>
+    document.heads.some((digest) => shown.has(digest)),
+  );
+  for (const anchor of anchors) await sheet.add({ type: "anchor", ...anchor });
   await sheet.end(ends);
-  return { conversations: ends, contents, findings: Object.fromEntries(found), broken };
+  return {
+    conversations: ends,
+    contents,
+    anchors: anchors.length,
+    findings: Object.fromEntries(found),
+    broken,
+  };
+}
+
+interface ExpectedHead extends NotedHead {
+  readonly digest: string;
+  /** Noted for this workspace. Others may have a conversation with the same id, which went on in another way. */
+  readonly isOwn: boolean;
+}
+
+/** By conversation. */
+function anchoredHeads({
+  anchors,
+  heads,
+  workspace,
+}: AnchoredHeads = { anchors: [], heads: [] }): ReadonlyMap<string, readonly ExpectedHead[]> {
+  const anchored = new Set(anchors.flatMap(({ document }) => document.heads));
+  const expected = heads.flatMap((head) => {
+    const digest = digestOfHead(head);
+    const isOwn = head.workspace === workspace;
+    return head.isRemoved || !anchored.has(digest) ? [] : [{ ...head, digest, isOwn }];
+  });
+  return Map.groupBy(expected, ({ conversation }) => conversation);
 }
 
 /** The file that is being written. */
@@ -94,7 +136,7 @@ class Sheet {
     this.#write = write;
   }
 
-  async add(content: Header | LinkStatement | Content | Finding | End): Promise<void> {
+  async add(content: StatementContent): Promise<void> {
     const place = { export: this.#export, index: this.#count };
     const payload = statementToBytes({ ...place, ...content });
     this.#count += 1;
@@ -120,6 +162,8 @@ class ConversationExport {
   readonly #id: ConversationId;
   readonly #store: ExportOptions["store"];
   readonly #sheet: Sheet;
+  /** Digests of anchored heads that the chain has. */
+  readonly heads: string[] = [];
   /** By type and time of the event. */
   readonly #commitments = new Map<string, Commitment[]>();
   readonly findings = new Map<FindingCode, number>();
@@ -139,8 +183,13 @@ class ConversationExport {
   }
 
   /** A conversation that cannot be read is named, and does not keep others from being exported. */
-  async write(hasContent: boolean): Promise<void> {
-    await this.#unlessUnreadable("unreadable_chain", () => this.#writeLinks());
+  async write(hasContent: boolean, expected: readonly ExpectedHead[]): Promise<void> {
+    const reached = new Set<string>();
+    const waited = new Set(expected.map(({ head }) => head));
+    await this.#unlessUnreadable("unreadable_chain", () =>
+      this.#writeLinks((head) => waited.has(head) && reached.add(`${this.#length} ${head}`)),
+    );
+    await this.#writeHeads(expected, reached);
     await this.#unlessUnreadable("unreadable_record", () => this.#compareRecord(hasContent));
   }
 
@@ -153,7 +202,22 @@ class ConversationExport {
     }
   }
 
-  async #writeLinks(): Promise<void> {
+  async #writeHeads(
+    expected: readonly ExpectedHead[],
+    reached: ReadonlySet<string>,
+  ): Promise<void> {
+    for (const { conversation, length, head, digest, isOwn } of expected) {
+      if (reached.has(`${length} ${head}`)) {
+        this.heads.push(digest);
+        await this.#sheet.add({ type: "head", conversation, length, head });
+      } else if (isOwn) {
+        await this.#find("head_missing", { length, head });
+      }
+    }
+  }
+
+  /** `onHead` is called with each head. */
+  async #writeLinks(onHead: (head: string) => unknown): Promise<void> {
     for await (const read of this.#store.readChain?.(this.#id) ?? []) {
       if ("problem" in read) {
         await this.#find("unreadable_line", { line: read.line });
@@ -164,6 +228,7 @@ class ConversationExport {
       this.isBroken ||= link.seq !== this.#length || link.prev !== this.#head;
       this.#length += 1;
       this.#head = hashLink(link);
+      onHead(this.#head);
       await this.#expect(link, salt);
     }
   }

@@ -1,4 +1,13 @@
+export {
+  anchorHeads,
+  type AnchorResult,
+  anchorState,
+  isAnchorDue,
+  readAnchors,
+} from "./anchor-log.ts";
+export { type Anchor, digestOfDocument } from "./anchor.ts";
 export { exportEvidence, type ExportOptions, type ExportSummary } from "./export.ts";
+export { openClone } from "./git-anchor.ts";
 export { ensureMachineKey, keyIdOfPem, machineKeyFile, publicKeyToPem } from "./machine-key.ts";
 export {
   type DecisionRow,
@@ -16,3 +25,4 @@ export {
   verifyEvidence,
   type VerifyOptions,
 } from "./verify.ts";
+export { parseCertificates, type VerifiedAnchor } from "./verify-anchors.ts";

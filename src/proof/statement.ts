@@ -17,6 +17,13 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
+import {
+  type Anchor,
+  anchorToJson,
+  digestOfDocument,
+  digestOfHead,
+  parseAnchor,
+} from "./anchor.ts";
 
 const STATEMENT = "https://in-toto.io/Statement/v1";
 const PREFIX = "urn:jp-ts:evidence:";
@@ -24,7 +31,17 @@ const SUFFIX = ":v1";
 export const EXPORT_VERSION = 1;
 
 /** One line of an export. */
-export type Statement = Place & (Header | LinkStatement | Content | Finding | End | Unknown);
+export type Statement = Place & (StatementContent | Unknown);
+
+/** What a statement says, wherever it is. */
+export type StatementContent =
+  | Header
+  | LinkStatement
+  | HeadStatement
+  | Content
+  | Finding
+  | AnchorStatement
+  | End;
 
 /** Where in which export. */
 export interface Place {
@@ -54,6 +71,20 @@ export interface LinkStatement {
   readonly type: "link";
   readonly conversation: string;
   readonly link: ChainLink;
+}
+
+/** A head of a conversation's chain that was anchored. It follows the links, and its anchor follows it. */
+export interface HeadStatement {
+  readonly type: "head";
+  readonly conversation: string;
+  /** How many links there were. */
+  readonly length: number;
+  readonly head: string;
+}
+
+/** An anchor of heads before it, and of others that the export does not show. */
+export interface AnchorStatement extends Anchor {
+  readonly type: "anchor";
 }
 
 /** The event that a link commits to. */
@@ -89,6 +120,8 @@ export type FindingCode =
   | "link_missing"
   /** In the record after the last event that has a link: its process is still running, or was killed. */
   | "link_pending"
+  /** A head was anchored that the chain does not have. */
+  | "head_missing"
   /** The chain's file cannot be read at all. */
   | "unreadable_chain"
   /** The record, or a part of it, cannot be read. */
@@ -138,6 +171,12 @@ function predicateOf(statement: Exclude<Statement, Unknown>): JsonObject {
     }
     case "link":
       return { conversation: statement.conversation, link: statement.link.json };
+    case "head": {
+      const { conversation, length, head } = statement;
+      return { conversation, length, head };
+    }
+    case "anchor":
+      return anchorToJson(statement);
     case "content": {
       const { conversation, seq, salt, event } = statement;
       return { conversation, seq, salt, event };
@@ -166,6 +205,15 @@ function subjectOf(statement: Exclude<Statement, Unknown>): Subject {
       const { conversation, link } = statement;
       return { name: `${conversation}/${link.seq}`, sha256: sha256(canonicalJson(link.json)) };
     }
+    case "head": {
+      const { conversation, length } = statement;
+      return {
+        name: `${conversation}/${length}/head`,
+        sha256: digestOfHead({ ...statement, isRemoved: false }),
+      };
+    }
+    case "anchor":
+      return { name: "heads", sha256: digestOfDocument(statement.document) };
     case "content": {
       const { conversation, seq, event } = statement;
       return { name: `${conversation}/${seq}/event`, sha256: sha256(canonicalJson(event)) };
@@ -199,10 +247,7 @@ export function parseStatement(bytes: Buffer): {
   return { statement, isAbout: subject === canonicalJson(expected) };
 }
 
-function parsePredicate(
-  type: string,
-  shape: Shape,
-): Header | LinkStatement | Content | Finding | End | Unknown {
+function parsePredicate(type: string, shape: Shape): StatementContent | Unknown {
   switch (type) {
     case `${PREFIX}export${SUFFIX}`:
       return {
@@ -218,6 +263,15 @@ function parsePredicate(
       const link = parseLink(objectField(shape, "link").value);
       return { type: "link", conversation: stringField(shape, "conversation"), link };
     }
+    case `${PREFIX}head${SUFFIX}`:
+      return {
+        type: "head",
+        conversation: stringField(shape, "conversation"),
+        length: countField(shape, "length"),
+        head: stringField(shape, "head"),
+      };
+    case `${PREFIX}anchor${SUFFIX}`:
+      return { type: "anchor", ...parseAnchor(shape) };
     case `${PREFIX}content${SUFFIX}`:
       return {
         type: "content",

@@ -25,6 +25,12 @@ import {
   parseStatement,
   type Statement,
 } from "./statement.ts";
+import {
+  AnchorCheck,
+  type AnchorExpectations,
+  type AnchorProblemCode,
+  type VerifiedAnchor,
+} from "./verify-anchors.ts";
 
 export type EvidenceProblemCode =
   /** A line is not an envelope, or its statement has not the form of one. */
@@ -56,7 +62,8 @@ export type EvidenceProblemCode =
   /** There is no link for an event. */
   | "unknown_link"
   /** The last statement counts something else. */
-  | "wrong_total";
+  | "wrong_total"
+  | AnchorProblemCode;
 
 export interface EvidenceProblem {
   readonly code: EvidenceProblemCode;
@@ -66,7 +73,7 @@ export interface EvidenceProblem {
   readonly count: number;
 }
 
-export interface VerifyOptions {
+export interface VerifyOptions extends AnchorExpectations {
   /** The id of the key that must have signed. Without it, any key may have. */
   readonly expectedKey?: string;
   /** Gets each link that is where it belongs, before the rest of the file is checked. */
@@ -80,6 +87,8 @@ export interface Verification {
   readonly keyId?: string;
   readonly header?: Header;
   readonly counts: EvidenceCounts;
+  /** Empty unless the evidence is whole otherwise. */
+  readonly anchors: readonly VerifiedAnchor[];
 }
 
 /** Of what was checked. */
@@ -91,6 +100,8 @@ export interface EvidenceCounts {
   readonly contents: number;
   /** Links that were made later, from the record. */
   readonly rebuilt: number;
+  /** Links before a head that was anchored. */
+  readonly anchored: number;
   /** By reason. */
   readonly gaps: ReadonlyMap<string, number>;
   /** By code. */
@@ -153,7 +164,7 @@ interface Gap {
 class Check {
   readonly #options: VerifyOptions;
   readonly #problems = new Map<EvidenceProblemCode, EvidenceProblem>();
-  readonly #contents = new ContentCheck((code) => this.#note(code));
+  readonly #contents = new ContentCheck((code, line) => this.#note(code, line));
   #line = 0;
   #header: Header | undefined;
   #key: PublicKey | undefined;
@@ -186,15 +197,18 @@ class Check {
     else this.#place(payload);
   }
 
-  end(): Verification {
+  async end(): Promise<Verification> {
     for (const { line } of this.#gaps) this.#report("missing", line);
     const isCut = !this.isOver && !this.#hasEnd && this.#unread === 0;
     if (isCut) this.#report("truncated");
+    const isWhole = this.#problems.size === 0;
+    const anchors = isWhole ? await this.#contents.anchors.checkProofs(this.#options) : [];
     return {
       problems: [...this.#problems.values()].toSorted((left, right) => left.line - right.line),
       ...(this.#key !== undefined && { keyId: this.#key.id }),
       ...(this.#header !== undefined && { header: this.#header }),
       counts: this.#contents.counts,
+      anchors,
     };
   }
 
@@ -235,7 +249,7 @@ class Check {
     this.#key = key;
     this.#export = statement.export;
     this.#next = 1;
-    this.#contents.read(statement, envelope.payload);
+    this.#contents.read(statement, envelope.payload, this.#line);
     return undefined;
   }
 
@@ -279,7 +293,7 @@ class Check {
     this.#unread = 0;
     this.#hasEnd ||= statement.type === "end";
     if (!this.#isSound || this.#gaps.length > 0) return;
-    this.#contents.read(statement, payload);
+    this.#contents.read(statement, payload, this.#line);
     if (statement.type === "link") this.#options.onLink?.(statement);
   }
 
@@ -309,11 +323,14 @@ function findStatement(payload: Buffer) {
 
 /** Checks what statements say. They are signed, all there, and in order. */
 class ContentCheck {
-  readonly #report: (code: EvidenceProblemCode) => void;
+  readonly #report: (code: EvidenceProblemCode, line?: number) => void;
+  readonly anchors: AnchorCheck;
   readonly #payloads = createHash("sha256");
   readonly #ends: ConversationEnd[] = [];
   /** What the links of the last conversation commit to. */
   #commitments = new Map<number, string>();
+  /** What its chain had grown to, by length. */
+  #heads = new Map<number, string>();
   /** Conversations come one after the other. */
   readonly #seen = new Set<string>();
   readonly #gaps = new Map<string, number>();
@@ -324,8 +341,9 @@ class ContentCheck {
   #rebuilt = 0;
   #unknown = 0;
 
-  constructor(report: (code: EvidenceProblemCode) => void) {
+  constructor(report: (code: EvidenceProblemCode, line?: number) => void) {
     this.#report = report;
+    this.anchors = new AnchorCheck(report);
   }
 
   get counts(): EvidenceCounts {
@@ -335,13 +353,14 @@ class ContentCheck {
       links: this.#links,
       contents: this.#contents,
       rebuilt: this.#rebuilt,
+      anchored: this.anchors.links,
       gaps: this.#gaps,
       findings: this.#findings,
       unknown: this.#unknown,
     };
   }
 
-  read(statement: Statement, payload: Buffer): void {
+  read(statement: Statement, payload: Buffer, line: number): void {
     this.#statements += 1;
     switch (statement.type) {
       case "link":
@@ -349,6 +368,13 @@ class ContentCheck {
         break;
       case "content":
         this.#readContent(statement);
+        break;
+      case "head":
+        this.#enter(statement.conversation);
+        this.anchors.readHead(statement, this.#heads.get(statement.length));
+        break;
+      case "anchor":
+        this.anchors.readAnchor(statement, line);
         break;
       case "finding":
         this.#enter(statement.conversation);
@@ -373,6 +399,7 @@ class ContentCheck {
     if (this.#seen.has(conversation)) this.#report("broken_chain");
     this.#seen.add(conversation);
     this.#commitments = new Map();
+    this.#heads = new Map();
     const end = { conversation, length: 0, head: "" };
     this.#ends.push(end);
     return end;
@@ -381,11 +408,9 @@ class ContentCheck {
   #readLink({ conversation, link }: LinkStatement): void {
     const { length, head } = this.#enter(conversation);
     if (!follows(link, { conversation, length, head })) this.#report("broken_chain");
-    this.#ends[this.#ends.length - 1] = {
-      conversation,
-      length: length + 1,
-      head: hashLink(link),
-    };
+    const end = { conversation, length: length + 1, head: hashLink(link) };
+    this.#ends[this.#ends.length - 1] = end;
+    this.#heads.set(end.length, end.head);
     this.#links += 1;
     if (link.json["rebuilt"] === true) this.#rebuilt += 1;
     if (link.kind === "gap") increase(this.#gaps, findText(link.json, "reason") ?? "");
@@ -408,6 +433,7 @@ class ContentCheck {
       endsToText(conversations) === endsToText(this.#ends) &&
       payloads === this.#payloads.copy().digest("hex");
     if (!isSame) this.#report("wrong_total");
+    this.anchors.end();
   }
 }
 

@@ -12,6 +12,7 @@ export { assertCanLock } from "./fs/lock.ts";
 export { openStore, type OpenStoreOptions } from "./open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
+export { type NotedHead, readHeads } from "./fs/read-chain.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
@@ -21,7 +22,12 @@ export {
   type OpenWorkspaceOptions,
   type Workspace,
 } from "./fs/workspace.ts";
-export { knownWorkspaces, type UserEnvironment, userDataFolder } from "./fs/user-data.ts";
+export {
+  headsFileIn,
+  knownWorkspaces,
+  type UserEnvironment,
+  userDataFolder,
+} from "./fs/user-data.ts";
 export { MemoryConversationStore } from "./memory-store.ts";
 export type {
   AnswerListener,

@@ -1402,6 +1402,35 @@ const proof: Area = {
       defence:
         "The key is in a file that only its owner may read. A file that others may read or write, or that is a link, is refused.",
     },
+    {
+      id: "T-ANCHOR-1",
+      threat:
+        "The owner of a machine rewrites decisions and signs them again, or puts an anchor of something else into an export.",
+      defence:
+        "An anchor has the digests of heads. The chain has to pass through each head that an export shows, each has to be in an " +
+        "anchor, and a time stamp has to be one of that anchor, from an authority that the verifier trusts. A commit has to be " +
+        "in the repository. What was rewritten before it was anchored, and anchors that are left out, cannot be told.",
+    },
+    {
+      id: "T-ANCHOR-2",
+      threat:
+        "A time stamp authority, a git repository, or someone on the way sends something else than what was asked for.",
+      defence:
+        "A response has a limit of size and time, and its digest, nonce, signature and certificate are checked before it is kept. " +
+        "From a repository, jp checks out nothing and runs nothing, pushes only on top of what is there, and never prompts.",
+    },
+    {
+      id: "T-ANCHOR-3",
+      threat: "A workspace says where to anchor, or that nothing is to be anchored.",
+      defence: "Only the user's own config counts. jp ignores the key in a workspace, and says so.",
+    },
+    {
+      id: "T-ANCHOR-4",
+      threat: "Whoever sees an anchor, or an export with one, learns of other conversations.",
+      defence:
+        "An anchor is one digest. An export with an anchor has the digests of all its heads, which are unguessable, and shows only " +
+        "those of the conversations in it. Their number can be seen.",
+    },
   ],
 };
 

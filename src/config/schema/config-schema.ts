@@ -293,6 +293,57 @@ const undo = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+/** Only the user's own config may set it: whoever anchors elsewhere, or not at all, could rewrite what was decided. */
+const proof = v.pipe(
+  group({
+    anchor: group({
+      timestamp: described(
+        "address of a time stamp authority (RFC 3161)",
+        v.pipe(
+          webAddress,
+          v.check(hasNoPassword, "expected an address without a user name or a password"),
+        ),
+      ),
+      git: described(
+        "git repository to push to, such as git@example.com:ana/anchors.git",
+        v.pipe(
+          v.string(),
+          v.check(
+            isGitRemote,
+            "expected an address for SSH or https:// without a password, or a full path",
+          ),
+        ),
+      ),
+      branch: described(
+        "branch to push to; by default jp-anchors",
+        v.pipe(v.string(), v.check(isBranchName, "expected the name of a branch")),
+      ),
+      every: described(
+        "anchor daily, after a turn; by default only with jp evidence anchor",
+        v.picklist(["daily"]),
+      ),
+    }),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
+function hasNoPassword(text: string): boolean {
+  return URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "";
+}
+
+/** Nothing that git would take for an option, or for a program to run. */
+function isGitRemote(text: string): boolean {
+  if (/[\s\p{Cc}]/u.test(text) || text.includes("::")) return false;
+  if (/^https:\/\//.test(text)) return hasNoPassword(text);
+  if (/^ssh:\/\//.test(text)) return URL.canParse(text) && new URL(text).password === "";
+  return text.startsWith("/") || /^(?:[\w.+-]+@)?[A-Za-z0-9][\w.-]*:[^-:/][^:]*$/.test(text);
+}
+
+/** A part of what git allows. */
+function isBranchName(text: string): boolean {
+  return /^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(text) && !/\.\.|\.$|\.lock(?:\/|$)|\.\//.test(text);
+}
+
 function isFullPath(text: string): boolean {
   return text.startsWith("/") || text.startsWith("~/");
 }
@@ -337,6 +388,7 @@ export const configSchema = group({
   web,
   shell,
   undo,
+  proof,
 });
 
 type Entries = (typeof configSchema)["entries"];

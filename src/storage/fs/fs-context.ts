@@ -32,7 +32,7 @@ import {
 } from "./lock.ts";
 import { markersIn } from "./open-turns.ts";
 import { SummaryIndex } from "./summary-index.ts";
-import type { PrivatePlace } from "./user-data.ts";
+import { headsFileIn, type PrivatePlace } from "./user-data.ts";
 import type { WatchedFolder } from "./watch.ts";
 
 export interface FsStoreOptions {
@@ -75,8 +75,6 @@ interface ReservedId {
 
 type IdRequest = PromiseWithResolvers<ReservedId>;
 
-/** In the user's data folder, or in the store. */
-const HEADS = "heads.jsonl";
 /** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
 
@@ -116,7 +114,7 @@ export class FsContext {
   /** The log of what the chains of decisions have grown to: one for all workspaces of the user, and one for each store. */
   get headsFile(): string {
     const { storage, userFolder } = this.options;
-    return path.join(userFolder?.data ?? storage, HEADS);
+    return headsFileIn(userFolder?.data ?? storage);
   }
 
   /**

@@ -1,13 +1,23 @@
-/** Reads the chain of a conversation's decisions, for export and reports. `chain-file.ts` writes it. */
+/** Reads the chain of a conversation's decisions, and the log of heads, for export and reports. `chain-file.ts` writes them. */
 import { closeSync, readSync } from "node:fs";
 import path from "node:path";
 import { type ChainLine, parseChainLine } from "../../conversation/index.ts";
 import { LineReader } from "../../process/index.ts";
-import { messageOf, systemErrorCode } from "../../util/index.ts";
+import {
+  integerField,
+  messageOf,
+  optionalBoolean,
+  optionalString,
+  parseJson,
+  shapeOf,
+  stringField,
+  systemErrorCode,
+} from "../../util/index.ts";
 import type { ChainProblem } from "../port.ts";
 import { readError } from "../storage-error.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord } from "./safe-open.ts";
+import { headsFileIn, type UserEnvironment, userDataFolder } from "./user-data.ts";
 
 /** Links are small. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -15,7 +25,53 @@ const PIECE_BYTES = 64 * 1024;
 
 /** In pieces, line by line. Nothing if there is no file. Throws `read_failed`. */
 export function* readChain(folder: string): Generator<readonly (ChainLine | ChainProblem)[]> {
-  const file = path.join(folder, CHAIN);
+  for (const lines of readLines(path.join(folder, CHAIN))) {
+    yield lines.map(({ text, line }) => lineOrProblem(text, line));
+  }
+}
+
+/** What the chain of a conversation had grown to. A line of the log of heads. */
+export interface NotedHead {
+  readonly conversation: string;
+  readonly length: number;
+  /** The digest of the last link. */
+  readonly head: string;
+  /** The real path of the workspace then. */
+  readonly workspace?: string;
+  /** The conversation was then removed. */
+  readonly isRemoved: boolean;
+}
+
+/** The log of heads in the user's data folder, without lines that cannot be read. Throws `read_failed`. */
+export function readHeads(environment: UserEnvironment): readonly NotedHead[] {
+  const file = headsFileIn(userDataFolder(environment));
+  return [...readLines(file)].flat().flatMap(({ text }) => findHead(text) ?? []);
+}
+
+function findHead(text: string): NotedHead | undefined {
+  try {
+    const shape = shapeOf(parseJson(text));
+    const workspace = optionalString(shape, "workspace");
+    return {
+      conversation: stringField(shape, "conversation"),
+      length: integerField(shape, "length"),
+      head: stringField(shape, "head"),
+      ...(workspace !== undefined && { workspace }),
+      isRemoved: optionalBoolean(shape, "removed") === true,
+    };
+  } catch {
+    return undefined; // A crash may have cut it.
+  }
+}
+
+interface NumberedLine {
+  readonly text: string;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+/** In pieces, without empty lines. */
+function* readLines(file: string): Generator<readonly NumberedLine[]> {
   let descriptor: number;
   try {
     descriptor = openRecord(file);
@@ -24,13 +80,13 @@ export function* readChain(folder: string): Generator<readonly (ChainLine | Chai
     throw readError(file, error);
   }
   try {
-    let read: (ChainLine | ChainProblem)[] = [];
+    let read: NumberedLine[] = [];
     let line = 0;
     const reader = new LineReader({
       maxBytes: MAX_LINE_BYTES,
       onLine: (text) => {
         line += 1;
-        if (text !== "") read.push(lineOrProblem(text, line));
+        if (text !== "") read.push({ text, line });
       },
     });
     const piece = Buffer.alloc(PIECE_BYTES);

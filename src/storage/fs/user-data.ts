@@ -50,6 +50,11 @@ export function userDataFolder({ variables, home, platform }: UserEnvironment): 
   return path.join(home, ".local", "share", "jp");
 }
 
+/** The log of heads in the user's data folder, or in a store. `chain-file.ts` writes it. */
+export function headsFileIn(folder: string): string {
+  return path.join(folder, "heads.jsonl");
+}
+
 /** The parent of the folders of all workspaces. */
 export function workspacesIn(dataFolder: string): string {
   return path.join(dataFolder, "workspace");

@@ -10,6 +10,7 @@ export function defineEvidence(group: Command): void {
   defineExport(group);
   defineVerify(group);
   defineReport(group);
+  defineAnchor(group);
   defineKey(group);
 }
 
@@ -41,13 +42,18 @@ function defineVerify(group: Command): void {
     .description("Check a file of evidence, and say what it proves")
     .argument("<file>", "File that `jp evidence export` has written")
     .option("--key <key>", "Key that must have signed it: its ID, or a public key in a PEM file")
+    .option("--tsa-cert <file>", "Certificates of the authorities that time stamps must come from")
+    .option("--git <folder>", "Clone of the repository that must have the anchors")
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
       `
 Without --key, anyone could have made the file: jp says that it is self-signed.
 Get the ID of the key from its owner, in another way than the file: see
-\`jp evidence key\`. If something is wrong, the exit status is 1.`,
+\`jp evidence key\`. If something is wrong, the exit status is 1.
+
+Without --tsa-cert, jp checks the signature of a time stamp, but not whose it
+is. Without --git, it does not look for the commit of an anchor.`,
     )
     .action(command(async () => (await import("./verify.ts")).verifyFile));
 }
@@ -73,6 +79,21 @@ The same seed chooses the same decisions. A file is verified first, and jp makes
 no report if something is wrong with it.`,
     )
     .action(command(async () => (await import("./report.ts")).printReport));
+}
+
+function defineAnchor(group: Command): void {
+  group
+    .command("anchor")
+    .description("Anchor the log of what was decided outside of this machine")
+    .addOption(formatOption("text", "json"))
+    .addHelpText(
+      "after",
+      `
+Sends a digest of what is new in the log to the place that proof.anchor in your
+config names: a time stamp authority, or a git repository. It shows nothing of
+what was decided. Exports contain the anchors. See docs/proof.md.`,
+    )
+    .action(command(async () => (await import("./anchor.ts")).anchor));
 }
 
 function defineKey(group: Command): void {

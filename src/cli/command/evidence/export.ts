@@ -1,5 +1,5 @@
 /** `jp evidence export` and `key`: decisions in a file that others can check, and the key that signs it. */
-import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, realpathSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
 import {
@@ -8,8 +8,10 @@ import {
   type ExportSummary,
   machineKeyFile,
   publicKeyToPem,
+  readAnchors,
 } from "../../../proof/index.ts";
 import { jsonLine, wrapProse } from "../../../render/index.ts";
+import { readHeads } from "../../../storage/index.ts";
 import type { Output } from "../../../terminal/index.ts";
 import { JpError, type JsonObject, systemErrorCode } from "../../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../../context.ts";
@@ -43,6 +45,11 @@ export async function exportToFile({ options, context }: Call<ExportFlags>): Pro
       tool: `jp ${version}`,
       hasContent: options.content === true,
       filters,
+      anchored: {
+        anchors: readAnchors(environment),
+        heads: readHeads(environment),
+        workspace: realpathSync(workspace.root),
+      },
     },
     (line) => (file === undefined ? output.print(line.trimEnd()) : file.write(line)),
   );
@@ -52,12 +59,12 @@ export async function exportToFile({ options, context }: Call<ExportFlags>): Pro
 }
 
 function describeExport(summary: ExportSummary, keyId: string, output: Output): void {
-  const { conversations, findings, broken } = summary;
+  const { conversations, findings, broken, anchors } = summary;
   const links = conversations.reduce((sum, { length }) => sum + length, 0);
   const what = `${counted(links, "link")} of ${counted(conversations.length, "conversation")}`;
-  for (const line of wrapProse(`Exported ${what}, signed with key ${keyId}.`, output.noticeWidth)) {
-    output.notice(line);
-  }
+  const also = anchors > 0 ? ` and ${counted(anchors, "anchor")}` : "";
+  const text = `Exported ${what}${also}, signed with key ${keyId}.`;
+  for (const line of wrapProse(text, output.noticeWidth)) output.notice(line);
   for (const line of describeFindings(new Map(Object.entries(findings)))) warn(line, output);
   for (const id of broken) {
     warn(`${id}: its chain does not hold together, so the export cannot be verified.`, output);

@@ -3,7 +3,10 @@ import { createReadStream, readFileSync } from "node:fs";
 import path from "node:path";
 import {
   keyIdOfPem,
+  openClone,
+  parseCertificates,
   type Verification,
+  type VerifiedAnchor,
   verifyEvidence,
   type VerifyOptions,
 } from "../../../proof/index.ts";
@@ -16,13 +19,21 @@ import { counted, describeFindings, describeGaps, PROBLEMS } from "./wording.ts"
 
 export interface VerifyFlags {
   readonly key?: string;
+  /** A PEM file. */
+  readonly tsaCert?: string;
+  /** A folder. */
+  readonly git?: string;
   readonly format?: "text" | "json";
 }
 
 export async function verifyFile({ args, options, context }: Call<VerifyFlags>): Promise<void> {
   const [name = ""] = args;
   const expectedKey = options.key === undefined ? undefined : expectedKeyOf(options.key, context);
-  const verification = await verifyIn(name, context, { ...(expectedKey && { expectedKey }) });
+  const expectations = await anchorExpectations(options, context);
+  const verification = await verifyIn(name, context, {
+    ...(expectedKey && { expectedKey }),
+    ...expectations,
+  });
   const isExpected = expectedKey !== undefined;
   if (options.format === "json") {
     context.output.print(jsonLine(verificationToJson(verification, isExpected)));
@@ -30,6 +41,33 @@ export async function verifyFile({ args, options, context }: Call<VerifyFlags>):
     for (const line of describe(verification, isExpected)) printWrapped(line, context);
   }
   if (verification.problems.length > 0) throw new ExitStatus(1);
+}
+
+/** Throws `usage`, `file_not_read`, `git_not_found`, `not_a_repository`. */
+async function anchorExpectations(
+  { tsaCert, git }: VerifyFlags,
+  { cwd, environment }: CommandContext,
+): Promise<Pick<VerifyOptions, "authorities" | "clone">> {
+  return {
+    ...(tsaCert !== undefined && { authorities: readAuthorities(path.resolve(cwd, tsaCert)) }),
+    ...(git !== undefined && {
+      clone: await openClone(path.resolve(cwd, git), environment.variables),
+    }),
+  };
+}
+
+function readAuthorities(file: string): NonNullable<VerifyOptions["authorities"]> {
+  let pem: string;
+  try {
+    pem = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw notRead(file, cause);
+  }
+  try {
+    return parseCertificates(pem);
+  } catch {
+    throw usageError(`${oneLine(file)} has no certificates in PEM.`);
+  }
 }
 
 /** Throws `file_not_read`. */
@@ -97,9 +135,10 @@ function describe(verification: Verification, isExpected: boolean): readonly str
     "",
     "It proves:",
     ...proven(verification),
+    ...anchored(verification),
     "",
     "It does not prove:",
-    ...unproven(isExpected),
+    ...unproven(verification, isExpected),
     ...known(verification),
   ];
 }
@@ -115,7 +154,41 @@ function proven({ counts }: Verification): readonly string[] {
   ];
 }
 
-function unproven(isExpected: boolean): readonly string[] {
+const MAX_ANCHORS = 10;
+
+function anchored({ anchors, counts }: Verification): readonly string[] {
+  if (anchors.length === 0) return [];
+  const more = anchors.length - MAX_ANCHORS;
+  return [
+    "",
+    `Anchored: ${counts.anchored} of ${counted(counts.links, "link")}.`,
+    ...anchors.slice(-MAX_ANCHORS).map((anchor) => `- ${describeAnchor(anchor)}`),
+    ...(more > 0 ? [`- ${more} earlier: see --format json.`] : []),
+  ];
+}
+
+function describeAnchor({ sha256, by }: VerifiedAnchor): string {
+  if (by.kind === "timestamp") {
+    const { time, authority, isTrusted } = by;
+    const checked = isTrusted
+      ? "from an authority that you trust"
+      : "the authority was not checked, pass its certificate with --tsa-cert";
+    return `Before ${time}, says ${authority}: ${checked}.`;
+  }
+  const { remote, branch, commit, isFound } = by;
+  const place = `commit ${commit} on ${oneLine(branch)} of ${oneLine(remote)}`;
+  return isFound
+    ? `In ${place}: found. When it was pushed, only that repository can say.`
+    : `In ${place}: not looked up, pass a clone with --git. Its file must have the digest ${sha256}.`;
+}
+
+function unproven(
+  { anchors }: Verification,
+  isExpected: boolean,
+): readonly string[] {
+  const isAnchored = anchors.some(({ by }) =>
+    by.kind === "timestamp" ? by.isTrusted : by.isFound,
+  );
   return [
     ...(isExpected
       ? []
@@ -123,8 +196,12 @@ function unproven(isExpected: boolean): readonly string[] {
           "- Whose key it is: the file names it itself. Get the ID of the key from its owner, and pass it with --key.",
         ]),
     "- Who decided: it proves a key, not a person. An answer on a terminal proves this machine's key, and a name is what the config said.",
-    "- When: times are those of the machine's clock.",
-    "- That nothing was rewritten before the export. Whoever can write the files and has the key can rewrite everything that is not anchored elsewhere.",
+    isAnchored
+      ? "- When: times are those of the machine's clock. An anchor only says before when."
+      : "- When: times are those of the machine's clock.",
+    isAnchored
+      ? "- That nothing was rewritten before it was anchored. Whoever can write the files and has the key could do that."
+      : "- That nothing was rewritten before the export. Whoever can write the files and has the key can rewrite everything that is not anchored elsewhere.",
     "- That these are all conversations: some may have been left out or deleted.",
   ];
 }
@@ -146,7 +223,7 @@ function known({ counts }: Verification): readonly string[] {
 }
 
 function verificationToJson(verification: Verification, isExpected: boolean) {
-  const { problems, keyId, header, counts } = verification;
+  const { problems, keyId, header, counts, anchors } = verification;
   const { gaps, findings, ...rest } = counts;
   return {
     verified: problems.length === 0,
@@ -161,5 +238,15 @@ function verificationToJson(verification: Verification, isExpected: boolean) {
     ...rest,
     gaps: Object.fromEntries(gaps),
     findings: Object.fromEntries(findings),
+    anchors: anchors.map(anchorToJson),
   };
+}
+
+function anchorToJson({ sha256, at, heads, by }: VerifiedAnchor) {
+  if (by.kind === "git") {
+    const { kind, remote, branch, commit, file, isFound } = by;
+    return { sha256, at, heads, kind, remote, branch, commit, file, found: isFound };
+  }
+  const { kind, url, time, authority, isTrusted } = by;
+  return { sha256, at, heads, kind, url, time, authority, trusted: isTrusted };
 }

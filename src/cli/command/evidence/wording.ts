@@ -25,6 +25,11 @@ export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
   commitment_mismatch: "the event does not match its link",
   unknown_link: "an event without a link",
   wrong_total: "the totals at the end do not match",
+  anchor_mismatch: "the chain does not have the head that was anchored",
+  anchor_missing: "a head without its anchor",
+  bad_timestamp: "not a valid time stamp of the anchor",
+  untrusted_timestamp: "the time stamp is not from an authority that you trust",
+  commit_missing: "the git repository does not have the anchor",
 };
 
 const FINDINGS: Readonly<Record<FindingCode, string>> = {
@@ -35,6 +40,7 @@ const FINDINGS: Readonly<Record<FindingCode, string>> = {
   before_chain: "events without a link, from before the chain begins",
   link_missing: "events without a link, between others that have one",
   link_pending: "events at the end without a link: jp is still running, or was killed",
+  head_missing: "anchored heads that the chain does not have: it was changed, or its end was lost",
   unreadable_chain: "conversations whose chain could not be read",
   unreadable_record: "places where the record could not be read",
 };

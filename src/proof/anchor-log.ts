@@ -1,0 +1,225 @@
+/** The anchors of this user, in a file of the data folder, and how another one is made. */
+import { rmSync, statSync } from "node:fs";
+import path from "node:path";
+import type { AnchorSettings } from "../config/index.ts";
+import {
+  headsFileIn,
+  makeFolder,
+  OWNER_FILE,
+  OWNER_FOLDER,
+  PrivateFile,
+  readHeads,
+  type UserEnvironment,
+  userDataFolder,
+  writeDurably,
+} from "../storage/index.ts";
+import {
+  type Clock,
+  isJpError,
+  JpError,
+  loadModule,
+  messageOf,
+  parseJson,
+  shapeOf,
+} from "../util/index.ts";
+import {
+  type Anchor,
+  type AnchorDocument,
+  AnchorError,
+  type AnchorProof,
+  anchorToJson,
+  digestOfDocument,
+  digestOfHead,
+  documentToText,
+  parseAnchor,
+} from "./anchor.ts";
+import { ensureMachineKey } from "./machine-key.ts";
+
+export interface AnchorOptions {
+  readonly environment: UserEnvironment;
+  readonly settings: AnchorSettings;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface AnchorResult {
+  /** Absent if there was nothing new. */
+  readonly made?: Anchor;
+  /** The one before. */
+  readonly last?: Anchor;
+  /** How many heads were anchored that the log no longer has. */
+  readonly lost: number;
+}
+
+/** Anchors what is new in the log of heads. Throws `AnchorError`, `invalid_anchors`, `read_failed`, `write_failed`. */
+export async function anchorHeads(options: AnchorOptions): Promise<AnchorResult> {
+  const { environment } = options;
+  const failure = failureFile(environment);
+  try {
+    const result = await anchorNew(options);
+    rmSync(failure, { force: true });
+    return result;
+  } catch (error) {
+    await noteFailure(failure, error);
+    throw error;
+  }
+}
+
+async function anchorNew({
+  environment,
+  settings,
+  clock,
+  signal,
+}: AnchorOptions): Promise<AnchorResult> {
+  const file = anchorsOf(environment);
+  const anchors = file.read();
+  const last = anchors.at(-1);
+  const noted = new Set(readHeads(environment).map(digestOfHead));
+  const known = new Set(anchors.flatMap(({ document }) => document.heads));
+  const lost = [...known].filter((digest) => !noted.has(digest)).length;
+  const heads = [...noted].filter((digest) => !known.has(digest));
+  if (heads.length === 0) return { ...(last && { last }), lost };
+  const document = { prev: last === undefined ? "" : digestOfDocument(last.document), heads };
+  const at = clock.now().toISOString();
+  const proof = await withDeadline({ clock, signal }, (until) =>
+    prove(document, { environment, settings, at, signal: until }),
+  );
+  const made = { at, document, proof };
+  await file.change((before) => [...before, made]);
+  return { made, ...(last && { last }), lost };
+}
+
+/** All of the anchors so far. Throws `invalid_anchors`. */
+export function readAnchors(environment: UserEnvironment): readonly Anchor[] {
+  return anchorsOf(environment).read();
+}
+
+interface ProofRequest extends Omit<AnchorOptions, "clock"> {
+  readonly at: string;
+}
+
+async function prove(
+  document: AnchorDocument,
+  { environment, settings, at, signal }: ProofRequest,
+): Promise<AnchorProof> {
+  if (settings.kind === "timestamp") {
+    const { requestTimestamp } = await loadModule(() => import("./timestamp.ts"));
+    return requestTimestamp(settings.url, Buffer.from(documentToText(document)), signal);
+  }
+  const { key } = await ensureMachineKey(environment);
+  const { pushAnchor } = await loadModule(() => import("./git-anchor.ts"));
+  const folder = proofFolder(environment);
+  await makeFolder(folder, OWNER_FOLDER);
+  return pushAnchor({
+    ...settings,
+    file: `${key.id}.json`,
+    content: { at, heads: document.heads.length, sha256: digestOfDocument(document) },
+    folder,
+    variables: environment.variables,
+    signal,
+  });
+}
+
+/** For everything that has to be asked of others. */
+const TIMEOUT_MS = 60_000;
+
+/** Throws the signal's reason, and `anchor_failed` if it takes too long. */
+async function withDeadline<Result>(
+  { clock, signal }: Pick<AnchorOptions, "clock" | "signal">,
+  action: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const [late, done] = [new AbortController(), new AbortController()];
+  clock.sleep(TIMEOUT_MS, done.signal).then(
+    () => late.abort(),
+    () => undefined, // It was done first.
+  );
+  try {
+    return await action(AbortSignal.any([signal, late.signal]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!late.signal.aborted) throw error;
+    throw new AnchorError("anchor_failed", `no response within ${TIMEOUT_MS / 1000} s`);
+  } finally {
+    done.abort();
+  }
+}
+
+/** How anchoring stands, for `jp doctor`, and for whoever decides whether it is time. */
+export interface AnchorState {
+  /** When the last anchor was made, in milliseconds. Absent if there is none. */
+  readonly lastAt?: number;
+  /** Whether the log has grown since. */
+  readonly hasNew: boolean;
+  /** The last attempt, if it failed. */
+  readonly failedAt?: number;
+}
+
+/** Looks only at the times of files: it is asked after each turn. */
+export function anchorState(environment: UserEnvironment): AnchorState {
+  const lastAt = changedAt(anchorsFile(environment));
+  const notedAt = changedAt(headsFileIn(userDataFolder(environment)));
+  const failedAt = changedAt(failureFile(environment));
+  return {
+    ...(lastAt !== undefined && { lastAt }),
+    hasNew: notedAt !== undefined && (lastAt === undefined || notedAt > lastAt),
+    ...(failedAt !== undefined && { failedAt }),
+  };
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const RETRY_MS = 60 * 60 * 1000;
+
+/** Whether a day has passed, or an hour since an attempt that failed. */
+export function isAnchorDue({ lastAt, hasNew, failedAt }: AnchorState, now: number): boolean {
+  if (!hasNew || (failedAt !== undefined && now - failedAt < RETRY_MS)) return false;
+  return lastAt === undefined || now - lastAt >= DAY_MS;
+}
+
+function changedAt(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+function proofFolder(environment: UserEnvironment): string {
+  return path.join(userDataFolder(environment), "proof");
+}
+
+function anchorsFile(environment: UserEnvironment): string {
+  return path.join(proofFolder(environment), "anchors.jsonl");
+}
+
+/** The last attempt, if it failed. */
+function failureFile(environment: UserEnvironment): string {
+  return path.join(proofFolder(environment), "anchor-failure.json");
+}
+
+/** Never throws: the error that it notes is the one to report. */
+async function noteFailure(file: string, error: unknown): Promise<void> {
+  const code = isJpError(error) ? error.code : "error";
+  const text = `${JSON.stringify({ code, message: messageOf(error) })}\n`;
+  try {
+    await makeFolder(path.dirname(file), OWNER_FOLDER);
+    rmSync(file, { force: true }); // So that its time is that of the last attempt.
+    await writeDurably(file, Buffer.from(text), OWNER_FILE);
+  } catch {
+    // The next attempt comes earlier.
+  }
+}
+
+function anchorsOf(environment: UserEnvironment): PrivateFile<readonly Anchor[]> {
+  return new PrivateFile<readonly Anchor[]>(anchorsFile(environment), {
+    empty: [],
+    parse: (text) =>
+      text
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => parseAnchor(shapeOf(parseJson(line)))),
+    format: (anchors) =>
+      anchors.map((anchor) => `${JSON.stringify(anchorToJson(anchor))}\n`).join(""),
+    onInvalid: (name, cause) => {
+      throw new JpError("invalid_anchors", `${name} cannot be used: ${messageOf(cause)}.`, {
+        cause,
+        hint: "Only you may read it. If it is damaged, move it away, and jp anchors the whole log again.",
+      });
+    },
+  });
+}

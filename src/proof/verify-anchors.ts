@@ -1,0 +1,153 @@
+/** Checks the anchors of an export: that chains pass through the heads that were anchored, and what others say of the anchors. */
+import { X509Certificate } from "node:crypto";
+import { loadModule } from "../util/index.ts";
+import {
+  digestOfDocument,
+  digestOfHead,
+  documentToText,
+  type GitProof,
+  type TimestampProof,
+} from "./anchor.ts";
+import type { Clone } from "./git-anchor.ts";
+import type { AnchorStatement, HeadStatement } from "./statement.ts";
+
+export type AnchorProblemCode =
+  /** The chain does not have a head that was anchored. */
+  | "anchor_mismatch"
+  /** No anchor in the export has a head. */
+  | "anchor_missing"
+  /** A time stamp is not one of the anchor. */
+  | "bad_timestamp"
+  /** A time stamp is not from an authority that was expected. */
+  | "untrusted_timestamp"
+  /** The clone does not have the commit of an anchor. */
+  | "commit_missing";
+
+export interface AnchorExpectations {
+  /** Certificates of time stamp authorities. Without them, any authority may have signed. */
+  readonly authorities?: readonly X509Certificate[];
+  /** Of the repository that anchors were pushed to. Without it, commits are not looked up. */
+  readonly clone?: Clone;
+}
+
+/** An anchor whose heads are in the export. */
+export interface VerifiedAnchor {
+  /** What was anchored. */
+  readonly sha256: string;
+  /** By the clock of the machine. */
+  readonly at: string;
+  /** How many of its heads the export has. */
+  readonly heads: number;
+  readonly by: VerifiedTimestamp | VerifiedCommit;
+}
+
+export interface VerifiedTimestamp {
+  readonly kind: "timestamp";
+  readonly url: string;
+  /** By the clock of the authority. */
+  readonly time: string;
+  /** The name in the certificate of the authority. */
+  readonly authority: string;
+  /** The certificate was checked. */
+  readonly isTrusted: boolean;
+}
+
+export interface VerifiedCommit extends GitProof {
+  /** It was looked up. */
+  readonly isFound: boolean;
+}
+
+interface FoundAnchor {
+  readonly anchor: AnchorStatement;
+  readonly heads: number;
+  readonly line: number;
+}
+
+type Report = (code: AnchorProblemCode, line?: number) => void;
+
+/** Collects heads and anchors. An anchor comes after its heads. */
+export class AnchorCheck {
+  readonly #report: Report;
+  readonly #heads = new Map<string, { readonly statement: HeadStatement; isAnchored: boolean }>();
+  readonly #found: FoundAnchor[] = [];
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** `actual`: the head that the chain has there. */
+  readHead(statement: HeadStatement, actual: string | undefined): void {
+    if (actual !== statement.head) return this.#report("anchor_mismatch");
+    const digest = digestOfHead({ ...statement, isRemoved: false });
+    this.#heads.set(digest, { statement, isAnchored: false });
+  }
+
+  readAnchor(anchor: AnchorStatement, line: number): void {
+    const heads = anchor.document.heads.flatMap((digest) => this.#heads.get(digest) ?? []);
+    for (const head of heads) head.isAnchored = true;
+    this.#found.push({ anchor, heads: heads.length, line });
+  }
+
+  end(): void {
+    for (const { isAnchored } of this.#heads.values()) {
+      if (!isAnchored) this.#report("anchor_missing");
+    }
+  }
+
+  /** How many links are before an anchored head. */
+  get links(): number {
+    const longest = new Map<string, number>();
+    for (const { statement } of this.#heads.values()) {
+      const { conversation, length } = statement;
+      longest.set(conversation, Math.max(length, longest.get(conversation) ?? 0));
+    }
+    return [...longest.values()].reduce((sum, length) => sum + length, 0);
+  }
+
+  /** What others say of the anchors. Only for evidence that is whole otherwise. */
+  async checkProofs({
+    authorities,
+    clone,
+  }: AnchorExpectations): Promise<readonly VerifiedAnchor[]> {
+    const verified: VerifiedAnchor[] = [];
+    for (const { anchor, heads, line } of this.#found) {
+      const { at, document, proof } = anchor;
+      const sha256 = digestOfDocument(document);
+      if (proof.kind === "git") {
+        const isFound = (await clone?.has(proof, sha256)) ?? false;
+        if (clone !== undefined && !isFound) this.#report("commit_missing", line);
+        verified.push({ sha256, at, heads, by: { ...proof, isFound } });
+        continue;
+      }
+      const by = await this.#checkTimestamp(proof, documentToText(document), authorities);
+      if (typeof by === "string") this.#report(by, line);
+      else verified.push({ sha256, at, heads, by });
+    }
+    return verified;
+  }
+
+  async #checkTimestamp(
+    { url, response }: TimestampProof,
+    text: string,
+    trusted: AnchorExpectations["authorities"],
+  ): Promise<VerifiedTimestamp | AnchorProblemCode> {
+    const { checkTimestamp, TimestampError } = await loadModule(() => import("./timestamp.ts"));
+    const bytes = Buffer.from(response, "base64");
+    try {
+      const checked = checkTimestamp(bytes, Buffer.from(text), { ...(trusted && { trusted }) });
+      const { at: time, authority, isTrusted } = checked;
+      if (isTrusted === false) return "untrusted_timestamp";
+      return { kind: "timestamp", url, time, authority, isTrusted: isTrusted === true };
+    } catch (error) {
+      if (!(error instanceof TimestampError)) throw error;
+      return "bad_timestamp";
+    }
+  }
+}
+
+/** All certificates of a PEM file. Throws if there is none, or something else. */
+export function parseCertificates(pem: string): readonly X509Certificate[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0) throw new TypeError("no certificate");
+  return found.map((text) => new X509Certificate(text));
+}
